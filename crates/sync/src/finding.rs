@@ -33,7 +33,7 @@ pub struct Use {
 }
 
 /// An access to memory, or an operation of a barrier that counts as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A stage performs an access.
     Access(S, A),
@@ -67,6 +67,9 @@ pub struct Hazard {
     pub missing: Missing,
     /// The certainty.
     pub verdict: Verdict,
+    /// Bytes `[first, end)` of the memory that both access and to which the verdict applies, of several ranges the first one. Those of an image
+    /// with optimal tiling are all that it occupies; a linear and an optimal resource have whole pages in common.
+    pub bytes: (u64, u64),
 }
 
 impl Action {
@@ -133,6 +136,13 @@ pub enum Loss {
     Overwritten(Use),
     /// Defined, but by a write through another resource that interprets the bytes alike; this may be intended.
     WrittenThrough(Use),
+    /// A [`Command::Discard`](crate::program::Command::Discard) of the bytes.
+    MemoryDiscarded {
+        /// The batch.
+        batch: u64,
+        /// The tag of the command.
+        tag: Tag,
+    },
 }
 
 /// A read of contents that are undefined, or were written through another resource.
@@ -140,9 +150,31 @@ pub enum Loss {
 pub struct LostContents {
     /// The read.
     pub reader: Use,
-    /// Why they are lost.
+    /// Why they are lost: the first loss since the last write.
     pub loss: Loss,
+    /// The last write through the resource before the loss, if it is known.
+    pub last: Option<Use>,
+    /// The bytes `[first, end)` of the memory that are lost, of several ranges the one that `loss` is about. Any texel of an image with optimal
+    /// tiling may occupy any of its bytes.
+    pub bytes: (u64, u64),
+    /// Some of what is read may be defined: only some of it is undefined, or written through another resource.
+    pub is_partial: bool,
     /// The certainty; [`Loss::WrittenThrough`] is only [`Verdict::Possible`].
+    pub verdict: Verdict,
+}
+
+/// Defined contents of bytes that a command discards, although the program might still need them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiscardedContents {
+    /// The batch, see [`Batch::number`](crate::program::Batch::number).
+    pub batch: u64,
+    /// The tag of the [`Command::Discard`](crate::program::Command::Discard).
+    pub tag: Tag,
+    /// The first bytes `[first, end)` of the memory that hold something; those that certainly do before others.
+    pub bytes: (u64, u64),
+    /// Their last write.
+    pub last: Use,
+    /// The certainty.
     pub verdict: Verdict,
 }
 
@@ -153,7 +185,10 @@ pub struct Findings {
     pub hazards: Vec<Hazard>,
     /// Lost contents, in the order of the reads.
     pub lost: Vec<LostContents>,
-    /// Accesses that were not checked: their stage does not perform them, or is not in the table.
+    /// Defined contents that were discarded, by discards that report them.
+    pub discarded: Vec<DiscardedContents>,
+    /// Accesses, transitions and transfers that were not checked: their resource is not known, or their stage does not perform them or is not
+    /// in the table.
     pub unchecked: Vec<Use>,
 }
 
@@ -162,6 +197,7 @@ impl Findings {
     pub fn extend(&mut self, later: Findings) {
         self.hazards.extend(later.hazards);
         self.lost.extend(later.lost);
+        self.discarded.extend(later.discarded);
         self.unchecked.extend(later.unchecked);
     }
 }

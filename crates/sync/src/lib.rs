@@ -13,7 +13,8 @@ pub mod render_pass;
 mod schedule;
 mod usage;
 
-pub use finding::{Action, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
+pub use finding::{Action, DiscardedContents, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
 pub use model::outstanding::{OutstandingAccess, WaitPoint};
+pub use model::retention::Statistics;
 pub use model::{Model, RunningBatch};
 pub use tileheap_device::scopes;

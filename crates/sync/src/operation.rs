@@ -1,7 +1,7 @@
 //! Synchronization operations: dependencies, events, semaphores, fences and waits of the host, in the order in which they take effect.
 
 use ash::vk;
-use tileheap_device::scopes::Scope;
+use tileheap_device::scopes::{NO_STAGE, Scope};
 use vk::PipelineStageFlags2 as S;
 
 use crate::program::{EventId, FenceId, MemoryId, QueueId, ResourceId, Scopes, SemaphoreId};
@@ -145,6 +145,43 @@ impl Edge {
     }
 }
 
+/// The union of the scopes of all edges of one command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Union {
+    /// The stages of the first scopes; [`NO_STAGE`] for transitions.
+    src: S,
+    /// The stages of the second scopes; [`NO_STAGE`] for transitions.
+    dst: S,
+    dst_usages: Usages,
+}
+
+impl Union {
+    pub(crate) fn of(edges: &[Edge]) -> Union {
+        let mut union = Union::default();
+        for edge in edges {
+            if edge.kind != EdgeKind::Acquire {
+                union.src |= edge.src.execution;
+            }
+            if edge.has_transition {
+                union.src |= NO_STAGE;
+                union.dst |= NO_STAGE;
+            }
+            union.dst |= edge.dst.execution;
+            union.dst_usages |= edge.dst_usages;
+        }
+        union
+    }
+
+    pub(crate) fn src(&self) -> S {
+        self.src
+    }
+
+    /// Returns `true` if the second scopes contain no other stages and no other usages than these.
+    pub(crate) fn is_within(&self, stages: S, usages: Usages) -> bool {
+        stages.contains(self.dst) && usages.contains_all(self.dst_usages)
+    }
+}
+
 /// A synchronization operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
@@ -156,6 +193,7 @@ pub(crate) enum Operation {
         queue: QueueId,
         submitted: u64,
         edges: Vec<Edge>,
+        union: Union,
         are_joined: bool,
         place: Place,
         events: Option<Vec<EventId>>,

@@ -205,6 +205,20 @@ pub struct Boundary {
     pub transitions: Vec<Transition>,
 }
 
+/// Bytes of a memory that become undefined without an access, such as tile memory that is not bound any more. Nothing has to be ordered
+/// before it or after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Discard {
+    /// The memory.
+    pub memory: MemoryId,
+    /// Its first byte.
+    pub first: u64,
+    /// The byte after its last.
+    pub end: u64,
+    /// Reports defined contents of these bytes, see [`Findings::discarded`](crate::Findings::discarded).
+    pub reports_contents: bool,
+}
+
 /// A recorded command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -230,6 +244,8 @@ pub enum Command {
     NextSubpass(Boundary),
     /// The render pass instance ends, or is suspended.
     EndRendering(Boundary),
+    /// Bytes of a memory become undefined.
+    Discard(Discard),
     /// Secondary command buffers run.
     Execute(Arc<CommandBuffer>),
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::finding::{Missing, Use, Verdict};
-use crate::operation::{Limit, Operation};
+use crate::operation::{Bytes, Limit, Operation};
 use crate::program::{AccessKind, QueueId, ResourceId};
 use crate::reach::missing::Lacking;
 use crate::reach::signals::CheckedWait;
@@ -19,6 +19,13 @@ pub(crate) enum Kind {
     Transition,
     /// A queue family transfer.
     Transfer,
+}
+
+/// Operations that records followed, and those that could not change what is known of them; each is counted once per record.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Work {
+    pub(crate) followed: u64,
+    pub(crate) skipped: u64,
 }
 
 /// A region with the same history, and what happens after the access to it.
@@ -75,6 +82,31 @@ pub(crate) struct Later {
     pub(crate) has_pages: bool,
 }
 
+/// The dependency that is missing between two accesses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conflict {
+    pub(crate) verdict: Verdict,
+    pub(crate) missing: Missing,
+    /// The bytes that both access.
+    pub(crate) bytes: (u64, u64),
+}
+
+impl Conflict {
+    /// The worst one, in the first bytes that have it; those that touch are one range.
+    fn worst(mut all: Vec<Conflict>) -> Option<Conflict> {
+        let order = |one: &Conflict| (std::cmp::Reverse(one.verdict), one.missing);
+        let worst = all.iter().map(order).min()?;
+        all.retain(|one| order(one) == worst);
+        all.sort_unstable_by_key(|one| one.bytes);
+        all.into_iter().reduce(|mut first, one| {
+            if one.bytes.0 <= first.bytes.1 {
+                first.bytes.1 = first.bytes.1.max(one.bytes.1);
+            }
+            first
+        })
+    }
+}
+
 impl Record {
     /// The record of an access, with operations from a position on still to come.
     pub(crate) fn new(later: &Later, used: Use, reach: &Reach, position: u64) -> Record {
@@ -123,17 +155,38 @@ impl Record {
         self.pieces.iter().all(|piece| piece.reach.is_complete())
     }
 
+    /// Returns `true` if no work that is submitted from now on can conflict with it: the host knows that it is complete and available.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.pieces.iter().all(|piece| match self.writes() {
+            true => piece.reach.is_complete_and_available(),
+            false => piece.reach.is_complete(),
+        })
+    }
+
     /// Advances to the end of a log whose first operation is at a position.
-    pub(crate) fn advance(&mut self, log: &[Operation], first: u64) {
+    pub(crate) fn advance(&mut self, log: &[Operation], first: u64, work: &mut Work) {
         let skipped =
             usize::try_from(self.position - first).expect("the log has what a record has not followed");
         for operation in &log[skipped..] {
+            let may_change = |piece: &Piece| piece.reach.may_change(&self.origin, operation);
+            if !self.pieces.iter().any(may_change) {
+                work.skipped += 1;
+                continue;
+            }
+            work.followed += 1;
             self.split(operation);
             for piece in &mut self.pieces {
                 piece.reach.follow(&self.origin, piece.region, operation);
             }
         }
         self.position = first + log.len() as u64;
+    }
+
+    /// Drops what is known of resources that do not exist any more.
+    pub(crate) fn forget_classes(&mut self, is_known: &impl Fn(ResourceId) -> bool) {
+        for piece in &mut self.pieces {
+            piece.reach.forget_classes(is_known);
+        }
     }
 
     /// Divides pieces that a barrier's part covers in part.
@@ -191,20 +244,19 @@ impl Record {
         self.origin.class == later.origin.class || pages[0].0 < pages[1].1 && pages[1].0 < pages[0].1
     }
 
-    /// The verdict and what is missing before a later access, the worst of all pieces; `judge` gives what is missing before an access to
-    /// the region of a piece.
+    /// The missing dependency before a later access, the worst of all pieces; `judge` gives what is missing before an access to the region
+    /// of a piece.
     pub(crate) fn conflict(
         &self,
         later: &Later,
         granularity: u64,
         judge: impl Fn(&Reach, Region) -> Option<Lacking>,
-    ) -> Option<(Verdict, Missing)> {
+    ) -> Option<Conflict> {
         let some = Kind::Access(AccessKind::Partial);
         let are_some = [self.kind, later.kind].map(|kind| kind == some);
         let is_transitions =
             [self.kind, later.kind] == [Kind::Transition; 2] && self.origin.queue == later.origin.queue;
-        let mut worst: Option<(Verdict, Missing)> = None;
-        let mut least: Option<Missing> = None;
+        let mut found: Vec<Conflict> = Vec::new();
         // For the access to unknown elements: the rest of its part that does not race.
         let mut rest = match are_some {
             [true, false] => vec![self.certain],
@@ -221,12 +273,11 @@ impl Record {
                 } else {
                     Verdict::Certain
                 };
-                let is_worse =
-                    |known: (Verdict, Missing)| verdict > known.0 || verdict == known.0 && missing < known.1;
-                if worst.is_none_or(is_worse) {
-                    worst = Some((verdict, missing));
-                }
-                least = Some(least.map_or(missing, |known| known.min(missing)));
+                found.extend(regions.iter().map(|region| Conflict {
+                    verdict,
+                    missing,
+                    bytes: self.common_bytes(overlap.own, *region, later, granularity),
+                }));
                 // Bytes of linear resources are the same bytes.
                 let is_linear = self.whole.is_none() && later.whole.is_none();
                 let racing = match are_some[0] && !is_linear {
@@ -239,9 +290,33 @@ impl Record {
             }
         }
         // Unknown elements race for certain if all of them do.
-        let is_certain = are_some != [true, true] && rest.is_empty();
-        let possible = least.map(|missing| (Verdict::Possible, missing));
-        if is_certain { worst } else { possible }
+        if are_some == [true, true] || !rest.is_empty() {
+            found.iter_mut().for_each(|one| one.verdict = Verdict::Possible);
+        }
+        Conflict::worst(found)
+    }
+
+    /// The bytes that regions of two accesses have in common, or the pages.
+    fn common_bytes(&self, own: Region, racing: Region, later: &Later, granularity: u64) -> (u64, u64) {
+        let all = |bytes: Bytes| (bytes.first, bytes.end);
+        let own = match self.whole {
+            Some(_) => all(self.origin.bytes),
+            None => own.bytes(),
+        };
+        let racing = match later.whole {
+            Some(_) => all(later.origin.bytes),
+            None => racing.bytes(),
+        };
+        let page = self.page(later, granularity);
+        let [own, racing] = [own, racing].map(|bytes| padded(bytes, page));
+        (own.0.max(racing.0), own.1.min(racing.1))
+    }
+
+    /// The granularity at which two resources alias.
+    fn page(&self, later: &Later, granularity: u64) -> u64 {
+        let has_pages = self.has_pages && later.has_pages;
+        let is_mixed = has_pages && self.whole.is_some() != later.whole.is_some();
+        if is_mixed { granularity } else { 1 }
     }
 
     /// The regions in which a later access overlaps a piece.
@@ -272,9 +347,7 @@ impl Record {
         let all = |origin: &Origin| (origin.bytes.first, origin.bytes.end);
         let own = bytes(piece.region, self.whole, all(&self.origin));
         let other = bytes(touched.certain, later.whole, all(&later.origin));
-        let has_pages = self.has_pages && later.has_pages;
-        let is_mixed = has_pages && self.whole.is_some() != later.whole.is_some();
-        let page = if is_mixed { granularity } else { 1 };
+        let page = self.page(later, granularity);
         let pages = [own, other].map(|bytes| padded(bytes, page));
         let common = (pages[0].0.max(pages[1].0), pages[0].1.min(pages[1].1));
         if common.0 >= common.1 {

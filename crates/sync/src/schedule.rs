@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::program::{Batch, QueueId, SemaphoreId};
+use crate::program::{Batch, Command, CommandBuffer, QueueId, SemaphoreId, Tag};
 
 /// A batch with the step that submitted it.
 #[derive(Clone, Debug)]
@@ -90,6 +90,19 @@ impl Schedule {
         pending.drain(..last.map_or(0, |last| last + 1)).collect()
     }
 
+    /// The tags of the commands of all pending batches.
+    pub(crate) fn each_tag(&self, each: &mut impl FnMut(Tag)) {
+        for submitted in self.pending.iter().flat_map(|(_, batches)| batches) {
+            let buffers = submitted.batch.command_buffers.iter();
+            buffers.for_each(|commands| tags(commands, each));
+        }
+    }
+
+    /// Returns `true` if no batch waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending.iter().all(|(_, batches)| batches.is_empty())
+    }
+
     /// The number of queues that batches were submitted to.
     pub(crate) fn queues(&self) -> usize {
         self.pending.len()
@@ -103,5 +116,14 @@ impl Schedule {
         let is_full = pending.len() > MAX_PENDING_BATCHES;
         let next = (can_run || is_full).then(|| self.pending[queue].1.pop_front())?;
         next.map(|submitted| (submitted, can_run))
+    }
+}
+
+fn tags(commands: &CommandBuffer, each: &mut impl FnMut(Tag)) {
+    for (tag, command) in &commands.commands {
+        each(*tag);
+        if let Command::Execute(secondary) = command {
+            tags(secondary, each);
+        }
     }
 }

@@ -144,6 +144,10 @@ impl Usages {
         usize::from(usage.0) < CAPACITY && self.0 >> usage.0 & 1 == 1
     }
 
+    pub(crate) fn contains_all(self, other: Usages) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }

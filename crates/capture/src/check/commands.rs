@@ -19,7 +19,7 @@ pub(super) struct Commands {
     /// The accesses in each of them.
     pub(super) accesses: Vec<u64>,
     /// By index: the tag of the first command of each of them.
-    first_tags: Vec<u32>,
+    first_tags: Vec<u64>,
     /// By tag.
     pub(super) sites: Vec<CommandPosition>,
     /// Accesses that may not happen, by tag.
@@ -61,7 +61,7 @@ impl Commands {
     }
 
     fn convert(&mut self, index: usize, buffer: &CommandBuffer, resources: &Resources<'_>) {
-        self.first_tags.push(self.sites.len() as u32);
+        self.first_tags.push(self.sites.len() as u64);
         let mut converted = Vec::new();
         let mut open: Option<Open> = None;
         for (position, command) in buffer.commands.iter().enumerate() {
@@ -185,7 +185,7 @@ impl Commands {
     }
 
     /// The tag of the first command of a command buffer.
-    pub(super) fn first_tag(&self, buffer: usize) -> u32 {
+    pub(super) fn first_tag(&self, buffer: usize) -> u64 {
         self.first_tags[buffer]
     }
 

@@ -38,7 +38,8 @@ pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft>
 /// The use that discarded or overwrote the contents.
 fn by(loss: &Loss) -> Option<&Use> {
     match loss {
-        Loss::NeverWritten => None,
+        // Recordings have no discards of memory.
+        Loss::NeverWritten | Loss::MemoryDiscarded { .. } => None,
         Loss::Discarded(by) | Loss::Overwritten(by) | Loss::WrittenThrough(by) => Some(by),
     }
 }
@@ -63,7 +64,7 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
         verdict,
         problem: match lost.loss {
             Loss::NeverWritten => Problem::NeverWritten,
-            Loss::Discarded(_) => Problem::Discarded,
+            Loss::Discarded(_) | Loss::MemoryDiscarded { .. } => Problem::Discarded,
             Loss::Overwritten(_) => Problem::Overwritten,
             Loss::WrittenThrough(_) => Problem::WrittenThrough,
         },

@@ -22,22 +22,14 @@ impl Model {
         for access in accesses {
             let action = Action::Access(access.stage, access.access);
             let used = running.used(tag, access.resource, access.part, action);
-            let Some(usage) = Usage::of(access.stage, access.access) else {
+            let Some(this) = self.later_access(access, running) else {
                 findings.unchecked.push(used);
                 continue;
             };
-            let touched = self.touched(access, usage);
-            let this = self.later(
-                access.resource,
-                touched,
-                Kind::Access(access.kind),
-                usage,
-                running,
-            );
             self.compare(&this, &used, findings, |record, reach, region| {
                 reach.missing(&record.origin, &this.origin, region)
             });
-            if !usage.writes() {
+            if !this.origin.usage.writes() {
                 findings.lost.extend(self.contents.read(&this, used));
             }
             later.push((this, used, access.discards));
@@ -51,9 +43,6 @@ impl Model {
     }
 
     pub(super) fn host_access(&mut self, batch: u64, tag: Tag, access: &Access, findings: &mut Findings) {
-        let Some(usage) = Usage::of(access.stage, access.access) else {
-            return;
-        };
         self.commands += 1;
         let running = RunningBatch {
             queue: QueueId::default(),
@@ -62,21 +51,17 @@ impl Model {
             submitted: self.steps,
             place: None,
         };
-        let touched = self.touched(access, usage);
-        let mut this = self.later(
-            access.resource,
-            touched,
-            Kind::Access(access.kind),
-            usage,
-            running,
-        );
-        this.origin.queue = None;
         let action = Action::Access(access.stage, access.access);
         let used = running.used(tag, access.resource, access.part, action);
+        let Some(mut this) = self.later_access(access, running) else {
+            findings.unchecked.push(used);
+            return;
+        };
+        this.origin.queue = None;
         self.compare(&this, &used, findings, |record, reach, region| {
             reach.missing(&record.origin, &this.origin, region)
         });
-        if usage.writes() {
+        if this.origin.usage.writes() {
             self.write_contents(&this, used, access.discards);
         } else {
             findings.lost.extend(self.contents.read(&this, used));
@@ -84,20 +69,29 @@ impl Model {
         self.record(&this, used, &Reach::of_host(self.steps));
     }
 
+    /// An access of a running batch; `None` if its resource is not known, or its stage does not perform it.
+    fn later_access(&self, access: &Access, running: RunningBatch) -> Option<Later> {
+        let usage = Usage::of(access.stage, access.access)?;
+        let touched = self.touched(access, usage)?;
+        let kind = Kind::Access(access.kind);
+        self.later(access.resource, touched, kind, usage, running)
+    }
+
     /// The region of an access; loads, stores and resolves that write may touch all of their subresources.
-    fn touched(&self, access: &Access, usage: Usage) -> Touched {
-        let certain = Region::of(&self.placed(access.resource).resource, &access.part);
+    fn touched(&self, access: &Access, usage: Usage) -> Option<Touched> {
+        let certain = self.region(access.resource, &access.part)?;
         let is_wide = matches!(
             access.kind,
             AccessKind::Load | AccessKind::Store | AccessKind::Resolve
         );
         let is_image = matches!(access.part, Part::Texels(_));
-        Touched {
+        Some(Touched {
             certain,
             by_letter: (is_wide && is_image && usage.writes()).then(|| certain.subresources()),
-        }
+        })
     }
 
+    /// An access, transition or transfer of a running batch; `None` if its resource is not known.
     pub(super) fn later(
         &self,
         resource: ResourceId,
@@ -105,13 +99,13 @@ impl Model {
         kind: Kind,
         usage: Usage,
         running: RunningBatch,
-    ) -> Later {
-        let placed = self.placed(resource);
+    ) -> Option<Later> {
+        let placed = self.placed(resource)?;
         let whole = match placed.resource.tiling {
             Tiling::Linear | Tiling::Unknown => None,
             Tiling::Optimal(_) => Some(Region::whole(&placed.resource)),
         };
-        Later {
+        Some(Later {
             origin: Origin {
                 queue: Some(running.queue),
                 place: running.place,
@@ -125,7 +119,7 @@ impl Model {
             command: self.commands,
             whole,
             has_pages: placed.resource.tiling != Tiling::Unknown,
-        }
+        })
     }
 
     /// Compares a later access with all records in its memory; `judge` gives what is missing before it.
@@ -136,6 +130,9 @@ impl Model {
         findings: &mut Findings,
         judge: impl Fn(&Record, &Reach, Region) -> Option<Lacking>,
     ) {
+        if self.ignores_order {
+            return;
+        }
         let memory = later.origin.bytes.memory;
         let page = self.page(memory);
         let records = self.records.entry(memory).or_default();
@@ -143,14 +140,15 @@ impl Model {
             if record.command == later.command || !record.needs_order(later, page) {
                 continue;
             }
-            record.advance(&self.log, self.forgotten);
+            record.advance(&self.log, self.forgotten, &mut self.work);
             let conflict = record.conflict(later, page, |reach, region| judge(record, reach, region));
-            if let Some((verdict, missing)) = conflict {
+            if let Some(conflict) = conflict {
                 findings.hazards.push(Hazard {
                     before: record.used,
                     after: *used,
-                    missing,
-                    verdict,
+                    missing: conflict.missing,
+                    verdict: conflict.verdict,
+                    bytes: conflict.bytes,
                 });
             }
         }
@@ -164,6 +162,9 @@ impl Model {
 
     /// Keeps an access for later ones to be compared with.
     pub(super) fn record(&mut self, this: &Later, used: Use, reach: &Reach) {
+        if self.ignores_order {
+            return;
+        }
         let position = self.forgotten + self.log.len() as u64;
         let records = self.records.entry(this.origin.bytes.memory).or_default();
         for record in records.iter_mut() {

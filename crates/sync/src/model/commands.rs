@@ -3,14 +3,13 @@
 use tileheap_device::scopes::Scope;
 
 use crate::finding::{Action, Findings};
-use crate::operation::{Earlier, Edge, EdgeKind, Limit, Operation, Place, Subpass};
+use crate::operation::{Earlier, Edge, EdgeKind, Limit, Operation, Place, Subpass, Union};
 use crate::program::{
     Boundary, Change, Command, CommandBuffer, Dependency, EventId, Extent, Part, ResourceId, Tag,
 };
 use crate::reach::Reach;
 use crate::reach::missing::Lacking;
 use crate::record::{Kind, Touched};
-use crate::region::Region;
 use crate::usage::Usage;
 
 use super::{Model, RunningBatch};
@@ -54,14 +53,14 @@ impl Model {
             }
             Command::SetEvent(event, stages) => {
                 let stages = Scope::source(*stages, ash::vk::AccessFlags2::NONE).execution;
-                self.log.push(Operation::SetEvent {
+                self.follow(Operation::SetEvent {
                     queue: running.queue,
                     submitted: running.submitted,
                     event: *event,
                     stages,
                 });
             }
-            Command::ResetEvent(event) => self.log.push(Operation::ResetEvent(*event)),
+            Command::ResetEvent(event) => self.follow(Operation::ResetEvent(*event)),
             Command::BeginRendering { resumes, boundary } => {
                 let last = self.last_instance.get(&running.queue).copied();
                 let instance = last.filter(|_| *resumes).unwrap_or_else(|| {
@@ -87,7 +86,51 @@ impl Model {
                 let instance = running.place.map_or(0, |subpass| subpass.instance);
                 self.enter(tag, boundary, instance, None, running, findings);
             }
+            Command::Discard(discard) => {
+                let found = self.contents.discard(discard, running.batch, tag);
+                findings.discarded.extend(found);
+            }
             Command::Execute(secondary) => self.run_commands(secondary, running, findings),
+        }
+    }
+
+    /// The layout transitions of a barrier, for contents only.
+    fn change_layouts(
+        &mut self,
+        tag: Tag,
+        dependencies: &[Dependency],
+        running: RunningBatch,
+        findings: &mut Findings,
+    ) {
+        for dependency in dependencies {
+            if let (Extent::Part(resource, part), Change::Layout { discards }) =
+                (&dependency.extent, dependency.change)
+            {
+                self.change_layout(tag, (*resource, part), discards, running, findings);
+            }
+        }
+    }
+
+    /// A layout transition, for contents only.
+    fn change_layout(
+        &mut self,
+        tag: Tag,
+        (resource, part): (ResourceId, &Part),
+        discards: bool,
+        running: RunningBatch,
+        findings: &mut Findings,
+    ) {
+        let used = running.used(tag, resource, *part, Action::Transition);
+        let Some(certain) = self.region(resource, part) else {
+            findings.unchecked.push(used);
+            return;
+        };
+        let touched = Touched {
+            certain,
+            by_letter: None,
+        };
+        if let Some(this) = self.later(resource, touched, Kind::Transition, Usage::NO_STAGE, running) {
+            self.write_contents(&this, used, discards);
         }
     }
 
@@ -102,6 +145,12 @@ impl Model {
         findings: &mut Findings,
     ) {
         running.place = place;
+        if self.ignores_order {
+            for one in &boundary.transitions {
+                self.change_layout(tag, (one.resource, &one.part), one.discards, *running, findings);
+            }
+            return;
+        }
         let edges = boundary.dependencies.iter().map(|dependency| {
             let earlier = match dependency.from {
                 None => Earlier::BeforeInstance(instance),
@@ -136,12 +185,20 @@ impl Model {
         running: RunningBatch,
         findings: &mut Findings,
     ) {
+        if self.ignores_order {
+            self.change_layouts(tag, dependencies, running, findings);
+            return;
+        }
         let earlier = running.place.map_or(Earlier::All, Earlier::Within);
         let edges = dependencies.iter().map(|dependency| {
             let limit = match &dependency.extent {
                 Extent::Execution => Limit::Execution,
                 Extent::All => Limit::All,
-                Extent::Part(resource, part) => Limit::Part(self.through(*resource, part)),
+                // Of a resource that is not known, no access is checked.
+                Extent::Part(resource, part) => {
+                    let through = self.through(*resource, part);
+                    through.map_or(Limit::Execution, Limit::Part)
+                }
             };
             let kind = match dependency.change {
                 Change::Family { from, to } if from != to && from == running.family => EdgeKind::Release,
@@ -199,12 +256,17 @@ impl Model {
                 Action::Transition => Kind::Transition,
                 _ => Kind::Transfer,
             };
-            let touched = Touched {
-                certain: Region::of(&self.placed(one.resource).resource, &one.part),
-                by_letter: None,
-            };
-            let mut this = self.later(one.resource, touched, kind, Usage::NO_STAGE, running);
             let used = running.used(tag, one.resource, one.part, one.action);
+            let touched = self.region(one.resource, &one.part).map(|certain| Touched {
+                certain,
+                by_letter: None,
+            });
+            let this =
+                touched.and_then(|touched| self.later(one.resource, touched, kind, Usage::NO_STAGE, running));
+            let Some(mut this) = this else {
+                findings.unchecked.push(used);
+                continue;
+            };
             self.compare(&this, &used, findings, |record, reach, region| {
                 let edges = (edges, events);
                 let at = (&this.origin, running.place);
@@ -220,10 +282,11 @@ impl Model {
             later.push((this, used, reach, one.discards));
         }
         if !edges.is_empty() {
-            self.log.push(Operation::Dependencies {
+            self.follow(Operation::Dependencies {
                 queue,
                 submitted: running.submitted,
                 edges: edges.to_vec(),
+                union: Union::of(edges),
                 are_joined: between.iter().any(|one| one.own.len() > 1),
                 place: running.place,
                 events: events.map(<[EventId]>::to_vec),

@@ -3,8 +3,9 @@
 mod accesses;
 mod commands;
 pub(crate) mod outstanding;
+pub(crate) mod retention;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tileheap_device::scopes::Scope;
 
@@ -15,12 +16,9 @@ use crate::program::{
     Batch, Command, EventId, FenceId, MemoryId, Part, Program, QueueId, Resource, ResourceId, SemaphoreId,
     SemaphoreUse, Step, Tag,
 };
-use crate::record::Record;
+use crate::record::{Record, Work};
 use crate::region::Region;
 use crate::schedule::{Schedule, Submitted};
-
-/// Operations in the log before all records are advanced past it.
-const MAX_LOG: usize = 4096;
 
 /// The order and the contents of everything that a device accesses.
 #[derive(Clone, Debug, Default)]
@@ -28,14 +26,24 @@ pub struct Model {
     granularity: u64,
     /// Memory with a granularity of its own.
     pages: HashMap<MemoryId, u64>,
-    resources: Vec<Placed>,
+    /// Memory that the host cannot access.
+    device_only: HashSet<MemoryId>,
+    resources: HashMap<ResourceId, Placed>,
+    /// The number of resources that were added.
+    added: u32,
+    /// Removed resources that are still known, and how many of them there may be before all are looked at.
+    removed: usize,
+    max_removed: usize,
     records: HashMap<MemoryId, Vec<Record>>,
     contents: AllContents,
+    /// Only contents are followed.
+    ignores_order: bool,
     /// Operations that some record may not have followed yet.
     log: Vec<Operation>,
     /// The number of operations before the log.
     forgotten: u64,
     schedule: Schedule,
+    work: Work,
     /// Steps, commands and render pass instances so far.
     steps: u64,
     commands: u64,
@@ -49,6 +57,7 @@ pub struct Model {
 struct Placed {
     resource: Resource,
     class: ResourceId,
+    is_removed: bool,
 }
 
 /// A batch that runs command by command, from [`Model::begin`] to [`Model::end`].
@@ -72,9 +81,6 @@ impl Model {
     }
 
     /// The findings of a whole program.
-    ///
-    /// # Panics
-    /// If the program names resources that it does not have.
     pub fn check(program: &Program) -> Findings {
         let mut model = Model::new(program.granularity);
         program
@@ -91,15 +97,22 @@ impl Model {
         all
     }
 
-    /// Adds a resource, which holds nothing yet.
+    /// Adds a resource, which holds nothing yet. Its id is never that of another one; one that is the same as a resource that is not known is
+    /// the same as none.
     ///
     /// # Panics
-    /// If it is the same as one that does not exist.
+    /// If 2^32 resources were added before.
     pub fn add(&mut self, resource: Resource) -> ResourceId {
-        let id = ResourceId(u32::try_from(self.resources.len()).expect("fewer than 2^32 resources"));
-        let class = resource.alias_of.map_or(id, |same| self.placed(same).class);
-        let placed = Placed { resource, class };
-        self.resources.push(placed);
+        let id = ResourceId(self.added);
+        self.added = self.added.checked_add(1).expect("fewer than 2^32 resources");
+        let same = resource.alias_of.and_then(|same| self.placed(same));
+        let class = same.map_or(id, |same| same.class);
+        let placed = Placed {
+            resource,
+            class,
+            is_removed: false,
+        };
+        self.resources.insert(id, placed);
         let bytes = placed.bytes();
         self.contents
             .add(class, bytes, resource.tiling, Region::whole(&resource));
@@ -111,6 +124,31 @@ impl Model {
         self.pages.insert(memory, granularity);
     }
 
+    /// Follows order and contents (`true`, as at the beginning), or contents only: then nothing is remembered of accesses and dependencies, and
+    /// there are no hazards.
+    pub fn set_follows_order(&mut self, follows_order: bool) {
+        self.ignores_order = !follows_order;
+        if self.ignores_order {
+            self.records.clear();
+            self.forgotten += self.log.len() as u64;
+            self.log.clear();
+        }
+    }
+
+    /// States whether the host can access a memory, as is assumed at the beginning. If it cannot, accesses are forgotten once the host has waited
+    /// for them.
+    pub fn set_host_visible(&mut self, memory: MemoryId, is_visible: bool) {
+        match is_visible {
+            true => self.device_only.remove(&memory),
+            false => self.device_only.insert(memory),
+        };
+    }
+
+    /// Returns `true` if there are no accesses that later ones could conflict with, and no batches that wait for a signal.
+    pub fn is_idle(&self) -> bool {
+        self.records.values().all(Vec::is_empty) && self.schedule.is_idle()
+    }
+
     /// Adds a timeline semaphore with its initial value.
     pub fn create_timeline(&mut self, semaphore: SemaphoreId, value: u64) {
         self.schedule.create_timeline(semaphore, value);
@@ -118,13 +156,27 @@ impl Model {
 
     /// Assumes that the contents of a resource are defined: it was imported, or not observed from the start.
     pub fn assume_written(&mut self, resource: ResourceId) {
-        self.contents.assume_written(self.placed(resource).class);
+        if let Some(placed) = self.placed(resource) {
+            let class = placed.class;
+            self.contents.assume_written(class);
+        }
     }
 
-    /// Removes a destroyed resource. Later accesses to its memory are still compared with its accesses.
+    /// Removes a destroyed resource. Later accesses to its memory are still compared with its accesses. Commands that name it are not checked
+    /// once nothing is known of it any more.
     pub fn remove(&mut self, resource: ResourceId) {
-        let class = self.placed(resource).class;
+        let Some(placed) = self.resources.get_mut(&resource) else {
+            return;
+        };
+        if std::mem::replace(&mut placed.is_removed, true) {
+            return;
+        }
+        let class = placed.class;
         self.contents.remove(class);
+        self.removed += 1;
+        if self.removed > self.max_removed {
+            self.drop_removed();
+        }
     }
 
     /// Forgets memory that is freed, with all accesses to it.
@@ -132,28 +184,26 @@ impl Model {
         self.records.remove(&memory);
         self.contents.free(memory);
         self.pages.remove(&memory);
+        self.device_only.remove(&memory);
     }
 
     /// Forgets a fence that is destroyed.
     pub fn destroy_fence(&mut self, fence: FenceId) {
-        self.log.push(Operation::ResetFence(fence));
+        self.follow(Operation::ResetFence(fence));
     }
 
     /// Forgets a semaphore that is destroyed: its number may become that of another one.
     pub fn destroy_semaphore(&mut self, semaphore: SemaphoreId) {
-        self.log.push(Operation::Unsignal(semaphore));
+        self.follow(Operation::Unsignal(semaphore));
         self.schedule.destroy_semaphore(semaphore);
     }
 
     /// Forgets an event that is destroyed.
     pub fn destroy_event(&mut self, event: EventId) {
-        self.log.push(Operation::ResetEvent(event));
+        self.follow(Operation::ResetEvent(event));
     }
 
     /// Performs one step of the host; returns its findings and those of all batches that it lets run.
-    ///
-    /// # Panics
-    /// If it names resources that were not added.
     pub fn step(&mut self, step: &Step) -> Findings {
         self.steps += 1;
         let mut findings = Findings::default();
@@ -166,7 +216,7 @@ impl Model {
                 self.run_up_to(|batch| batch.fence == Some(*fence), &mut findings);
                 self.host_wait(HostWait::Fence(*fence));
             }
-            Step::ResetFence(fence) => self.log.push(Operation::ResetFence(*fence)),
+            Step::ResetFence(fence) => self.follow(Operation::ResetFence(*fence)),
             Step::WaitSemaphore(semaphore, value) => {
                 if self.schedule.reached(*semaphore, *value).is_none() {
                     // Something outside of the program has signaled it.
@@ -179,8 +229,7 @@ impl Model {
             }
             Step::SignalSemaphore(semaphore, value) => {
                 let signaled = self.schedule.signal(*semaphore, *value, None);
-                self.log
-                    .push(Operation::HostSignal(*semaphore, signaled, self.steps));
+                self.follow(Operation::HostSignal(*semaphore, signaled, self.steps));
             }
             Step::WaitIdle(queue) => {
                 self.run_up_to(
@@ -209,9 +258,6 @@ impl Model {
     }
 
     /// Runs one command of the batch.
-    ///
-    /// # Panics
-    /// If it names resources that were not added.
     pub fn run(&mut self, running: &mut RunningBatch, tag: Tag, command: &Command) -> Findings {
         let mut findings = Findings::default();
         self.run_command(tag, command, running, &mut findings);
@@ -247,11 +293,23 @@ impl Model {
             .lost
             .iter_mut()
             .for_each(|one| one.verdict = Verdict::Possible);
+        forced
+            .discarded
+            .iter_mut()
+            .for_each(|one| one.verdict = Verdict::Possible);
         findings.extend(forced);
     }
 
+    /// Adds an operation to the log, for records to advance past it.
+    fn follow(&mut self, operation: Operation) {
+        if !self.ignores_order {
+            self.log.push(operation);
+        }
+    }
+
     fn host_wait(&mut self, wait: HostWait) {
-        self.log.push(Operation::HostWait(wait, self.steps));
+        self.follow(Operation::HostWait(wait, self.steps));
+        self.drop_settled();
     }
 
     fn run_ready(&mut self, findings: &mut Findings) {
@@ -267,22 +325,6 @@ impl Model {
                 }
             }
         }
-    }
-
-    /// Clears the log once it is full: advances every record past it, and drops reads that the host knows to be complete.
-    fn forget(&mut self) {
-        if self.log.len() < MAX_LOG {
-            return;
-        }
-        for records in self.records.values_mut() {
-            for record in records.iter_mut() {
-                record.advance(&self.log, self.forgotten);
-                record.compact(&self.last_instance);
-            }
-            records.retain(|record| !record.is_complete() || record.writes());
-        }
-        self.forgotten += self.log.len() as u64;
-        self.log.clear();
     }
 
     fn run_batch(&mut self, submitted: &Submitted, findings: &mut Findings) {
@@ -310,7 +352,7 @@ impl Model {
     ) -> RunningBatch {
         for wait in waits {
             if let Some(signaled) = self.schedule.reached(wait.semaphore, wait.value) {
-                self.log.push(Operation::Wait {
+                self.follow(Operation::Wait {
                     queue,
                     semaphore: wait.semaphore,
                     signaled,
@@ -340,14 +382,14 @@ impl Model {
             signals.push((signal.semaphore, signaled, stages));
         }
         if !signals.is_empty() {
-            self.log.push(Operation::Signal {
+            self.follow(Operation::Signal {
                 queue,
                 signals,
                 submitted,
             });
         }
         if let Some(fence) = fence {
-            self.log.push(Operation::SignalFence {
+            self.follow(Operation::SignalFence {
                 queue,
                 fence,
                 submitted,
@@ -358,7 +400,7 @@ impl Model {
     /// A binary semaphore is waited for, or about to be signaled again.
     fn unsignal(&mut self, semaphore: SemaphoreId) {
         if !self.schedule.is_timeline(semaphore) {
-            self.log.push(Operation::Unsignal(semaphore));
+            self.follow(Operation::Unsignal(semaphore));
         }
     }
 
@@ -367,18 +409,22 @@ impl Model {
         self.pages.get(&memory).copied().unwrap_or(self.granularity)
     }
 
-    fn placed(&self, resource: ResourceId) -> &Placed {
-        let placed = self.resources.get(resource.0 as usize);
-        placed.expect("resources are added before they are used")
+    fn placed(&self, resource: ResourceId) -> Option<&Placed> {
+        self.resources.get(&resource)
     }
 
-    fn through(&self, resource: ResourceId, part: &Part) -> Through {
-        let placed = self.placed(resource);
-        Through {
+    /// The region of a part of a resource.
+    fn region(&self, resource: ResourceId, part: &Part) -> Option<Region> {
+        Some(Region::of(&self.placed(resource)?.resource, part))
+    }
+
+    fn through(&self, resource: ResourceId, part: &Part) -> Option<Through> {
+        let placed = self.placed(resource)?;
+        Some(Through {
             class: placed.class,
             region: Region::of(&placed.resource, part),
             bytes: placed.bytes(),
-        }
+        })
     }
 }
 

@@ -64,7 +64,7 @@ impl Model {
         let waits: Vec<CheckedWait> = waits.collect();
         let mut outstanding = Vec::new();
         for record in self.records.entry(memory).or_default() {
-            record.advance(&self.log, self.forgotten);
+            record.advance(&self.log, self.forgotten, &mut self.work);
             let used = record.used;
             outstanding.extend(
                 record

@@ -25,7 +25,7 @@ use tileheap_device::scopes::NO_STAGE;
 use vk::PipelineStageFlags2 as S;
 
 use crate::operation::{
-    Bytes, Earlier, Edge, EdgeKind, Limit, Operation, Place, Through, through_transition,
+    Bytes, Earlier, Edge, EdgeKind, Limit, Operation, Place, Through, Union, through_transition,
 };
 use crate::program::{EventId, FenceId, QueueId, ResourceId, SemaphoreId};
 use crate::region::Region;
@@ -187,6 +187,11 @@ impl Reach {
         self.complete.is_some()
     }
 
+    /// The same, and that all memory of the device has it.
+    pub(crate) fn is_complete_and_available(&self) -> bool {
+        self.complete_and_available.is_some()
+    }
+
     fn order(&mut self, queue: QueueId, place: Place, new: &Ordered) {
         if new.ordered.is_empty() {
             return;
@@ -281,6 +286,45 @@ impl Reach {
         held.is_direct && edge.src_usages.contains(origin.usage) && covers(edge, origin, region)
     }
 
+    /// Returns `false` if an operation certainly does not change the state.
+    pub(crate) fn may_change(&self, origin: &Origin, operation: &Operation) -> bool {
+        let Operation::Dependencies {
+            queue,
+            submitted,
+            union,
+            events,
+            ..
+        } = operation
+        else {
+            return true;
+        };
+        if self.includes(*queue, union) {
+            return false;
+        }
+        let is_direct = match events {
+            Some(events) => self.set(events).is_some(),
+            None => origin.queue == Some(*queue) && origin.usage.stage().intersects(union.src()),
+        };
+        let is_met = |(at, _, ordered): &(QueueId, Place, Ordered)| {
+            at == queue && ordered.ordered.intersects(union.src())
+        };
+        is_direct || self.places.iter().any(is_met) || self.known_before(*submitted).is_some()
+    }
+
+    /// Returns `true` if everything on a queue in the second scopes of some edges is ordered already, and sees the access.
+    fn includes(&self, queue: QueueId, union: &Union) -> bool {
+        let mut everywhere = self.places.iter();
+        everywhere.any(|(at, place, ordered)| {
+            let is_there = *at == queue && place.is_none();
+            is_there && union.is_within(ordered.ordered & ordered.available, ordered.visible)
+        })
+    }
+
+    /// Drops what is known of resources that do not exist any more.
+    pub(crate) fn forget_classes(&mut self, is_known: &impl Fn(ResourceId) -> bool) {
+        self.through.retain(|(_, _, part, _)| is_known(part.class));
+    }
+
     /// Advances over one operation.
     pub(crate) fn follow(&mut self, origin: &Origin, region: Region, operation: &Operation) {
         match operation {
@@ -291,6 +335,7 @@ impl Reach {
                 are_joined,
                 place,
                 events,
+                union: _,
             } => {
                 let at = (On::new(*queue, *submitted), *place);
                 self.depend(origin, region, at, (edges, *are_joined), events.as_deref());

@@ -9,14 +9,15 @@ use tileheap_sync::{Action, Hazard, Missing, Model, Use, Verdict};
 use crate::generator::{describe, program, shrink};
 use crate::oracle;
 
-/// Hazards as a multiset: counts by pair of uses, missing dependency and verdict.
-type HazardCounts = BTreeMap<(String, Missing, Verdict), u32>;
+/// Hazards as a multiset: counts by pair of uses, missing dependency, verdict and bytes.
+type HazardCounts = BTreeMap<(String, Missing, Verdict, (u64, u64)), u32>;
 
 fn counts(hazards: &[Hazard]) -> HazardCounts {
     let mut counts = HazardCounts::new();
     for hazard in hazards {
         let [before, after] = [&hazard.before, &hazard.after].map(|used| format!("{used:?}"));
-        let key = (format!("{before} {after}"), hazard.missing, hazard.verdict);
+        let pair = format!("{before} {after}");
+        let key = (pair, hazard.missing, hazard.verdict, hazard.bytes);
         *counts.entry(key).or_default() += 1;
     }
     counts
@@ -37,11 +38,12 @@ fn difference(program: Program) -> String {
     let list = |hazards: &[Hazard]| {
         let line = |one: &Hazard| {
             format!(
-                "  {} -> {}: {:?} {:?}\n",
+                "  {} -> {}: {:?} {:?} {:?}\n",
                 short(&one.before),
                 short(&one.after),
                 one.missing,
-                one.verdict
+                one.verdict,
+                one.bytes
             )
         };
         hazards.iter().map(line).collect::<String>()

@@ -6,7 +6,8 @@ use crate::recordings::*;
 use tileheap_sync::Missing::{Availability, Execution, Visibility};
 use tileheap_sync::Verdict::{ByTheLetter, Certain};
 use tileheap_sync::program::{
-    AccessKind, Command, CommandBuffer, FenceId, Resource, SemaphoreId, SemaphoreUse, Step, Tag,
+    AccessKind, Change, Command, CommandBuffer, Dependency, Extent, FenceId, Part, Resource, SemaphoreId,
+    SemaphoreUse, Step, Tag,
 };
 use tileheap_sync::{Hazard, Loss, Missing, Model, Verdict};
 
@@ -161,6 +162,36 @@ fn a_final_transition_is_not_at_the_color_output_stage() {
     assert_eq!(read_after_pass(false, COLOR_WRITE), NONE);
 }
 
+/// The bytes are those that both access and to which the verdict applies; ranges that touch are one.
+#[test]
+fn hazards_name_the_bytes_in_common() {
+    let bytes = |commands: &[Command]| {
+        let hazards = Model::check(&program(commands)).hazards;
+        hazards.iter().map(|hazard| hazard.bytes).collect::<Vec<_>>()
+    };
+    let part =
+        |resource, first, end, side| act_on(resource, Part::Bytes(first, end), side, AccessKind::Whole);
+    assert_eq!(
+        bytes(&[part(A, 0, 40, CS_WRITE), part(B, 8, 64, CS_READ)]),
+        [(8, 40)]
+    );
+    assert_eq!(
+        bytes(&[image(X, NOTHING, CS_WRITE), write(X), write(Y)]),
+        [(0, 64)]
+    );
+    // The barrier splits what it makes available from the rest, which is not available.
+    let half = |first, end| {
+        Command::Barrier(vec![Dependency {
+            scopes: scopes(CS_WRITE, CS_NONE),
+            extent: Extent::Part(A, Part::Bytes(first, end)),
+            change: Change::None,
+        }])
+    };
+    assert_eq!(bytes(&[write(A), half(0, 16), read(A)]), [(16, 64)]);
+    assert_eq!(bytes(&[write(A), half(16, 32), read(A)]), [(0, 16)]);
+    assert_eq!(bytes(&[write(A), half(0, 64), read(A)]), [(0, 64)]);
+}
+
 #[test]
 fn commands_without_a_barrier_are_unordered() {
     assert_eq!(hazards(&[write(A), read(A)]), [(0, 1, Execution, Certain)]);
@@ -231,10 +262,10 @@ fn writes_through_an_inconsistent_alias_lose_contents() {
     };
     assert_eq!((by.tag.0, by.resource), (3, Y), "its transition came first");
     assert_eq!(commands(&[read(Y)]), []);
-    // A new transition from UNDEFINED makes it usable, not defined.
+    // A new transition from UNDEFINED makes it usable, not defined; the first loss is told.
     let found = commands(&[image(X, CS_WRITE, CS_READ), read(X)]);
     assert!(
-        matches!(found[..], [(7, Loss::Discarded(_), Certain)]),
+        matches!(found[..], [(7, Loss::Overwritten(_), Certain)]),
         "{found:?}"
     );
 }

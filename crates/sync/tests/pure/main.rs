@@ -3,7 +3,9 @@
 mod agreement;
 mod cases;
 mod contents;
+mod first_version;
 mod generator;
 mod oracle;
 mod recordings;
 mod render_passes;
+mod retention;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap_sync::program::{
-    AccessKind, Change, Command, CommandBuffer, Dependency, EventId, Extent, Scopes, Tag,
+    AccessKind, Change, Command, CommandBuffer, Dependency, Discard, EventId, Extent, Scopes, Tag,
 };
 
 use super::past::{Commands, Draw, Touch};
@@ -53,6 +53,9 @@ impl Draw {
             if self.random.one_in(8) {
                 self.lone_event(&mut last);
             }
+            if self.random.one_in(8) {
+                self.discard(&mut last);
+            }
             buffers.push(last);
         }
         let buffers = buffers
@@ -87,6 +90,28 @@ impl Draw {
         self.push(out, command);
     }
 
+    /// A discard of some bytes, between any two commands.
+    fn discard(&mut self, out: &mut Commands) {
+        let resource = self.resource();
+        let memory = self.at(resource).memory;
+        let first = self.random.below(places::BYTES);
+        let end = first + 1 + self.random.below(places::BYTES - first);
+        let discard = Discard {
+            memory,
+            first,
+            end,
+            reports_contents: self.random.one_in(2),
+        };
+        // A command buffer that resumes an instance begins with that.
+        let at = if out.is_empty() {
+            0
+        } else {
+            1 + self.random.below(out.len() as u64) as usize
+        };
+        let tag = self.tag();
+        out.insert(at, (tag, Command::Discard(discard)));
+    }
+
     /// A command buffer; some of the commands go to a secondary one sometimes.
     fn finish(&mut self, mut commands: Commands) -> Arc<CommandBuffer> {
         if self.random.one_in(4) && !commands.is_empty() {
@@ -99,6 +124,7 @@ impl Draw {
                     )
                 }),
                 Command::Barrier(_)
+                | Command::Discard(_)
                 | Command::SetEvent(..)
                 | Command::ResetEvent(_)
                 | Command::WaitEvents(..) => true,
@@ -161,7 +187,7 @@ pub(super) fn may_repeat(
         |one: &Dependency| first(&one.scopes) && !(fits && matches!(one.change, Change::Family { .. }));
     let here = |event: &EventId| event.0 / 2 == queue as u64;
     commands.iter().all(|(_, command)| match command {
-        Command::Action(_) => true,
+        Command::Action(_) | Command::Discard(_) => true,
         Command::SetEvent(event, _) | Command::ResetEvent(event) => {
             set.retain(|(other, _)| other != event);
             set.push((*event, matches!(command, Command::SetEvent(..))));

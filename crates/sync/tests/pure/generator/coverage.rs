@@ -20,7 +20,7 @@ const FEATURES: &str = "three queues; two families; two memories; granularity; a
     unknown access; VERTEX_SHADER; FRAGMENT_SHADER; COMPUTE_SHADER; COPY; BLIT; RESOLVE; CLEAR; COLOR_ATTACHMENT_OUTPUT; EARLY_FRAGMENT_TESTS; \
     LATE_FRAGMENT_TESTS; host read; host write; dynamic rendering; resumes; render pass object; three subpasses; \
     from outside; from a subpass; to outside; into a subpass; into the first subpass; final transition; implicit to outside; \
-    implicit from outside; barrier inside; Execution; All; Part; Layout; release; acquire; several dependencies; \
+    implicit from outside; barrier inside; Discard; Execution; All; Part; Layout; release; acquire; several dependencies; \
     SetEvent; ResetEvent; WaitEvents; two events; layout at an event; Execute; Execute inside; submitted again; executed again; two batches; \
     binary; timeline; wait before signal; batch signals late; host signals late; several waits; fence; WaitFence; ResetFence; \
     WaitSemaphore; WaitIdle of a queue; WaitIdle of the device; SHADER_READ mask; SHADER_WRITE mask; MEMORY_READ mask; \
@@ -172,6 +172,7 @@ impl Seen {
                     dependencies.iter().for_each(|one| self.dependency(one));
                     self.see("several dependencies", dependencies.len() > 1);
                 }
+                Command::Discard(_) => self.see("Discard", true),
                 Command::SetEvent(..) => self.see("SetEvent", true),
                 Command::ResetEvent(_) => self.see("ResetEvent", true),
                 Command::WaitEvents(events, dependencies) => {

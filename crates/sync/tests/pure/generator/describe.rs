@@ -91,6 +91,9 @@ fn commands(text: &mut String, buffer: &CommandBuffer, indent: usize) {
             }
             Command::NextSubpass(one) => format!("next {}", boundary(one)),
             Command::EndRendering(one) => format!("end {}", boundary(one)),
+            Command::Discard(one) => {
+                format!("discard [{}, {}) of memory {}", one.first, one.end, one.memory.0)
+            }
             Command::Execute(inner) => format!("execute {:p}", std::sync::Arc::as_ptr(inner)),
         };
         let _ = writeln!(text, "{:indent$}#{} {line}", "", tag.0);

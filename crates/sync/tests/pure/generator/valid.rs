@@ -184,6 +184,10 @@ impl Checker<'_> {
                 self.boundary(boundary, subpass + 1, false)?;
                 at.ended = at.dynamic && *boundary == Boundary::default();
             }
+            Command::Discard(one) => ensure(
+                one.first < one.end && one.end <= places::BYTES,
+                "a discard outside of its memory",
+            )?,
             Command::Execute(inner) => {
                 let nested = inner.commands.iter().any(|(_, command)| {
                     use Command::{BeginRendering, EndRendering, Execute, NextSubpass};

@@ -56,6 +56,22 @@ fn barriers() -> Vec<Case> {
             vec![copy_to(BUFFER), copy_from(BUFFER)],
             vec![(0, 1, Execution, Certain)],
         ),
+        // Discards of memory access nothing.
+        one(
+            "discard between writes and reads",
+            vec![
+                copy_to(BUFFER),
+                copies(),
+                Command::Discard(Discard {
+                    memory: MemoryId(1),
+                    first: 512,
+                    end: 2048,
+                    reports_contents: true,
+                }),
+                copy_from(BUFFER),
+            ],
+            vec![],
+        ),
         // The write is made available and then visible.
         one(
             "read after write with a barrier",
@@ -210,6 +226,19 @@ fn cells() -> Vec<Case> {
                 barrier(Dependency {
                     extent: Extent::Part(BUFFER, Part::Bytes(0, 512)),
                     ..memory(S::COPY, WRITE, S::COPY, READ)
+                }),
+                copy_from(BUFFER),
+            ],
+            vec![(0, 2, Availability, Certain)],
+        ),
+        // The missing dependency differs by bytes: the worst is reported.
+        one(
+            "available in a half",
+            vec![
+                copy_to(BUFFER),
+                barrier(Dependency {
+                    extent: Extent::Part(BUFFER, Part::Bytes(0, 512)),
+                    ..memory(S::COPY, WRITE, S::COPY, A::NONE)
                 }),
                 copy_from(BUFFER),
             ],

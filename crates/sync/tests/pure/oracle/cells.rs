@@ -279,6 +279,23 @@ impl Space {
         self.share_bytes(x.0, self.bytes(x.0, x.1, rules), y.0, self.bytes(y.0, y.1, rules))
     }
 
+    /// The bytes, or the pages, that two cells that overlap may both occupy.
+    pub(crate) fn common_bytes(
+        &self,
+        x: (ResourceId, usize),
+        y: (ResourceId, usize),
+        rules: &Rules,
+    ) -> (u64, u64) {
+        let (mut a, mut b) = (self.bytes(x.0, x.1, rules), self.bytes(y.0, y.1, rules));
+        if self.class(x.0) == self.class(y.0) {
+            return (a.start, a.end);
+        }
+        if self.is_linear(x.0) != self.is_linear(y.0) {
+            (a, b) = (self.pad(a), self.pad(b));
+        }
+        (a.start.max(b.start), a.end.min(b.end))
+    }
+
     /// Whether an action certainly touches all bytes that a cell of another resource may occupy.
     pub(crate) fn covers(
         &self,

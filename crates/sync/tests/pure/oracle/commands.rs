@@ -101,7 +101,39 @@ impl Flattener<'_> {
                 self.queues[queue].subpass = None;
                 self.boundary(queue, batch, tag, at, instance, boundary);
             }
+            // Nothing accesses the bytes: no order is needed, and none is made.
+            Command::Discard(discard) => {
+                if !self.rules.discards_are_no_accesses {
+                    self.write_bytes(queue, batch, tag, at, discard);
+                }
+            }
             Command::Execute(_) => unreachable!("commands() runs secondaries"),
+        }
+    }
+
+    /// The mutation of a discard: a write to every resource that has bytes of it.
+    fn write_bytes(&mut self, queue: usize, batch: u64, tag: Tag, at: usize, discard: &Discard) {
+        let place = Place::Queue(self.queues[queue].id, self.queues[queue].subpass);
+        for (index, resource) in self.resources.iter().enumerate() {
+            if resource.memory != discard.memory
+                || resource.first >= discard.end
+                || discard.first >= resource.end
+            {
+                continue;
+            }
+            let part = match resource.tiling {
+                Tiling::Linear | Tiling::Unknown => Part::Bytes(0, resource.end - resource.first),
+                Tiling::Optimal(all) => Part::Texels(all),
+            };
+            let access = Access {
+                resource: ResourceId(index as u32),
+                part,
+                stage: ash::vk::PipelineStageFlags2::COPY,
+                access: ash::vk::AccessFlags2::TRANSFER_WRITE,
+                kind: AccessKind::Whole,
+                discards: true,
+            };
+            self.access(batch, tag, at, place, &access);
         }
     }
 

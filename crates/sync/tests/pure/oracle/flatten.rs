@@ -25,6 +25,7 @@ pub(super) struct Queue<'p> {
 /// The state while steps run.
 pub(super) struct Flattener<'p> {
     pub(super) rules: &'p Rules,
+    pub(super) resources: &'p [Resource],
     pub(super) flat: Flat,
     pub(super) queues: Vec<Queue<'p>>,
     /// The first scopes of the events that are set.
@@ -46,6 +47,7 @@ pub(crate) fn flatten(program: &Program, rules: &Rules) -> Flat {
         .collect();
     let mut state = Flattener {
         rules,
+        resources: &program.resources,
         flat: Flat::default(),
         queues: Vec::new(),
         events: HashMap::new(),

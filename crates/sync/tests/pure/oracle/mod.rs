@@ -224,6 +224,12 @@ rules! {
     writes_hide,
     /// Like reads hide earlier ones.
     reads_hide,
+    /// Discards of memory access nothing.
+    discards_are_no_accesses,
+    /// The bytes of a hazard are those with its verdict and missing dependency.
+    bytes_are_of_the_reported_cells,
+    /// Bytes that touch are told as one range.
+    touching_bytes_are_one,
     /// Unknown elements make a hazard a possible one.
     some_is_possible,
 }

@@ -104,6 +104,25 @@ fn overlap(x: usize, y: usize, space: &Space, rules: &Rules) -> Vec<(usize, usiz
         .collect()
 }
 
+/// A pair of cells that race: their verdict, what is missing, and the bytes that both may occupy.
+type Racing = (Verdict, Missing, (u64, u64));
+
+/// The first bytes of a pair's cells with the reported verdict and missing dependency; bytes that touch are one range.
+fn first_bytes(mut cells: Vec<Racing>, reported: (Verdict, Missing), rules: &Rules) -> Option<Racing> {
+    if rules.bytes_are_of_the_reported_cells {
+        cells.retain(|cell| (cell.0, cell.1) == reported);
+    }
+    let mut bytes: Vec<(u64, u64)> = cells.iter().map(|cell| cell.2).collect();
+    bytes.sort_unstable();
+    let mut first = *bytes.first()?;
+    for (start, end) in bytes {
+        if rules.touching_bytes_are_one && start <= first.1 {
+            first.1 = first.1.max(end);
+        }
+    }
+    Some((reported.0, reported.1, first))
+}
+
 /// The hazard of a pair, if any: the highest verdict over its cells, and the smallest that is missing there. Where one of the two touches
 /// unknown elements of its part, it is possible only, unless all of them race.
 fn race(
@@ -113,7 +132,7 @@ fn race(
     space: &Space,
     relations: &Relations<'_>,
     rules: &Rules,
-) -> Option<(Verdict, Missing)> {
+) -> Option<Racing> {
     let (earlier, later) = (&flat.actions[x], &flat.actions[y]);
     let same_class = space.touched[x].class == space.touched[y].class;
     let transitions = both_transitions(earlier, later) && rules.transitions_in_order;
@@ -129,8 +148,7 @@ fn race(
     let are_some =
         [earlier, later].map(|action| rules.some_is_possible && action.kind() == Some(Kind::Partial));
     let mut racing = [Bits::default(); 2];
-    let mut least: Option<Missing> = None;
-    let mut worst: Option<(Verdict, Missing)> = None;
+    let mut cells: Vec<Racing> = Vec::new();
     let mut last: Option<(usize, bool)> = None;
     for (a, b) in overlap(x, y, space, rules) {
         let Err(missing) = relations.location_ordered(space, (x, a), (y, b)) else {
@@ -146,20 +164,14 @@ fn race(
         }
         racing[0].insert(a);
         racing[1].insert(b);
-        least = Some(least.map_or(missing, |known| known.min(missing)));
         let certainly = space.touched[x].certain.contains(a) && space.touched[y].certain.contains(b);
         let verdict = if certainly && !transitions {
             Verdict::Certain
         } else {
             Verdict::ByTheLetter
         };
-        let better = worst.is_none_or(|(most, least)| verdict > most || verdict == most && missing < least);
-        if better {
-            worst = Some((verdict, missing));
-        }
-        if worst == Some((Verdict::Certain, Missing::Execution)) && are_some == [false; 2] {
-            break; // Nothing is worse.
-        }
+        let bytes = space.common_bytes((earlier.usage.resource, a), (later.usage.resource, b), rules);
+        cells.push((verdict, missing, bytes));
     }
     let all = [x, y].map(|action| space.touched[action].certain);
     let races_wherever = match are_some {
@@ -170,10 +182,16 @@ fn race(
             all[of].and(&racing[of]) == all[of]
         }
     };
-    if races_wherever {
-        return worst;
+    if !races_wherever {
+        cells.iter_mut().for_each(|cell| cell.0 = Verdict::Possible);
     }
-    least.map(|missing| (Verdict::Possible, missing))
+    let most = cells.iter().map(|cell| cell.0).max()?;
+    let least = cells
+        .iter()
+        .filter(|cell| cell.0 == most)
+        .map(|cell| cell.1)
+        .min()?;
+    first_bytes(cells, (most, least), rules)
 }
 
 /// All hazards, by the later action and then the earlier one.
@@ -184,12 +202,13 @@ pub(crate) fn races(flat: &Flat, space: &Space, relations: &Relations<'_>, rules
             if earlier.at == later.at || !earlier.writes && !later.writes {
                 continue;
             }
-            if let Some((verdict, missing)) = race(x, y, flat, space, relations, rules) {
+            if let Some((verdict, missing, bytes)) = race(x, y, flat, space, relations, rules) {
                 hazards.push(Hazard {
                     before: earlier.usage,
                     after: later.usage,
                     missing,
                     verdict,
+                    bytes,
                 });
             }
         }

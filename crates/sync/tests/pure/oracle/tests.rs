@@ -15,17 +15,16 @@ fn all_cases() -> Vec<Case> {
     all
 }
 
-fn answer(program: &Program, rules: Rules) -> Vec<(u64, u64, Missing, Verdict)> {
+/// A hazard: tags of both commands, what is missing, the verdict and the bytes.
+type Answer = ((u64, u64, Missing, Verdict), (u64, u64));
+
+fn answer(program: &Program, rules: Rules) -> Vec<Answer> {
     let hazards = hazards_with(program, rules);
     hazards
         .iter()
         .map(|hazard| {
-            (
-                hazard.before.tag.0,
-                hazard.after.tag.0,
-                hazard.missing,
-                hazard.verdict,
-            )
+            let tags = (hazard.before.tag.0, hazard.after.tag.0);
+            ((tags.0, tags.1, hazard.missing, hazard.verdict), hazard.bytes)
         })
         .collect()
 }
@@ -35,6 +34,7 @@ fn finds_the_hazards_of_each_case() {
     let mut wrong = Vec::new();
     for case in all_cases() {
         let found = answer(&case.program, Rules::ALL);
+        let found: Vec<_> = found.into_iter().map(|(hazard, _)| hazard).collect();
         if found != case.hazards {
             wrong.push(format!("{}: {found:?} instead of {:?}", case.name, case.hazards));
         }

@@ -1,0 +1,212 @@
+//! Contents: for every byte or texel the last write, and why it became undefined since.
+//!
+//! ```text
+//! write through x (an image)    x: written    y, the image in the same bytes: undefined, overwritten by x
+//! write through a (a buffer)    a: written    b, a buffer in the same bytes: written, through a
+//! ```
+//! Resources that interpret bytes alike share one state. A write through any other alias makes contents undefined: of an image with optimal
+//! tiling all subresources, of a linear resource the bytes that overlap. Bytes of memory that are discarded are undefined in all resources there:
+//! any of them may be those of any subresource of an image. Contents are those in the order in which commands run; whether they
+//! are in that order is another question.
+//!
+//! Source: "Memory Aliasing"; "Image Layout Transitions"; "Render Pass Load Operations" and "Render Pass Store Operations".
+
+mod discard;
+mod read;
+mod state;
+
+use std::collections::HashMap;
+
+use crate::finding::{Loss, LostContents, Use, Verdict};
+use crate::operation::Bytes;
+use crate::program::{AccessKind, MemoryId, ResourceId, Tag, Tiling};
+use crate::record::{Kind, Later, padded};
+use crate::region::Region;
+
+use state::{Contents, State, Value, extend};
+
+/// Ranges of written bytes tracked per memory; beyond that those between them count as written, too.
+const MAX_RANGES: usize = 64;
+
+/// The contents of all resources of a device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AllContents {
+    classes: HashMap<ResourceId, Contents>,
+    by_memory: HashMap<MemoryId, Vec<ResourceId>>,
+    /// How many resources a class has.
+    members: HashMap<ResourceId, u32>,
+    /// Disjoint ranges of each memory that were written and not discarded since, in ascending order.
+    written: HashMap<MemoryId, Vec<(u64, u64)>>,
+}
+
+impl AllContents {
+    /// Adds a resource of a class; the first one with nothing in it.
+    pub(crate) fn add(&mut self, class: ResourceId, bytes: Bytes, tiling: Tiling, whole: Region) {
+        *self.members.entry(class).or_default() += 1;
+        if self.classes.contains_key(&class) {
+            return;
+        }
+        let mut contents = Contents {
+            bytes,
+            is_optimal: matches!(tiling, Tiling::Optimal(_)),
+            has_pages: tiling != Tiling::Unknown,
+            whole,
+            states: vec![(whole, State::never_written())],
+        };
+        // Linear resources hold what others have written to their bytes before.
+        if tiling == Tiling::Linear {
+            let written = self.written.get(&bytes.memory).map_or(&[][..], Vec::as_slice);
+            for &(first, end) in written {
+                let region = Region::of_bytes(first, end).intersection(whole);
+                region
+                    .into_iter()
+                    .for_each(|region| contents.set(region, State::from(Value::Unknown)));
+            }
+        }
+        self.classes.insert(class, contents);
+        self.by_memory.entry(bytes.memory).or_default().push(class);
+    }
+
+    /// Assumes that the contents are defined.
+    pub(crate) fn assume_written(&mut self, class: ResourceId) {
+        if let Some(contents) = self.classes.get_mut(&class) {
+            contents.states = vec![(contents.whole, State::from(Value::Unknown))];
+        }
+    }
+
+    /// Removes a resource of a class; the last one with its contents.
+    pub(crate) fn remove(&mut self, class: ResourceId) {
+        let left = self.members.get_mut(&class).map(|members| {
+            *members -= 1;
+            *members
+        });
+        if left != Some(0) {
+            return;
+        }
+        self.members.remove(&class);
+        if let Some(contents) = self.classes.remove(&class) {
+            if let Some(classes) = self.by_memory.get_mut(&contents.bytes.memory) {
+                classes.retain(|other| *other != class);
+            }
+        }
+    }
+
+    /// Returns `true` if resources of a class are left.
+    pub(crate) fn has_members(&self, class: ResourceId) -> bool {
+        self.members.contains_key(&class)
+    }
+
+    /// The writes and losses that findings may name.
+    pub(crate) fn each_use(&self, each: &mut impl FnMut(&Use)) {
+        for (loss, used) in self.states().flat_map(State::named) {
+            used.iter().for_each(&mut *each);
+            if let Some(Loss::Discarded(by) | Loss::Overwritten(by) | Loss::WrittenThrough(by)) = loss {
+                each(&by);
+            }
+        }
+    }
+
+    /// The tags of discards that findings may name.
+    pub(crate) fn each_discard(&self, each: &mut impl FnMut(Tag)) {
+        for (loss, _) in self.states().flat_map(State::named) {
+            if let Some(Loss::MemoryDiscarded { tag, .. }) = loss {
+                each(tag);
+            }
+        }
+    }
+
+    fn states(&self) -> impl Iterator<Item = &State> {
+        self.classes
+            .values()
+            .flat_map(|contents| contents.states.iter().map(|(_, state)| state))
+    }
+
+    /// Forgets freed memory.
+    pub(crate) fn free(&mut self, memory: MemoryId) {
+        for class in self.by_memory.remove(&memory).unwrap_or_default() {
+            self.classes.remove(&class);
+            self.members.remove(&class);
+        }
+        self.written.remove(&memory);
+    }
+
+    /// The finding of a read.
+    pub(crate) fn read(&self, later: &Later, used: Use) -> Option<LostContents> {
+        self.classes.get(&later.origin.class)?.read(later, used)
+    }
+
+    fn in_memory(&self, memory: MemoryId) -> &[ResourceId] {
+        self.by_memory.get(&memory).map_or(&[], Vec::as_slice)
+    }
+
+    /// A command writes a region, or makes it undefined; linear and optimal resources alias pages of `granularity` bytes.
+    pub(crate) fn write(&mut self, later: &Later, used: Use, discards: bool, granularity: u64) {
+        let class = later.origin.class;
+        let region = later.touched.certain;
+        let is_exact = later.kind != Kind::Access(AccessKind::Partial);
+        let Some(contents) = self.classes.get_mut(&class) else {
+            return;
+        };
+        if discards {
+            contents.change(region, |state| {
+                state.lost(Loss::Discarded(used), Verdict::Certain)
+            });
+        } else if later.kind != Kind::Transition {
+            // A transition keeps what there is.
+            let is_certain = is_exact;
+            contents.set(region, State::from(Value::Written { by: used, is_certain }));
+        }
+        let (bytes, is_optimal) = (contents.bytes, contents.is_optimal);
+        // Any byte of an image may hold any of its subresources.
+        let (first, end) = if is_optimal {
+            (bytes.first, bytes.end)
+        } else {
+            region.bytes()
+        };
+        self.mark_written(bytes.memory, (first, end));
+        let classes = self.by_memory.get(&bytes.memory).map_or(&[][..], Vec::as_slice);
+        for other in classes.iter().filter(|other| **other != class) {
+            let Some(alias) = self.classes.get_mut(other) else {
+                continue;
+            };
+            let own = (alias.bytes.first, alias.bytes.end);
+            let common = (first.max(own.0), end.min(own.1));
+            let is_common = common.0 < common.1;
+            let hit = if alias.is_optimal {
+                alias.whole
+            } else {
+                Region::of_bytes(common.0, common.1)
+            };
+            if !is_optimal && !alias.is_optimal {
+                if is_common && !discards {
+                    alias.change(hit, |state| state.written_through(used));
+                }
+                continue;
+            }
+            let pages = [(first, end), own].map(|bytes| padded(bytes, granularity));
+            let has_pages = later.has_pages && alias.has_pages && is_optimal != alias.is_optimal;
+            let is_close = has_pages && pages[0].0 < pages[1].1 && pages[1].0 < pages[0].1;
+            let verdict = match (is_common, is_close) {
+                (true, _) if is_exact => Verdict::Certain,
+                (true, _) => Verdict::Possible,
+                // Of the page only: no byte of its own is written.
+                (false, true) if alias.is_optimal => Verdict::ByTheLetter,
+                _ => continue,
+            };
+            alias.change(hit, |state| state.lost(Loss::Overwritten(used), verdict));
+        }
+    }
+    fn mark_written(&mut self, memory: MemoryId, range: (u64, u64)) {
+        let written = self.written.entry(memory).or_default();
+        if written
+            .iter()
+            .any(|known| known.0 <= range.0 && range.1 <= known.1)
+        {
+            return;
+        }
+        extend(written, range);
+        if written.len() > MAX_RANGES {
+            *written = vec![(written[0].0, written[MAX_RANGES].1)];
+        }
+    }
+}

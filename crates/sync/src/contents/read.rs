@@ -1,0 +1,143 @@
+//! Reads of contents that are undefined, or were written through another resource.
+
+use crate::finding::{Loss, LostContents, Use, Verdict};
+use crate::program::AccessKind;
+use crate::record::{Kind, Later};
+use crate::region::Region;
+
+use super::state::{Contents, State, Value, common};
+
+/// A loss that a read may find.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    loss: Loss,
+    last: Option<Use>,
+    bytes: (u64, u64),
+    verdict: Verdict,
+}
+
+impl Contents {
+    /// The finding of a read: all of the region is undefined, some of it was written through an alias, or some of its bytes were
+    /// discarded.
+    ///
+    /// A region that is only partly unwritten, or discarded by accesses, is not reported: programs load and copy more than they need.
+    pub(super) fn read(&self, later: &Later, used: Use) -> Option<LostContents> {
+        let region = later.touched.certain;
+        let is_lost = |state: &State| matches!(state.value, Value::Lost { .. });
+        let is_whole = self.within(region).all(|(_, state)| is_lost(state));
+        let whole = is_whole.then(|| self.least(region)).flatten();
+        let part = self.worst(region, later.kind);
+        let is_whole = whole.is_some_and(|whole| part.is_none_or(|part| part.verdict <= whole.verdict));
+        let mut found = if is_whole { whole? } else { part? };
+        if later.kind == Kind::Access(AccessKind::Partial) {
+            // A shader may read none of it.
+            found.verdict = Verdict::Possible;
+        }
+        Some(LostContents {
+            reader: used,
+            loss: found.loss,
+            last: found.last,
+            bytes: found.bytes,
+            is_partial: !is_whole,
+            verdict: found.verdict,
+        })
+    }
+
+    /// The least certain loss within a region that is undefined everywhere.
+    fn least(&self, region: Region) -> Option<Candidate> {
+        let losses = self.within(region).filter_map(|(part, state)| match state.value {
+            Value::Lost { loss, verdict, last } => Some((part, loss, verdict, last)),
+            _ => None,
+        });
+        let (part, loss, verdict, last) = losses.min_by_key(|lost| lost.2)?;
+        let bytes = self.merged(part, region, |state| matches!(state.value, Value::Lost { .. }));
+        Some(Candidate {
+            loss,
+            last,
+            bytes,
+            verdict,
+        })
+    }
+
+    /// The most certain loss of some of a region.
+    fn worst(&self, region: Region, kind: Kind) -> Option<Candidate> {
+        let reads_all = matches!(kind, Kind::Access(AccessKind::Whole | AccessKind::Load))
+            && (!self.is_optimal || region.contains(self.whole));
+        let if_all_is_read = |verdict: Verdict| match reads_all {
+            true => verdict,
+            false => Verdict::Possible,
+        };
+        let undefined = self.undefined_bytes(region);
+        let mut worst: Option<Candidate> = None;
+        for (part, state) in self.within(region) {
+            let lost = |state: &State| matches!(state.value, Value::Lost { .. });
+            let through = |state: &State| matches!(state.value, Value::Through { .. });
+            let found = match state.value {
+                Value::Lost { loss, verdict, last } => {
+                    let verdict = match loss {
+                        // Programs bind views of more subresources than they use.
+                        Loss::MemoryDiscarded { .. } if self.is_optimal => Some(Verdict::Possible),
+                        Loss::MemoryDiscarded { .. } => Some(if_all_is_read(verdict)),
+                        Loss::Overwritten(_) => Some(Verdict::Possible),
+                        _ => None,
+                    };
+                    let bytes = || self.merged(part, region, lost);
+                    verdict.map(|verdict| (loss, last, bytes(), verdict))
+                }
+                Value::Through { by, last } => {
+                    let bytes = self.merged(part, region, through);
+                    Some((Loss::WrittenThrough(by), last, bytes, Verdict::Possible))
+                }
+                Value::Written { .. } | Value::Unknown => None,
+            };
+            let discarded = state.discarded.as_ref().map(|discarded| {
+                let certain = undefined
+                    .first()
+                    .map(|bytes| (*bytes, if_all_is_read(Verdict::Certain)));
+                let (bytes, verdict) = certain.unwrap_or((discarded.bytes[0], Verdict::Possible));
+                (discarded.loss, discarded.last, bytes, verdict)
+            });
+            for (loss, last, bytes, verdict) in found.into_iter().chain(discarded) {
+                if worst.is_none_or(|known| verdict > known.verdict) {
+                    worst = Some(Candidate {
+                        loss,
+                        last,
+                        bytes,
+                        verdict,
+                    });
+                }
+            }
+        }
+        worst
+    }
+
+    /// The bytes of an image that are undefined in all of a region: what it holds there is undefined, wherever its texels are.
+    fn undefined_bytes(&self, region: Region) -> Vec<(u64, u64)> {
+        let all = self.range();
+        let states = self.within(region).filter(|_| self.is_optimal);
+        let each = states.map(|(_, state)| state.undefined_bytes(all));
+        each.reduce(|one, other| common(&one, &other)).unwrap_or_default()
+    }
+
+    /// The bytes of a part of a region, with those that touch and meet a condition, too.
+    fn merged(&self, part: Region, region: Region, meets: impl Fn(&State) -> bool) -> (u64, u64) {
+        let mut bytes = self.bytes_of(part);
+        if self.is_optimal {
+            return bytes;
+        }
+        let others = self.within(region).filter(|(_, state)| meets(state));
+        let mut others: Vec<(u64, u64)> = others.map(|(part, _)| part.bytes()).collect();
+        others.sort_unstable();
+        for other in &others {
+            if other.0 == bytes.1 {
+                bytes.1 = other.1;
+            }
+        }
+        for other in others.iter().rev() {
+            if other.1 == bytes.0 {
+                bytes.0 = other.0;
+            }
+        }
+        bytes
+    }
+}

@@ -1,0 +1,280 @@
+//! The contents of one resource, or of all resources that interpret its bytes alike, region by region.
+
+use crate::finding::{Loss, Use, Verdict};
+use crate::operation::Bytes;
+use crate::region::Region;
+
+/// Regions tracked per resource; beyond that its contents are unknown.
+const MAX_REGIONS: usize = 64;
+
+/// The value that a region holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Written {
+        by: Use,
+        /// Not only perhaps, as by a shader that may access any elements.
+        is_certain: bool,
+    },
+    /// Written through another resource that interprets the bytes alike, after the last write through this one.
+    Through { by: Use, last: Option<Use> },
+    /// Undefined, after the last write.
+    Lost {
+        loss: Loss,
+        verdict: Verdict,
+        last: Option<Use>,
+    },
+    /// Too much happened to it, or it was not watched from the beginning.
+    Unknown,
+}
+
+/// Discarded bytes of an image with optimal tiling, any of which a region of it may occupy.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Discarded {
+    /// The first discard since the last write.
+    pub(super) loss: Loss,
+    /// The last write before it.
+    pub(super) last: Option<Use>,
+    /// Disjoint, in ascending order.
+    pub(super) bytes: Vec<(u64, u64)>,
+}
+
+/// The contents of a region.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct State {
+    pub(super) value: Value,
+    /// Some bytes were discarded since the last write, but not all.
+    pub(super) discarded: Option<Discarded>,
+}
+
+impl From<Value> for State {
+    fn from(value: Value) -> State {
+        State {
+            value,
+            discarded: None,
+        }
+    }
+}
+
+impl State {
+    /// The state of a resource that nothing has written.
+    pub(super) fn never_written() -> State {
+        State::from(Value::Lost {
+            loss: Loss::NeverWritten,
+            verdict: Verdict::Certain,
+            last: None,
+        })
+    }
+
+    pub(super) fn is_certainly_lost(&self) -> bool {
+        let certain = Verdict::Certain;
+        matches!(self.value, Value::Lost { verdict, .. } if verdict == certain)
+    }
+
+    fn last_write(&self) -> Option<Use> {
+        match self.value {
+            Value::Written { by, .. } | Value::Through { by, .. } => Some(by),
+            Value::Lost { last, .. } => last,
+            Value::Unknown => None,
+        }
+    }
+
+    /// The write of the value that it holds.
+    pub(super) fn defined_by(&self) -> Option<(Use, bool)> {
+        match self.value {
+            Value::Written { by, is_certain } => Some((by, is_certain)),
+            Value::Through { by, .. } => Some((by, true)),
+            Value::Lost { .. } | Value::Unknown => None,
+        }
+    }
+
+    /// After a loss of everything. The first loss since the last write remains, unless it is less certain; that nothing was written is
+    /// not a loss yet for commands that discard.
+    pub(super) fn lost(&self, loss: Loss, verdict: Verdict) -> State {
+        if let Value::Lost {
+            loss: first,
+            verdict: known,
+            ..
+        } = self.value
+        {
+            let is_first = first != Loss::NeverWritten || !matches!(loss, Loss::Discarded(_));
+            if known >= verdict && is_first {
+                return self.clone();
+            }
+        }
+        let last = self.last_write();
+        let discarded = self.discarded.clone();
+        State {
+            value: Value::Lost { loss, verdict, last },
+            discarded: discarded.filter(|_| verdict < Verdict::Certain),
+        }
+    }
+
+    /// After a write through another resource that interprets the bytes alike.
+    pub(super) fn written_through(&self, by: Use) -> State {
+        let last = match self.value {
+            Value::Through { last, .. } => last,
+            _ => self.last_write(),
+        };
+        State::from(Value::Through { by, last })
+    }
+
+    /// After a discard of some of all bytes that it may occupy.
+    pub(super) fn discarded(&self, all: (u64, u64), bytes: (u64, u64), loss: Loss) -> State {
+        if self.is_certainly_lost() {
+            return self.clone();
+        }
+        let mut discarded = self.discarded.clone().unwrap_or_else(|| Discarded {
+            loss,
+            last: self.last_write(),
+            bytes: Vec::new(),
+        });
+        extend(&mut discarded.bytes, bytes);
+        if discarded.bytes[..] == [all] {
+            return State::from(Value::Lost {
+                loss: discarded.loss,
+                verdict: Verdict::Certain,
+                last: discarded.last,
+            });
+        }
+        State {
+            value: self.value,
+            discarded: Some(discarded),
+        }
+    }
+
+    /// The losses and the writes that findings may name.
+    pub(super) fn named(&self) -> impl Iterator<Item = (Option<Loss>, Option<Use>)> {
+        let value = match self.value {
+            Value::Written { by, .. } => (None, Some(by)),
+            Value::Through { by, last } => (Some(Loss::WrittenThrough(by)), last),
+            Value::Lost { loss, last, .. } => (Some(loss), last),
+            Value::Unknown => (None, None),
+        };
+        let discarded = self.discarded.iter();
+        let discarded = discarded.map(|discarded| (Some(discarded.loss), discarded.last));
+        [value].into_iter().chain(discarded)
+    }
+
+    /// The bytes of an image that are undefined, wherever the region is.
+    pub(super) fn undefined_bytes(&self, all: (u64, u64)) -> Vec<(u64, u64)> {
+        match &self.discarded {
+            _ if self.is_certainly_lost() => vec![all],
+            Some(discarded) => discarded.bytes.clone(),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// The contents of resources that interpret their bytes alike.
+#[derive(Clone, Debug)]
+pub(super) struct Contents {
+    pub(super) bytes: Bytes,
+    pub(super) is_optimal: bool,
+    pub(super) has_pages: bool,
+    pub(super) whole: Region,
+    /// Disjoint regions, all of the resource together.
+    pub(super) states: Vec<(Region, State)>,
+}
+
+impl Contents {
+    /// Replaces the state of a region.
+    pub(super) fn set(&mut self, region: Region, state: State) {
+        self.limit(region);
+        let states = std::mem::take(&mut self.states);
+        for (known, before) in states {
+            let rest = known.without(region);
+            self.states
+                .extend(rest.into_iter().map(|region| (region, before.clone())));
+        }
+        self.states.push((region, state));
+    }
+
+    /// Changes the states within a region, each on its own.
+    pub(super) fn change(&mut self, region: Region, after: impl Fn(&State) -> State) {
+        self.limit(region);
+        for (known, before) in std::mem::take(&mut self.states) {
+            if let Some(common) = known.intersection(region) {
+                let rest = known.without(region).into_iter();
+                self.states.extend(rest.map(|region| (region, before.clone())));
+                self.states.push((common, after(&before)));
+            } else {
+                self.states.push((known, before));
+            }
+        }
+        if !self.is_optimal {
+            self.merge();
+        }
+    }
+
+    /// Forgets everything before a change of a region if there are too many.
+    fn limit(&mut self, region: Region) {
+        if self.states.len() > MAX_REGIONS && !region.contains(self.whole) {
+            self.states = vec![(self.whole, State::from(Value::Unknown))];
+        }
+    }
+
+    /// Merges equal states of bytes that touch.
+    fn merge(&mut self) {
+        self.states.sort_by_key(|(region, _)| region.bytes());
+        self.states.dedup_by(|(later, state), (before, known)| {
+            let (own, next) = (before.bytes(), later.bytes());
+            let is_one = own.1 == next.0 && known == state;
+            if is_one {
+                *before = Region::of_bytes(own.0, next.1);
+            }
+            is_one
+        });
+    }
+
+    /// The states within a region, with their part of it.
+    pub(super) fn within(&self, region: Region) -> impl Iterator<Item = (Region, &State)> {
+        let states = self.states.iter();
+        states.filter_map(move |(known, state)| Some((known.intersection(region)?, state)))
+    }
+
+    /// The bytes that a region of it occupies, or may occupy.
+    pub(super) fn bytes_of(&self, region: Region) -> (u64, u64) {
+        match self.is_optimal {
+            true => self.range(),
+            false => region.bytes(),
+        }
+    }
+
+    /// All of its bytes.
+    pub(super) fn range(&self) -> (u64, u64) {
+        (self.bytes.first, self.bytes.end)
+    }
+}
+
+/// Adds a range to disjoint ones in ascending order.
+pub(super) fn extend(ranges: &mut Vec<(u64, u64)>, mut range: (u64, u64)) {
+    ranges.retain(|known| {
+        let is_apart = known.1 < range.0 || range.1 < known.0;
+        if !is_apart {
+            range = (range.0.min(known.0), range.1.max(known.1));
+        }
+        is_apart
+    });
+    let at = ranges.partition_point(|known| known.0 < range.0);
+    ranges.insert(at, range);
+}
+
+/// Removes a range from disjoint ones in ascending order.
+pub(super) fn subtract(ranges: &mut Vec<(u64, u64)>, range: (u64, u64)) {
+    let parts = std::mem::take(ranges);
+    let rest = parts.into_iter().flat_map(|known| {
+        let before = (known.0, known.1.min(range.0));
+        let after = (known.0.max(range.1), known.1);
+        // A range that is apart is on one side only.
+        [before, after].into_iter().filter(|part| part.0 < part.1)
+    });
+    ranges.extend(rest);
+}
+
+/// The bytes in both of two sets of disjoint ranges in ascending order.
+pub(super) fn common(one: &[(u64, u64)], other: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let both = one
+        .iter()
+        .flat_map(|a| other.iter().map(|b| (a.0.max(b.0), a.1.min(b.1))));
+    both.filter(|range| range.0 < range.1).collect()
+}

@@ -1,0 +1,231 @@
+//! Contents, compared with a value for every byte and texel.
+
+mod naive;
+
+use std::collections::BTreeMap;
+
+use ash::vk;
+use tileheap_sync::program::*;
+use tileheap_sync::{DiscardedContents, Findings, Loss, LostContents, Model};
+use tileheap_units::{Run, SplitMix64};
+
+use crate::recordings::*;
+use naive::{COLUMNS, ExpectedDiscard, ExpectedLoss, Naive, PAGE, Rules, Why, whole};
+
+/// Buffers that share bytes with each other and with an image; images in a page of a buffer without any byte of it, and in one of their own.
+fn resources() -> Vec<Resource> {
+    let image = Texels {
+        aspects: vk::ImageAspectFlags::COLOR,
+        levels: Run::new(0, 2),
+        layers: Run::new(0, 2),
+        area: None,
+    };
+    let resource = |first, end, tiling| Resource {
+        memory: MemoryId(0),
+        first,
+        end,
+        tiling,
+        alias_of: None,
+    };
+    let optimal = Tiling::Optimal(image);
+    let mut resources = vec![
+        resource(0, 24, Tiling::Linear),
+        resource(8, 40, Tiling::Linear),
+        resource(16, 52, optimal),
+        resource(56, 64, optimal),
+        resource(42, 48, optimal),
+    ];
+    // An image that interprets its bytes as another one does.
+    resources.push(Resource {
+        alias_of: Some(ResourceId(3)),
+        ..resources[3]
+    });
+    resources
+}
+
+/// A random part of a resource.
+fn part(random: &mut SplitMix64, resource: &Resource) -> Part {
+    let mut run = |length: u64| {
+        let first = random.below(length);
+        (first, first + 1 + random.below(length - first))
+    };
+    let Tiling::Optimal(texels) = resource.tiling else {
+        let (first, end) = run(resource.end - resource.first);
+        return Part::Bytes(first, end);
+    };
+    let [levels, layers, columns] = [2, 2, COLUMNS - 1].map(|length| {
+        let (first, end) = run(length);
+        Run::new(first as u32, end as u32)
+    });
+    if random.one_in(2) {
+        return whole(resource);
+    }
+    Part::Texels(Texels {
+        levels,
+        layers,
+        area: Some([columns, Run::new(0, 8), Run::new(0, 1)]),
+        ..texels
+    })
+}
+
+/// A random command with one access, transition or discard.
+fn command(random: &mut SplitMix64, resources: &[Resource]) -> Command {
+    if random.one_in(6) {
+        let near = random.pick(resources);
+        let first = near.first.saturating_sub(random.below(8)) + random.below(12);
+        let end = (first + 1).max((near.end + random.below(8)).saturating_sub(random.below(12)));
+        return Command::Discard(Discard {
+            memory: MemoryId(0),
+            first,
+            end,
+            reports_contents: random.one_in(2),
+        });
+    }
+    let resource = ResourceId(random.below(resources.len() as u64) as u32);
+    let described = &resources[resource.0 as usize];
+    let part = part(random, described);
+    let kinds = [
+        AccessKind::Whole,
+        AccessKind::Whole,
+        AccessKind::Partial,
+        AccessKind::Load,
+        AccessKind::Attachment,
+    ];
+    let kind = random.pick(&kinds);
+    let side = random.pick(&[CS_READ, CS_WRITE]);
+    let mut access = access(resource, part, side, kind);
+    access.discards = side == CS_WRITE && random.one_in(4);
+    if described.tiling != Tiling::Linear && random.one_in(5) {
+        let mut dependency = transition(resource, NOTHING, NOTHING, access.discards);
+        dependency.extent = Extent::Part(resource, whole(described));
+        return Command::Barrier(vec![dependency]);
+    }
+    Command::Action(vec![access])
+}
+
+/// The findings that each command should have.
+#[derive(Default, PartialEq)]
+struct Expected {
+    lost: BTreeMap<u64, ExpectedLoss>,
+    discarded: BTreeMap<u64, ExpectedDiscard>,
+}
+
+fn expected(commands: &[Command], resources: &[Resource], rules: Rules) -> Expected {
+    let mut naive = Naive::new(resources, rules);
+    let mut expected = Expected::default();
+    for (tag, command) in (0..).zip(commands) {
+        match command {
+            Command::Discard(discard) => {
+                let defined = naive.defined(discard);
+                expected.discarded.extend(defined.map(|defined| (tag, defined)));
+                naive.discard(tag, discard.first, discard.end);
+            }
+            Command::Barrier(dependencies) => {
+                let Change::Layout { discards } = dependencies[0].change else {
+                    unreachable!("a transition");
+                };
+                let Extent::Part(resource, part) = dependencies[0].extent else {
+                    unreachable!("of an image");
+                };
+                let mut access = access(resource, part, CS_WRITE, AccessKind::Whole);
+                access.discards = discards;
+                naive.write(tag, &access, !discards);
+            }
+            Command::Action(accesses) if accesses[0].access == CS_WRITE.1 => {
+                naive.write(tag, &accesses[0], false);
+            }
+            Command::Action(accesses) => {
+                let lost = naive.read(&accesses[0]);
+                expected.lost.extend(lost.map(|lost| (tag, lost)));
+            }
+            other => unreachable!("{other:?}"),
+        }
+    }
+    expected
+}
+
+fn why(loss: Loss) -> Why {
+    match loss {
+        Loss::NeverWritten => Why::Never,
+        Loss::Discarded(by) => Why::Discarded(by.tag.0),
+        Loss::Overwritten(by) => Why::Overwritten(by.tag.0),
+        Loss::WrittenThrough(by) => Why::Through(by.tag.0),
+        Loss::MemoryDiscarded { tag, .. } => Why::Memory(tag.0),
+    }
+}
+
+/// The first difference between the findings of the model and what is expected.
+fn difference(findings: &Findings, expected: &Expected) -> Option<String> {
+    let lost: Vec<u64> = findings.lost.iter().map(|one| one.reader.tag.0).collect();
+    let discarded: Vec<u64> = findings.discarded.iter().map(|one| one.tag.0).collect();
+    if !lost.iter().eq(expected.lost.keys()) || !discarded.iter().eq(expected.discarded.keys()) {
+        let keys = (expected.lost.keys(), expected.discarded.keys());
+        return Some(format!("{lost:?} and {discarded:?} instead of {keys:?}"));
+    }
+    let is_lost = |one: &&LostContents| {
+        let expected = &expected.lost[&one.reader.tag.0];
+        let found = (why(one.loss), one.last.map(|last| last.tag.0), one.bytes);
+        (one.is_partial, one.verdict) == (expected.is_partial, expected.verdict)
+            && expected.any_of.contains(&found)
+    };
+    let is_discarded = |one: &&DiscardedContents| {
+        let expected = &expected.discarded[&one.tag.0];
+        one.verdict == expected.verdict && expected.any_of.contains(&(one.bytes, one.last.tag.0))
+    };
+    let lost = findings.lost.iter().find(|one| !is_lost(one));
+    let lost = lost.map(|one| format!("{one:?} instead of {:?}", expected.lost[&one.reader.tag.0]));
+    let discarded = findings.discarded.iter().find(|one| !is_discarded(one));
+    lost.or_else(|| discarded.map(|one| format!("{one:?} instead of {:?}", expected.discarded[&one.tag.0])))
+}
+
+/// The commands of a seed, and the findings of the model.
+fn findings(seed: u64) -> (Vec<Command>, Findings) {
+    let mut random = SplitMix64::new(seed);
+    let resources = resources();
+    let commands: Vec<Command> = (0..30).map(|_| command(&mut random, &resources)).collect();
+    let program = Program {
+        resources,
+        granularity: PAGE,
+        ..program(&commands)
+    };
+    (commands, Model::check(&program))
+}
+
+#[test]
+fn contents_match_an_array_of_every_byte_and_texel() {
+    let (mut lost, mut partial, mut discarded) = ([0; 3], [0; 3], [0; 3]);
+    for seed in 0..3_000 {
+        let (commands, findings) = findings(seed);
+        let expected = expected(&commands, &resources(), Rules::ALL);
+        if let Some(difference) = difference(&findings, &expected) {
+            panic!("seed {seed}: {difference}\n{commands:#?}");
+        }
+        for one in &findings.lost {
+            let counts = if one.is_partial { &mut partial } else { &mut lost };
+            counts[one.verdict as usize] += 1;
+        }
+        for one in &findings.discarded {
+            discarded[one.verdict as usize] += 1;
+        }
+    }
+    println!("lost {lost:?}, in part {partial:?}, discarded {discarded:?}");
+    assert!(lost.iter().all(|&count| count > 100), "{lost:?}");
+    assert!(partial[0] > 100 && partial[2] > 100, "{partial:?}");
+    assert!(discarded[0] > 100 && discarded[2] > 100, "{discarded:?}");
+}
+
+#[test]
+fn every_rule_of_contents_matters() {
+    let programs: Vec<(Vec<Command>, Findings)> = (0..400).map(findings).collect();
+    let mutations = Rules::mutations();
+    let unnoticed: Vec<&str> = mutations
+        .iter()
+        .filter(|(_, rules)| {
+            programs.iter().all(|(commands, findings)| {
+                difference(findings, &expected(commands, &resources(), *rules)).is_none()
+            })
+        })
+        .map(|(name, _)| *name)
+        .collect();
+    assert!(unnoticed.is_empty(), "no program notices {unnoticed:?}");
+}
