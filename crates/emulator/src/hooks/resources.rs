@@ -10,6 +10,7 @@ use tileheap_device::profile::TileRequirements;
 use tileheap_layer::render_passes::RenderPassDesc;
 use tileheap_layer::sharded::spread;
 use tileheap_layer::{array, call_down};
+use tileheap_sync::program::Tiling;
 
 use super::creates::creates;
 use super::device::Device;
@@ -18,7 +19,7 @@ use super::strip;
 use crate::model::objects::Object;
 use crate::model::render_passes::render_pass;
 use crate::model::requirements;
-use crate::model::resources::{Framebuffer, Resource, has_two_aspects};
+use crate::model::resources::{Framebuffer, Resource, View, image_tiling};
 use crate::tables::extended_flags;
 
 /// The render pass that resumes a tile shading pass of one subpass: it loads what that has stored.
@@ -55,13 +56,13 @@ creates! {
     /// Removes the tile usage bit, and registers views of tile images.
     vkCreateImageView, strip::image_view;
     |device, info, view| [image in device.resources.images.get(info.image.as_raw())] {
-        device.resources.image_views.insert(view.as_raw(), image);
+        device.resources.image_views.insert(view.as_raw(), Arc::new(View::of_image(image, info)));
     }
 
     /// Removes the tile usage bit, and registers views of tile buffers.
     vkCreateBufferView, strip::buffer_view;
     |device, info, view| [buffer in device.resources.buffers.get(info.buffer.as_raw())] {
-        device.resources.buffer_views.insert(view.as_raw(), buffer);
+        device.resources.buffer_views.insert(view.as_raw(), Arc::new(View::of_buffer(buffer, info)));
     }
 
     /// Removes the tile usage bit from attachment descriptions, and registers attachments that are tile images.
@@ -143,20 +144,15 @@ fn remember_image(
     }
     let resource = Resource {
         object: Object::of(handle),
+        number: device.resources.next_number(),
         needs: tile_image_needs(device, info, stencil_usage, &driver),
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),
-        extent: vk::Extent2D {
-            width: info.extent.width,
-            height: info.extent.height,
-        },
+        size: driver.size,
+        tiling: image_tiling(info),
+        format: info.format,
+        extent: info.extent,
         contents: contents_of(handle, info),
-        two_aspects: has_two_aspects(info.format),
-        slices: if (info.mip_levels, info.array_layers) == (1, 1) {
-            info.extent.depth
-        } else {
-            0
-        },
         addressable: false,
         place: OnceLock::new(),
     };
@@ -200,13 +196,15 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
     );
     let resource = Resource {
         object: Object::of(handle),
+        number: device.resources.next_number(),
         needs: tile_buffer_needs(device, info, &driver),
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),
-        extent: vk::Extent2D::default(),
+        size: info.size,
+        tiling: Tiling::Linear,
+        format: vk::Format::UNDEFINED,
+        extent: vk::Extent3D::default(),
         contents: 0,
-        two_aspects: false,
-        slices: 1,
         addressable: info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
         place: OnceLock::new(),
     };

@@ -2,6 +2,7 @@
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_sync::program::Part;
 
 use super::contents::Contents;
 use super::descriptors::{Descriptors, Entry, is_read_only};
@@ -173,16 +174,20 @@ impl Rules<'_> {
 /// What the instructions of shaders do with a descriptor's bytes, by stage.
 fn ordered(accessed: &DescriptorAccess, entry: &Entry, place: &Place) -> Vec<OrderedAccess> {
     use vk::{AccessFlags2 as A, DescriptorType as T};
-    let Some((offset, size)) = entry.part else {
-        return Vec::new();
+    let (offset, end) = match entry.part {
+        Some(Part::Bytes(offset, end)) => (offset, end),
+        Some(Part::Texels(_)) => (0, u64::MAX),
+        None => return Vec::new(),
     };
     let read = match entry.kind {
+        // Not followed yet.
+        T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => return Vec::new(),
         T::UNIFORM_BUFFER => A::UNIFORM_READ,
         T::INPUT_ATTACHMENT => A::INPUT_ATTACHMENT_READ,
         kind if is_read_only(kind) => A::SHADER_SAMPLED_READ,
         _ => A::SHADER_STORAGE_READ,
     };
-    let kind = if !entry.resource.is_single() || entry.resource.two_aspects {
+    let kind = if !entry.resource.is_single() || entry.resource.has_two_aspects() {
         // Which levels, layers and aspects is not followed.
         AccessKind::Part
     } else if accessed.writes.is_empty() {
@@ -191,7 +196,7 @@ fn ordered(accessed: &DescriptorAccess, entry: &Entry, place: &Place) -> Vec<Ord
         AccessKind::Storage
     };
     let first = place.first.saturating_add(offset).min(place.end);
-    let end = first.saturating_add(size).min(place.end);
+    let end = place.first.saturating_add(end).min(place.end);
     let each = |stages: vk::PipelineStageFlags2, access| {
         let bits = (0..u64::BITS).map(|bit| vk::PipelineStageFlags2::from_raw(1 << bit));
         let usages = bits.filter(move |bit| stages.contains(*bit));

@@ -13,6 +13,7 @@ use tileheap_layer::descriptors::{RAYS, Source, Template, Written};
 use tileheap_layer::set_layouts::{SetLayout, SetLayouts, consecutive};
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, chained};
+use tileheap_sync::program::Part;
 
 use super::resources::{Resource, Resources};
 use super::shaders::{self, DescriptorAccess};
@@ -45,12 +46,12 @@ pub(crate) struct Entry {
     element: u32,
     pub(crate) kind: vk::DescriptorType,
     pub(crate) resource: Arc<Resource>,
-    /// Offset and size of the part that it is of; `None` if it is not known.
-    pub(crate) part: Option<(u64, u64)>,
+    /// The part that it is of; `None` if it is not known.
+    pub(crate) part: Option<Part>,
 }
 
 /// A resource, and the part of it that a descriptor is of.
-type Described = (Arc<Resource>, Option<(u64, u64)>);
+type Described = (Arc<Resource>, Option<Part>);
 
 impl Set {
     /// An empty set of a pool.
@@ -127,15 +128,19 @@ fn described(resources: &Resources, kind: vk::DescriptorType, source: Source<'_>
     use vk::DescriptorType as T;
     Some(match source {
         Source::Image(info) => {
-            let whole = Some((0, vk::WHOLE_SIZE));
-            (resources.image_views.get(info.image_view.as_raw())?, whole)
+            let view = resources.image_views.get(info.image_view.as_raw())?;
+            (view.resource.clone(), Some(view.part))
         }
         Source::Buffer(info) => {
             let is_dynamic = matches!(kind, T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC);
-            let part = (!is_dynamic).then_some((info.offset, info.range));
-            (resources.buffers.get(info.buffer.as_raw())?, part)
+            let buffer = resources.buffers.get(info.buffer.as_raw())?;
+            let part = (!is_dynamic).then(|| buffer.bytes(info.offset, info.range));
+            (buffer, part)
         }
-        Source::Texels(view) => (resources.buffer_views.get(view.as_raw())?, None),
+        Source::Texels(view) => {
+            let view = resources.buffer_views.get(view.as_raw())?;
+            (view.resource.clone(), Some(view.part))
+        }
     })
 }
 

@@ -2,11 +2,11 @@
 //! results, and carry out what the model returns.
 //!
 //! ```text
-//! resources, descriptors      the application's objects and descriptor writes
-//! recording ◄ passes, checks  one command buffer: what is bound, what its commands discard, read and write
-//! submissions                 command buffers in order: what survives from one to the next
-//! order                       which accesses a dependency orders, and which none does
-//! position, history           where something happened, and what happened to each byte; finding, reporter: the messages
+//! resources, parts, descriptors   the application's objects and descriptor writes
+//! recording ◄ passes, checks      one command buffer: what is bound, what its commands discard, read and write
+//! submissions                     command buffers in order: what survives from one to the next
+//! order                           which accesses a dependency orders, and which none does
+//! position, history               where something happened, and what happened to each byte; finding, reporter: the messages
 //! ```
 
 pub(crate) mod bound_sets;
@@ -19,6 +19,7 @@ pub(crate) mod history;
 pub(crate) mod lines;
 pub(crate) mod objects;
 pub(crate) mod order;
+pub(crate) mod parts;
 pub(crate) mod passes;
 pub(crate) mod placement;
 pub(crate) mod position;

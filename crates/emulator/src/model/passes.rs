@@ -14,12 +14,12 @@ use super::objects::Object;
 use super::order::log::{AccessKind, Log};
 use super::order::passes::{self, Subpasses};
 use super::recording::{Pass, Preparation, Recording};
-use super::resources::{Attachment, RenderPass, Resource, Resources, is_only_read};
+use super::resources::{Attachment, RenderPass, Resources, View, is_only_read};
 use crate::tables::messages::MessageId;
 
 /// An attachment of a render pass instance that is in tile memory.
 pub(crate) struct Attached {
-    pub(crate) resource: Arc<Resource>,
+    pub(crate) view: Arc<View>,
     pub(crate) attachment: Attachment,
     /// Its index in the render pass; 0 of dynamic rendering.
     pub(crate) index: u32,
@@ -45,11 +45,11 @@ pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginIn
         } else {
             framebuffer.attachments.clone()
         };
-        for (index, (resource, attachment)) in (0..).zip(views.into_iter().zip(&pass.attachments)) {
-            attached.extend(resource.map(|resource| Attached {
+        for (index, (view, attachment)) in (0..).zip(views.into_iter().zip(&pass.attachments)) {
+            attached.extend(view.map(|view| Attached {
                 index,
-                is_covered: covers(info.render_area, resource.extent),
-                resource,
+                is_covered: covers(info.render_area, view.resource.extent),
+                view,
                 attachment: *attachment,
             }));
         }
@@ -63,22 +63,22 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
     let mut attached: Vec<Attached> = Vec::new();
     let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_depth: bool, is_stencil: bool| {
         if target.resolve_mode != vk::ResolveModeFlags::NONE {
-            if let Some(resource) = views.get(target.resolve_image_view.as_raw()) {
+            if let Some(view) = views.get(target.resolve_image_view.as_raw()) {
                 attached.push(Attached {
                     index: 0,
                     is_covered: false,
-                    resource,
+                    view,
                     attachment: RESOLVED,
                 });
             }
         }
-        let Some(resource) = views.get(target.image_view.as_raw()) else {
+        let Some(view) = views.get(target.image_view.as_raw()) else {
             return;
         };
         let (load, store) = (target.load_op, target.store_op);
         let other = attached
             .iter_mut()
-            .find(|other| Arc::ptr_eq(&other.resource, &resource));
+            .find(|other| Arc::ptr_eq(&other.view.resource, &view.resource));
         match other {
             Some(other) if is_stencil => {
                 (other.attachment.stencil_load, other.attachment.stencil_store) = (load, store);
@@ -87,7 +87,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
             _ => {
                 // The aspect that is not attached stays as it is.
                 let (kept_load, kept_store) = (vk::AttachmentLoadOp::NONE_KHR, vk::AttachmentStoreOp::NONE);
-                let two = resource.two_aspects;
+                let two = view.resource.has_two_aspects();
                 let stencil = if two {
                     (kept_load, kept_store)
                 } else {
@@ -100,8 +100,8 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                 };
                 attached.push(Attached {
                     index: 0,
-                    is_covered: covers(info.render_area, resource.extent),
-                    resource,
+                    is_covered: covers(info.render_area, view.resource.extent),
+                    view,
                     attachment: Attachment {
                         load: first.0,
                         store: first.1,
@@ -157,7 +157,7 @@ const RESOLVED: Attachment = Attachment {
     only_read: false,
 };
 
-fn covers(area: vk::Rect2D, extent: vk::Extent2D) -> bool {
+fn covers(area: vk::Rect2D, extent: vk::Extent3D) -> bool {
     area.offset.x <= 0
         && area.offset.y <= 0
         && i64::from(area.offset.x) + i64::from(area.extent.width) >= i64::from(extent.width)
@@ -214,13 +214,13 @@ pub(crate) fn begin(
         pass.at_end.append(&mut discards);
     }
     for (index, this) in attached.iter().enumerate() {
-        let Some(place) = this.resource.place.get() else {
+        let Some(place) = this.view.resource.place.get() else {
             continue;
         };
-        let object = this.resource.object;
+        let object = this.view.resource.object;
         let is_wrong = !is_bound(at.bound, place);
         if is_wrong && !this.attachment.is_resolve {
-            pass.unbound.push((this.resource.clone(), at.bound));
+            pass.unbound.push((this.view.resource.clone(), at.bound));
             // The first draw is checked, whatever was drawn before.
             recording.contents.invalidate_checks();
         }
@@ -228,17 +228,17 @@ pub(crate) fn begin(
             let text = format!("the resolve attachment {object} is in tile memory, where none may be");
             findings.push(Finding::new(MessageId::ResolveAttachment, object, text).at(at));
         }
-        if performs.loads && this.attachment.discards_on_load() && this.resource.is_single() {
+        if performs.loads && this.attachment.discards_on_load() && this.view.resource.is_single() {
             let all = this.attachment.from_undefined || this.is_covered;
             if all && !shares_bytes(attached, index) {
                 discards.push(recording.discard(place.discard(DiscardReason::Load), Some(object)));
             }
         } else if performs.loads && !is_wrong && this.attachment.loads() {
-            findings.extend(recording.contents.read(&this.resource, place, at));
+            findings.extend(recording.contents.read(&this.view.resource, place, at));
         }
         recording.contents.write(object, place, at);
         let drops = performs.stores && this.attachment.discards_on_store() && this.is_covered;
-        if drops && this.resource.is_single() {
+        if drops && this.view.resource.is_single() {
             pass.at_end.push(place.discard(DiscardReason::Store));
         }
     }
@@ -259,13 +259,13 @@ fn begin_order(
 ) -> Subpasses {
     let at = recording.at;
     let bound = attached.iter().filter_map(|one| {
-        let place = one.resource.place.get();
+        let place = one.view.resource.place.get();
         Some(passes::Attached {
-            object: one.resource.object,
+            object: one.view.resource.object,
             place: *place.filter(|place| is_bound(at.bound, place))?,
             attachment: one.attachment,
             index: one.index,
-            kind: if one.resource.is_single() {
+            kind: if one.view.resource.is_single() {
                 AccessKind::Attachment
             } else {
                 AccessKind::Part
@@ -279,11 +279,11 @@ fn begin_order(
 /// Whether another attachment shares bytes with this one: they alternate within the pass, and which of them has contents where
 /// it begins is unknown.
 fn shares_bytes(attached: &[Attached], index: usize) -> bool {
-    let Some(place) = attached[index].resource.place.get() else {
+    let Some(place) = attached[index].view.resource.place.get() else {
         return false;
     };
     attached.iter().enumerate().any(|(other, attached)| {
-        let place_of = attached.resource.place.get();
+        let place_of = attached.view.resource.place.get();
         other != index && place_of.is_some_and(|other| other.first < place.end && place.first < other.end)
     })
 }

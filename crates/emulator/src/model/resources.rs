@@ -1,11 +1,16 @@
 //! The application's objects that use tile memory: memory objects, images, buffers, views, framebuffers, render passes.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_device::format;
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::sharded::Sharded;
+use tileheap_sync::program::{Part, Texels, Tiling};
+use tileheap_units::Run;
+use vk::ImageAspectFlags as Aspects;
 
 use super::objects::Object;
 use super::order::log::Dependency;
@@ -18,33 +23,41 @@ pub(crate) struct Resources {
     pub(crate) images: Sharded<Arc<Resource>>,
     pub(crate) buffers: Sharded<Arc<Resource>>,
     /// Views of tile images.
-    pub(crate) image_views: Sharded<Arc<Resource>>,
+    pub(crate) image_views: Sharded<Arc<View>>,
     /// Views of tile buffers.
-    pub(crate) buffer_views: Sharded<Arc<Resource>>,
+    pub(crate) buffer_views: Sharded<Arc<View>>,
     /// Framebuffers, by attachment the tile images among them; those of imageless ones come with the render pass.
     pub(crate) framebuffers: Sharded<Arc<Framebuffer>>,
     pub(crate) render_passes: Sharded<Arc<RenderPass>>,
     /// Images that are transient attachments, where the device has an emulated lazy type.
     pub(crate) transient_images: Sharded<()>,
+    /// The number of tile resources that were created.
+    created: AtomicU32,
 }
 
 /// An image or a buffer with the tile usage bit.
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) object: Object,
+    /// Its number among the tile resources of the device, from 1. Handles are used again, numbers are not.
+    #[allow(dead_code, reason = "the model of crates/sync names resources by it")]
+    pub(crate) number: u32,
     /// Its requirements of the tile heap; `None` for size and alignment 0.
     pub(crate) needs: Option<TileRequirements>,
     /// Bytes that the driver takes of the heap.
     pub(crate) driver_size: u64,
     /// Whether the driver can bind it to the heap's memory.
     pub(crate) fits_below: bool,
-    pub(crate) extent: vk::Extent2D,
-    /// Depth and stencil: two contents in the same bytes.
-    pub(crate) two_aspects: bool,
+    /// The size of a buffer as it was created, or the driver's size of an image.
+    pub(crate) size: u64,
+    /// The mapping to bytes; of an image with optimal tiling all subresources, with the slices of a 3D image as its layers.
+    pub(crate) tiling: Tiling,
+    /// `UNDEFINED` for a buffer.
+    pub(crate) format: vk::Format,
+    /// Zero for a buffer.
+    pub(crate) extent: vk::Extent3D,
     /// As [`Place::contents`], of those at the same offset.
     pub(crate) contents: u64,
-    /// The slices of an image with one mip level and one layer: 1 for a 2D image and for a buffer; 0 with more levels or layers.
-    pub(crate) slices: u32,
     /// A buffer whose address shaders may have: its accesses are invisible.
     pub(crate) addressable: bool,
     /// Its binding to tile memory, if bound.
@@ -54,7 +67,20 @@ pub(crate) struct Resource {
 impl Resource {
     /// Whether it has one mip level, one layer and one slice.
     pub(crate) fn is_single(&self) -> bool {
-        self.slices == 1
+        self.slices() == 1
+    }
+
+    /// The slices of an image with one mip level and one layer: 1 for a 2D image and for a buffer; 0 with more levels or layers.
+    fn slices(&self) -> u32 {
+        match &self.tiling {
+            Tiling::Optimal(all) if (all.levels.end, all.layers.end) != (1, self.extent.depth) => 0,
+            _ => self.extent.depth.max(1),
+        }
+    }
+
+    /// Depth and stencil: two contents in the same bytes.
+    pub(crate) fn has_two_aspects(&self) -> bool {
+        has_two_aspects(self.format)
     }
 
     /// Whether a barrier's range is all of an image with one mip level and one layer.
@@ -63,11 +89,20 @@ impl Resource {
     /// (VUID-VkImageMemoryBarrier2-maintenance9-10798). Without it, a range of one layer is of all slices; such ranges are not followed.
     pub(crate) fn is_all(&self, range: &vk::ImageSubresourceRange) -> bool {
         let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
-        let names_slices = range.base_array_layer == 0
-            && [vk::REMAINING_ARRAY_LAYERS, self.slices].contains(&range.layer_count);
-        let has_slices = self.is_single() || self.slices > 1 && names_slices;
-        has_slices && (!self.two_aspects || range.aspect_mask.contains(both))
+        let slices = self.slices();
+        let names_slices =
+            range.base_array_layer == 0 && [vk::REMAINING_ARRAY_LAYERS, slices].contains(&range.layer_count);
+        let has_slices = slices == 1 || slices > 1 && names_slices;
+        has_slices && (!self.has_two_aspects() || range.aspect_mask.contains(both))
     }
+}
+
+/// A view of a tile image or of a tile buffer.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) resource: Arc<Resource>,
+    /// The subresources of its range, or its bytes. As an attachment a depth/stencil view is of both aspects, whatever its range names.
+    pub(crate) part: Part,
 }
 
 /// A resource's binding to tile memory.
@@ -90,7 +125,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Framebuffer {
     /// By attachment; `None` for images in ordinary memory.
-    pub(crate) attachments: Vec<Option<Arc<Resource>>>,
+    pub(crate) attachments: Vec<Option<Arc<View>>>,
     pub(crate) imageless: bool,
     pub(crate) extent: vk::Extent2D,
     pub(crate) render_pass: u64,
@@ -129,6 +164,38 @@ pub(crate) struct Attachment {
     pub(crate) only_read: bool,
 }
 
+/// The mapping of an image to bytes.
+pub(crate) fn image_tiling(info: &vk::ImageCreateInfo<'_>) -> Tiling {
+    if info.tiling == vk::ImageTiling::LINEAR {
+        return Tiling::Linear;
+    }
+    let is_3d = info.image_type == vk::ImageType::TYPE_3D;
+    let layers = if is_3d {
+        info.extent.depth
+    } else {
+        info.array_layers
+    };
+    Tiling::Optimal(Texels {
+        aspects: aspects(info.format),
+        levels: Run::new(0, info.mip_levels.max(1)),
+        layers: Run::new(0, layers.max(1)),
+        area: None,
+    })
+}
+
+/// The aspects of a format; those of a format with several planes are color and each plane.
+fn aspects(format: vk::Format) -> Aspects {
+    let planes = Aspects::COLOR | Aspects::PLANE_0 | Aspects::PLANE_1;
+    let name = format!("{format:?}");
+    if name.contains("_3PLANE_") {
+        planes | Aspects::PLANE_2
+    } else if name.contains("_2PLANE_") {
+        planes
+    } else {
+        format::aspects(format)
+    }
+}
+
 /// Whether a format has depth and stencil.
 pub(crate) fn has_two_aspects(format: vk::Format) -> bool {
     use vk::Format as F;
@@ -161,25 +228,45 @@ impl Resources {
     pub(crate) fn object_size(&self, memory: vk::DeviceMemory) -> Option<u64> {
         self.objects.get(memory.as_raw())
     }
+
+    /// The number of a new tile resource.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.created.fetch_add(1, Ordering::Relaxed) + 1
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn image(slices: u32, two_aspects: bool) -> Resource {
+    fn image(info: &vk::ImageCreateInfo<'_>) -> Resource {
         Resource {
             object: Object::of(vk::Image::null()),
+            number: 1,
             needs: None,
             driver_size: 0,
             fits_below: false,
-            extent: vk::Extent2D::default(),
-            two_aspects,
+            size: 0,
+            tiling: image_tiling(info),
+            format: info.format,
+            extent: info.extent,
             contents: 0,
-            slices,
             addressable: false,
             place: OnceLock::new(),
         }
+    }
+
+    fn with_slices(depth: u32) -> vk::ImageCreateInfo<'static> {
+        vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_3D)
+            .format(vk::Format::R8G8B8A8_UNORM)
+            .extent(vk::Extent3D {
+                width: 8,
+                height: 8,
+                depth,
+            })
+            .mip_levels(1)
+            .array_layers(1)
     }
 
     #[test]
@@ -198,14 +285,22 @@ mod tests {
             (1, REMAINING, false),
         ] {
             assert_eq!(
-                image(4, false).is_all(&range(base, count, color)),
+                image(&with_slices(4)).is_all(&range(base, count, color)),
                 is_all,
                 "{base}, {count}"
             );
         }
-        assert!(image(1, false).is_all(&range(0, 1, color)));
-        assert!(!image(0, false).is_all(&range(0, REMAINING, color)));
-        assert!(!image(1, true).is_all(&range(0, 1, depth)));
-        assert!(image(1, true).is_all(&range(0, 1, depth | vk::ImageAspectFlags::STENCIL)));
+        let single = with_slices(1).image_type(vk::ImageType::TYPE_2D);
+        assert!(image(&single).is_all(&range(0, 1, color)));
+        for several in [
+            single.mip_levels(2),
+            single.array_layers(2),
+            with_slices(4).mip_levels(2),
+        ] {
+            assert!(!image(&several).is_all(&range(0, REMAINING, color)));
+        }
+        let both = single.format(vk::Format::D24_UNORM_S8_UINT);
+        assert!(!image(&both).is_all(&range(0, 1, depth)));
+        assert!(image(&both).is_all(&range(0, 1, depth | vk::ImageAspectFlags::STENCIL)));
     }
 }

@@ -1,0 +1,228 @@
+//! The parts of tile resources that views, descriptors and transfers are of.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap_device::profile::texel_bytes;
+use tileheap_layer::chained;
+use tileheap_sync::program::{Part, Texels, Tiling};
+use tileheap_units::Run;
+
+use super::resources::{Resource, View};
+
+impl View {
+    /// A view of an image.
+    pub(crate) fn of_image(image: Arc<Resource>, info: &vk::ImageViewCreateInfo<'_>) -> View {
+        let mut range = info.subresource_range;
+        if info.view_type == vk::ImageViewType::TYPE_3D {
+            let sliced = chained!(info.p_next => vk::ImageViewSlicedCreateInfoEXT<'_>);
+            // All slices: its range has one layer.
+            (range.base_array_layer, range.layer_count) = sliced
+                .map_or((0, vk::REMAINING_ARRAY_LAYERS), |slices| {
+                    (slices.slice_offset, slices.slice_count)
+                });
+        }
+        View {
+            part: image.subresources(&range),
+            resource: image,
+        }
+    }
+
+    /// A view of a buffer.
+    pub(crate) fn of_buffer(buffer: Arc<Resource>, info: &vk::BufferViewCreateInfo<'_>) -> View {
+        let mut part = buffer.bytes(info.offset, info.range);
+        if let (Part::Bytes(first, end), vk::WHOLE_SIZE) = (&mut part, info.range) {
+            *end -= (*end - *first) % texel_bytes(info.format).unwrap_or(1).max(1);
+        }
+        View {
+            resource: buffer,
+            part,
+        }
+    }
+}
+
+impl Resource {
+    /// So many bytes of a buffer from an offset on; with `VK_WHOLE_SIZE` the rest.
+    pub(crate) fn bytes(&self, offset: u64, size: u64) -> Part {
+        let first = offset.min(self.size);
+        Part::Bytes(first, first.saturating_add(size).min(self.size))
+    }
+
+    /// The subresources of a range, whose layers are the slices of a 3D image; all bytes of an image with linear tiling.
+    pub(crate) fn subresources(&self, range: &vk::ImageSubresourceRange) -> Part {
+        let Tiling::Optimal(all) = &self.tiling else {
+            return self.bytes(0, vk::WHOLE_SIZE);
+        };
+        // `VK_REMAINING_MIP_LEVELS` and its like are the largest numbers.
+        let run = |first: u32, count: u32, end: u32| {
+            let first = first.min(end - 1);
+            Run::new(first, first.saturating_add(count.max(1)).min(end))
+        };
+        let levels = run(range.base_mip_level, range.level_count, all.levels.end);
+        let end = match self.extent.depth {
+            0 | 1 => all.layers.end,
+            depth => (depth >> levels.first.min(31)).max(1),
+        };
+        Part::Texels(Texels {
+            aspects: named(range.aspect_mask, all.aspects),
+            levels,
+            layers: run(range.base_array_layer, range.layer_count, end),
+            area: None,
+        })
+    }
+}
+
+/// The aspects that a range names; color names every plane.
+fn named(aspects: vk::ImageAspectFlags, all: vk::ImageAspectFlags) -> vk::ImageAspectFlags {
+    let own = aspects & all;
+    if own.is_empty() || own.contains(vk::ImageAspectFlags::COLOR) {
+        all
+    } else {
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use ash::vk::ImageAspectFlags as Aspects;
+
+    use super::*;
+    use crate::model::objects::Object;
+    use crate::model::resources::image_tiling;
+
+    fn resource(tiling: Tiling, format: vk::Format, extent: vk::Extent3D) -> Arc<Resource> {
+        Arc::new(Resource {
+            object: Object::of(vk::Image::null()),
+            number: 1,
+            needs: None,
+            driver_size: 1024,
+            fits_below: false,
+            size: 1000,
+            tiling,
+            format,
+            extent,
+            contents: 0,
+            addressable: false,
+            place: OnceLock::new(),
+        })
+    }
+
+    fn image(kind: vk::ImageType, format: vk::Format, (depth, layers): (u32, u32)) -> Arc<Resource> {
+        let extent = vk::Extent3D {
+            width: 64,
+            height: 64,
+            depth,
+        };
+        let info = vk::ImageCreateInfo::default()
+            .image_type(kind)
+            .format(format)
+            .extent(extent)
+            .mip_levels(4)
+            .array_layers(layers);
+        resource(image_tiling(&info), format, extent)
+    }
+
+    fn range(levels: [u32; 2], layers: [u32; 2], aspects: Aspects) -> vk::ImageSubresourceRange {
+        vk::ImageSubresourceRange {
+            aspect_mask: aspects,
+            base_mip_level: levels[0],
+            level_count: levels[1],
+            base_array_layer: layers[0],
+            layer_count: layers[1],
+        }
+    }
+
+    fn part(
+        image: &Arc<Resource>,
+        kind: vk::ImageViewType,
+        range: vk::ImageSubresourceRange,
+    ) -> ([u32; 2], [u32; 2], Aspects) {
+        let info = vk::ImageViewCreateInfo::default()
+            .view_type(kind)
+            .subresource_range(range);
+        match View::of_image(image.clone(), &info).part {
+            Part::Texels(texels) => (texels.levels.into(), texels.layers.into(), texels.aspects),
+            part => panic!("{part:?}"),
+        }
+    }
+
+    const REST: u32 = u32::MAX;
+
+    #[test]
+    fn ranges_without_an_end_have_the_rest() {
+        let (color, format) = (Aspects::COLOR, vk::Format::R8_UNORM);
+        let array = image(vk::ImageType::TYPE_2D, format, (1, 6));
+        let of = |range| part(&array, vk::ImageViewType::TYPE_2D_ARRAY, range);
+        assert_eq!(of(range([1, REST], [2, REST], color)), ([1, 4], [2, 6], color));
+        assert_eq!(of(range([1, 2], [2, 3], color)), ([1, 3], [2, 5], color));
+    }
+
+    #[test]
+    fn slices_of_3d_images_are_layers() {
+        let (color, format) = (Aspects::COLOR, vk::Format::R8_UNORM);
+        let volume = image(vk::ImageType::TYPE_3D, format, (16, 1));
+        let (all, flat) = (vk::ImageViewType::TYPE_3D, vk::ImageViewType::TYPE_2D_ARRAY);
+        assert_eq!(part(&volume, all, range([0, 1], [0, 1], color)).1, [0, 16]);
+        assert_eq!(part(&volume, all, range([1, 2], [0, 1], color)).1, [0, 8]);
+        assert_eq!(part(&volume, flat, range([0, 1], [3, 2], color)).1, [3, 5]);
+        assert_eq!(part(&volume, flat, range([1, 1], [3, REST], color)).1, [3, 8]);
+        let mut slices = vk::ImageViewSlicedCreateInfoEXT::default()
+            .slice_offset(4)
+            .slice_count(2);
+        let sliced = vk::ImageViewCreateInfo::default()
+            .view_type(all)
+            .subresource_range(range([0, 1], [0, 1], color))
+            .push_next(&mut slices);
+        let Part::Texels(texels) = View::of_image(volume, &sliced).part else {
+            panic!("an image with optimal tiling");
+        };
+        assert_eq!(texels.layers, Run::new(4, 6));
+    }
+
+    #[test]
+    fn views_keep_their_aspects() {
+        let flat = vk::ImageViewType::TYPE_2D;
+        let depth = image(vk::ImageType::TYPE_2D, vk::Format::D24_UNORM_S8_UINT, (1, 1));
+        for aspects in [
+            Aspects::DEPTH,
+            Aspects::STENCIL,
+            Aspects::DEPTH | Aspects::STENCIL,
+        ] {
+            assert_eq!(part(&depth, flat, range([0, 1], [0, 1], aspects)).2, aspects);
+        }
+        let planar = vk::Format::G8_B8R8_2PLANE_420_UNORM;
+        let planar = image(vk::ImageType::TYPE_2D, planar, (1, 1));
+        let all = Aspects::COLOR | Aspects::PLANE_0 | Aspects::PLANE_1;
+        let of = |aspects| part(&planar, flat, range([0, 1], [0, 1], aspects)).2;
+        assert_eq!(of(Aspects::COLOR), all);
+        assert_eq!(of(Aspects::PLANE_1), Aspects::PLANE_1);
+    }
+
+    #[test]
+    fn bytes_end_with_the_buffer_or_with_its_last_texel() {
+        let nothing = vk::Extent3D::default();
+        let buffer = resource(Tiling::Linear, vk::Format::UNDEFINED, nothing);
+        let bytes = |format, offset, size| {
+            let info = vk::BufferViewCreateInfo::default().format(format);
+            View::of_buffer(buffer.clone(), &info.offset(offset).range(size)).part
+        };
+        let rgba = vk::Format::R32G32B32A32_SFLOAT;
+        assert_eq!(bytes(rgba, 16, 32), Part::Bytes(16, 48));
+        assert_eq!(bytes(rgba, 16, vk::WHOLE_SIZE), Part::Bytes(16, 992));
+        assert_eq!(
+            bytes(vk::Format::R8_UINT, 16, vk::WHOLE_SIZE),
+            Part::Bytes(16, 1000)
+        );
+        assert_eq!(buffer.bytes(2000, vk::WHOLE_SIZE), Part::Bytes(1000, 1000));
+    }
+
+    #[test]
+    fn linear_images_are_their_bytes() {
+        let nothing = vk::Extent3D::default();
+        let linear = resource(Tiling::Linear, vk::Format::R8_UNORM, nothing);
+        let all = range([0, 1], [0, 1], Aspects::COLOR);
+        assert_eq!(linear.subresources(&all), Part::Bytes(0, 1000));
+    }
+}
