@@ -349,6 +349,22 @@ fn implicit(from: Option<u32>) -> SubpassDependency {
     SubpassDependency { from, scopes }
 }
 
+/// The aspects of a depth and stencil attachment that a layout allows to be written.
+pub fn written_in(layout: ImageLayout) -> Aspects {
+    use ImageLayout as L;
+    let all = Aspects::DEPTH | Aspects::STENCIL;
+    match layout {
+        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL | L::READ_ONLY_OPTIMAL | L::SHADER_READ_ONLY_OPTIMAL => {
+            Aspects::empty()
+        }
+        L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL | L::DEPTH_READ_ONLY_OPTIMAL => all & !Aspects::DEPTH,
+        L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL | L::STENCIL_READ_ONLY_OPTIMAL => {
+            all & !Aspects::STENCIL
+        }
+        _ => all,
+    }
+}
+
 /// Whether attachments in a layout are only read.
 fn is_read_only(layout: ImageLayout) -> bool {
     matches!(

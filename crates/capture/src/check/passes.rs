@@ -7,11 +7,11 @@
 //! ```
 //! One attachment of the model for each run of layers that the same subpasses render.
 
-use ash::vk::{self, ImageAspectFlags as Aspects, ImageLayout as L};
+use ash::vk::{self, ImageAspectFlags as Aspects};
 use tileheap::frame::SubresourceRange;
 use tileheap::units::Run;
 use tileheap_sync::program::{self, Command, Scopes};
-use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role};
+use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role, written_in};
 use vk::{AccessFlags2 as A, AttachmentStoreOp as Store};
 
 use super::resources::Resources;
@@ -236,21 +236,6 @@ fn role(one: &recording::AttachmentUse) -> Role {
         recording::Role::Input => Role::Input,
         recording::Role::ResolveSource => Role::ResolveSource,
         recording::Role::ResolveTarget => Role::ResolveTarget,
-    }
-}
-
-/// The aspects that a layout allows to be written.
-fn written_in(layout: L) -> Aspects {
-    let all = Aspects::DEPTH | Aspects::STENCIL;
-    match layout {
-        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL | L::READ_ONLY_OPTIMAL | L::SHADER_READ_ONLY_OPTIMAL => {
-            Aspects::empty()
-        }
-        L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL | L::DEPTH_READ_ONLY_OPTIMAL => all & !Aspects::DEPTH,
-        L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL | L::STENCIL_READ_ONLY_OPTIMAL => {
-            all & !Aspects::STENCIL
-        }
-        _ => all,
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::{array, chained};
+use tileheap_sync::render_pass::{Role, written_in};
+use vk::ImageAspectFlags as Aspects;
 
 use super::checks::{Access, is_bound, unbound_attachments};
 use super::contents::Contents;
@@ -23,6 +25,9 @@ pub(crate) struct Attached {
     pub(crate) attachment: Attachment,
     /// Its index in the render pass; 0 of dynamic rendering.
     pub(crate) index: u32,
+    /// Its uses in dynamic rendering; those in a render pass object are [`RenderPass::uses`].
+    #[allow(dead_code, reason = "the model of crates/sync tells them apart")]
+    pub(crate) roles: Vec<Role>,
     /// The render area is all of it.
     is_covered: bool,
 }
@@ -48,6 +53,7 @@ pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginIn
         for (index, (view, attachment)) in (0..).zip(views.into_iter().zip(&pass.attachments)) {
             attached.extend(view.map(|view| Attached {
                 index,
+                roles: Vec::new(),
                 is_covered: covers(info.render_area, view.resource.extent),
                 view,
                 attachment: *attachment,
@@ -62,13 +68,24 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
     let views = &resources.image_views;
     let mut attached: Vec<Attached> = Vec::new();
     let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_depth: bool, is_stencil: bool| {
+        let aspects = match (is_depth, is_stencil) {
+            (_, true) => Aspects::STENCIL,
+            (true, false) => Aspects::DEPTH,
+            (false, false) => Aspects::COLOR,
+        };
         if target.resolve_mode != vk::ResolveModeFlags::NONE {
             if let Some(view) = views.get(target.resolve_image_view.as_raw()) {
                 attached.push(Attached {
                     index: 0,
+                    roles: vec![Role::ResolveTarget],
                     is_covered: false,
                     view,
-                    attachment: RESOLVED,
+                    attachment: Attachment {
+                        initial_layout: target.resolve_image_layout,
+                        final_layout: target.resolve_image_layout,
+                        aspects,
+                        ..RESOLVED
+                    },
                 });
             }
         }
@@ -83,6 +100,8 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
             Some(other) if is_stencil => {
                 (other.attachment.stencil_load, other.attachment.stencil_store) = (load, store);
                 other.attachment.only_read &= is_only_read(target.image_layout);
+                other.attachment.aspects |= aspects;
+                merge(&mut other.roles, roles(target, aspects));
             }
             _ => {
                 // The aspect that is not attached stays as it is.
@@ -100,6 +119,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                 };
                 attached.push(Attached {
                     index: 0,
+                    roles: roles(target, aspects),
                     is_covered: covers(info.render_area, view.resource.extent),
                     view,
                     attachment: Attachment {
@@ -107,7 +127,10 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                         store: first.1,
                         stencil_load: second.0,
                         stencil_store: second.1,
-                        from_undefined: false,
+                        initial_layout: target.image_layout,
+                        final_layout: target.image_layout,
+                        view: 0,
+                        aspects,
                         is_resolve: false,
                         is_depth,
                         only_read: is_only_read(target.image_layout),
@@ -128,6 +151,35 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
     attached
 }
 
+/// The uses of an attachment of dynamic rendering.
+fn roles(target: &vk::RenderingAttachmentInfo<'_>, aspects: Aspects) -> Vec<Role> {
+    let drawn = match aspects {
+        Aspects::COLOR => Role::Color,
+        tests => Role::DepthStencil {
+            written: written_in(target.image_layout) & tests,
+        },
+    };
+    let is_resolved = target.resolve_mode != vk::ResolveModeFlags::NONE;
+    let source = is_resolved.then_some(Role::ResolveSource);
+    std::iter::once(drawn).chain(source).collect()
+}
+
+/// Adds the uses of the stencil aspect to those of the depth aspect.
+fn merge(roles: &mut Vec<Role>, others: Vec<Role>) {
+    for other in others {
+        let of_depth = match (roles.first_mut(), other) {
+            (Some(Role::DepthStencil { written }), Role::DepthStencil { written: also }) => {
+                *written |= also;
+                true
+            }
+            _ => false,
+        };
+        if !of_depth && !roles.contains(&other) {
+            roles.push(other);
+        }
+    }
+}
+
 /// Which operations a render pass instance performs on its attachments.
 #[derive(Clone, Copy)]
 pub(crate) struct Performs {
@@ -145,13 +197,16 @@ impl Performs {
     }
 }
 
-/// The operations of a resolve attachment: it is written.
+/// The operations of a resolve attachment of dynamic rendering: it is written.
 const RESOLVED: Attachment = Attachment {
     load: vk::AttachmentLoadOp::NONE_KHR,
     store: vk::AttachmentStoreOp::STORE,
     stencil_load: vk::AttachmentLoadOp::NONE_KHR,
     stencil_store: vk::AttachmentStoreOp::STORE,
-    from_undefined: false,
+    initial_layout: vk::ImageLayout::UNDEFINED,
+    final_layout: vk::ImageLayout::UNDEFINED,
+    view: 0,
+    aspects: Aspects::empty(),
     is_resolve: true,
     is_depth: false,
     only_read: false,
@@ -165,9 +220,13 @@ fn covers(area: vk::Rect2D, extent: vk::Extent3D) -> bool {
 }
 
 impl Attachment {
+    fn is_from_undefined(&self) -> bool {
+        self.initial_layout == vk::ImageLayout::UNDEFINED
+    }
+
     fn discards_on_load(&self) -> bool {
         let discards = vk::AttachmentLoadOp::DONT_CARE;
-        self.from_undefined || (self.load == discards && self.stencil_load == discards)
+        self.is_from_undefined() || (self.load == discards && self.stencil_load == discards)
     }
 
     fn discards_on_store(&self) -> bool {
@@ -177,7 +236,7 @@ impl Attachment {
 
     fn loads(&self) -> bool {
         let loads = vk::AttachmentLoadOp::LOAD;
-        !self.from_undefined && (self.load == loads || self.stencil_load == loads)
+        !self.is_from_undefined() && (self.load == loads || self.stencil_load == loads)
     }
 }
 
@@ -229,7 +288,7 @@ pub(crate) fn begin(
             findings.push(Finding::new(MessageId::ResolveAttachment, object, text).at(at));
         }
         if performs.loads && this.attachment.discards_on_load() && this.view.resource.is_single() {
-            let all = this.attachment.from_undefined || this.is_covered;
+            let all = this.attachment.is_from_undefined() || this.is_covered;
             if all && !shares_bytes(attached, index) {
                 discards.push(recording.discard(place.discard(DiscardReason::Load), Some(object)));
             }

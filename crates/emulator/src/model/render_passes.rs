@@ -4,62 +4,166 @@ use std::ffi::c_void;
 
 use ash::vk;
 use tileheap_device::ffi::TileMemorySizeInfoQCOM;
+use tileheap_device::format;
 use tileheap_device::profile::texel_bytes;
-use tileheap_layer::chained;
-use tileheap_layer::render_passes::{RenderPassDesc, Subpass};
+use tileheap_layer::render_passes::{Reference, RenderPassDesc, Subpass};
+use tileheap_layer::{chained, dependencies};
+use tileheap_sync::program::Scopes;
+use tileheap_sync::render_pass::{AttachmentUse, PassDependency, Role, written_in};
+use vk::ImageAspectFlags as Aspects;
 
-use super::order::log::Dependency;
 use super::resources::{Attachment, RenderPass, has_two_aspects, is_only_read, is_stencil_only};
 use super::tile_passes::is_tile_shading;
 
 /// The operations of a render pass with what is chained to its create info.
 pub(crate) fn render_pass(desc: &RenderPassDesc, p_next: *const c_void) -> RenderPass {
-    let writes = |subpass: &Subpass| -> Vec<(u32, bool)> {
-        let colors = subpass.colors.iter().map(|one| (one.0, true));
-        let depth = subpass.depth.iter().map(|one| (one.0, !is_only_read(one.1)));
-        let inputs = subpass.inputs.iter().map(|one| (one.0, false));
-        colors.chain(depth).chain(inputs).collect()
-    };
-    let subpasses: Vec<_> = desc.subpasses.iter().map(writes).collect();
-    let is_resolve = |index: u32| {
-        let mut resolves = desc.subpasses.iter().flat_map(|subpass| &subpass.resolves);
-        resolves.any(|(_, target)| target.0 == index)
-    };
-    let is_written = |index: u32| subpasses.iter().flatten().any(|one| *one == (index, true));
-    let attachments = (0..)
-        .zip(&desc.attachments)
+    let mut uses: Vec<_> = desc.subpasses.iter().map(uses).collect();
+    let of = |index: usize| uses.iter().flatten().filter(move |one| one.attachment == index);
+    let is_resolve = |index: usize| of(index).any(|one| one.role == Role::ResolveTarget);
+    let is_written = |index: usize| of(index).any(is_written);
+    let described = (0..).zip(&desc.attachments);
+    let mut attachments: Vec<Attachment> = described
         .map(|(index, description)| Attachment {
             only_read: !is_written(index) && !is_resolve(index),
+            view: index,
             ..attachment(description, is_resolve(index))
-        });
-    let bytes = |index: u32| {
-        let description = desc.attachments.get(index as usize);
+        })
+        .collect();
+    let bytes = |index: usize| {
+        let description = desc.attachments.get(index);
         description.map_or(0, |description| {
             pixel_bytes(description.format, description.samples)
         })
     };
-    let subpass_bytes = |used: &Vec<(u32, bool)>| distinct(used).map(bytes).sum();
-    let dependencies = desc.dependencies.iter();
-    let (tile_size, is_tile_shading) = (declared_size(p_next), is_tile_shading(p_next));
+    let subpass_bytes = uses.iter().map(|used| distinct(used).map(bytes).sum()).collect();
+    split_stencils(desc, &mut attachments, &mut uses);
     RenderPass {
-        attachments: attachments.collect(),
-        tile_size,
-        subpass_bytes: subpasses.iter().map(subpass_bytes).collect(),
-        dependencies: dependencies
-            .map(|(from, to, one)| (*from, *to, Dependency::global(one)))
-            .collect(),
-        subpasses,
-        is_tile_shading,
+        attachments,
+        tile_size: declared_size(p_next),
+        subpass_bytes,
+        dependencies: desc.dependencies.iter().filter_map(dependency).collect(),
+        uses,
+        is_tile_shading: is_tile_shading(p_next),
         again: None,
     }
 }
 
-/// Each attachment once: one that is also read as input has one place in the tile.
-fn distinct(attachments: &[(u32, bool)]) -> impl Iterator<Item = u32> {
-    let mut attachments: Vec<_> = attachments.iter().map(|one| one.0).collect();
+/// The uses of a subpass.
+fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
+    let used = |&(attachment, layout): &Reference, role| AttachmentUse {
+        attachment: attachment as usize,
+        role,
+        layout,
+    };
+    let drawn = || subpass.colors.iter().chain(&subpass.depth);
+    let depth = |one: &Reference| {
+        let written = written_in(one.1);
+        used(one, Role::DepthStencil { written })
+    };
+    let source = |resolve: &(u32, Reference)| drawn().copied().find(|one| one.0 == resolve.0);
+    let sources = subpass.resolves.iter().filter_map(source);
+    let targets = subpass.resolves.iter().map(|(_, target)| target);
+    let colors = subpass.colors.iter().map(|one| used(one, Role::Color));
+    let inputs = subpass.inputs.iter().map(|one| used(one, Role::Input));
+    colors
+        .chain(subpass.depth.iter().map(depth))
+        .chain(inputs)
+        .chain(sources.map(|one| used(&one, Role::ResolveSource)))
+        .chain(targets.map(|one| used(one, Role::ResolveTarget)))
+        .collect()
+}
+
+/// Tells uses by which draws may write to an attachment.
+pub(crate) fn is_written(one: &AttachmentUse) -> bool {
+    match one.role {
+        Role::Color => true,
+        Role::DepthStencil { .. } => !is_only_read(one.layout),
+        Role::Input | Role::ResolveSource | Role::ResolveTarget => false,
+    }
+}
+
+/// Tells uses by resolve operations.
+pub(crate) fn is_resolved(one: &AttachmentUse) -> bool {
+    matches!(one.role, Role::ResolveSource | Role::ResolveTarget)
+}
+
+/// Each attachment that draws use once: one that is also read as input has one place in the tile.
+fn distinct(uses: &[AttachmentUse]) -> impl Iterator<Item = usize> + use<> {
+    let drawn = uses.iter().filter(|one| !is_resolved(one));
+    let mut attachments: Vec<_> = drawn.map(|one| one.attachment).collect();
     attachments.sort_unstable();
     attachments.dedup();
     attachments.into_iter()
+}
+
+/// A dependency; `None` for one of a subpass on itself, which allows barriers in it.
+fn dependency((from, to, one): &(u32, u32, dependencies::Dependency)) -> Option<PassDependency> {
+    let subpass = |index: u32| (index != vk::SUBPASS_EXTERNAL).then_some(index);
+    (from != to).then(|| PassDependency {
+        from: subpass(*from),
+        to: subpass(*to),
+        scopes: Scopes {
+            src: one.src,
+            src_access: one.src_access,
+            dst: one.dst,
+            dst_access: one.dst_access,
+        },
+    })
+}
+
+/// Makes the stencil aspects whose layouts are not those of depth attachments of their own.
+fn split_stencils(desc: &RenderPassDesc, attachments: &mut Vec<Attachment>, uses: &mut [Vec<AttachmentUse>]) {
+    let in_subpasses = desc.subpasses.iter().flat_map(|subpass| &subpass.stencils);
+    let in_subpasses = in_subpasses.map(|one| one.0);
+    let mut split: Vec<u32> = desc
+        .stencils
+        .iter()
+        .map(|one| one.0)
+        .chain(in_subpasses)
+        .collect();
+    split.sort_unstable();
+    split.dedup();
+    for index in split {
+        let Some(both) = attachments.get_mut(index as usize) else {
+            continue;
+        };
+        if both.aspects != Aspects::DEPTH | Aspects::STENCIL {
+            continue;
+        }
+        both.aspects = Aspects::DEPTH;
+        let mut stencil = Attachment {
+            aspects: Aspects::STENCIL,
+            ..*both
+        };
+        if let Some((_, layouts)) = desc.stencils.iter().find(|one| one.0 == index) {
+            [stencil.initial_layout, stencil.final_layout] = *layouts;
+        }
+        let own = attachments.len();
+        attachments.push(stencil);
+        for (used, subpass) in uses.iter_mut().zip(&desc.subpasses) {
+            let layout = subpass.stencils.iter().find(|one| one.0 == index);
+            let of_both = used.iter().filter(|one| one.attachment == index as usize);
+            let stencils = of_both.map(|one| stencil_use(one, own, layout.map(|one| one.1)));
+            let stencils: Vec<_> = stencils.collect();
+            used.extend(stencils);
+        }
+    }
+}
+
+/// The use of the stencil aspect by what uses depth, in a layout of its own if it has one.
+fn stencil_use(one: &AttachmentUse, attachment: usize, layout: Option<vk::ImageLayout>) -> AttachmentUse {
+    let layout = layout.unwrap_or(one.layout);
+    let role = match one.role {
+        Role::DepthStencil { .. } => Role::DepthStencil {
+            written: written_in(layout),
+        },
+        role => role,
+    };
+    AttachmentUse {
+        attachment,
+        role,
+        layout,
+    }
 }
 
 pub(crate) fn declared_size(p_next: *const c_void) -> u64 {
@@ -86,7 +190,10 @@ fn attachment(description: &vk::AttachmentDescription2<'_>, is_resolve: bool) ->
         store: first.1,
         stencil_load: second.0,
         stencil_store: second.1,
-        from_undefined: description.initial_layout == vk::ImageLayout::UNDEFINED,
+        initial_layout: description.initial_layout,
+        final_layout: description.final_layout,
+        view: 0,
+        aspects: format::aspects(description.format),
         is_resolve,
         is_depth: has_depth_or_stencil(description.format),
         only_read: false,
@@ -114,5 +221,120 @@ mod tests {
         assert_eq!(attachment(&description, false).stencil_store, dropped);
         description.format = vk::Format::S8_UINT;
         assert_eq!(attachment(&description, false).store, dropped);
+    }
+
+    const COLOR_LAYOUT: vk::ImageLayout = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
+    const DEPTH_LAYOUT: vk::ImageLayout = vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL;
+
+    fn described(format: vk::Format) -> vk::AttachmentDescription2<'static> {
+        vk::AttachmentDescription2::default()
+            .format(format)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .initial_layout(vk::ImageLayout::UNDEFINED)
+            .final_layout(vk::ImageLayout::GENERAL)
+    }
+
+    #[test]
+    fn resolves_are_uses_without_memory_of_the_tile() {
+        let color = described(vk::Format::R8G8B8A8_UNORM);
+        let subpass = Subpass {
+            colors: vec![(0, COLOR_LAYOUT)],
+            resolves: vec![(0, (1, vk::ImageLayout::GENERAL))],
+            ..Subpass::default()
+        };
+        let inputs = Subpass {
+            colors: vec![(1, COLOR_LAYOUT)],
+            inputs: vec![(0, vk::ImageLayout::GENERAL), (1, vk::ImageLayout::GENERAL)],
+            ..Subpass::default()
+        };
+        let desc = RenderPassDesc {
+            attachments: vec![color.samples(vk::SampleCountFlags::TYPE_4), color],
+            subpasses: vec![subpass, inputs],
+            ..RenderPassDesc::default()
+        };
+        let pass = render_pass(&desc, std::ptr::null());
+        let roles = |subpass: usize| -> Vec<(usize, Role)> {
+            let uses = pass.uses[subpass].iter();
+            uses.map(|one| (one.attachment, one.role)).collect()
+        };
+        let resolved = [
+            (0, Role::Color),
+            (0, Role::ResolveSource),
+            (1, Role::ResolveTarget),
+        ];
+        assert_eq!(roles(0), resolved);
+        assert_eq!(roles(1), [(1, Role::Color), (0, Role::Input), (1, Role::Input)]);
+        assert_eq!(pass.subpass_bytes, [16, 20]);
+        assert_eq!(pass.uses[0][2].layout, vk::ImageLayout::GENERAL);
+        assert_eq!(
+            [0, 1].map(|index: usize| pass.attachments[index].is_resolve),
+            [false, true]
+        );
+    }
+
+    #[test]
+    fn stencil_with_layouts_of_its_own_is_an_attachment_of_its_own() {
+        use vk::ImageLayout as L;
+        let subpass = |depth, stencil| Subpass {
+            depth: Some((0, depth)),
+            stencils: vec![(0, stencil)],
+            ..Subpass::default()
+        };
+        let desc = RenderPassDesc {
+            attachments: vec![described(vk::Format::D24_UNORM_S8_UINT)],
+            subpasses: vec![
+                subpass(DEPTH_LAYOUT, L::STENCIL_READ_ONLY_OPTIMAL),
+                subpass(L::DEPTH_READ_ONLY_OPTIMAL, L::STENCIL_ATTACHMENT_OPTIMAL),
+            ],
+            stencils: vec![(0, [L::GENERAL, L::STENCIL_READ_ONLY_OPTIMAL])],
+            ..RenderPassDesc::default()
+        };
+        let pass = render_pass(&desc, std::ptr::null());
+        let parts = pass.attachments.iter().map(|one| (one.view, one.aspects));
+        let parts: Vec<_> = parts.collect();
+        assert_eq!(parts, [(0, Aspects::DEPTH), (0, Aspects::STENCIL)]);
+        let layouts = [0, 1].map(|index: usize| {
+            let one = &pass.attachments[index];
+            [one.initial_layout, one.final_layout]
+        });
+        let own = [L::GENERAL, L::STENCIL_READ_ONLY_OPTIMAL];
+        assert_eq!(layouts, [[L::UNDEFINED, L::GENERAL], own]);
+        let written = |subpass: usize, used: usize| {
+            let one = &pass.uses[subpass][used];
+            let Role::DepthStencil { written } = one.role else {
+                panic!("{one:?}");
+            };
+            written & pass.attachments[one.attachment].aspects
+        };
+        let none = Aspects::empty();
+        assert_eq!([written(0, 0), written(0, 1)], [Aspects::DEPTH, none]);
+        assert_eq!([written(1, 0), written(1, 1)], [none, Aspects::STENCIL]);
+        assert_eq!(pass.subpass_bytes, [4, 4], "one view");
+    }
+
+    #[test]
+    fn dependencies_of_a_subpass_on_itself_are_left_out() {
+        let one = dependencies::Dependency {
+            src: vk::PipelineStageFlags2::COPY,
+            src_access: vk::AccessFlags2::TRANSFER_WRITE,
+            dst: vk::PipelineStageFlags2::FRAGMENT_SHADER,
+            dst_access: vk::AccessFlags2::SHADER_READ,
+            memory: dependencies::Memory::All,
+            families: (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED),
+        };
+        let external = vk::SUBPASS_EXTERNAL;
+        let desc = RenderPassDesc {
+            dependencies: vec![(external, 0, one), (0, 0, one), (0, 1, one), (1, external, one)],
+            ..RenderPassDesc::default()
+        };
+        let pass = render_pass(&desc, std::ptr::null());
+        let ends: Vec<_> = pass.dependencies.iter().map(|one| (one.from, one.to)).collect();
+        assert_eq!(ends, [(None, Some(0)), (Some(0), Some(1)), (Some(1), None)]);
+        let scopes = pass.dependencies[0].scopes;
+        assert_eq!((scopes.src, scopes.dst), (one.src, one.dst));
+        assert_eq!(
+            (scopes.src_access, scopes.dst_access),
+            (one.src_access, one.dst_access)
+        );
     }
 }

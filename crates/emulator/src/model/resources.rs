@@ -9,11 +9,11 @@ use tileheap_device::format;
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::sharded::Sharded;
 use tileheap_sync::program::{Part, Texels, Tiling};
+use tileheap_sync::render_pass::{AttachmentUse, PassDependency};
 use tileheap_units::Run;
 use vk::ImageAspectFlags as Aspects;
 
 use super::objects::Object;
-use super::order::log::Dependency;
 
 /// The resources of a device, by handle.
 #[derive(Default)]
@@ -134,15 +134,16 @@ pub(crate) struct Framebuffer {
 /// The operations of a render pass on its attachments.
 #[derive(Debug)]
 pub(crate) struct RenderPass {
+    /// Those of the framebuffer; then the stencil aspects of those among them whose stencil has layouts of its own.
     pub(crate) attachments: Vec<Attachment>,
     /// `VkTileMemorySizeInfoQCOM::size`; 0 without the structure.
     pub(crate) tile_size: u64,
     /// Bytes per pixel of each subpass's attachments.
     pub(crate) subpass_bytes: Vec<u64>,
-    /// By subpass, its attachments and whether it writes them.
-    pub(crate) subpasses: Vec<Vec<(u32, bool)>>,
-    /// Source and destination subpasses with what they depend on.
-    pub(crate) dependencies: Vec<(u32, u32, Dependency)>,
+    /// By subpass, its uses of [`RenderPass::attachments`].
+    pub(crate) uses: Vec<Vec<AttachmentUse>>,
+    /// The dependencies between different subpasses, and with commands outside.
+    pub(crate) dependencies: Vec<PassDependency>,
     pub(crate) is_tile_shading: bool,
     /// The pass that resumes it.
     pub(crate) again: Option<vk::RenderPass>,
@@ -156,7 +157,22 @@ pub(crate) struct Attachment {
     /// The same as above where the format has one aspect.
     pub(crate) stencil_load: vk::AttachmentLoadOp,
     pub(crate) stencil_store: vk::AttachmentStoreOp,
-    pub(crate) from_undefined: bool,
+    pub(crate) initial_layout: vk::ImageLayout,
+    #[allow(dead_code, reason = "the model of crates/sync performs the transition")]
+    pub(crate) final_layout: vk::ImageLayout,
+    /// The index of its view in the framebuffer; 0 of dynamic rendering.
+    #[allow(
+        dead_code,
+        reason = "the model of crates/sync has two attachments for one view"
+    )]
+    pub(crate) view: usize,
+    /// The aspects that it is of: all of the format, without stencil that has layouts of its own, and only those attached of dynamic
+    /// rendering.
+    #[allow(
+        dead_code,
+        reason = "the model of crates/sync has two attachments for one view"
+    )]
+    pub(crate) aspects: Aspects,
     pub(crate) is_resolve: bool,
     /// It has depth or stencil.
     pub(crate) is_depth: bool,

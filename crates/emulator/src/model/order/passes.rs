@@ -12,12 +12,15 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap_sync::program::Scopes;
+use tileheap_sync::render_pass::AttachmentUse;
 use vk::{AccessFlags2 as A, AttachmentLoadOp as Load, AttachmentStoreOp as Store, PipelineStageFlags2 as S};
 
-use super::log::{Access, AccessKind, Dependency, Recorded};
+use super::log::{Access, AccessKind, Change, Dependency, Memory, Recorded};
 use super::scopes::Usage;
 use crate::model::objects::Object;
 use crate::model::position::Position;
+use crate::model::render_passes::{is_resolved, is_written};
 use crate::model::resources::{Attachment, Place, RenderPass};
 
 /// Reads and writes of attachments.
@@ -118,8 +121,8 @@ impl Subpasses {
     /// What a subpass depends on.
     fn depend(&self, recorded: &mut Recorded, subpass: u32, at: &Position) {
         let all = self.pass.iter().flat_map(|pass| &pass.dependencies);
-        let on = all.filter(|(from, to, _)| *to == subpass && from != to);
-        let dependencies: Vec<Dependency> = on.map(|(.., one)| *one).collect();
+        let on = all.filter(|one| one.to.unwrap_or(vk::SUBPASS_EXTERNAL) == subpass);
+        let dependencies: Vec<Dependency> = on.map(|one| global(&one.scopes)).collect();
         if !dependencies.is_empty() {
             recorded.barrier(dependencies, &[], at);
         }
@@ -130,12 +133,24 @@ impl Subpasses {
         let Some(pass) = &self.pass else {
             return (Some(0), Some(0), true);
         };
-        let is_it = |used: &&(u32, bool)| used.0 == one.index;
-        let used = |subpass: &u32| pass.subpasses[*subpass as usize].iter().any(|used| is_it(&used));
-        let all = 0..pass.subpasses.len() as u32;
-        let own = pass.subpasses.get(self.subpass as usize);
-        let writes = own.is_some_and(|own| own.iter().filter(is_it).any(|used| used.1));
+        let is_it = |used: &&AttachmentUse| used.attachment == one.index as usize && !is_resolved(used);
+        let used = |subpass: &u32| pass.uses[*subpass as usize].iter().any(|used| is_it(&used));
+        let all = 0..pass.uses.len() as u32;
+        let own = pass.uses.get(self.subpass as usize);
+        let writes = own.is_some_and(|own| own.iter().filter(is_it).any(is_written));
         (all.clone().find(used), all.rev().find(used), writes)
+    }
+}
+
+/// A dependency of a subpass, for all memory.
+fn global(scopes: &Scopes) -> Dependency {
+    Dependency {
+        src: scopes.src,
+        src_access: scopes.src_access,
+        dst: scopes.dst,
+        dst_access: scopes.dst_access,
+        memory: Memory::All,
+        change: Change::None,
     }
 }
 
