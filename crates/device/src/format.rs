@@ -15,6 +15,33 @@ pub struct TexelBlock {
     pub bytes: u32,
 }
 
+impl TexelBlock {
+    /// The bytes from the first to the last of the texels that a copy between a buffer and an image has in the buffer, and whether these
+    /// are texels without gaps. `row_length` and `image_height` are in texels, as in `VkBufferImageCopy`: 0 for those of the extent.
+    ///
+    /// Source: Vulkan specification, "Buffer and Image Addressing".
+    pub fn packed(
+        self,
+        extent: vk::Extent3D,
+        layers: u32,
+        (row_length, image_height): (u32, u32),
+    ) -> (u64, bool) {
+        let or = |given: u32, size: u32| if given == 0 { size } else { given };
+        let across = |texels: u32| u64::from(texels.div_ceil(self.width));
+        let down = |texels: u32| u64::from(texels.div_ceil(self.height));
+        let (columns, rows) = (across(extent.width), down(extent.height));
+        let pitch = across(or(row_length, extent.width));
+        let height = down(or(image_height, extent.height));
+        let slices = u64::from(extent.depth).saturating_mul(layers.into());
+        let whole_rows = slices.saturating_sub(1).saturating_mul(height);
+        let last_row = whole_rows.saturating_add(rows.saturating_sub(1));
+        let blocks = last_row.saturating_mul(pitch).saturating_add(columns);
+        let is_dense =
+            (pitch == columns || rows.saturating_mul(slices) <= 1) && (height == rows || slices <= 1);
+        (blocks.saturating_mul(self.bytes.into()), is_dense)
+    }
+}
+
 /// The texel block of `format`, or `None` for `UNDEFINED`, multi-planar and unknown formats.
 ///
 /// Combined depth and stencil counts both aspects, the depth padded to whole bytes of 16 or 32 bits.

@@ -108,18 +108,8 @@ fn packed(
     let Some(block) = block.and_then(|image| format::texel_block(image.desc.format)) else {
         return (offset, vk::WHOLE_SIZE, false);
     };
-    let or = |given: u32, size: u32| if given == 0 { size } else { given };
-    let across = |texels: u32| u64::from(texels.div_ceil(block.width));
-    let down = |texels: u32| u64::from(texels.div_ceil(block.height));
-    let (columns, rows) = (across(extent.width), down(extent.height));
-    let (pitch, height) = (
-        across(or(row_length, extent.width)),
-        down(or(image_height, extent.height)),
-    );
-    let slices = u64::from(extent.depth) * u64::from(layers.layer_count);
-    let last = (slices.saturating_sub(1) * height + rows.saturating_sub(1)) * pitch + columns;
-    let is_dense = (pitch == columns || rows * slices <= 1) && (height == rows || slices <= 1);
-    (offset, last * u64::from(block.bytes), is_dense)
+    let (size, is_dense) = block.packed(extent, layers.layer_count, (row_length, image_height));
+    (offset, size, is_dense)
 }
 
 fn upload(

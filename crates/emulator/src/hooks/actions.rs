@@ -1,26 +1,26 @@
 //! Entry points of action commands: discards and checks, then the driver's command.
 
-use ash::vk;
-use tileheap_layer::given;
+use tileheap_layer::{array, given};
 
 use super::recorder::{before_action, recorded_commands};
+use crate::model::transfers::{QueryResults, Regions, Transfer};
 use crate::tables::action_commands::{ActionTable, ReachableDescriptors, action_commands};
 
-/// A field of a structure that the application passes.
-macro_rules! field {
-    ($info:ident.$field:ident) => {
-        given!($info).$field
+/// The first of some expressions.
+macro_rules! first {
+    ($first:expr $(, $other:expr)?) => {
+        $first
     };
 }
 
 macro_rules! entry_point {
     ($reachable:ident $command:ident (
-        $($arg:ident: $type:ty),* $(,)? $(=> $($buffer:expr),+)? $(; $answer:ty)?
+        $($arg:ident: $type:ty),* $(,)? $(=> $transfer:expr)? $(; $answer:ty)?
     )) => {
         recorded_commands! {
             $command(commands, $($arg),*) => actions ActionTable |recorder| {
-                let buffers: &[vk::Buffer] = &[$($($buffer),*)?];
-                before_action(recorder, ReachableDescriptors::$reachable, buffers, stringify!($command));
+                let transfer = first!($($transfer,)? Transfer::None);
+                before_action(recorder, ReachableDescriptors::$reachable, &transfer, stringify!($command));
             };
         }
     };

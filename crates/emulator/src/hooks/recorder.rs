@@ -18,6 +18,7 @@ use crate::model::history::Discard;
 use crate::model::objects::Object;
 use crate::model::position::UNKNOWN;
 use crate::model::recording::{Pass, Recording, not_tile_memory};
+use crate::model::transfers::Transfer;
 use crate::tables::action_commands::ReachableDescriptors;
 
 /// A command buffer of a device with tile memory.
@@ -224,7 +225,7 @@ impl Recorder {
 pub(crate) fn before_action(
     recorder: &Recorder,
     reachable: ReachableDescriptors,
-    buffers: &[vk::Buffer],
+    transfer: &Transfer<'_>,
     command: &'static str,
 ) {
     let mut recording = recorder.lock();
@@ -241,11 +242,11 @@ pub(crate) fn before_action(
         }
     }
     match reachable {
-        ReachableDescriptors::Transfer => check(recorder, recording, reachable, buffers, command),
+        ReachableDescriptors::Transfer => check(recorder, recording, reachable, transfer, command),
         ReachableDescriptors::Draw | ReachableDescriptors::Dispatch | ReachableDescriptors::TraceRays => {
             match recording.checked(reachable) {
                 Some(list) => recording.access_again(list, command),
-                None => check(recorder, recording, reachable, buffers, command),
+                None => check(recorder, recording, reachable, transfer, command),
             }
         }
         ReachableDescriptors::Other => {}
@@ -258,12 +259,14 @@ fn check(
     recorder: &Recorder,
     mut recording: Used<'_, Recording>,
     reachable: ReachableDescriptors,
-    buffers: &[vk::Buffer],
+    transfer: &Transfer<'_>,
     command: &'static str,
 ) {
     let device = &recorder.device;
     let findings = match reachable {
-        ReachableDescriptors::Transfer => check_transfer(&mut recording, &device.resources, buffers, command),
+        ReachableDescriptors::Transfer => {
+            check_transfer(&mut recording, &transfer.uses(&device.resources), command)
+        }
         _ => check_descriptors(&mut recording, &device.descriptors, reachable, command),
     };
     // A callback may call Vulkan.

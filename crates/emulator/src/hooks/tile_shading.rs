@@ -21,6 +21,7 @@ use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::tile_passes::{Again, Rendering, TilePass};
 use crate::model::tile_shaders::GROUP;
+use crate::model::transfers::Transfer;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 use crate::tables::own_commands::OwnTable;
@@ -159,7 +160,7 @@ fn each_tile(
         (recording.tile_pass.take(), shading.pipelines.get(pipeline))
     };
     let Some(pass) = pass else { return false };
-    before_action(recorder, ReachableDescriptors::Dispatch, &[], command);
+    before_action(recorder, ReachableDescriptors::Dispatch, &Transfer::None, command);
     let mut has_room = true;
     let is_run = interrupt(recorder, &pass, |device| {
         for first in pass.tiles() {
@@ -273,7 +274,7 @@ macro_rules! per_tile {
                 let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, $command(commands, $($arg),+));
                 if !each_tile(commands, stringify!($command), run) {
                     let before = |recorder: &Recorder| {
-                        before_action(recorder, ReachableDescriptors::Dispatch, &[], stringify!($command));
+                        before_action(recorder, ReachableDescriptors::Dispatch, &Transfer::None, stringify!($command));
                     };
                     let next = |device: &Device| device.driver.actions.$command;
                     if let Some(next) = precede(stringify!($command), commands, before, next) {

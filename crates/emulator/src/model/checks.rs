@@ -1,7 +1,8 @@
 //! Checks of the resources that a command accesses: draws and dispatches by descriptor, transfers by buffer.
 
+use std::sync::Arc;
+
 use ash::vk;
-use ash::vk::Handle;
 use tileheap_sync::program::Part;
 
 use super::contents::Contents;
@@ -12,8 +13,9 @@ use super::order::log::{Access as OrderedAccess, AccessKind};
 use super::order::scopes::Usage;
 use super::position::{BoundMemory, Position, UNKNOWN};
 use super::recording::{Pass, Recording, ReportedOnce};
-use super::resources::{Place, Resource, Resources};
+use super::resources::{Place, Resource};
 use super::shaders::DescriptorAccess;
+use super::transfers::BufferUse;
 use crate::tables::action_commands::{ReachableDescriptors, wrong_object_rule};
 use crate::tables::messages::MessageId;
 
@@ -209,35 +211,38 @@ fn ordered(accessed: &DescriptorAccess, entry: &Entry, place: &Place) -> Vec<Ord
         .collect()
 }
 
-/// Checks a transfer from or to buffers. The first buffer of `vkCmdCopyBuffer…` is the source, all others are destinations.
+/// Checks a transfer from or to tile buffers.
 pub(crate) fn check_transfer(
     recording: &mut Recording,
-    resources: &Resources,
-    buffers: &[vk::Buffer],
+    uses: &[BufferUse],
     command: &'static str,
 ) -> Vec<Finding> {
     recording.at.is_at(command);
     let at = recording.at;
     let (mut findings, mut accesses) = (Vec::new(), Vec::new());
-    for (index, buffer) in buffers.iter().enumerate() {
-        let Some(buffer) = resources.buffers.get(buffer.as_raw()) else {
-            continue;
-        };
+    // Contents and order are followed for all of a buffer, whatever the regions are.
+    let is_same = |a: &BufferUse, b: &BufferUse| a.writes == b.writes && Arc::ptr_eq(&a.buffer, &b.buffer);
+    for regions in uses.chunk_by(is_same) {
+        let BufferUse {
+            buffer,
+            writes,
+            stage,
+            ..
+        } = &regions[0];
         let Some(place) = buffer.place.get() else { continue };
-        findings.extend(check_object(at, &buffer, Access::Transfer(command)));
-        let writes = index > 0 || !command.starts_with("vkCmdCopyBuffer");
-        let access = if writes {
+        findings.extend(check_object(at, buffer, Access::Transfer(command)));
+        let access = if *writes {
             vk::AccessFlags2::TRANSFER_WRITE
         } else {
             vk::AccessFlags2::TRANSFER_READ
         };
-        let usage = Usage::of(vk::PipelineStageFlags2::COPY, access);
+        let usage = Usage::of(*stage, access);
         let bytes = (place.first, place.end);
         accesses.extend(usage.map(|usage| OrderedAccess::new(buffer.object, bytes, usage, AccessKind::Part)));
-        if writes {
+        if *writes {
             recording.contents.write(buffer.object, place, at);
         } else if !buffer.addressable {
-            findings.extend(recording.contents.read(&buffer, place, at));
+            findings.extend(recording.contents.read(buffer, place, at));
         }
     }
     let list = recording.order.list(accesses);

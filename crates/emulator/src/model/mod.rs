@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! resources, parts, descriptors   the application's objects and descriptor writes
+//! transfers, shaders              the parts of resources that commands access
 //! recording ◄ passes, checks      one command buffer: what is bound, what its commands discard, read and write
 //! submissions                     command buffers in order: what survives from one to the next
 //! order                           which accesses a dependency orders, and which none does
@@ -34,4 +35,5 @@ pub(crate) mod submissions;
 pub(crate) mod tile_passes;
 pub(crate) mod tile_shaders;
 pub(crate) mod trace;
+pub(crate) mod transfers;
 pub(crate) mod transitions;

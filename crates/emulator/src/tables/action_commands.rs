@@ -45,8 +45,8 @@ pub(crate) fn wrong_object_rule(reachable: ReachableDescriptors, command: &str) 
     (has_rule && !has_none).then(|| format!("VUID-{name}-commandBuffer-10746"))
 }
 
-/// Passes every command to the macro `$for_each`, as `reachable commands: (arguments => buffers; result);`: the commands of one
-/// signature, with the buffers that they access. `field!(info.name)` reads a field of a structure that the application passes.
+/// Passes every command to the macro `$for_each`, as `reachable commands: (arguments => transfer; result);`: the commands of one
+/// signature, with the `Transfer` that they are. `array!` and `given!` read what the application passes.
 macro_rules! action_commands {
     ($for_each:ident) => {
         $for_each! {
@@ -69,15 +69,18 @@ macro_rules! action_commands {
     Other vkCmdUpdatePipelineIndirectBufferNV: (pipeline_bind_point: vk::PipelineBindPoint,
         pipeline: vk::Pipeline);
     Transfer vkCmdCopyBuffer: (src_buffer: vk::Buffer, dst_buffer: vk::Buffer, region_count: u32,
-        p_regions: *const c_void => src_buffer, dst_buffer);
+        p_regions: *const vk::BufferCopy
+        => Transfer::Copy(src_buffer, dst_buffer, Regions::First(array!(p_regions, region_count))));
     Other vkCmdCopyImage vkCmdResolveImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
         dst_image: vk::Image, dst_image_layout: vk::ImageLayout, region_count: u32, p_regions: *const c_void);
     Other vkCmdBlitImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout, dst_image: vk::Image,
         dst_image_layout: vk::ImageLayout, region_count: u32, p_regions: *const c_void, filter: vk::Filter);
     Transfer vkCmdCopyBufferToImage: (src_buffer: vk::Buffer, dst_image: vk::Image,
-        dst_image_layout: vk::ImageLayout, region_count: u32, p_regions: *const c_void => src_buffer);
+        dst_image_layout: vk::ImageLayout, region_count: u32, p_regions: *const vk::BufferImageCopy
+        => Transfer::Upload(src_buffer, dst_image, Regions::First(array!(p_regions, region_count))));
     Transfer vkCmdCopyImageToBuffer: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
-        dst_buffer: vk::Buffer, region_count: u32, p_regions: *const c_void => dst_buffer);
+        dst_buffer: vk::Buffer, region_count: u32, p_regions: *const vk::BufferImageCopy
+        => Transfer::Download(src_image, dst_buffer, Regions::First(array!(p_regions, region_count))));
     Other vkCmdCopyMemoryIndirectNV: (copy_buffer_address: vk::DeviceAddress, copy_count: u32, stride: u32);
     Other vkCmdCopyMemoryIndirectKHR vkCmdCopyMemoryToImageIndirectKHR vkCmdBeginConditionalRenderingEXT
         vkCmdPreprocessGeneratedCommandsNV vkCmdSetCheckpointNV vkCmdCopyAccelerationStructureKHR
@@ -93,9 +96,9 @@ macro_rules! action_commands {
         stride: u32, dst_image: vk::Image, dst_image_layout: vk::ImageLayout,
         p_image_subresources: *const c_void);
     Transfer vkCmdUpdateBuffer: (dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize,
-        data_size: vk::DeviceSize, p_data: *const c_void => dst_buffer);
+        data_size: vk::DeviceSize, p_data: *const c_void => Transfer::Fill(dst_buffer, dst_offset, data_size));
     Transfer vkCmdFillBuffer: (dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize, size: vk::DeviceSize,
-        data: u32 => dst_buffer);
+        data: u32 => Transfer::Fill(dst_buffer, dst_offset, size));
     Other vkCmdClearColorImage vkCmdClearDepthStencilImage: (image: vk::Image, image_layout: vk::ImageLayout,
         info: *const c_void, range_count: u32, p_ranges: *const c_void);
     Other vkCmdClearAttachments: (attachment_count: u32, p_attachments: *const c_void, rect_count: u32,
@@ -111,7 +114,9 @@ macro_rules! action_commands {
         query: u32);
     Transfer vkCmdCopyQueryPoolResults: (query_pool: vk::QueryPool, first_query: u32, query_count: u32,
         dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize, stride: vk::DeviceSize,
-        flags: vk::QueryResultFlags => dst_buffer);
+        flags: vk::QueryResultFlags => Transfer::Queries(dst_buffer, QueryResults {
+            offset: dst_offset, stride, count: query_count, flags
+        }));
     Draw vkCmdExecuteGeneratedCommandsNV: (is_preprocessed: vk::Bool32,
         p_generated_commands_info: *const c_void);
     Other vkCmdExecuteGeneratedCommandsEXT: (is_preprocessed: vk::Bool32,
@@ -162,11 +167,11 @@ macro_rules! action_commands {
         p_indirect_device_addresses: *const c_void, p_indirect_strides: *const c_void,
         pp_max_primitive_counts: *const c_void);
     Transfer vkCmdCopyBuffer2 vkCmdCopyBuffer2KHR: (info: *const vk::CopyBufferInfo2<'_>
-        => field!(info.src_buffer), field!(info.dst_buffer));
+        => Transfer::copy(given!(info)));
     Transfer vkCmdCopyBufferToImage2 vkCmdCopyBufferToImage2KHR: (info: *const vk::CopyBufferToImageInfo2<'_>
-        => field!(info.src_buffer));
+        => Transfer::upload(given!(info)));
     Transfer vkCmdCopyImageToBuffer2 vkCmdCopyImageToBuffer2KHR: (info: *const vk::CopyImageToBufferInfo2<'_>
-        => field!(info.dst_buffer));
+        => Transfer::download(given!(info)));
     Other vkCmdWriteTimestamp2 vkCmdWriteTimestamp2KHR: (stage: vk::PipelineStageFlags2,
         query_pool: vk::QueryPool, query: u32);
     Other vkCmdWriteBufferMarker2AMD: (stage: vk::PipelineStageFlags2, dst_buffer: vk::Buffer,
@@ -201,7 +206,7 @@ pub(crate) use action_commands;
 
 /// The type of the commands of a signature.
 macro_rules! action_pointer {
-    (($($arg:ident: $type:ty),* $(,)? $(=> $($buffer:expr),+)? $(; $answer:ty)?)) => {
+    (($($arg:ident: $type:ty),* $(,)? $(=> $transfer:expr)? $(; $answer:ty)?)) => {
         unsafe extern "system" fn(vk::CommandBuffer, $($type),*) $(-> $answer)?
     };
 }

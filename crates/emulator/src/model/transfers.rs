@@ -1,0 +1,371 @@
+//! The buffers that transfer commands read and write, with the exact bytes.
+
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_device::format::{TexelBlock, texel_block};
+use tileheap_layer::array;
+use tileheap_sync::program::Part;
+use vk::PipelineStageFlags2 as S;
+
+use super::resources::{Resource, Resources};
+
+/// The buffers of a transfer command, as the application describes it: nothing is looked up yet.
+#[derive(Clone, Copy)]
+pub(crate) enum Transfer<'a> {
+    /// No transfer.
+    None,
+    /// From a buffer to another.
+    Copy(
+        vk::Buffer,
+        vk::Buffer,
+        Regions<'a, vk::BufferCopy, vk::BufferCopy2<'a>>,
+    ),
+    /// From a buffer to an image.
+    Upload(vk::Buffer, vk::Image, TexelRegions<'a>),
+    /// From an image to a buffer.
+    Download(vk::Image, vk::Buffer, TexelRegions<'a>),
+    /// A fill or an update: offset and size.
+    Fill(vk::Buffer, u64, u64),
+    /// Results of queries.
+    Queries(vk::Buffer, QueryResults),
+}
+
+/// The regions of a command of the first or of the second kind.
+#[derive(Clone, Copy)]
+pub(crate) enum Regions<'a, T, U> {
+    First(&'a [T]),
+    Second(&'a [U]),
+}
+
+/// The regions of a copy between a buffer and an image.
+type TexelRegions<'a> = Regions<'a, vk::BufferImageCopy, vk::BufferImageCopy2<'a>>;
+
+/// Where `vkCmdCopyQueryPoolResults` writes.
+#[derive(Clone, Copy)]
+pub(crate) struct QueryResults {
+    pub(crate) offset: u64,
+    pub(crate) stride: u64,
+    pub(crate) count: u32,
+    pub(crate) flags: vk::QueryResultFlags,
+}
+
+/// The use of a part of a tile buffer by a transfer.
+#[derive(Debug)]
+pub(crate) struct BufferUse {
+    pub(crate) buffer: Arc<Resource>,
+    /// Its bytes `[first, end)`, from the first one of the buffer.
+    #[allow(dead_code, reason = "the model of crates/sync follows parts")]
+    pub(crate) bytes: (u64, u64),
+    pub(crate) writes: bool,
+    pub(crate) stage: S,
+}
+
+impl<'a> Transfer<'a> {
+    /// `vkCmdCopyBuffer2`.
+    pub(crate) fn copy(info: &'a vk::CopyBufferInfo2<'a>) -> Transfer<'a> {
+        let regions = array!(info.p_regions, info.region_count);
+        Transfer::Copy(info.src_buffer, info.dst_buffer, Regions::Second(regions))
+    }
+
+    /// `vkCmdCopyBufferToImage2`.
+    pub(crate) fn upload(info: &'a vk::CopyBufferToImageInfo2<'a>) -> Transfer<'a> {
+        let regions = array!(info.p_regions, info.region_count);
+        Transfer::Upload(info.src_buffer, info.dst_image, Regions::Second(regions))
+    }
+
+    /// `vkCmdCopyImageToBuffer2`.
+    pub(crate) fn download(info: &'a vk::CopyImageToBufferInfo2<'a>) -> Transfer<'a> {
+        let regions = array!(info.p_regions, info.region_count);
+        Transfer::Download(info.src_image, info.dst_buffer, Regions::Second(regions))
+    }
+
+    /// Its uses of tile buffers: for each buffer one per region, what is read before what is written.
+    pub(crate) fn uses(&self, resources: &Resources) -> Vec<BufferUse> {
+        let mut uses = Vec::new();
+        let mut add = |buffer, writes, stage, parts: &dyn Fn(&Resource) -> Vec<Part>| {
+            if let Some(buffer) = resources.buffers.get(vk::Buffer::as_raw(buffer)) {
+                for part in parts(&buffer) {
+                    if let Part::Bytes(first, end) = part {
+                        uses.push(BufferUse {
+                            buffer: buffer.clone(),
+                            bytes: (first, end),
+                            writes,
+                            stage,
+                        });
+                    }
+                }
+            }
+        };
+        // Source of the stages: the description of `VkPipelineStageFlagBits2`; *Clear Commands* has fills and updates.
+        match *self {
+            Transfer::None => {}
+            Transfer::Copy(from, to, regions) => {
+                add(from, false, S::COPY, &|buffer| copied(buffer, regions, false));
+                add(to, true, S::COPY, &|buffer| copied(buffer, regions, true));
+            }
+            Transfer::Upload(from, to, regions) => {
+                add(from, false, S::COPY, &|buffer| {
+                    packed(buffer, block_of(resources, to), regions)
+                });
+            }
+            Transfer::Download(from, to, regions) => {
+                add(to, true, S::COPY, &|buffer| {
+                    packed(buffer, block_of(resources, from), regions)
+                });
+            }
+            Transfer::Fill(to, offset, size) => {
+                add(to, true, S::CLEAR, &|buffer| vec![filled(buffer, offset, size)]);
+            }
+            Transfer::Queries(to, results) => {
+                add(to, true, S::COPY, &|buffer| {
+                    vec![buffer.bytes(results.offset, results.size())]
+                });
+            }
+        }
+        uses
+    }
+}
+
+impl QueryResults {
+    /// Bytes up to the end of the last result, of which one word and the availability are known; a stride is at least as long as a
+    /// result.
+    fn size(&self) -> u64 {
+        let word = if self.flags.contains(vk::QueryResultFlags::TYPE_64) {
+            8
+        } else {
+            4
+        };
+        let status = vk::QueryResultFlags::WITH_AVAILABILITY | vk::QueryResultFlags::WITH_STATUS_KHR;
+        let words = 1 + u64::from(self.flags.intersects(status));
+        let last = self.stride.max(word * words);
+        match u64::from(self.count) {
+            0 => 0,
+            count => self.stride.saturating_mul(count - 1).saturating_add(last),
+        }
+    }
+}
+
+/// The parts of a buffer that a copy between buffers reads, or those that it writes.
+fn copied(
+    buffer: &Resource,
+    regions: Regions<'_, vk::BufferCopy, vk::BufferCopy2<'_>>,
+    writes: bool,
+) -> Vec<Part> {
+    macro_rules! parts {
+        ($regions:expr) => {{
+            let parts = $regions.iter().map(|one| {
+                let offset = if writes { one.dst_offset } else { one.src_offset };
+                buffer.bytes(offset, one.size)
+            });
+            parts.collect()
+        }};
+    }
+    match regions {
+        Regions::First(regions) => parts!(regions),
+        Regions::Second(regions) => parts!(regions),
+    }
+}
+
+/// The parts of a buffer that hold the texels of copies from or to an image; everything after an offset if the size of a texel is not
+/// known.
+fn packed(buffer: &Resource, block: Option<TexelBlock>, regions: TexelRegions<'_>) -> Vec<Part> {
+    macro_rules! parts {
+        ($regions:expr) => {{
+            let parts = $regions.iter().map(|one| {
+                let layers = one.image_subresource;
+                let is_color = layers.aspect_mask == vk::ImageAspectFlags::COLOR;
+                let size = block.filter(|_| is_color).map_or(vk::WHOLE_SIZE, |block| {
+                    let packing = (one.buffer_row_length, one.buffer_image_height);
+                    block.packed(one.image_extent, layers.layer_count, packing).0
+                });
+                buffer.bytes(one.buffer_offset, size)
+            });
+            parts.collect()
+        }};
+    }
+    match regions {
+        Regions::First(regions) => parts!(regions),
+        Regions::Second(regions) => parts!(regions),
+    }
+}
+
+/// The texel block of a tile image; nothing is known of other images.
+fn block_of(resources: &Resources, image: vk::Image) -> Option<TexelBlock> {
+    let image = resources.images.get(image.as_raw())?;
+    texel_block(image.format)
+}
+
+/// The part that a fill or an update writes: `VK_WHOLE_SIZE` is rounded down to words.
+fn filled(buffer: &Resource, offset: u64, size: u64) -> Part {
+    match buffer.bytes(offset, size) {
+        Part::Bytes(first, end) if size == vk::WHOLE_SIZE => Part::Bytes(first, end - (end - first) % 4),
+        part => part,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use tileheap_sync::program::Tiling;
+
+    use super::*;
+    use crate::model::objects::Object;
+    use crate::model::resources::image_tiling;
+
+    fn resource(object: Object, tiling: Tiling, format: vk::Format) -> Arc<Resource> {
+        Arc::new(Resource {
+            object,
+            number: 1,
+            needs: None,
+            driver_size: 4096,
+            fits_below: false,
+            size: 1030,
+            tiling,
+            format,
+            extent: vk::Extent3D::default(),
+            contents: 0,
+            addressable: false,
+            place: OnceLock::new(),
+        })
+    }
+
+    const A: u64 = 1;
+    const B: u64 = 2;
+    const IMAGE: u64 = 3;
+
+    /// Two tile buffers and a tile image of four bytes a texel.
+    fn resources() -> Resources {
+        let resources = Resources::default();
+        for handle in [A, B] {
+            let object = Object::of(vk::Buffer::from_raw(handle));
+            let buffer = resource(object, Tiling::Linear, vk::Format::UNDEFINED);
+            resources.buffers.insert(handle, buffer);
+        }
+        let format = vk::Format::R8G8B8A8_UNORM;
+        let info = vk::ImageCreateInfo::default().format(format);
+        let object = Object::of(vk::Image::from_raw(IMAGE));
+        let image = resource(object, image_tiling(&info), format);
+        resources.images.insert(IMAGE, image);
+        resources
+    }
+
+    type Use = (u64, (u64, u64), bool, S);
+
+    fn uses(transfer: Transfer<'_>) -> Vec<Use> {
+        let uses = transfer.uses(&resources());
+        let one = |one: &BufferUse| (one.buffer.object.1, one.bytes, one.writes, one.stage);
+        uses.iter().map(one).collect()
+    }
+
+    fn buffer(handle: u64) -> vk::Buffer {
+        vk::Buffer::from_raw(handle)
+    }
+
+    #[test]
+    fn copies_have_a_read_and_a_write_for_each_region_of_tile_buffers() {
+        let region = |src_offset, dst_offset, size| vk::BufferCopy {
+            src_offset,
+            dst_offset,
+            size,
+        };
+        let regions = [region(0, 16, 8), region(100, 200, 4)];
+        let second = regions.map(|one| {
+            let region = vk::BufferCopy2::default().size(one.size);
+            region.src_offset(one.src_offset).dst_offset(one.dst_offset)
+        });
+        let info = vk::CopyBufferInfo2::default()
+            .src_buffer(buffer(A))
+            .dst_buffer(buffer(B))
+            .regions(&second);
+        let expected = [
+            (A, (0, 8), false, S::COPY),
+            (A, (100, 104), false, S::COPY),
+            (B, (16, 24), true, S::COPY),
+            (B, (200, 204), true, S::COPY),
+        ];
+        let first = Transfer::Copy(buffer(A), buffer(B), Regions::First(&regions));
+        assert_eq!(uses(first), expected);
+        assert_eq!(uses(Transfer::copy(&info)), expected);
+        let ordinary = Transfer::Copy(buffer(7), buffer(B), Regions::First(&regions));
+        assert_eq!(uses(ordinary), expected[2..]);
+    }
+
+    #[test]
+    fn fills_and_updates_clear_whole_words() {
+        let fill = |offset, size| uses(Transfer::Fill(buffer(A), offset, size));
+        assert_eq!(fill(8, 16), [(A, (8, 24), true, S::CLEAR)]);
+        assert_eq!(fill(8, vk::WHOLE_SIZE), [(A, (8, 1028), true, S::CLEAR)]);
+    }
+
+    #[test]
+    fn results_of_queries_end_with_the_last_one() {
+        let results = |stride, count, flags| {
+            let results = QueryResults {
+                offset: 64,
+                stride,
+                count,
+                flags,
+            };
+            uses(Transfer::Queries(buffer(B), results))
+        };
+        let none = vk::QueryResultFlags::empty();
+        let available = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
+        assert_eq!(results(0, 1, none), [(B, (64, 68), true, S::COPY)]);
+        assert_eq!(results(0, 1, available), [(B, (64, 80), true, S::COPY)]);
+        assert_eq!(results(32, 3, none), [(B, (64, 160), true, S::COPY)]);
+    }
+
+    #[test]
+    fn texels_lie_in_rows_and_images() {
+        let region = |aspect_mask, buffer_row_length| vk::BufferImageCopy {
+            buffer_offset: 4,
+            buffer_row_length,
+            image_subresource: vk::ImageSubresourceLayers {
+                aspect_mask,
+                layer_count: 2,
+                ..Default::default()
+            },
+            image_extent: vk::Extent3D {
+                width: 4,
+                height: 3,
+                depth: 1,
+            },
+            ..Default::default()
+        };
+        let upload = |image, region: &vk::BufferImageCopy| {
+            let regions = Regions::First(std::slice::from_ref(region));
+            uses(Transfer::Upload(buffer(A), vk::Image::from_raw(image), regions))
+        };
+        let (color, depth) = (vk::ImageAspectFlags::COLOR, vk::ImageAspectFlags::DEPTH);
+        let tight = 4 + 2 * 3 * 4 * 4;
+        assert_eq!(
+            upload(IMAGE, &region(color, 0)),
+            [(A, (4, tight), false, S::COPY)]
+        );
+        // Five rows of eight texels, and one of four.
+        let loose = 4 + (5 * 8 + 4) * 4;
+        assert_eq!(
+            upload(IMAGE, &region(color, 8)),
+            [(A, (4, loose), false, S::COPY)]
+        );
+        for (image, aspect) in [(9, color), (IMAGE, depth)] {
+            assert_eq!(
+                upload(image, &region(aspect, 0)),
+                [(A, (4, 1030), false, S::COPY)]
+            );
+        }
+        let second = region(color, 0);
+        let second = [vk::BufferImageCopy2::default()
+            .buffer_offset(second.buffer_offset)
+            .image_subresource(second.image_subresource)
+            .image_extent(second.image_extent)];
+        let info = vk::CopyImageToBufferInfo2::default()
+            .src_image(vk::Image::from_raw(IMAGE))
+            .dst_buffer(buffer(B))
+            .regions(&second);
+        assert_eq!(uses(Transfer::download(&info)), [(B, (4, tight), true, S::COPY)]);
+    }
+}
