@@ -200,9 +200,8 @@ impl Descriptors {
             for mut access in accesses {
                 access.reads &= stages;
                 access.writes &= stages;
-                let same = all
-                    .iter_mut()
-                    .find(|known| (known.set, known.binding) == (access.set, access.binding));
+                let key = |one: &DescriptorAccess| (one.set, one.binding, one.is_tile_attachment);
+                let same = all.iter_mut().find(|known| key(known) == key(&access));
                 match same {
                     Some(known) => {
                         known.only_read &= access.only_read;

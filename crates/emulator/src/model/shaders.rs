@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use ash::vk;
 
-use super::spirv::{decoration, instructions, op};
+use super::spirv::{TILE_ATTACHMENT, decoration, instructions, op};
 
 /// A descriptor that a shader accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,9 @@ pub(crate) struct DescriptorAccess {
     pub(crate) binding: u32,
     /// It is declared `readonly`, or is of a kind that is only read.
     pub(crate) only_read: bool,
+    /// Its variable is a tile attachment (`SPV_QCOM_tile_shading`), whose accesses have access types of their own.
+    #[allow(dead_code, reason = "the model of crates/sync has these access types")]
+    pub(crate) is_tile_attachment: bool,
     /// Stages with an instruction that reads it. Unknown, and so none, of arrays and of what a function takes as an argument.
     pub(crate) reads: vk::PipelineStageFlags2,
     /// Stages with an instruction that writes it.
@@ -39,6 +42,8 @@ struct Module {
     inner: HashMap<u32, u32>,
     /// Variables and their types.
     variables: Vec<(u32, u32)>,
+    /// The variables that are tile attachments.
+    tile_attachments: HashSet<u32>,
     used: HashSet<u32>,
     /// Types of images.
     images: HashSet<u32>,
@@ -99,7 +104,12 @@ impl Module {
                 }
                 self.inner.insert(*result, *inner);
             }
-            (op::VARIABLE, [kind, result, ..]) => self.variables.push((*result, *kind)),
+            (op::VARIABLE, [kind, result, class, ..]) => {
+                self.variables.push((*result, *kind));
+                if *class == TILE_ATTACHMENT {
+                    self.tile_attachments.insert(*result);
+                }
+            }
             _ => {}
         }
     }
@@ -147,6 +157,7 @@ impl Module {
                 set: *self.sets.get(variable)?,
                 binding: *self.bindings.get(variable)?,
                 only_read: self.is_read_only(*variable, *kind),
+                is_tile_attachment: self.tile_attachments.contains(variable),
                 reads: self.stages(&self.read, *variable, *kind),
                 writes: self.stages(&self.written, *variable, *kind),
             })
@@ -210,6 +221,30 @@ mod tests {
             op(61, function),
         ];
         [vec![MAGIC, 0, 0, 100, 0], declarations.concat()].concat()
+    }
+
+    #[test]
+    fn tile_attachments_are_told_apart() {
+        let bytes = include_bytes!("../../tests/layer/tile_shaders/rate.spv").chunks_exact(4);
+        let shader: Vec<u32> = bytes
+            .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        let of_tile = |words: &[u32]| -> Vec<bool> {
+            let accesses = accesses(words);
+            accesses.iter().map(|one| one.is_tile_attachment).collect()
+        };
+        let plain = module(&[5, 30, 10]);
+        assert_eq!(of_tile(&plain), [false]);
+        let variables = instructions(&shader).filter(|(operation, operands)| {
+            *operation == op::VARIABLE && operands.get(2) == Some(&TILE_ATTACHMENT)
+        });
+        let count = variables.count();
+        let found = of_tile(&shader);
+        assert!(count > 0);
+        assert_eq!(found.iter().filter(|is_tile| **is_tile).count(), count);
+        // The same shader with ordinary images.
+        let rewritten = crate::model::tile_shaders::rewrite(&shader, 7).expect("it has the capability");
+        assert!(of_tile(&rewritten.words).iter().all(|is_tile| !is_tile));
     }
 
     #[test]

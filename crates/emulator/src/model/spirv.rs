@@ -40,6 +40,11 @@ pub(super) mod decoration {
     pub(in crate::model) const OFFSET: u32 = 35;
 }
 
+/// The storage class of tile attachments.
+///
+/// Source: `SPV_QCOM_tile_shading` revision 1.
+pub(super) const TILE_ATTACHMENT: u32 = 4491;
+
 /// The instructions of a module: operations and operands. Ends where the words are damaged.
 pub(super) fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
     let mut rest = words.get(5..).unwrap_or_default();

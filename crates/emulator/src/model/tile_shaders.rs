@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use super::spirv::{decoration, instructions, op};
+use super::spirv::{TILE_ATTACHMENT, decoration, instructions, op};
 
 /// Words of the tile's record in the uniform block: offset, size and apron, at [`MEMBER_BYTES`] each.
 pub(crate) const RECORD_BYTES: u64 = 48;
@@ -27,7 +27,6 @@ pub(crate) struct TileShader {
 }
 
 const CAPABILITY: u32 = 4495;
-const TILE_ATTACHMENT: u32 = 4491;
 const BUILT_INS: [u32; 3] = [4492, 4493, 4494];
 const NON_COHERENT_READ: u32 = 4489;
 const SHADING_RATE: u32 = 4490;
