@@ -128,6 +128,13 @@ pub(crate) struct Batches {
 }
 
 impl Submission<'_> {
+    /// Tells the batches at whose ends the contents of tile memory become undefined, before any of them runs. There are no contents after
+    /// batches without tile memory where no earlier one had any.
+    pub(crate) fn ends(&self, batch: usize) -> bool {
+        let mut later = self.given.iter().skip(batch + 1);
+        !self.queue_submit_boundary || !later.any(|later| later.uses_tile)
+    }
+
     /// The batches below: those of the application with poison and semaphores between them.
     ///
     /// `poison` returns the command buffer that poisons the heap from an offset on, or `None` where there is nothing to poison.
@@ -144,7 +151,6 @@ impl Submission<'_> {
     ) -> Result<Batches, vk::Result> {
         let mut batches = Vec::new();
         let mut value = order.value;
-        let last_use = self.given.iter().rposition(|batch| batch.uses_tile);
         let mut waits = self.has_timeline && order.last.is_some_and(|last| last != self.queue);
         let mut raw = self.is_raw;
         let mut window = order.window.take().unwrap_or_else(|| Window::new(self.heap));
@@ -196,8 +202,7 @@ impl Submission<'_> {
                 let handles = batch.batch.commands.iter().map(|commands| commands.as_raw());
                 trace.submit(submit, handles, window.live);
             }
-            let ends = !self.queue_submit_boundary || last_use.is_none_or(|last| index >= last);
-            if ends {
+            if self.ends(index) {
                 if window.live > 0 {
                     batches.extend(poison(0)?.map(Batch::Poison));
                 }
@@ -210,5 +215,39 @@ impl Submission<'_> {
         }
         order.window = Some(window);
         Ok(Batches { batches, value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(queue_submit_boundary: bool, uses: &[bool]) -> Vec<bool> {
+        let given = |uses_tile: &bool| Given {
+            batch: batches::Batch::default(),
+            is_fixed: false,
+            uses_tile: *uses_tile,
+        };
+        let given: Vec<_> = uses.iter().map(given).collect();
+        let submission = Submission {
+            device: vk::Device::null(),
+            queue: vk::Queue::null(),
+            number: 1,
+            given: &given,
+            heap: 0,
+            queue_submit_boundary,
+            has_timeline: false,
+            is_raw: false,
+            trace: None,
+        };
+        (0..uses.len()).map(|batch| submission.ends(batch)).collect()
+    }
+
+    #[test]
+    fn contents_end_with_their_batch_or_with_the_last_batch_that_uses_them() {
+        let uses = [true, false, true, false];
+        assert_eq!(ends(false, &uses), [true; 4]);
+        assert_eq!(ends(true, &uses), [false, false, true, true]);
+        assert_eq!(ends(true, &[false, false]), [true; 2]);
     }
 }
