@@ -12,6 +12,7 @@ mod cycles;
 mod edges;
 mod isolation;
 mod messages;
+mod order;
 mod ordinary;
 mod passes;
 mod queries;

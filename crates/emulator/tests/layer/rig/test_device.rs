@@ -79,6 +79,7 @@ impl TestDevice {
             (T::STORAGE_BUFFER, 512),
             (T::STORAGE_IMAGE, 64),
             (T::STORAGE_TEXEL_BUFFER, 64),
+            (T::INPUT_ATTACHMENT, 16),
         ];
         let sizes = counts.map(|(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count });
         let sets = vk::DescriptorPoolCreateInfo::default()
@@ -286,6 +287,15 @@ impl TestDevice {
             layout,
             set_layout,
         }
+    }
+
+    /// A pipeline layout with these descriptors and without constants, and the layout of their set.
+    pub fn layout(
+        &self,
+        kinds: &[vk::DescriptorType],
+        stages: vk::ShaderStageFlags,
+    ) -> (vk::PipelineLayout, vk::DescriptorSetLayout) {
+        self.objects.pipeline_layout(&self.device, &[], kinds, stages, 4)
     }
 
     /// A descriptor set for a pipeline.

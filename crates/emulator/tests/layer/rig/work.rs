@@ -20,7 +20,7 @@ layout(push_constant) uniform Constants { uint value; };
 void main() { if (gl_GlobalInvocationID.x < from.length()) to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }";
 
 /// Copies texels of an image of 64 texels a side from binding 0 to binding 1.
-const COPY_TEXELS: &str = "layout(local_size_x = 64) in;
+pub const COPY_TEXELS: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, r32ui) readonly uniform uimage2D from;
 layout(set = 0, binding = 1, std430) buffer To { uint to[]; };
 layout(push_constant) uniform Constants { uint value; };

@@ -1,0 +1,326 @@
+//! Recordings whose order or contents are right or wrong by the specification's text: one test for each, with the verdict.
+//!
+//! The names are those of the table that the verdicts were argued in. `a` and `b` are buffers on the same bytes, `x` and `y` images with
+//! optimal tiling on the same bytes. Writes and reads are dispatches unless a name says otherwise.
+
+mod scene;
+
+use ash::vk;
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout as Layout};
+
+use crate::rig::{Rig, SIDE};
+use scene::{
+    CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, EVERYTHING, IMAGES, NOTHING,
+    SPAN, Scene, USAGE, memory_barrier, read_after_pass, render_pass, run_unbound_secondary, transition,
+    two_subpasses,
+};
+
+/// The verdict of the specification.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Verdict {
+    /// Every access is ordered, and what is read is defined.
+    Valid,
+    /// Two accesses lack a dependency.
+    Unordered,
+    /// Contents are read that are undefined.
+    Undefined,
+    /// The text asks for a dependency that no implementation needs: no warning and no error.
+    ByTheLetter,
+    /// It depends on what is intended: no warning and no error.
+    Possible,
+}
+
+use Verdict::{ByTheLetter, Possible, Undefined, Unordered, Valid};
+
+impl Verdict {
+    /// The ids of warnings and errors.
+    fn ids(self) -> &'static [&'static str] {
+        match self {
+            Valid | ByTheLetter | Possible => &[],
+            Unordered => &["TILEHEAP-missing-order"],
+            Undefined => &["TILEHEAP-reads-discarded"],
+        }
+    }
+}
+
+/// Rows that the first engine gets wrong. Each of them fails once it is right, to be taken off the list.
+const WRONG: &[&str] = &[
+    "war_exec_only",
+    "war_exec_only_transfers",
+    "war_bottom_top",
+    "pingpong_copy",
+    "subpass_input",
+    "subpass_dont_care",
+    "transition_twice",
+    "transitions_of_aliases",
+    "fill_copy_stage",
+    "update_copy_stage",
+    "copy_clear_stage",
+    "implicit_external",
+    "no_barrier_between_fills",
+    "overlapping_copies",
+    "disjoint_areas",
+    "alias_barrier",
+    "load_dont_care",
+];
+
+/// Records, submits, and compares what is said with the verdict.
+fn check(name: &str, verdict: Verdict, record: fn(&Scene<'_>)) {
+    let rig = Rig::new(&[("tile_buffer_transfers", "true")]);
+    let object = rig.object(rig.heap_size());
+    let buffer = || {
+        use vk::BufferUsageFlags as U;
+        let buffer = rig.tile_buffer(SPAN, U::STORAGE_BUFFER | U::TRANSFER_SRC | U::TRANSFER_DST);
+        rig.bind_buffer(buffer, object, 0);
+        buffer
+    };
+    let image = || rig.tile_image(vk::Format::R32_UINT, SIDE, USAGE, object, IMAGES);
+    let (a, b, x, y) = (buffer(), buffer(), image(), image());
+    let other = rig.host_buffer(SPAN as usize / 4).buffer;
+    let commands = rig.record(|commands| {
+        rig.bind(commands, Some(object));
+        record(&Scene {
+            rig: &rig,
+            object,
+            commands,
+            a,
+            b,
+            other,
+            x,
+            y,
+        });
+    });
+    rig.submit2(&[&[commands]]);
+    let (own, others): (Vec<_>, Vec<_>) = rig
+        .take_messages()
+        .into_iter()
+        .partition(|(id, _)| id.starts_with("TILEHEAP-"));
+    let is_expected = |id: &str| verdict != Valid && id.starts_with("SYNC-HAZARD-");
+    assert!(
+        others.iter().all(|(id, _)| is_expected(id)),
+        "{name}: {others:#?}"
+    );
+    let mut ids: Vec<_> = own.iter().map(|(id, _)| id.as_str()).collect();
+    ids.dedup();
+    assert_eq!(
+        ids == verdict.ids(),
+        !WRONG.contains(&name),
+        "{name} is {verdict:?}: {own:#?}"
+    );
+}
+
+macro_rules! rows {
+    ($($(#[$doc:meta])* $name:ident: $verdict:ident, $record:expr;)+) => {
+        $(
+            $(#[$doc])*
+            #[test]
+            fn $name() {
+                check(stringify!($name), $verdict, $record);
+            }
+        )+
+
+        /// A name on the list is that of a row.
+        #[test]
+        fn the_list_of_wrong_rows_names_rows() {
+            let rows = [$(stringify!($name)),+];
+            for name in WRONG {
+                assert!(rows.contains(name), "{name}");
+            }
+        }
+    };
+}
+
+rows! {
+    /// "Location-Ordered": a write that is available is still so before the next write, which needs to be executed after the read only.
+    war_exec_only: Valid, |scene| {
+        scene.write(scene.a);
+        scene.memory(CS_WRITE, CS_READ);
+        scene.read(scene.a);
+        scene.memory(CS_NONE, CS_NONE);
+        scene.write(scene.b);
+    };
+    war_exec_only_images: Valid, |scene| {
+        scene.transition(scene.x, NOTHING, CS_WRITE);
+        scene.write_image(scene.x);
+        scene.memory(CS_WRITE, CS_READ);
+        scene.read_image(scene.x);
+        scene.transition(scene.y, CS_NONE, CS_WRITE);
+        scene.write_image(scene.y);
+    };
+    war_bottom_top: Valid, |scene| {
+        scene.write(scene.a);
+        scene.memory(CS_WRITE, CS_READ);
+        scene.read(scene.a);
+        let (from, to) = (vk::PipelineStageFlags::BOTTOM_OF_PIPE, vk::PipelineStageFlags::TOP_OF_PIPE);
+        let none = vk::DependencyFlags::empty();
+        // SAFETY: Recording, outside render passes.
+        unsafe { scene.rig.device.cmd_pipeline_barrier(scene.commands, from, to, none, &[], &[], &[]) };
+        scene.write(scene.b);
+    };
+    /// The barrier between the read and the write makes `war_exec_only` valid.
+    war_without_barrier: Unordered, |scene| {
+        scene.write(scene.a);
+        scene.memory(CS_WRITE, CS_READ);
+        scene.read(scene.a);
+        scene.write(scene.b);
+    };
+    /// The same with transfers, which certainly access all of their buffers.
+    war_exec_only_transfers: Valid, |scene| {
+        scene.fill(scene.a);
+        scene.memory(CLEAR_WRITE, COPY_READ);
+        scene.copy(scene.a, scene.other, (0, SPAN));
+        scene.memory((S::COPY, A::NONE), (S::CLEAR, A::NONE));
+        scene.fill(scene.b);
+    };
+    /// "Execution and Memory Dependencies": the first write must be available before the second one.
+    waw_exec_only_fills: Unordered, |scene| {
+        scene.fill(scene.a);
+        scene.memory((S::CLEAR, A::NONE), (S::CLEAR, A::NONE));
+        scene.fill(scene.b);
+    };
+    pingpong_copy: Valid, |scene| {
+        scene.write(scene.a);
+        scene.memory(CS_WRITE, COPY_READ);
+        scene.copy(scene.a, scene.other, (0, SPAN));
+        scene.memory((S::COPY, A::NONE), CS_NONE);
+        scene.write(scene.b);
+    };
+    subpass_input: Valid, |scene| two_subpasses(scene, Store::STORE);
+    subpass_dont_care: Valid, |scene| two_subpasses(scene, Store::DONT_CARE);
+    /// "Image Layout Transitions": those on one queue execute in submission order.
+    transition_twice: Valid, |scene| {
+        let first = [transition(scene.x, Layout::SHADER_READ_ONLY_OPTIMAL, NOTHING, NOTHING)];
+        scene.depend(&vk::DependencyInfo::default().image_memory_barriers(&first));
+        scene.transition(scene.x, NOTHING, CS_WRITE);
+        scene.write_image(scene.x);
+    };
+    /// "Memory Aliasing" asks for a dependency between uses by two aliases.
+    transitions_of_aliases: ByTheLetter, |scene| {
+        scene.transition(scene.x, NOTHING, NOTHING);
+        scene.transition(scene.y, NOTHING, CS_WRITE);
+        scene.write_image(scene.y);
+    };
+    /// The transition of an alias makes an image undefined.
+    transition_lost: Undefined, |scene| {
+        scene.transition(scene.x, NOTHING, CS_WRITE);
+        scene.write_image(scene.x);
+        scene.rig.barrier(scene.commands);
+        scene.transition(scene.y, EVERYTHING, EVERYTHING);
+        scene.read_image(scene.x);
+    };
+    /// "Pipeline Stages": fills are clear commands.
+    fill_copy_stage: Unordered, |scene| {
+        scene.fill(scene.a);
+        scene.memory(COPY_WRITE, CS_READ);
+        scene.read(scene.a);
+    };
+    /// "Pipeline Stages": updates are clear commands.
+    update_copy_stage: Unordered, |scene| {
+        scene.update(scene.a);
+        scene.memory(COPY_WRITE, CS_READ);
+        scene.read(scene.a);
+    };
+    fill_all_transfer: Valid, |scene| {
+        scene.fill(scene.a);
+        scene.memory((S::ALL_TRANSFER, A::TRANSFER_WRITE), CS_READ);
+        scene.read(scene.a);
+    };
+    fill_clear_stage: Valid, |scene| {
+        scene.fill(scene.a);
+        scene.memory(CLEAR_WRITE, CS_READ);
+        scene.read(scene.a);
+    };
+    copy_copy_stage: Valid, |scene| {
+        scene.copy(scene.other, scene.a, (0, SPAN));
+        scene.memory(COPY_WRITE, CS_READ);
+        scene.read(scene.a);
+    };
+    copy_clear_stage: Unordered, |scene| {
+        scene.copy(scene.other, scene.a, (0, SPAN));
+        scene.memory(CLEAR_WRITE, CS_READ);
+        scene.read(scene.a);
+    };
+    /// "Render Pass", implicit subpass dependencies: that of a final transition ends at BOTTOM_OF_PIPE without access.
+    implicit_external: Unordered, |scene| read_after_pass(scene, Layout::COLOR_ATTACHMENT_OPTIMAL, COLOR_WRITE);
+    /// Without a final transition there is no implicit dependency.
+    implicit_same_layout: Valid, |scene| read_after_pass(scene, Layout::GENERAL, COLOR_WRITE);
+    all_commands_after_final: Valid, |scene| {
+        read_after_pass(scene, Layout::COLOR_ATTACHMENT_OPTIMAL, (S::ALL_COMMANDS, A::MEMORY_WRITE));
+    };
+    no_barrier: Unordered, |scene| {
+        scene.write(scene.a);
+        scene.read(scene.a);
+    };
+    no_barrier_between_fills: Unordered, |scene| {
+        scene.fill(scene.a);
+        scene.fill(scene.a);
+    };
+    no_barrier_between_secondaries: Unordered, |scene| {
+        scene.fill_by_secondary(scene.a);
+        scene.fill_by_secondary(scene.b);
+    };
+    disjoint_copies: Valid, |scene| {
+        scene.copy(scene.other, scene.a, (0, SPAN / 2));
+        scene.copy(scene.other, scene.a, (SPAN / 2, SPAN));
+    };
+    overlapping_copies: Unordered, |scene| {
+        scene.copy(scene.other, scene.a, (0, SPAN / 2 + 4));
+        scene.copy(scene.other, scene.a, (SPAN / 2, SPAN));
+    };
+    /// "Render Pass Load Operations", "Render Pass Store Operations": they may access all of the subresource.
+    disjoint_areas: ByTheLetter, |scene| {
+        scene.transition(scene.x, NOTHING, COLOR_WRITE);
+        scene.clear_columns((0, SIDE / 2));
+        scene.clear_columns((SIDE / 2, SIDE));
+    };
+    overlapping_areas: Unordered, |scene| {
+        scene.transition(scene.x, NOTHING, COLOR_WRITE);
+        scene.clear_columns((0, SIDE / 2 + 1));
+        scene.clear_columns((SIDE / 2, SIDE));
+    };
+    /// `VkImageMemoryBarrier2`: the first access scope is limited to accesses through the barrier's own image.
+    alias_barrier: Unordered, |scene| {
+        scene.transition(scene.x, NOTHING, CS_WRITE);
+        scene.write_image(scene.x);
+        scene.transition(scene.y, CS_WRITE, CS_WRITE);
+        scene.write_image(scene.y);
+    };
+    alias_barrier_with_memory: Valid, |scene| {
+        scene.transition(scene.x, NOTHING, CS_WRITE);
+        scene.write_image(scene.x);
+        let memory = [memory_barrier(CS_WRITE, NOTHING)];
+        let images = [transition(scene.y, Layout::GENERAL, CS_WRITE, CS_WRITE)];
+        let both = vk::DependencyInfo::default().memory_barriers(&memory);
+        scene.depend(&both.image_memory_barriers(&images));
+        scene.write_image(scene.y);
+    };
+    /// A pass that loads nothing has no contents that a secondary command buffer could lose.
+    load_dont_care: Valid, |scene| {
+        scene.transition(scene.x, NOTHING, EVERYTHING);
+        scene.write_image(scene.x);
+        scene.rig.barrier(scene.commands);
+        let pass = render_pass(scene, (Load::DONT_CARE, Store::STORE), [Layout::GENERAL; 3]);
+        scene.pass(pass, vk::SubpassContents::SECONDARY_COMMAND_BUFFERS, |framebuffer| {
+            run_unbound_secondary(scene, pass, framebuffer);
+        });
+    };
+    /// "Memory Aliasing": a write through an alias that interprets the bytes otherwise makes them undefined.
+    overwritten_inconsistent: Undefined, |scene| {
+        scene.transition(scene.x, NOTHING, EVERYTHING);
+        scene.write_image(scene.x);
+        scene.rig.barrier(scene.commands);
+        scene.transition(scene.y, EVERYTHING, EVERYTHING);
+        scene.write_image(scene.y);
+        scene.rig.barrier(scene.commands);
+        scene.read_image(scene.x);
+    };
+    /// "Memory Aliasing": buffers interpret bytes alike; whether the data of the other one is meant is not known.
+    overwritten_consistent: Possible, |scene| {
+        scene.write(scene.a);
+        scene.rig.barrier(scene.commands);
+        scene.write(scene.b);
+        scene.rig.barrier(scene.commands);
+        scene.read(scene.a);
+    };
+}

@@ -1,0 +1,327 @@
+//! The resources and the commands of the recordings.
+
+use ash::vk;
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout as Layout};
+use tileheap_testkit::glsl::Stage;
+
+use crate::rig::{self, Descriptor, Pipeline, Rig, SIDE};
+
+/// Bytes of the buffers.
+pub(super) const SPAN: u64 = 256;
+/// The offset of the images, in the block after that of the buffers.
+pub(super) const IMAGES: u64 = 12_288;
+pub(super) const USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::STORAGE.as_raw(),
+);
+
+/// Stages and accesses of one side of a dependency.
+pub(super) type Side = (S, A);
+
+pub(super) const NOTHING: Side = (S::NONE, A::NONE);
+pub(super) const EVERYTHING: Side = (
+    S::ALL_COMMANDS,
+    A::from_raw(A::MEMORY_READ.as_raw() | A::MEMORY_WRITE.as_raw()),
+);
+pub(super) const CS_NONE: Side = (S::COMPUTE_SHADER, A::NONE);
+pub(super) const CS_READ: Side = (S::COMPUTE_SHADER, A::SHADER_STORAGE_READ);
+pub(super) const CS_WRITE: Side = (S::COMPUTE_SHADER, A::SHADER_STORAGE_WRITE);
+pub(super) const COLOR_WRITE: Side = (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE);
+pub(super) const COPY_READ: Side = (S::COPY, A::TRANSFER_READ);
+pub(super) const COPY_WRITE: Side = (S::COPY, A::TRANSFER_WRITE);
+pub(super) const CLEAR_WRITE: Side = (S::CLEAR, A::TRANSFER_WRITE);
+
+/// Writes the constant into every texel.
+const WRITE_TEXELS: &str = "layout(local_size_x = 64) in;
+layout(set = 0, binding = 0, r32ui) writeonly uniform uimage2D to;
+layout(push_constant) uniform Constants { uint value; };
+void main() {
+    uint at = gl_GlobalInvocationID.x;
+    imageStore(to, ivec2(at % 64, at / 64), uvec4(value));
+}";
+const CORNERS: &str = "void main() { gl_Position = vec4(vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 4.0 - 1.0, 0.0, 1.0); }";
+const SEVEN: &str = "layout(location = 0) out uint color; void main() { color = 7; }";
+const READ_INPUT: &str =
+    "layout(input_attachment_index = 0, set = 0, binding = 0) uniform usubpassInput from;
+void main() { if (subpassLoad(from).x == 1000) discard; }";
+
+/// The resources of a recording, and the recording.
+pub(super) struct Scene<'a> {
+    pub(super) rig: &'a Rig,
+    pub(super) object: vk::DeviceMemory,
+    pub(super) commands: vk::CommandBuffer,
+    pub(super) a: vk::Buffer,
+    pub(super) b: vk::Buffer,
+    /// In ordinary memory.
+    pub(super) other: vk::Buffer,
+    pub(super) x: (vk::Image, vk::ImageView),
+    pub(super) y: (vk::Image, vk::ImageView),
+}
+
+impl Scene<'_> {
+    /// A dispatch of so many groups.
+    fn act(&self, source: &str, descriptors: &[Descriptor], groups: u32) {
+        let (pipeline, set) = self.rig.work(source, descriptors);
+        self.rig.bind_work(self.commands, &pipeline, set);
+        let (device, stages) = (&self.rig.device, vk::ShaderStageFlags::COMPUTE);
+        // SAFETY: Recording; all of one device.
+        unsafe {
+            device.cmd_push_constants(self.commands, pipeline.layout, stages, 0, &7u32.to_ne_bytes());
+            device.cmd_dispatch(self.commands, groups, 1, 1);
+        }
+    }
+
+    pub(super) fn write(&self, buffer: vk::Buffer) {
+        self.act(rig::FILL, &[Descriptor::buffer(buffer)], 1);
+    }
+
+    pub(super) fn read(&self, buffer: vk::Buffer) {
+        self.act(rig::COPY, &[buffer, self.other].map(Descriptor::buffer), 1);
+    }
+
+    pub(super) fn write_image(&self, image: (vk::Image, vk::ImageView)) {
+        let groups = SIDE * SIDE / 64;
+        self.act(WRITE_TEXELS, &[Descriptor::storage_image(image.1)], groups);
+    }
+
+    pub(super) fn read_image(&self, image: (vk::Image, vk::ImageView)) {
+        let both = [Descriptor::storage_image(image.1), Descriptor::buffer(self.other)];
+        self.act(rig::COPY_TEXELS, &both, 1);
+    }
+
+    pub(super) fn fill(&self, buffer: vk::Buffer) {
+        self.rig.fill_buffer(self.commands, buffer, 7);
+    }
+
+    pub(super) fn update(&self, buffer: vk::Buffer) {
+        let device = &self.rig.device;
+        // SAFETY: Recording; a transfer destination.
+        unsafe { device.cmd_update_buffer(self.commands, buffer, 0, &[7; SPAN as usize]) };
+    }
+
+    /// A copy of bytes `[first, end)`.
+    pub(super) fn copy(&self, from: vk::Buffer, to: vk::Buffer, (first, end): (u64, u64)) {
+        let region = vk::BufferCopy::default().src_offset(first).dst_offset(first);
+        let regions = [region.size(end - first)];
+        let device = &self.rig.device;
+        // SAFETY: Recording; buffers for transfers.
+        unsafe { device.cmd_copy_buffer(self.commands, from, to, &regions) };
+    }
+
+    pub(super) fn depend(&self, info: &vk::DependencyInfo<'_>) {
+        // SAFETY: Recording, outside render passes.
+        unsafe { self.rig.device.cmd_pipeline_barrier2(self.commands, info) };
+    }
+
+    pub(super) fn memory(&self, from: Side, to: Side) {
+        let barriers = [memory_barrier(from, to)];
+        self.depend(&vk::DependencyInfo::default().memory_barriers(&barriers));
+    }
+
+    /// A transition from `UNDEFINED` to `GENERAL`.
+    pub(super) fn transition(&self, image: (vk::Image, vk::ImageView), from: Side, to: Side) {
+        let barriers = [transition(image, Layout::GENERAL, from, to)];
+        self.depend(&vk::DependencyInfo::default().image_memory_barriers(&barriers));
+    }
+
+    /// Dynamic rendering to `x` without draws, over columns `[first, end)`.
+    pub(super) fn clear_columns(&self, (first, end): (u32, u32)) {
+        let color = [vk::RenderingAttachmentInfo::default()
+            .image_view(self.x.1)
+            .image_layout(Layout::GENERAL)
+            .load_op(Load::CLEAR)
+            .store_op(Store::STORE)];
+        let mut area = rig::area(end - first, SIDE);
+        area.offset.x = first as i32;
+        let info = vk::RenderingInfo::default()
+            .render_area(area)
+            .layer_count(1)
+            .color_attachments(&color);
+        let device = &self.rig.device;
+        // SAFETY: Recording, outside render passes; a view of this device.
+        unsafe { device.cmd_begin_rendering(self.commands, &info) };
+        // SAFETY: As above.
+        unsafe { device.cmd_end_rendering(self.commands) };
+    }
+
+    /// A render pass over all of `x` with `inside` recorded in it.
+    pub(super) fn pass(
+        &self,
+        pass: vk::RenderPass,
+        contents: vk::SubpassContents,
+        inside: impl FnOnce(vk::Framebuffer),
+    ) {
+        let framebuffer = self.rig.framebuffer(pass, &[self.x.1], false);
+        let clears = [rig::clear_value(0)];
+        let info = vk::RenderPassBeginInfo::default()
+            .render_pass(pass)
+            .framebuffer(framebuffer)
+            .render_area(rig::area(SIDE, SIDE))
+            .clear_values(&clears);
+        let device = &self.rig.device;
+        // SAFETY: Recording, outside render passes.
+        unsafe { device.cmd_begin_render_pass(self.commands, &info, contents) };
+        inside(framebuffer);
+        // SAFETY: As above.
+        unsafe { device.cmd_end_render_pass(self.commands) };
+    }
+
+    /// A triangle in a subpass, with `x` as its color attachment or as its input attachment.
+    fn draw(&self, pass: vk::RenderPass, subpass: u32) {
+        let (source, masks, kinds): (_, &[_], &[_]) = match subpass {
+            0 => (SEVEN, &[vk::ColorComponentFlags::R], &[]),
+            _ => (READ_INPUT, &[], &[vk::DescriptorType::INPUT_ATTACHMENT]),
+        };
+        let modules = [
+            self.rig.module(Stage::Vertex, CORNERS),
+            self.rig.module(Stage::Fragment, source),
+        ];
+        let (layout, set_layout) = self.rig.layout(kinds, vk::ShaderStageFlags::FRAGMENT);
+        let handle = rig::with_triangles(modules, [rig::area(SIDE, SIDE); 2], masks, |info| {
+            self.rig
+                .create(&info.layout(layout).render_pass(pass).subpass(subpass))
+        });
+        let pipeline = Pipeline {
+            handle,
+            layout,
+            set_layout,
+        };
+        let input = |kind: &_| Descriptor::Image(*kind, self.x.1, Layout::GENERAL);
+        let inputs: Vec<_> = kinds.iter().map(input).collect();
+        let set = self.rig.set(&pipeline, &inputs);
+        let (device, point) = (&self.rig.device, vk::PipelineBindPoint::GRAPHICS);
+        // SAFETY: Recording a pass with this attachment; all of one device.
+        unsafe {
+            device.cmd_bind_pipeline(self.commands, point, handle);
+            device.cmd_bind_descriptor_sets(self.commands, point, layout, 0, &[set], &[]);
+            device.cmd_draw(self.commands, 3, 1, 0, 0);
+        }
+    }
+
+    /// A secondary command buffer that fills a buffer.
+    pub(super) fn fill_by_secondary(&self, buffer: vk::Buffer) {
+        let secondary = self.rig.record_secondary(|commands| {
+            self.rig.bind(commands, Some(self.object));
+            self.rig.fill_buffer(commands, buffer, 7);
+        });
+        self.rig.execute(self.commands, secondary);
+    }
+}
+
+pub(super) fn memory_barrier(from: Side, to: Side) -> vk::MemoryBarrier2<'static> {
+    vk::MemoryBarrier2::default()
+        .src_stage_mask(from.0)
+        .src_access_mask(from.1)
+        .dst_stage_mask(to.0)
+        .dst_access_mask(to.1)
+}
+
+pub(super) fn transition(
+    image: (vk::Image, vk::ImageView),
+    layout: Layout,
+    from: Side,
+    to: Side,
+) -> vk::ImageMemoryBarrier2<'static> {
+    vk::ImageMemoryBarrier2::default()
+        .src_stage_mask(from.0)
+        .src_access_mask(from.1)
+        .dst_stage_mask(to.0)
+        .dst_access_mask(to.1)
+        .new_layout(layout)
+        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+        .image(image.0)
+        .subresource_range(rig::whole(vk::ImageAspectFlags::COLOR))
+}
+
+/// A render pass of one subpass that draws nothing to `x`, with its layouts before, in and after it.
+pub(super) fn render_pass(
+    scene: &Scene<'_>,
+    (load, store): (Load, Store),
+    [from, within, to]: [Layout; 3],
+) -> vk::RenderPass {
+    let attachments = [vk::AttachmentDescription::default()
+        .format(vk::Format::R32_UINT)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .load_op(load)
+        .store_op(store)
+        .initial_layout(from)
+        .final_layout(to)];
+    let colors = [vk::AttachmentReference::default().layout(within)];
+    let subpasses = [vk::SubpassDescription::default().color_attachments(&colors)];
+    let info = vk::RenderPassCreateInfo::default().attachments(&attachments);
+    scene.rig.create(&info.subpasses(&subpasses))
+}
+
+/// A pass clears `x` in a layout and brings it to `GENERAL`; a dispatch reads it after a barrier.
+pub(super) fn read_after_pass(scene: &Scene<'_>, within: Layout, from: Side) {
+    let layouts = [Layout::UNDEFINED, within, Layout::GENERAL];
+    let pass = render_pass(scene, (Load::CLEAR, Store::STORE), layouts);
+    scene.pass(pass, vk::SubpassContents::INLINE, |_| ());
+    scene.memory(from, CS_READ);
+    scene.read_image(scene.x);
+}
+
+/// A subpass writes `x` as a color attachment, the next one reads it as an input attachment.
+pub(super) fn two_subpasses(scene: &Scene<'_>, store: Store) {
+    let attachments = [vk::AttachmentDescription::default()
+        .format(vk::Format::R32_UINT)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .load_op(Load::CLEAR)
+        .store_op(store)
+        .initial_layout(Layout::GENERAL)
+        .final_layout(Layout::GENERAL)];
+    let uses = [vk::AttachmentReference::default().layout(Layout::GENERAL)];
+    let subpasses = [
+        vk::SubpassDescription::default().color_attachments(&uses),
+        vk::SubpassDescription::default().input_attachments(&uses),
+    ];
+    let dependencies = [vk::SubpassDependency::default()
+        .src_subpass(0)
+        .dst_subpass(1)
+        .src_stage_mask(vk::PipelineStageFlags::COLOR_ATTACHMENT_OUTPUT)
+        .src_access_mask(vk::AccessFlags::COLOR_ATTACHMENT_WRITE)
+        .dst_stage_mask(vk::PipelineStageFlags::FRAGMENT_SHADER)
+        .dst_access_mask(vk::AccessFlags::INPUT_ATTACHMENT_READ)
+        .dependency_flags(vk::DependencyFlags::BY_REGION)];
+    let info = vk::RenderPassCreateInfo::default()
+        .attachments(&attachments)
+        .subpasses(&subpasses)
+        .dependencies(&dependencies);
+    let pass = scene.rig.create(&info);
+    scene.transition(scene.x, NOTHING, COLOR_WRITE);
+    scene.pass(pass, vk::SubpassContents::INLINE, |_| {
+        scene.draw(pass, 0);
+        // SAFETY: Recording a pass with two subpasses.
+        unsafe {
+            scene
+                .rig
+                .device
+                .cmd_next_subpass(scene.commands, vk::SubpassContents::INLINE)
+        };
+        scene.draw(pass, 1);
+    });
+}
+
+/// Runs a secondary command buffer with an action command inside a pass, without tile memory of its own.
+pub(super) fn run_unbound_secondary(scene: &Scene<'_>, pass: vk::RenderPass, framebuffer: vk::Framebuffer) {
+    let secondary = scene.rig.allocate_commands(vk::CommandBufferLevel::SECONDARY);
+    let inheritance = vk::CommandBufferInheritanceInfo::default()
+        .render_pass(pass)
+        .framebuffer(framebuffer);
+    use vk::CommandBufferUsageFlags as F;
+    let info = vk::CommandBufferBeginInfo::default()
+        .flags(F::RENDER_PASS_CONTINUE | F::SIMULTANEOUS_USE)
+        .inheritance_info(&inheritance);
+    scene.rig.record_into(secondary, &info, |secondary| {
+        let clear = [vk::ClearAttachment::default().aspect_mask(vk::ImageAspectFlags::COLOR)];
+        let rects = [vk::ClearRect::default()
+            .rect(rig::area(SIDE, SIDE))
+            .layer_count(1)];
+        // SAFETY: Recording, inside the pass of the inheritance.
+        unsafe { scene.rig.device.cmd_clear_attachments(secondary, &clear, &rects) };
+    });
+    scene.rig.execute(scene.commands, secondary);
+}
