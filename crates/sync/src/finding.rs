@@ -154,8 +154,8 @@ pub struct LostContents {
     pub loss: Loss,
     /// The last write through the resource before the loss, if it is known.
     pub last: Option<Use>,
-    /// The bytes `[first, end)` of the memory that are lost, of several ranges the one that `loss` is about. Any texel of an image with optimal
-    /// tiling may occupy any of its bytes.
+    /// The bytes `[first, end)` of the memory that are lost; if several ranges are, the one that `loss` is about. Any texel of an
+    /// image with optimal tiling may occupy any of its bytes.
     pub bytes: (u64, u64),
     /// Some of what is read may be defined: only some of it is undefined, or written through another resource.
     pub is_partial: bool,

@@ -211,9 +211,9 @@ pub struct Boundary {
 pub struct Discard {
     /// The memory.
     pub memory: MemoryId,
-    /// Its first byte.
+    /// The first byte that becomes undefined.
     pub first: u64,
-    /// The byte after its last.
+    /// The byte after the last one.
     pub end: u64,
     /// Reports defined contents of these bytes, see [`Findings::discarded`](crate::Findings::discarded).
     pub reports_contents: bool,

@@ -92,7 +92,7 @@ pub(crate) struct Conflict {
 }
 
 impl Conflict {
-    /// The worst one, in the first bytes that have it; those that touch are one range.
+    /// The worst conflict, with the first bytes that have it; ranges that touch are merged.
     fn worst(mut all: Vec<Conflict>) -> Option<Conflict> {
         let order = |one: &Conflict| (std::cmp::Reverse(one.verdict), one.missing);
         let worst = all.iter().map(order).min()?;

@@ -365,7 +365,7 @@ pub fn written_in(layout: ImageLayout) -> Aspects {
     }
 }
 
-/// Whether attachments in a layout are only read.
+/// Returns `true` if attachments in a layout are only read.
 fn is_read_only(layout: ImageLayout) -> bool {
     matches!(
         layout,

@@ -46,6 +46,7 @@ fn run(bug: &str, fixed: bool, profile: &str) -> Option<Run> {
 }
 
 /// What a bug shows.
+#[derive(Clone, Copy)]
 enum Shows {
     /// At least so many percent of the picture are lost contents.
     Lost(usize),
@@ -102,11 +103,15 @@ fn with_the_submit_boundary_they_end_with_the_submit() {
 fn every_bug_is_seen() {
     use Shows::{Damage, Lost, Message};
     let order = [Message("TILEHEAP-missing-order")];
+    let lost = Message("TILEHEAP-reads-discarded");
     for (bug, shows) in [
-        ("across-batches", &[Lost(50), Damage][..]),
-        ("unbound-command-buffer", &[Lost(50), Damage]),
-        ("smaller-object", &[Lost(20), Damage]),
-        ("shared-bytes", &[Damage, Message("TILEHEAP-reads-discarded")]),
+        ("across-batches", &[Lost(50), Damage, lost][..]),
+        (
+            "unbound-command-buffer",
+            &[Lost(50), Damage, Message("TILEHEAP-wrong-object")],
+        ),
+        ("smaller-object", &[Lost(20), Damage, lost]),
+        ("shared-bytes", &[Damage, lost]),
         ("read-after-write", &order),
         ("write-after-read", &order),
         ("write-after-write", &order),
@@ -116,8 +121,8 @@ fn every_bug_is_seen() {
             "unbound-secondary",
             &[Lost(50), Message("TILEHEAP-inheritance-missing")],
         ),
-        ("store-dont-care", &[Lost(50), Damage]),
-        ("undefined-layout", &[Lost(50), Damage]),
+        ("store-dont-care", &[Lost(50), Damage, lost]),
+        ("undefined-layout", &[Lost(50), Damage, lost]),
         ("wrong-object", &[Message("TILEHEAP-wrong-object")]),
     ] {
         is_seen(bug, shows);

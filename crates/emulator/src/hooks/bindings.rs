@@ -19,6 +19,7 @@ recorded_commands! {
 
     /// Shader objects replace a pipeline.
     vkCmdBindShadersEXT(commands, count, stages, shaders) => commands DeviceTable |recorder| {
+        recorder.allow_unseen_writes();
         for stages in array!(stages, count) {
             for point in points_of(*stages) {
                 recorder.lock().sets.bind_pipeline(point, vk::Pipeline::null());
@@ -111,6 +112,7 @@ fn push_by_template(
 }
 
 fn unbind(recorder: &Recorder, point: vk::PipelineBindPoint, first: u32, count: u32) {
+    recorder.allow_unseen_writes();
     let nothing = std::iter::repeat_n(vk::DescriptorSet::null(), count as usize);
     recorder.lock().sets.bind_sets(point, first, nothing);
 }

@@ -1,13 +1,11 @@
 //! Entry points of command buffers and their recording, except action commands.
 
-use std::sync::Arc;
-
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::{array, call_down, entry_points, given};
 
 use super::device::{DEVICES, Device, device_entry_points};
-use super::order_commands::{Barriers, OrderedAs, Scopes, order_barriers, order_dependencies};
+use super::order_commands::{Barriers, OrderedAs, Stages, order_barriers, order_dependencies};
 use super::plain_barriers::PlainDependencies;
 use super::recorder::{self, Recorder, recorded_commands, recording_into};
 use super::strip;
@@ -90,7 +88,8 @@ device_entry_points! {
         let info = given!(info);
         let begin = |recorder: &Recorder| {
             let attached = passes::of_rendering(&recorder.device.resources, info);
-            begin_pass(recorder, &attached, Performs::of(info.flags), None, "vkCmdBeginRendering");
+            let performs = Performs::of(info.flags);
+            begin_pass(recorder, &attached, performs, None, info.render_area, "vkCmdBeginRendering");
         };
         let stripped = strip::rendering(info);
         on_device(commands, begin, |device| {
@@ -204,26 +203,20 @@ fn before_barriers(
     recorder: &Recorder,
     command: &'static str,
     events: &[vk::Event],
-    scopes: Scopes,
+    scopes: Stages,
     barriers: Barriers<'_>,
 ) {
-    if recorder.follows_order {
+    if recorder.follows_order || !barriers.2.is_empty() {
         order_barriers(recorder, command, events, scopes, barriers);
     }
-    before_transitions(recorder, command, transitions!(barriers.2));
+    before_transitions(recorder, transitions!(barriers.2));
 }
 
 #[inline(never)]
-fn before_transitions(
-    recorder: &Recorder,
-    command: &'static str,
-    transitions: impl Iterator<Item = Transition>,
-) {
+fn before_transitions(recorder: &Recorder, transitions: impl Iterator<Item = Transition>) {
     for (_, image, range) in transitions.filter(|((from, to), ..)| transitions::discards(*from, *to)) {
-        let mut recording = recorder.lock();
-        recording.at.is_between(command);
         let resources = &recorder.device.resources;
-        let discard = transitions::from_undefined(&mut recording, resources, image, range);
+        let discard = transitions::from_undefined(&recorder.lock(), resources, image, range);
         discard.into_iter().for_each(|discard| recorder.poison(discard));
     }
 }
@@ -248,19 +241,27 @@ fn begin_render_pass(
         .resources
         .render_passes
         .get(info.render_pass.as_raw());
-    begin_pass(recorder, &attached, all, pass, command);
+    begin_pass(
+        recorder,
+        &attached,
+        all,
+        pass.as_deref(),
+        info.render_area,
+        command,
+    );
 }
 
 fn begin_pass(
     recorder: &Recorder,
     attached: &[Attached],
     performs: Performs,
-    pass: Option<Arc<RenderPass>>,
+    pass: Option<&RenderPass>,
+    area: vk::Rect2D,
     command: &'static str,
 ) {
     let findings = {
         let mut recording = recorder.lock();
-        let begun = passes::begin(&mut recording, attached, performs, pass, command);
+        let begun = passes::begin(&mut recording, attached, performs, pass, area, command);
         if begun.guard {
             recorder.guard();
         }
@@ -284,7 +285,6 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
             );
         }
     };
-    let mut findings = Vec::new();
     {
         let mut recording = recorder.lock();
         recording.at.act("vkCmdExecuteCommands");
@@ -297,12 +297,12 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
                 let mut recorded = secondary.lock();
                 Secondary {
                     handle: *handle,
-                    contents: recorded.contents.clone(),
+                    contents: recorded.contents,
                     uses_tile: recorded.uses_tile,
                     order: recorded.order.freeze(),
                 }
             };
-            if let Some(discard) = passes::execute(&mut recording, &secondary, &mut findings) {
+            if let Some(discard) = passes::execute(&mut recording, &secondary) {
                 run(&secondaries[begun..index]);
                 begun = index;
                 recorder.poison(discard);
@@ -311,7 +311,6 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
         run(&secondaries[begun..]);
         passes::executed(&mut recording);
     }
-    recorder.device.reporter.report_all(findings);
 }
 
 /// Does `before` where the command buffer has a recorder, then calls its device.
@@ -351,11 +350,13 @@ fn dependencies(
 ) {
     let given = array!(infos, count);
     let discard = |recorder: &Recorder| {
-        order_dependencies(recorder, ordered_as, given);
-        if let Some(command) = ordered_as.discards() {
+        if recorder.follows_order || given.iter().any(|info| info.image_memory_barrier_count > 0) {
+            order_dependencies(recorder, ordered_as, given);
+        }
+        if ordered_as.discards().is_some() {
             for info in given {
                 let barriers = array!(info.p_image_memory_barriers, info.image_memory_barrier_count);
-                before_transitions(recorder, command, transitions!(barriers));
+                before_transitions(recorder, transitions!(barriers));
             }
         }
     };

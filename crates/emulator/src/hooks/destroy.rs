@@ -1,10 +1,13 @@
 //! Entry points that destroy objects registered by the layer.
 
+use std::sync::Arc;
+
 use ash::vk::Handle;
 use tileheap_layer::call_down;
 
-use super::device::device_entry_points;
+use super::device::{Device, device_entry_points};
 use crate::model::objects::Object;
+use crate::model::resources::Resource;
 
 macro_rules! destroys {
     ($($command:ident: $maps:ident . $($map:ident)+;)+) => {
@@ -19,7 +22,28 @@ macro_rules! destroys {
     };
 }
 
+/// Forgets a tile resource, or one in ordinary memory.
+fn forget(device: &Device, object: Object, resource: Option<Arc<Resource>>) {
+    if let Some(tile) = &device.tile {
+        tile.followed().remove(object, resource.as_deref());
+    }
+    device.reporter.names.set(object, "");
+}
+
 device_entry_points! {
+    /// Unregisters and destroys the image.
+    vkDestroyImage(handle, image, allocator) |device| {
+        device.resources.transient_images.remove(image.as_raw());
+        forget(&device, Object::of(image), device.resources.images.remove(image.as_raw()));
+        call_down!(device.driver.commands, vkDestroyImage(handle, image, allocator));
+    }
+
+    /// Unregisters and destroys the buffer.
+    vkDestroyBuffer(handle, buffer, allocator) |device| {
+        forget(&device, Object::of(buffer), device.resources.buffers.remove(buffer.as_raw()));
+        call_down!(device.driver.commands, vkDestroyBuffer(handle, buffer, allocator));
+    }
+
     /// Unregisters and destroys the pass, and the one that resumes it.
     vkDestroyRenderPass(handle, pass, allocator) |device| {
         let known = device.resources.render_passes.remove(pass.as_raw());
@@ -34,8 +58,6 @@ device_entry_points! {
 
 destroys! {
     vkFreeMemory: resources.objects;
-    vkDestroyImage: resources.images transient_images;
-    vkDestroyBuffer: resources.buffers;
     vkDestroyImageView: resources.image_views;
     vkDestroyBufferView: resources.buffer_views;
     vkDestroyFramebuffer: resources.framebuffers;

@@ -1,6 +1,6 @@
 //! Devices: the extensions that they enabled, and the state of their tile memory.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use tileheap_device::profile::TileRequirements;
@@ -10,8 +10,7 @@ use super::driver::Driver;
 use super::heap_memory::HeapMemory;
 use super::tile_records::TileShading;
 use crate::model::descriptors::Descriptors;
-use crate::model::order::report::Reported;
-use crate::model::order::submits::Order;
+use crate::model::order::followed::Followed;
 use crate::model::reporter::Reporter;
 use crate::model::resources::Resources;
 use crate::model::submissions::Queues;
@@ -56,15 +55,16 @@ pub(crate) struct Tile {
     pub(crate) queues: Queues,
     pub(crate) trace: Option<Trace>,
     pub(crate) poison: bool,
-    /// `None` where the order of accesses is not followed.
-    pub(crate) order: Option<Mutex<FollowedOrder>>,
+    /// The order of accesses is followed as well as contents.
+    pub(crate) follows_order: bool,
+    pub(crate) followed: Mutex<Followed>,
 }
 
-/// The order of accesses, and what was reported about it.
-#[derive(Default)]
-pub(crate) struct FollowedOrder {
-    pub(crate) order: Order,
-    pub(crate) reported: Reported,
+impl Tile {
+    /// The order and contents of everything that was submitted, locked.
+    pub(crate) fn followed(&self) -> MutexGuard<'_, Followed> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The devices.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ash::vk;
 use ash::vk::TaggedStructure;
@@ -21,6 +21,8 @@ use super::strip;
 use super::tile_records::{TileRecords, TileShading};
 use crate::model::descriptors::Descriptors;
 use crate::model::objects::Object;
+use crate::model::order::followed::Followed;
+use crate::model::order::report::Verdicts;
 use crate::model::resources::Resources;
 use crate::model::submissions::Queues;
 use crate::model::trace::Trace;
@@ -120,6 +122,10 @@ unsafe fn create(
         // Below the layer it checks no use of tile memory by the application.
         reporter = reporter.with_rules(settings.report.beside_validation(false));
     }
+    let verdicts = Verdicts {
+        possible: settings.possible,
+        by_the_letter: settings.pedantic,
+    };
     let tile = emulated.map(|emulation| Tile {
         heap: HeapMemory::new(emulation.profile.tile.size.0),
         queues: Queues::new(request.timeline),
@@ -128,7 +134,8 @@ unsafe fn create(
             .as_ref()
             .map(|path| Trace::new(path, &emulation.profile.name, emulation.profile.tile.size.0)),
         poison: settings.poison,
-        order: settings.order.then(Default::default),
+        follows_order: settings.order,
+        followed: Mutex::new(Followed::new(settings.order, verdicts)),
     });
     let mut device = Device {
         driver: Driver {

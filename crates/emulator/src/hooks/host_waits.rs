@@ -1,18 +1,18 @@
-//! Entry points of semaphores and fences, and of what the host waits for: it orders submissions.
-
-use std::sync::PoisonError;
+//! Entry points of semaphores, fences, events and waits of the host, which order submissions.
 
 use ash::vk;
-use tileheap_layer::host_waits::HostWait;
 use tileheap_layer::{array, call_down, chained, given, host_waits};
 
 use super::creates::creates;
-use super::device::{Device, FollowedOrder, device_entry_points};
+use super::device::{Device, device_entry_points};
+use crate::model::finding::Finding;
+use crate::model::order::followed::Followed;
 
-/// The order of a device's accesses, if it is followed.
-fn with_order(device: &Device, change: impl FnOnce(&mut FollowedOrder)) {
-    if let Some(order) = device.tile.as_ref().and_then(|tile| tile.order.as_ref()) {
-        change(&mut order.lock().unwrap_or_else(PoisonError::into_inner));
+/// Updates the model of a device with tile memory, and reports its findings: batches that waited for the change may run now.
+fn follow<F: IntoIterator<Item = Finding>>(device: &Device, change: impl FnOnce(&mut Followed) -> F) {
+    if let Some(tile) = &device.tile {
+        let findings = change(&mut tile.followed());
+        device.reporter.report_all(findings);
     }
 }
 
@@ -22,49 +22,52 @@ creates! {
     |device, info, semaphore| {
         let kind = chained!(info.p_next => vk::SemaphoreTypeCreateInfo<'_>);
         if let Some(kind) = kind.filter(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE) {
-            with_order(&device, |followed| followed.order.create_timeline(semaphore, kind.initial_value));
+            follow(&device, |followed| {
+                followed.create_timeline(semaphore, kind.initial_value);
+                None
+            });
         }
     }
 }
 
 host_waits! {
-    device_entry_points, |device| device.driver.commands, |wait| with_order(&device, |FollowedOrder { order, .. }| match wait {
-        HostWait::Fence(fence) => order.fence_waited(fence),
-        HostWait::Semaphore(semaphore, value) => order.semaphore_waited(semaphore, value),
-        HostWait::Queue(queue) => order.idle(Some(queue)),
-        HostWait::Device => order.idle(None),
-    })
+    device_entry_points, |device| device.driver.commands, |wait| follow(&device, |followed| followed.wait(wait))
+}
+
+macro_rules! destroys {
+    ($($command:ident: $destroy:ident;)+) => {
+        device_entry_points! {$(
+            /// The handle may become another object's.
+            $command(handle, object, allocator) |device| {
+                follow(&device, |followed| {
+                    followed.$destroy(object);
+                    None
+                });
+                call_down!(device.driver.commands, $command(handle, object, allocator));
+            }
+        )+}
+    };
+}
+
+destroys! {
+    vkDestroySemaphore: destroy_semaphore;
+    vkDestroyFence: destroy_fence;
+    vkDestroyEvent: destroy_event;
 }
 
 device_entry_points! {
-    /// The handle may become another semaphore's.
-    vkDestroySemaphore(handle, semaphore, allocator) |device| {
-        with_order(&device, |followed| followed.order.destroy_semaphore(semaphore));
-        call_down!(device.driver.commands, vkDestroySemaphore(handle, semaphore, allocator));
-    }
-
     /// Batches that wait for the value may run.
     vkSignalSemaphore(handle, info) |device| {
         let signal = given!(info);
-        let mut findings = Vec::new();
-        with_order(&device, |FollowedOrder { order, reported }| {
-            findings = reported.findings(&order.signal_from_host(signal.semaphore, signal.value));
-        });
-        device.reporter.report_all(findings);
+        follow(&device, |followed| followed.signal(signal.semaphore, signal.value));
         call_down!(device.driver.commands, vkSignalSemaphore(handle, info))
     }
 
     /// The fences cover nothing.
     vkResetFences(handle, count, fences) |device| {
-        let all = array!(fences, count);
-        with_order(&device, |followed| all.iter().for_each(|fence| followed.order.fence_reset(*fence)));
+        for fence in array!(fences, count) {
+            follow(&device, |followed| followed.reset_fence(*fence));
+        }
         call_down!(device.driver.commands, vkResetFences(handle, count, fences))
     }
-
-    /// The handle may become another fence's.
-    vkDestroyFence(handle, fence, allocator) |device| {
-        with_order(&device, |followed| followed.order.fence_reset(fence));
-        call_down!(device.driver.commands, vkDestroyFence(handle, fence, allocator));
-    }
-
 }

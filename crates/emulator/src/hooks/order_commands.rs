@@ -3,20 +3,23 @@
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::dependencies::{self, first_kind, of_memory, second_kind, wide};
+use tileheap_sync::program::{Change, Dependency, Extent, Part, ResourceId, Scopes};
 
 use super::recorder::{Recorder, recorded_commands};
 use crate::model::objects::Object;
-use crate::model::order::log::{Change, Dependency, Event, Memory};
+use crate::model::order::log::Event;
+use crate::model::parts::any_subresources;
 use crate::model::resources::Resource;
+use crate::model::transitions;
 use crate::tables::device_commands::DeviceTable;
 
 recorded_commands! {
-    /// Keeps what is before it.
+    /// Stores the first scope of later waits.
     vkCmdSetEvent(commands, event, stages) => commands DeviceTable |recorder| {
         order_event(recorder, Event::Set(event, wide(stages)));
     };
 
-    /// What was kept is of no use any more.
+    /// Forgets the stored scope.
     vkCmdResetEvent(commands, event, stages) => commands DeviceTable |recorder| {
         order_event(recorder, Event::Reset(event));
     };
@@ -36,9 +39,9 @@ recorded_commands! {
 }
 
 fn order_event(recorder: &Recorder, event: Event) {
-    let mut recording = recorder.lock();
-    if recording.order.is_on {
-        recording.order.event(event);
+    if recorder.follows_order {
+        let recording = &mut *recorder.lock();
+        recording.order.event(event, &recording.at);
     }
 }
 
@@ -72,21 +75,11 @@ impl OrderedAs<'_> {
     }
 }
 
-/// The bytes of a resource from an offset on, for so many.
-fn bytes_of(resource: Option<&Resource>, offset: u64, size: u64) -> Memory {
-    resource
-        .and_then(|resource| resource.place.get())
-        .map_or(Memory::None, |place| {
-            let first = place.first.saturating_add(offset).min(place.end);
-            Memory::Bytes(first, first.saturating_add(size).min(place.end))
-        })
-}
-
 /// The bit by which a queue family transfer uses the stages of its barrier (`VK_KHR_maintenance8`).
 const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
 /// A transfer between queue families, if it is one of which the stages are ignored.
-fn family_change(flags: vk::DependencyFlags, object: Object, from: u32, to: u32) -> Change {
+fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<Change> {
     let is_own = |family| {
         ![
             vk::QUEUE_FAMILY_IGNORED,
@@ -95,49 +88,104 @@ fn family_change(flags: vk::DependencyFlags, object: Object, from: u32, to: u32)
         ]
         .contains(&family)
     };
-    let is_transfer = from != to && is_own(from) && is_own(to);
-    if is_transfer && !flags.contains(ALL_STAGES) {
-        Change::Family(object, from, to)
-    } else {
-        Change::None
+    let is_transfer = from != to && is_own(from) && is_own(to) && !flags.contains(ALL_STAGES);
+    is_transfer.then_some(Change::Family { from, to })
+}
+
+/// The extent of a barrier for a resource, and what it changes: a part of a resource in tile memory, or a part of an `ordinary` one that it
+/// transfers to another queue family.
+fn of_resource(
+    recorder: &Recorder,
+    object: Object,
+    resource: Option<&Resource>,
+    (family, ordinary): (Option<Change>, Part),
+    of_tile: impl FnOnce(&Resource) -> (Part, Change),
+) -> (Extent, Change) {
+    match (resource.filter(|one| one.place.get().is_some()), family) {
+        (Some(resource), family) => {
+            let (part, change) = of_tile(resource);
+            (
+                Extent::Part(ResourceId(resource.number), part),
+                family.unwrap_or(change),
+            )
+        }
+        (None, Some(change)) => {
+            let resources = &recorder.device.resources;
+            let mut followed = recorder.tile().followed();
+            let number = followed.number_of_transferred(object, || resources.next_number());
+            (Extent::Part(number, ordinary), change)
+        }
+        (None, None) => (Extent::Execution, Change::None),
     }
 }
 
-/// A dependency with what it is for: bytes of tile memory, and what it does with them.
+/// A dependency as the model has it.
 fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::Dependency) -> Dependency {
     use dependencies::Memory as M;
     let resources = &recorder.device.resources;
-    let (from, to) = one.families;
-    let (memory, change) = match one.memory {
-        M::None => (Memory::None, Change::None),
-        M::All => (Memory::All, Change::None),
+    let family = family_change(flags, one.families).filter(|_| recorder.follows_order);
+    let (extent, change) = match one.memory {
+        M::None => (Extent::Execution, Change::None),
+        M::All => (Extent::All, Change::None),
         M::Buffer(buffer, offset, size) => {
             let resource = resources.buffers.get(buffer.as_raw());
-            let memory = bytes_of(resource.as_deref(), offset, size);
-            (memory, family_change(flags, Object::of(buffer), from, to))
+            let transfer = (family, Part::Bytes(offset, offset.saturating_add(size)));
+            of_resource(
+                recorder,
+                Object::of(buffer),
+                resource.as_deref(),
+                transfer,
+                |buffer| (buffer.bytes(offset, size), Change::None),
+            )
         }
         M::Image(image, range, old, new) => {
             let resource = resources.images.get(image.as_raw());
-            let memory = bytes_of(resource.as_deref(), 0, vk::WHOLE_SIZE);
-            // A transition of a part leaves the others alone, whichever bytes they are in.
-            let is_whole = resource.as_deref().is_some_and(|image| image.is_all(&range));
-            let is_changed = old != new && memory != Memory::None && is_whole;
-            let change = match family_change(flags, Object::of(image), from, to) {
-                Change::None if is_changed && from == to => Change::Layout(Object::of(image)),
-                change => change,
-            };
-            (memory, change)
+            let transfer = (family, any_subresources(&range));
+            of_resource(
+                recorder,
+                Object::of(image),
+                resource.as_deref(),
+                transfer,
+                |image| {
+                    let (part, is_exact) = image.barrier_part(&range);
+                    let discards = transitions::discards(old, new);
+                    let change = match is_exact && old != new {
+                        true => Change::Layout { discards },
+                        false => Change::None,
+                    };
+                    (part, change)
+                },
+            )
         }
     };
     Dependency {
-        memory,
+        scopes: scopes(&one),
+        extent,
         change,
-        ..Dependency::global(&one)
+    }
+}
+
+/// The scopes of a dependency as the model has them.
+pub(crate) fn scopes(one: &dependencies::Dependency) -> Scopes {
+    Scopes {
+        src: one.src,
+        src_access: one.src_access,
+        dst: one.dst,
+        dst_access: one.dst_access,
+    }
+}
+
+/// A dependency for all memory.
+fn global(one: &dependencies::Dependency) -> Dependency {
+    Dependency {
+        scopes: scopes(one),
+        extent: Extent::All,
+        change: Change::None,
     }
 }
 
 /// The stages of a barrier of the first kind, and its flags.
-pub(super) type Scopes = (
+pub(super) type Stages = (
     vk::PipelineStageFlags,
     vk::PipelineStageFlags,
     vk::DependencyFlags,
@@ -156,14 +204,14 @@ pub(super) fn order_barriers(
     recorder: &Recorder,
     command: &'static str,
     events: &[vk::Event],
-    (from, to, flags): Scopes,
+    (from, to, flags): Stages,
     (memory, buffers, images): Barriers<'_>,
 ) {
     let recording = &mut *recorder.lock();
     recording.at.is_between(command);
     if buffers.is_empty() && images.is_empty() && !memory.is_empty() {
-        // What memory barriers order is that of execution as well.
-        let all = of_memory((from, to), memory).map(|one| Dependency::global(&one));
+        // The scopes of memory barriers are their execution dependency, too.
+        let all = of_memory((from, to), memory).map(|one| global(&one));
         return recording.order.barrier(all, events, &recording.at);
     }
     let all = first_kind((from, to), memory, buffers, images).map(|one| ordered(recorder, flags, one));
@@ -177,9 +225,6 @@ pub(super) fn order_dependencies(
     infos: &[vk::DependencyInfo<'_>],
 ) {
     let recording = &mut *recorder.lock();
-    if !recording.order.is_on {
-        return;
-    }
     if let Some(command) = ordered_as.discards() {
         recording.at.is_between(command);
     }
@@ -194,8 +239,8 @@ pub(super) fn order_dependencies(
             }
             OrderedAs::Set(event) => {
                 let none = vk::PipelineStageFlags2::NONE;
-                let stages = all.fold(none, |all, one| all | one.src);
-                recording.order.event(Event::Set(event, stages));
+                let stages = all.fold(none, |all, one| all | one.scopes.src);
+                recording.order.event(Event::Set(event, stages), &recording.at);
             }
         }
     }

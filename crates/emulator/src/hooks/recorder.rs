@@ -13,8 +13,8 @@ use tileheap_layer::{chained, given};
 
 use super::device::{DEVICES, Device, Tile};
 use crate::model::checks::{check_descriptors, check_transfer};
+use crate::model::discards::Discard;
 use crate::model::finding::Finding;
-use crate::model::history::Discard;
 use crate::model::objects::Object;
 use crate::model::position::UNKNOWN;
 use crate::model::recording::{Pass, Recording, not_tile_memory};
@@ -27,7 +27,7 @@ pub(crate) struct Recorder {
     pub(crate) handle: vk::CommandBuffer,
     pub(crate) pool: vk::CommandPool,
     pub(crate) is_primary: bool,
-    /// As [`Recorded::is_on`](crate::model::order::log::Recorded::is_on), without a lock.
+    /// As [`Tile::follows_order`].
     pub(crate) follows_order: bool,
     recording: Exclusive<Recording>,
 }
@@ -113,7 +113,7 @@ pub(crate) fn remember(
             handle: *commands,
             pool: info.command_pool,
             is_primary: info.level == vk::CommandBufferLevel::PRIMARY,
-            follows_order: device.tile.as_ref().is_some_and(|tile| tile.order.is_some()),
+            follows_order: device.tile.as_ref().is_some_and(|tile| tile.follows_order),
             recording: Exclusive::default(),
         };
         let recorder = Arc::new(recorder);
@@ -156,7 +156,8 @@ impl Recorder {
         self.recording.lock()
     }
 
-    fn tile(&self) -> &Tile {
+    /// The device's tile memory.
+    pub(crate) fn tile(&self) -> &Tile {
         self.device
             .tile
             .as_ref()
@@ -176,7 +177,7 @@ impl Recorder {
         flags: vk::CommandBufferUsageFlags,
         inheritance: Option<&vk::CommandBufferInheritanceInfo<'_>>,
     ) {
-        let mut recording = Recording::new(self.handle, self.follows_order);
+        let mut recording = Recording::new(self.handle, self.is_primary);
         if flags.contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE) && !self.is_primary {
             recording.pass = Some(Pass::default());
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
@@ -186,6 +187,13 @@ impl Recorder {
             }
         }
         *self.lock() = recording;
+    }
+
+    /// Shaders may write resources unseen from here on: shader objects and descriptor buffers are not followed.
+    pub(crate) fn allow_unseen_writes(&self) {
+        if !std::mem::replace(&mut self.lock().has_unseen_writes, true) {
+            self.tile().followed().allow_unseen_writes();
+        }
     }
 
     /// Binds a tile memory object, or nothing.
@@ -240,6 +248,10 @@ pub(crate) fn before_action(
                 .into_iter()
                 .for_each(|discard| recorder.poison(discard));
         }
+    }
+    let is_clear = || reachable == ReachableDescriptors::Other && command == "vkCmdClearAttachments";
+    if reachable == ReachableDescriptors::Draw || is_clear() {
+        recording.draw(command);
     }
     match reachable {
         ReachableDescriptors::Transfer => check(recorder, recording, reachable, transfer, command),

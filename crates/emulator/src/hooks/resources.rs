@@ -153,7 +153,7 @@ fn remember_image(
         format: info.format,
         extent: info.extent,
         contents: contents_of(handle, info),
-        addressable: false,
+        has_unseen_writes: info.usage.contains(vk::ImageUsageFlags::TRANSFER_DST),
         place: OnceLock::new(),
     };
     device
@@ -205,7 +205,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         format: vk::Format::UNDEFINED,
         extent: vk::Extent3D::default(),
         contents: 0,
-        addressable: info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
+        has_unseen_writes: info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
         place: OnceLock::new(),
     };
     device

@@ -2,20 +2,15 @@
 
 use std::ptr::null;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
-use ash::vk::Handle;
 use tileheap_layer::{batches as layer, call_down};
 
-use super::device::FollowedOrder;
 use super::device::{Device, Tile};
 use super::driver::{Driver, created};
 use super::recorder::recorder;
-use crate::model::contents::Window;
 use crate::model::finding::Finding;
-use crate::model::order::submits::OrderedBatch;
-use crate::model::position::Submit;
+use crate::model::order::followed::FollowedBatch;
 use crate::model::submissions::{Batch, Given, Submission};
 use crate::model::trace::Trace;
 
@@ -30,58 +25,43 @@ pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> Given {
     }
 }
 
-/// Follows the order of accesses in batches that are submitted next.
-fn follow(
-    tile: &Tile,
-    followed: &Mutex<FollowedOrder>,
-    queue: vk::Queue,
-    number: u64,
-    given: &[Given],
-    fence: vk::Fence,
-    survives_batches: bool,
-) -> Vec<Finding> {
-    let FollowedOrder { order, reported } = &mut *followed.lock().unwrap_or_else(PoisonError::into_inner);
-    let family = tile.queues.family(queue);
+/// Follows order and contents in batches that are submitted next.
+fn follow(tile: &Tile, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Finding> {
+    let family = tile.queues.family(submission.queue);
     let logs = |batch: &Given| {
         let log = |commands: &vk::CommandBuffer| Some(recorder(*commands)?.lock().order.freeze());
         batch.batch.commands.iter().filter_map(log).collect()
     };
-    let mut batches: Vec<_> = given
-        .iter()
-        .enumerate()
-        .map(|(batch, given)| OrderedBatch {
-            submit: Submit {
-                number,
-                batch,
-                queue: queue.as_raw(),
-            },
+    let nothing = layer::Batch::default();
+    let all = submission.given.iter().enumerate();
+    let mut batches: Vec<_> = all
+        .map(|(index, given)| FollowedBatch {
+            submit: submission.submit(index),
             family,
-            window: if survives_batches {
-                number << 16
-            } else {
-                number << 16 | batch as u64
-            },
-            waits: given.batch.waits.clone(),
+            batch: &given.batch,
             logs: logs(given),
-            signals: given.batch.signals.clone(),
             fence: vk::Fence::null(),
+            ends: submission.ends(index),
         })
         .collect();
     if batches.is_empty() && fence != vk::Fence::null() {
-        batches.push(OrderedBatch::empty(Submit {
-            number,
-            batch: 0,
-            queue: queue.as_raw(),
-        }));
+        batches.push(FollowedBatch {
+            submit: submission.submit(0),
+            family,
+            batch: &nothing,
+            logs: Vec::new(),
+            fence,
+            ends: None,
+        });
     }
     if let Some(last) = batches.last_mut() {
         last.fence = fence;
     }
-    let hazards: Vec<_> = batches
+    let mut followed = tile.followed();
+    batches
         .into_iter()
-        .flat_map(|batch| order.submit(batch))
-        .collect();
-    reported.findings(&hazards)
+        .flat_map(|batch| followed.submit(batch))
+        .collect()
 }
 
 /// Submits batches: unchanged if none uses tile memory, with poison and semaphores otherwise.
@@ -98,10 +78,16 @@ pub(crate) fn submit(
     let emulation = device.physical.emulation.as_ref();
     let queue_submit_boundary =
         emulation.is_some_and(|emulation| emulation.profile.tile.queue_submit_boundary);
-    let mut findings = match &tile.order {
-        Some(order) => follow(tile, order, queue, number, given, fence, queue_submit_boundary),
-        None => Vec::new(),
+    let submission = Submission {
+        device: device.driver.handle,
+        queue,
+        number,
+        given,
+        queue_submit_boundary,
+        has_timeline: tile.queues.has_timeline,
+        trace: tile.trace.as_ref(),
     };
+    let mut findings = follow(tile, &submission, fence);
     if !given.iter().any(|batch| batch.uses_tile) {
         device.reporter.report_all(findings);
         return as_given();
@@ -124,22 +110,8 @@ pub(crate) fn submit(
             Ok(None)
         }
     };
-    let run = |window: &mut Window, commands: vk::CommandBuffer, submit: Submit| match recorder(commands) {
-        Some(recorder) => window.run(&recorder.lock().contents, submit),
-        None => (None, Vec::new()),
-    };
-    let submission = Submission {
-        device: driver.handle,
-        queue,
-        number,
-        given,
-        heap: tile.heap.heap.size,
-        queue_submit_boundary,
-        has_timeline: queues.has_timeline,
-        is_raw,
-        trace: tile.trace.as_ref(),
-    };
-    let below = submission.batches(&mut order, poison, run, &mut findings);
+    let contents = |commands: vk::CommandBuffer| recorder(commands).map(|recorder| recorder.lock().contents);
+    let below = submission.batches(&mut order, is_raw, poison, contents, &mut findings);
     // Before the driver runs it, so that the trace and the log have what hangs or crashes there.
     tile.trace.iter().for_each(Trace::flush);
     let messages = device.reporter.log_all(findings);

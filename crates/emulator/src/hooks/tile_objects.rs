@@ -143,6 +143,8 @@ pub(crate) fn place(
     };
     tile.heap.heap.use_up_to(place.end);
     // Bound once; a second time is an error of the application, for the driver to return.
-    let _ = resource.place.set(place);
+    if resource.place.set(place).is_ok() {
+        tile.followed().bind(&resource);
+    }
     Ok(below)
 }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap_sync::program::Part;
+use tileheap_device::ffi;
+use tileheap_device::scopes::WRITES;
+use tileheap_sync::program::{self, AccessKind, Part, ResourceId};
 
-use super::contents::Contents;
 use super::descriptors::{Descriptors, Entry, is_read_only};
 use super::finding::Finding;
 use super::objects::Object;
-use super::order::log::{Access as OrderedAccess, AccessKind};
-use super::order::scopes::Usage;
+use super::order::log::LoggedAccess;
+use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position, UNKNOWN};
 use super::recording::{Pass, Recording, ReportedOnce};
 use super::resources::{Place, Resource};
@@ -103,18 +104,21 @@ pub(crate) fn check_descriptors(
     recording.at.is_at(command);
     let at = recording.at;
     let state = recording.checked_state();
-    let drawn = recording
+    let mut findings = Vec::new();
+    if let Some(pass) = recording
         .pass
         .as_mut()
-        .filter(|_| reachable == ReachableDescriptors::Draw);
-    let findings = drawn.map(|pass| unbound_attachments(pass, at, Access::Attachment(command)));
+        .filter(|_| reachable == ReachableDescriptors::Draw)
+    {
+        findings = unbound_attachments(pass, at, Access::Attachment(command));
+    }
     let mut rules = Rules {
         at,
         reachable,
-        contents: &mut recording.contents,
+        subpasses: recording.pass.as_ref().map(|pass| &pass.subpasses),
         reported: &mut recording.reported,
         command,
-        findings: findings.unwrap_or_default(),
+        findings,
         accesses: Vec::new(),
     };
     recording
@@ -135,80 +139,87 @@ pub(crate) fn check_descriptors(
 struct Rules<'a> {
     at: Position,
     reachable: ReachableDescriptors,
-    contents: &'a mut Contents,
+    /// The render pass instance around a draw, or around a dispatch for each tile.
+    subpasses: Option<&'a Subpasses>,
     reported: &'a mut ReportedOnce,
     command: &'a str,
     findings: Vec<Finding>,
-    accesses: Vec<OrderedAccess>,
+    accesses: Vec<LoggedAccess>,
 }
 
 impl Rules<'_> {
     fn access(&mut self, accessed: &DescriptorAccess, entry: &Entry) {
-        let Some(place) = entry.resource.place.get() else {
+        if entry.resource.place.get().is_none() {
             return;
-        };
+        }
         let wrong = check_object(
             self.at,
             &entry.resource,
             Access::Descriptor(self.reachable, self.command),
         );
         let is_wrong = wrong.is_some();
-        match wrong {
-            Some(finding) => self.find(finding),
-            None => self.accesses.extend(ordered(accessed, entry, place)),
-        }
-        if !accessed.only_read && !is_read_only(entry.kind) {
-            self.contents.write(entry.resource.object, place, self.at);
-        } else if !is_wrong && !entry.resource.addressable {
-            if let Some(finding) = self.contents.read(&entry.resource, place, self.at) {
-                self.find(finding);
-            }
-        }
-    }
-
-    fn find(&mut self, finding: Finding) {
-        if self.reported.is_first(&finding) {
+        if let Some(finding) = wrong.filter(|finding| self.reported.is_first(finding)) {
             self.findings.push(finding);
         }
+        let resource = ResourceId(entry.resource.number);
+        let mut drawn = self.subpasses.into_iter().flat_map(Subpasses::drawn);
+        if drawn.any(|drawn| drawn == resource) {
+            return;
+        }
+        // One message per mistake: reads through a wrong object are not logged.
+        let accesses = logged(accessed, entry).into_iter();
+        let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
+        self.accesses.extend(accesses);
     }
 }
 
-/// What the instructions of shaders do with a descriptor's bytes, by stage.
-fn ordered(accessed: &DescriptorAccess, entry: &Entry, place: &Place) -> Vec<OrderedAccess> {
-    use vk::{AccessFlags2 as A, DescriptorType as T};
-    let (offset, end) = match entry.part {
-        Some(Part::Bytes(offset, end)) => (offset, end),
-        Some(Part::Texels(_)) => (0, u64::MAX),
-        None => return Vec::new(),
+/// The accesses of shaders through a descriptor, by stage. If it is not known which part it is of, or what shaders do with it, they may read
+/// and write it, as far as the descriptor allows.
+fn logged(accessed: &DescriptorAccess, entry: &Entry) -> Vec<LoggedAccess> {
+    use vk::{AccessFlags2 as A, DescriptorType as T, PipelineStageFlags2 as S};
+    let [read, write] = match entry.kind {
+        _ if accessed.is_tile_attachment => [
+            ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
+            ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
+        ],
+        T::UNIFORM_BUFFER | T::UNIFORM_BUFFER_DYNAMIC => [A::UNIFORM_READ, A::NONE],
+        T::INPUT_ATTACHMENT => [A::INPUT_ATTACHMENT_READ, A::NONE],
+        kind if is_read_only(kind) => [A::SHADER_SAMPLED_READ, A::NONE],
+        _ => [A::SHADER_STORAGE_READ, A::SHADER_STORAGE_WRITE],
     };
-    let read = match entry.kind {
-        // Not followed yet.
-        T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => return Vec::new(),
-        T::UNIFORM_BUFFER => A::UNIFORM_READ,
-        T::INPUT_ATTACHMENT => A::INPUT_ATTACHMENT_READ,
-        kind if is_read_only(kind) => A::SHADER_SAMPLED_READ,
-        _ => A::SHADER_STORAGE_READ,
+    let resource = &entry.resource;
+    let part = entry.part.unwrap_or_else(|| resource.all());
+    let may_write = match accessed.only_read || write == A::NONE {
+        true => S::NONE,
+        false => accessed.unknown,
     };
-    let kind = if !entry.resource.is_single() || entry.resource.has_two_aspects() {
-        // Which levels, layers and aspects is not followed.
-        AccessKind::Part
-    } else if accessed.writes.is_empty() {
-        AccessKind::Whole
-    } else {
-        AccessKind::Storage
+    let kind = match entry.part.is_some() && (accessed.writes | may_write).is_empty() {
+        true => AccessKind::Whole,
+        false => AccessKind::Partial,
     };
-    let first = place.first.saturating_add(offset).min(place.end);
-    let end = place.first.saturating_add(end).min(place.end);
-    let each = |stages: vk::PipelineStageFlags2, access| {
-        let bits = (0..u64::BITS).map(|bit| vk::PipelineStageFlags2::from_raw(1 << bit));
-        let usages = bits.filter(move |bit| stages.contains(*bit));
-        usages.filter_map(move |stage| Usage::of(stage, access))
+    let each = |stages: S, access: A, is_certain: bool| {
+        let bits = (0..u64::BITS).map(|bit| S::from_raw(1 << bit));
+        let used = bits.filter(move |bit| access != A::NONE && stages.contains(*bit));
+        used.map(move |stage| LoggedAccess {
+            access: program::Access {
+                resource: ResourceId(resource.number),
+                part,
+                stage,
+                access,
+                kind,
+                discards: false,
+            },
+            is_certain,
+        })
     };
-    let usages = each(accessed.reads, read).chain(each(accessed.writes, A::SHADER_STORAGE_WRITE));
-    let object = entry.resource.object;
-    usages
-        .map(|usage| OrderedAccess::new(object, (first, end), usage, kind))
-        .collect()
+    let is_known = entry.part.is_some();
+    let known = each(accessed.reads, read, is_known).chain(each(accessed.writes, write, is_known));
+    let unknown = each(accessed.unknown & !accessed.reads, read, false).chain(each(
+        may_write & !accessed.writes,
+        write,
+        false,
+    ));
+    known.chain(unknown).collect()
 }
 
 /// Checks a transfer from or to tile buffers.
@@ -220,32 +231,36 @@ pub(crate) fn check_transfer(
     recording.at.is_at(command);
     let at = recording.at;
     let (mut findings, mut accesses) = (Vec::new(), Vec::new());
-    // Contents and order are followed for all of a buffer, whatever the regions are.
-    let is_same = |a: &BufferUse, b: &BufferUse| a.writes == b.writes && Arc::ptr_eq(&a.buffer, &b.buffer);
-    for regions in uses.chunk_by(is_same) {
-        let BufferUse {
-            buffer,
-            writes,
-            stage,
-            ..
-        } = &regions[0];
-        let Some(place) = buffer.place.get() else { continue };
-        findings.extend(check_object(at, buffer, Access::Transfer(command)));
-        let access = if *writes {
-            vk::AccessFlags2::TRANSFER_WRITE
-        } else {
-            vk::AccessFlags2::TRANSFER_READ
-        };
-        let usage = Usage::of(*stage, access);
-        let bytes = (place.first, place.end);
-        accesses.extend(usage.map(|usage| OrderedAccess::new(buffer.object, bytes, usage, AccessKind::Part)));
-        if *writes {
-            recording.contents.write(buffer.object, place, at);
-        } else if !buffer.addressable {
-            findings.extend(recording.contents.read(buffer, place, at));
+    for (index, one) in uses.iter().enumerate() {
+        let buffer = &one.buffer;
+        if buffer.place.get().is_none() {
+            continue;
         }
+        let is_other_region = uses[..index]
+            .iter()
+            .any(|other| Arc::ptr_eq(&other.buffer, buffer) && other.writes == one.writes);
+        if !is_other_region {
+            findings.extend(check_object(at, buffer, Access::Transfer(command)));
+        }
+        let access = program::Access {
+            resource: ResourceId(buffer.number),
+            part: Part::Bytes(one.bytes.0, one.bytes.1),
+            stage: one.stage,
+            access: match one.writes {
+                true => vk::AccessFlags2::TRANSFER_WRITE,
+                false => vk::AccessFlags2::TRANSFER_READ,
+            },
+            kind: match one.is_exact {
+                true => AccessKind::Whole,
+                false => AccessKind::Partial,
+            },
+            discards: false,
+        };
+        accesses.push(LoggedAccess {
+            access,
+            is_certain: one.is_exact,
+        });
     }
-    let list = recording.order.list(accesses);
-    recording.order.access(list, &at);
+    recording.order.perform(accesses, &at);
     findings
 }

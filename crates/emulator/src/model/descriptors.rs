@@ -198,6 +198,7 @@ impl Descriptors {
             let accesses = self.of_stage(stage);
             let stages = pipeline_stages(stage.stage);
             for mut access in accesses {
+                access.unknown &= stages;
                 access.reads &= stages;
                 access.writes &= stages;
                 let key = |one: &DescriptorAccess| (one.set, one.binding, one.is_tile_attachment);
@@ -205,6 +206,7 @@ impl Descriptors {
                 match same {
                     Some(known) => {
                         known.only_read &= access.only_read;
+                        known.unknown |= access.unknown;
                         known.reads |= access.reads;
                         known.writes |= access.writes;
                     }

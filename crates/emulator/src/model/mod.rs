@@ -5,18 +5,18 @@
 //! resources, parts, descriptors   the application's objects and descriptor writes
 //! transfers, shaders              the parts of resources that commands access
 //! recording ◄ passes, checks      one command buffer: what is bound, what its commands discard, read and write
-//! submissions                     command buffers in order: what survives from one to the next
-//! order                           which accesses a dependency orders, and which none does
-//! position, history               where something happened, and what happened to each byte; finding, reporter: the messages
+//! contents, submissions           which bytes can be live: what is poisoned in a command buffer, and between them
+//! order                           what is submitted, judged by tileheap-sync: missing order, and reads of undefined contents
+//! position, discards              where something happened, and why bytes became undefined; finding, reporter: the messages
 //! ```
 
 pub(crate) mod bound_sets;
 pub(crate) mod checks;
 pub(crate) mod contents;
 pub(crate) mod descriptors;
+pub(crate) mod discards;
 pub(crate) mod finding;
 pub(crate) mod heap;
-pub(crate) mod history;
 pub(crate) mod lines;
 pub(crate) mod objects;
 pub(crate) mod order;

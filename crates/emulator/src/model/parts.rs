@@ -41,11 +41,48 @@ impl View {
     }
 }
 
+/// The subresources of a range of an image of which nothing else is known.
+pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> Part {
+    // `VK_REMAINING_MIP_LEVELS` and its like are the largest numbers.
+    let run = |first: u32, count: u32| Run::new(first, first.saturating_add(count.max(1)));
+    Part::Texels(Texels {
+        aspects: range.aspect_mask,
+        levels: run(range.base_mip_level, range.level_count),
+        layers: run(range.base_array_layer, range.layer_count),
+        area: None,
+    })
+}
+
 impl Resource {
-    /// So many bytes of a buffer from an offset on; with `VK_WHOLE_SIZE` the rest.
+    /// The bytes `[offset, offset + size)` of a buffer; with `VK_WHOLE_SIZE` the rest.
     pub(crate) fn bytes(&self, offset: u64, size: u64) -> Part {
         let first = offset.min(self.size);
         Part::Bytes(first, first.saturating_add(size).min(self.size))
+    }
+
+    /// All of it.
+    pub(crate) fn all(&self) -> Part {
+        match self.tiling {
+            Tiling::Optimal(all) => Part::Texels(all),
+            _ => Part::Bytes(0, self.size),
+        }
+    }
+
+    /// The subresources of a barrier's range, and `true` if a transition is of exactly these.
+    ///
+    /// Without maintenance9 a range of one layer of a 3D image is of all slices, with it of the first one
+    /// (VUID-VkImageMemoryBarrier2-maintenance9-10798); its transition is not followed.
+    pub(crate) fn barrier_part(&self, range: &vk::ImageSubresourceRange) -> (Part, bool) {
+        let is_unclear = self.extent.depth > 1 && (range.base_array_layer, range.layer_count) == (0, 1);
+        if !is_unclear {
+            return (self.subresources(range), true);
+        }
+        let layer_count = vk::REMAINING_ARRAY_LAYERS;
+        let all = vk::ImageSubresourceRange {
+            layer_count,
+            ..*range
+        };
+        (self.subresources(&all), false)
     }
 
     /// The subresources of a range, whose layers are the slices of a 3D image; all bytes of an image with linear tiling.
@@ -104,7 +141,7 @@ mod tests {
             format,
             extent,
             contents: 0,
-            addressable: false,
+            has_unseen_writes: false,
             place: OnceLock::new(),
         })
     }

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::{array, chained};
-use tileheap_sync::render_pass::{Role, written_in};
+use tileheap_sync::program::{Part, ResourceId, Texels};
+use tileheap_sync::render_pass::{self, AttachmentUse, Role, written_in};
+use tileheap_units::Run;
 use vk::ImageAspectFlags as Aspects;
 
 use super::checks::{Access, is_bound, unbound_attachments};
 use super::contents::Contents;
+use super::discards::{Discard, DiscardReason};
 use super::finding::Finding;
-use super::history::{Discard, DiscardReason};
 use super::objects::Object;
-use super::order::log::{AccessKind, Log};
-use super::order::passes::{self, Subpasses};
+use super::order::log::{Log, ORDINARY};
+use super::order::passes::Subpasses;
+use super::position::BoundMemory;
 use super::recording::{Pass, Preparation, Recording};
 use super::resources::{Attachment, RenderPass, Resources, View, is_only_read};
 use crate::tables::messages::MessageId;
@@ -26,7 +29,6 @@ pub(crate) struct Attached {
     /// Its index in the render pass; 0 of dynamic rendering.
     pub(crate) index: u32,
     /// Its uses in dynamic rendering; those in a render pass object are [`RenderPass::uses`].
-    #[allow(dead_code, reason = "the model of crates/sync tells them apart")]
     pub(crate) roles: Vec<Role>,
     /// The render area is all of it.
     is_covered: bool,
@@ -78,7 +80,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                 attached.push(Attached {
                     index: 0,
                     roles: vec![Role::ResolveTarget],
-                    is_covered: false,
+                    is_covered: covers(info.render_area, view.resource.extent),
                     view,
                     attachment: Attachment {
                         initial_layout: target.resolve_image_layout,
@@ -233,11 +235,6 @@ impl Attachment {
         let discards = vk::AttachmentStoreOp::DONT_CARE;
         self.store == discards && self.stencil_store == discards
     }
-
-    fn loads(&self) -> bool {
-        let loads = vk::AttachmentLoadOp::LOAD;
-        !self.is_from_undefined() && (self.load == loads || self.stencil_load == loads)
-    }
 }
 
 /// Recorded before a render pass instance.
@@ -254,7 +251,8 @@ pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[Attached],
     performs: Performs,
-    render_pass: Option<Arc<RenderPass>>,
+    render_pass: Option<&RenderPass>,
+    area: vk::Rect2D,
     command: &'static str,
 ) -> Begun {
     recording.at.act(command);
@@ -262,9 +260,10 @@ pub(crate) fn begin(
     let Preparation { guard, discard } = recording.act(command).unwrap_or_default();
     let mut discards: Vec<_> = discard.into_iter().collect();
     let mut findings = Vec::new();
+    let instance = instance(attached, performs, render_pass, (area, at.bound));
     let mut pass = Pass {
         suspends: !performs.stores,
-        subpasses: begin_order(recording, attached, performs, render_pass),
+        subpasses: Subpasses::begin(&mut recording.order, instance, &at),
         ..Pass::default()
     };
     if !performs.loads {
@@ -276,12 +275,13 @@ pub(crate) fn begin(
         let Some(place) = this.view.resource.place.get() else {
             continue;
         };
+        pass.attached.push((place.first, place.end));
         let object = this.view.resource.object;
         let is_wrong = !is_bound(at.bound, place);
         if is_wrong && !this.attachment.is_resolve {
             pass.unbound.push((this.view.resource.clone(), at.bound));
             // The first draw is checked, whatever was drawn before.
-            recording.contents.invalidate_checks();
+            recording.check_again();
         }
         if this.attachment.is_resolve {
             let text = format!("the resolve attachment {object} is in tile memory, where none may be");
@@ -290,12 +290,9 @@ pub(crate) fn begin(
         if performs.loads && this.attachment.discards_on_load() && this.view.resource.is_single() {
             let all = this.attachment.is_from_undefined() || this.is_covered;
             if all && !shares_bytes(attached, index) {
-                discards.push(recording.discard(place.discard(DiscardReason::Load), Some(object)));
+                discards.push(place.discard(DiscardReason::Load));
             }
-        } else if performs.loads && !is_wrong && this.attachment.loads() {
-            findings.extend(recording.contents.read(&this.view.resource, place, at));
         }
-        recording.contents.write(object, place, at);
         let drops = performs.stores && this.attachment.discards_on_store() && this.is_covered;
         if drops && this.view.resource.is_single() {
             pass.at_end.push(place.discard(DiscardReason::Store));
@@ -309,34 +306,100 @@ pub(crate) fn begin(
     }
 }
 
-/// Follows the accesses of a render pass to the attachments whose object is bound.
-fn begin_order(
-    recording: &mut Recording,
+/// The instance as the model has it: attachments in ordinary memory are there as well, for the dependencies that their layouts imply.
+/// Nothing is loaded from an attachment whose object is not bound, which is a mistake of its own.
+fn instance(
     attached: &[Attached],
     performs: Performs,
-    render_pass: Option<Arc<RenderPass>>,
-) -> Subpasses {
-    let at = recording.at;
-    let bound = attached.iter().filter_map(|one| {
-        let place = one.view.resource.place.get();
-        Some(passes::Attached {
-            object: one.view.resource.object,
-            place: *place.filter(|place| is_bound(at.bound, place))?,
-            attachment: one.attachment,
-            index: one.index,
-            kind: if one.view.resource.is_single() {
-                AccessKind::Attachment
-            } else {
-                AccessKind::Part
-            },
-        })
-    });
-    let performs = (performs.loads, performs.stores);
-    Subpasses::begin(&mut recording.order, bound, render_pass, performs, &at)
+    render_pass: Option<&RenderPass>,
+    (area, bound): (vk::Rect2D, Option<BoundMemory>),
+) -> render_pass::RenderPass {
+    let is_covered = attached.iter().all(|one| one.is_covered);
+    let axis = |first: i32, size: u32| match u32::try_from(first) {
+        // All of an image has no end: its extent is not part of the model.
+        _ if is_covered => Run::new(0, u32::MAX),
+        Ok(first) => Run::new(first, first.saturating_add(size)),
+        Err(_) => Run::new(0, size),
+    };
+    let (offset, extent) = (area.offset, area.extent);
+    let mut instance = render_pass::RenderPass {
+        area: [
+            axis(offset.x, extent.width),
+            axis(offset.y, extent.height),
+            Run::new(0, u32::MAX),
+        ],
+        resumes: !performs.loads,
+        suspends: !performs.stores,
+        ..render_pass::RenderPass::default()
+    };
+    match render_pass {
+        Some(pass) => {
+            let all = pass.attachments.iter().map(|one| {
+                let in_tile = attached
+                    .iter()
+                    .find(|attached| attached.index as usize == one.view);
+                one.of_model(in_tile.map(|attached| &*attached.view), bound)
+            });
+            instance.attachments = all.collect();
+            instance.subpasses.clone_from(&pass.uses);
+            instance.dependencies.clone_from(&pass.dependencies);
+        }
+        None => {
+            let all = attached
+                .iter()
+                .map(|one| one.attachment.of_model(Some(&one.view), bound));
+            instance.attachments = all.collect();
+            let uses = attached.iter().enumerate().flat_map(|(attachment, one)| {
+                let layout = one.attachment.initial_layout;
+                one.roles.iter().map(move |&role| AttachmentUse {
+                    attachment,
+                    role,
+                    layout,
+                })
+            });
+            instance.subpasses = vec![uses.collect()];
+        }
+    }
+    instance
 }
 
-/// Whether another attachment shares bytes with this one: they alternate within the pass, and which of them has contents where
-/// it begins is unknown.
+impl Attachment {
+    /// The attachment as the model has it, with its view of an image in tile memory. Of an image with linear tiling it is not known which
+    /// bytes the render area covers.
+    fn of_model(&self, view: Option<&View>, bound: Option<BoundMemory>) -> render_pass::Attachment {
+        let place = view.and_then(|view| view.resource.place.get());
+        let is_wrong = place.is_some_and(|place| !is_bound(bound, place));
+        let load = |load| match is_wrong {
+            true => vk::AttachmentLoadOp::NONE_KHR,
+            false => load,
+        };
+        let one = Run::new(0, 1);
+        let (resource, range) = match view.map(|view| (view.resource.number, view.part)) {
+            Some((number, Part::Texels(texels))) if place.is_some() => {
+                (ResourceId(number), (texels.levels, texels.layers))
+            }
+            _ => (ORDINARY, (one, one)),
+        };
+        render_pass::Attachment {
+            resource,
+            texels: Texels {
+                aspects: self.aspects,
+                levels: range.0,
+                layers: range.1,
+                area: None,
+            },
+            load: load(self.load),
+            store: self.store,
+            stencil_load: load(self.stencil_load),
+            stencil_store: self.stencil_store,
+            initial_layout: self.initial_layout,
+            final_layout: self.final_layout,
+        }
+    }
+}
+
+/// Returns `true` if another attachment shares bytes with this one: they alternate within the pass, and it is unknown which of them has
+/// contents where the pass begins.
 fn shares_bytes(attached: &[Attached], index: usize) -> bool {
     let Some(place) = attached[index].view.resource.place.get() else {
         return false;
@@ -356,8 +419,23 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
     };
     let findings = unbound_attachments(&mut pass, at, Access::PassWithoutDraw(command));
     pass.subpasses.end(&mut recording.order, &at);
-    for discard in &pass.at_end {
-        recording.discard(*discard, None);
+    let inherited = pass
+        .at_end
+        .iter()
+        .filter(|discard| discard.reason == DiscardReason::Inheritance);
+    for discard in inherited {
+        // The pass has stored what was lost.
+        for (first, end) in &pass.attached {
+            let (first, end) = (discard.first.max(*first), discard.end.min(*end));
+            if first < end {
+                let of_attachment = Discard {
+                    first,
+                    end,
+                    ..*discard
+                };
+                recording.order.lose(of_attachment, None, &at);
+            }
+        }
     }
     if pass.ran_secondaries {
         recording.at.bind(None);
@@ -377,43 +455,47 @@ pub(crate) struct Secondary {
 }
 
 /// Runs one command buffer of `vkCmdExecuteCommands`; returns the bytes to poison before it, outside render passes.
-pub(crate) fn execute(
-    recording: &mut Recording,
-    secondary: &Secondary,
-    findings: &mut Vec<Finding>,
-) -> Option<Discard> {
-    let contents = &secondary.contents;
+pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Option<Discard> {
     recording.uses_tile |= secondary.uses_tile;
-    recording.order.run(secondary.order.clone());
-    let at = recording.at;
-    let entry = contents.entry?;
-    let live = recording.contents.live;
-    let first = recording.contents.entry.is_none();
-    let mut discard = None;
+    let discard = secondary
+        .contents
+        .entry
+        .and_then(|entry| enter(recording, secondary, entry));
+    if secondary.order.has_draws {
+        recording.draw("vkCmdExecuteCommands");
+    }
+    let pass = recording.pass.as_ref();
+    let drawn = pass.map_or_else(Vec::new, |pass| pass.subpasses.drawn().collect());
+    recording.order.run(secondary.order.clone(), drawn, &recording.at);
+    discard
+}
+
+/// The first action command of a secondary command buffer runs with `entry` bytes bound.
+fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option<Discard> {
+    let (at, live) = (recording.at, recording.contents.live);
     if let Some(pass) = &mut recording.pass {
         if entry < live {
-            let object = Object::of(secondary.handle);
-            findings.extend(recording.contents.lose(object, entry, live, at));
-            pass.at_end.push(Discard {
+            let reason = DiscardReason::Inheritance;
+            let discard = Discard {
                 first: entry,
                 end: live,
-                reason: DiscardReason::Inheritance,
-            });
-        }
-    } else {
-        if first {
-            recording.contents.enter(entry, at);
-        } else if entry < live {
-            let lost = Discard {
-                first: entry,
-                end: live,
-                reason: DiscardReason::Secondary,
+                reason,
             };
-            discard = Some(recording.discard(lost, None));
+            recording
+                .order
+                .lose(discard, Some(Object::of(secondary.handle)), &at);
+            pass.at_end.push(discard);
         }
-        recording.contents.live = contents.live;
+        return None;
     }
-    findings.extend(recording.contents.run(contents));
+    let mut discard = None;
+    if recording.contents.entry.is_none() {
+        recording.contents.entry = Some(entry);
+        recording.enter(entry, DiscardReason::Secondary);
+    } else if entry < live {
+        discard = Some(recording.lose((entry, live), DiscardReason::Secondary));
+    }
+    recording.contents.live = secondary.contents.live;
     discard
 }
 

@@ -6,8 +6,8 @@ use ash::vk;
 
 use super::bound_sets::BoundSets;
 use super::contents::Contents;
+use super::discards::{Discard, DiscardReason};
 use super::finding::Finding;
-use super::history::{Discard, DiscardReason, Event};
 use super::objects::Object;
 use super::order::log::Recorded;
 use super::order::passes::Subpasses;
@@ -16,6 +16,7 @@ use super::resources::{Place, Resource};
 use super::tile_passes::TilePass;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
+use tileheap_layer::sharded::spread;
 
 /// The recording so far.
 #[derive(Default)]
@@ -27,8 +28,13 @@ pub(crate) struct Recording {
     pub(crate) tile_pass: Option<Box<TilePass>>,
     /// What a suspended render pass instance leaves to poison where it ends at last.
     pub(crate) suspended: Vec<Discard>,
+    is_primary: bool,
+    /// It uses shaders that the layer does not follow.
+    pub(crate) has_unseen_writes: bool,
     /// The first action command with tile memory bound was prepared for.
     is_guarded: bool,
+    /// The number of attachments that were not bound when their render pass began: each one forces a check at the next draw.
+    checked_passes: u64,
     pub(crate) contents: Contents,
     /// Tile memory was bound at some time: a batch with this command buffer may need poison.
     pub(crate) uses_tile: bool,
@@ -60,6 +66,8 @@ pub(crate) struct Pass {
     pub(crate) suspends: bool,
     /// Attachments whose object is not bound, until that is reported; and what is bound instead.
     pub(crate) unbound: Vec<(Arc<Resource>, Option<BoundMemory>)>,
+    /// The bytes of its attachments in tile memory.
+    pub(crate) attached: Vec<(u64, u64)>,
     /// Bytes that become undefined where it ends.
     pub(crate) at_end: Vec<Discard>,
     /// It runs secondary command buffers, after which the binding is unknown.
@@ -85,9 +93,10 @@ pub(crate) struct Preparation {
 
 impl Recording {
     /// The beginning of a command buffer.
-    pub(crate) fn new(commands: vk::CommandBuffer, follows_order: bool) -> Recording {
+    pub(crate) fn new(commands: vk::CommandBuffer, is_primary: bool) -> Recording {
         Recording {
-            order: Recorded::new(follows_order),
+            is_primary,
+            order: Recorded::new(),
             at: Position::beginning_of(commands),
             ..Recording::default()
         }
@@ -98,6 +107,19 @@ impl Recording {
     pub(crate) fn checked(&mut self, reachable: ReachableDescriptors) -> Option<u32> {
         let state = self.checked_state();
         self.sets.checked(reachable, state)
+    }
+
+    /// A command draws to the attachments of the render pass instance.
+    #[inline]
+    pub(crate) fn draw(&mut self, command: &'static str) {
+        if let Some(pass) = &mut self.pass {
+            pass.subpasses.draw(&mut self.order, command, &mut self.at);
+        }
+    }
+
+    /// The next draw is checked, whatever was drawn before.
+    pub(crate) fn check_again(&mut self) {
+        self.checked_passes += 1;
     }
 
     /// A draw or dispatch accesses what one before it did.
@@ -112,7 +134,8 @@ impl Recording {
     /// What changes the result of a check beside the pipeline and the sets.
     #[inline]
     pub(crate) fn checked_state(&self) -> u64 {
-        self.contents.discards() ^ self.at.bound.map_or(0, |bound| bound.memory)
+        let pass = self.pass.as_ref().map_or(0, |pass| pass.subpasses.key());
+        spread(pass ^ self.checked_passes << 32) ^ self.at.bound.map_or(0, |bound| bound.memory)
     }
 
     /// Binds a tile memory object of that size, or nothing.
@@ -135,17 +158,27 @@ impl Recording {
     }
 
     fn reserve(&mut self, reserved: u64) -> Option<Preparation> {
-        let reason = DiscardReason::LessBound;
-        let discarded = self.contents.act(reserved, self.at);
+        let is_first = self.contents.entry.is_none();
+        let discarded = self.contents.act(reserved);
+        let discard = discarded.map(|(first, end)| self.lose((first, end), DiscardReason::LessBound));
+        if is_first && self.is_primary {
+            self.enter(reserved, DiscardReason::LessBound);
+        }
         Some(Preparation {
             guard: reserved > 0 && !std::mem::replace(&mut self.is_guarded, true),
-            discard: discarded.map(|(first, end)| Discard { first, end, reason }),
+            discard,
         })
     }
 
-    /// The bytes become undefined here, those of a resource or all of them.
-    pub(crate) fn discard(&mut self, discard: Discard, object: Option<Object>) -> Discard {
-        self.contents.discard(discard, Event::of(self.at, object));
+    /// The first action command of a primary command buffer: all that is not bound becomes undefined, whatever ran before.
+    pub(crate) fn enter(&mut self, reserved: u64, reason: DiscardReason) {
+        self.lose((reserved, u64::MAX), reason);
+    }
+
+    /// Bytes become undefined here.
+    pub(crate) fn lose(&mut self, (first, end): (u64, u64), reason: DiscardReason) -> Discard {
+        let discard = Discard { first, end, reason };
+        self.order.lose(discard, None, &self.at);
         discard
     }
 }

@@ -40,7 +40,6 @@ pub(crate) struct Resources {
 pub(crate) struct Resource {
     pub(crate) object: Object,
     /// Its number among the tile resources of the device, from 1. Handles are used again, numbers are not.
-    #[allow(dead_code, reason = "the model of crates/sync names resources by it")]
     pub(crate) number: u32,
     /// Its requirements of the tile heap; `None` for size and alignment 0.
     pub(crate) needs: Option<TileRequirements>,
@@ -58,8 +57,8 @@ pub(crate) struct Resource {
     pub(crate) extent: vk::Extent3D,
     /// As [`Place::contents`], of those at the same offset.
     pub(crate) contents: u64,
-    /// A buffer whose address shaders may have: its accesses are invisible.
-    pub(crate) addressable: bool,
+    /// The layer does not see everything that may write it: a buffer by its address, an image by transfers.
+    pub(crate) has_unseen_writes: bool,
     /// Its binding to tile memory, if bound.
     pub(crate) place: OnceLock<Place>,
 }
@@ -158,20 +157,11 @@ pub(crate) struct Attachment {
     pub(crate) stencil_load: vk::AttachmentLoadOp,
     pub(crate) stencil_store: vk::AttachmentStoreOp,
     pub(crate) initial_layout: vk::ImageLayout,
-    #[allow(dead_code, reason = "the model of crates/sync performs the transition")]
     pub(crate) final_layout: vk::ImageLayout,
     /// The index of its view in the framebuffer; 0 of dynamic rendering.
-    #[allow(
-        dead_code,
-        reason = "the model of crates/sync has two attachments for one view"
-    )]
     pub(crate) view: usize,
     /// The aspects that it is of: all of the format, without stencil that has layouts of its own, and only those attached of dynamic
     /// rendering.
-    #[allow(
-        dead_code,
-        reason = "the model of crates/sync has two attachments for one view"
-    )]
     pub(crate) aspects: Aspects,
     pub(crate) is_resolve: bool,
     /// It has depth or stencil.
@@ -267,7 +257,7 @@ mod tests {
             format: info.format,
             extent: info.extent,
             contents: 0,
-            addressable: false,
+            has_unseen_writes: false,
             place: OnceLock::new(),
         }
     }

@@ -16,10 +16,11 @@ pub(crate) struct DescriptorAccess {
     pub(crate) binding: u32,
     /// It is declared `readonly`, or is of a kind that is only read.
     pub(crate) only_read: bool,
+    /// Stages with shaders whose use of it is unknown: it is in an array, or is passed to something that is not followed.
+    pub(crate) unknown: vk::PipelineStageFlags2,
     /// Its variable is a tile attachment (`SPV_QCOM_tile_shading`), whose accesses have access types of their own.
-    #[allow(dead_code, reason = "the model of crates/sync has these access types")]
     pub(crate) is_tile_attachment: bool,
-    /// Stages with an instruction that reads it. Unknown, and so none, of arrays and of what a function takes as an argument.
+    /// Stages with an instruction that reads it.
     pub(crate) reads: vk::PipelineStageFlags2,
     /// Stages with an instruction that writes it.
     pub(crate) writes: vk::PipelineStageFlags2,
@@ -52,6 +53,8 @@ struct Module {
     origins: HashMap<u32, u32>,
     read: HashSet<u32>,
     written: HashSet<u32>,
+    /// Passed to something that is not followed.
+    unknown: HashSet<u32>,
 }
 
 /// Every stage: a module does not say which ones it is for.
@@ -122,8 +125,11 @@ impl Module {
             // Loads; of a pointer to memory, a read.
             (61, [kind, result, pointer, ..]) => {
                 let from = origin(pointer);
-                read = (!self.images.contains(kind)).then_some(from);
-                self.origins.insert(*result, from);
+                if self.images.contains(kind) {
+                    self.origins.insert(*result, from);
+                } else {
+                    read = Some(from);
+                }
             }
             // Stores, copies.
             (62, [pointer, ..]) => written = Some(origin(pointer)),
@@ -142,6 +148,11 @@ impl Module {
             (229..=242 | 5614 | 5615 | 6035, [_, _, pointer, ..]) => {
                 (read, written) = (Some(origin(pointer)), Some(origin(pointer)));
             }
+            // Calls, selections, returned values, reinterpretations, and whatever extensions have.
+            (57 | 124 | 169 | 245 | 254 | 400 | 4416.., _) => {
+                let passed: Vec<u32> = operands.iter().map(origin).collect();
+                self.unknown.extend(passed);
+            }
             _ => {}
         }
         self.read.extend(read);
@@ -157,6 +168,10 @@ impl Module {
                 set: *self.sets.get(variable)?,
                 binding: *self.bindings.get(variable)?,
                 only_read: self.is_read_only(*variable, *kind),
+                unknown: match self.is_array(*kind) || self.unknown.contains(variable) {
+                    true => ANY_STAGE,
+                    false => vk::PipelineStageFlags2::NONE,
+                },
                 is_tile_attachment: self.tile_attachments.contains(variable),
                 reads: self.stages(&self.read, *variable, *kind),
                 writes: self.stages(&self.written, *variable, *kind),
@@ -165,13 +180,15 @@ impl Module {
         self.variables.iter().filter_map(one).collect()
     }
 
-    /// Any stage where the variable is among `done`; no stage of an array, of which a shader may use any element.
+    /// Returns `true` for an array, of which a shader may use any element.
+    fn is_array(&self, kind: u32) -> bool {
+        let inner = self.inner.get(&kind);
+        inner.is_some_and(|inner| self.arrays.contains(inner))
+    }
+
+    /// Any stage where the variable is among `done`; no stage of an array.
     fn stages(&self, done: &HashSet<u32>, variable: u32, kind: u32) -> vk::PipelineStageFlags2 {
-        let is_array = self
-            .inner
-            .get(&kind)
-            .is_some_and(|inner| self.arrays.contains(inner));
-        if done.contains(&variable) && !is_array {
+        if done.contains(&variable) && !self.is_array(kind) {
             ANY_STAGE
         } else {
             vk::PipelineStageFlags2::NONE

@@ -18,9 +18,9 @@ use ash::vk::Handle;
 use tileheap_layer::batches;
 use tileheap_layer::sharded::Sharded;
 
-use super::contents::Window;
+use super::contents::{Contents, Window};
+use super::discards::DiscardReason;
 use super::finding::Finding;
-use super::history::DiscardReason;
 use super::objects::Object;
 use super::position::Submit;
 use super::trace::Trace;
@@ -46,8 +46,8 @@ pub(crate) struct QueueOrder {
     pub(crate) value: u64,
     /// The queue of the last use.
     pub(crate) last: Option<vk::Queue>,
-    /// Tile memory as the last use left it; `None` until then.
-    window: Option<Window>,
+    /// Tile memory as the last use left it.
+    window: Window,
 }
 
 impl Queues {
@@ -111,13 +111,9 @@ pub(crate) struct Submission<'a> {
     /// Which submit call of the device it is.
     pub(crate) number: u64,
     pub(crate) given: &'a [Given],
-    /// Bytes of the tile heap.
-    pub(crate) heap: u64,
     /// Contents survive from batch to batch of one submission.
     pub(crate) queue_submit_boundary: bool,
     pub(crate) has_timeline: bool,
-    /// Nothing was submitted before.
-    pub(crate) is_raw: bool,
     pub(crate) trace: Option<&'a Trace>,
 }
 
@@ -128,42 +124,47 @@ pub(crate) struct Batches {
 }
 
 impl Submission<'_> {
-    /// Tells the batches at whose ends the contents of tile memory become undefined, before any of them runs. There are no contents after
-    /// batches without tile memory where no earlier one had any.
-    pub(crate) fn ends(&self, batch: usize) -> bool {
-        let mut later = self.given.iter().skip(batch + 1);
-        !self.queue_submit_boundary || !later.any(|later| later.uses_tile)
+    /// A batch of it.
+    pub(crate) fn submit(&self, batch: usize) -> Submit {
+        Submit {
+            number: self.number,
+            batch,
+            queue: self.queue.as_raw(),
+        }
+    }
+
+    /// Why contents end with a batch, which is known before the batches run; `None` if they go on.
+    pub(crate) fn ends(&self, batch: usize) -> Option<DiscardReason> {
+        if !self.queue_submit_boundary {
+            return Some(DiscardReason::BatchEnd);
+        }
+        let goes_on = self.given.iter().skip(batch + 1).any(|later| later.uses_tile);
+        (!goes_on).then_some(DiscardReason::SubmitEnd)
     }
 
     /// The batches below: those of the application with poison and semaphores between them.
     ///
-    /// `poison` returns the command buffer that poisons the heap from an offset on, or `None` where there is nothing to poison.
-    /// `run` runs a recording in a window, or does nothing where a command buffer has none.
+    /// `is_raw` is `true` if no batch with tile memory was submitted before.
+    /// `poison` returns the command buffer that poisons the heap from an offset on, or `None` if
+    /// there is nothing to poison. `contents` returns the effect of a command buffer, or `None` if it has none.
     ///
     /// # Errors
     /// Those of `poison`.
     pub(crate) fn batches(
         &self,
         order: &mut QueueOrder,
+        is_raw: bool,
         poison: impl Fn(u64) -> Result<Option<vk::CommandBuffer>, vk::Result>,
-        run: impl Fn(&mut Window, vk::CommandBuffer, Submit) -> (Option<u64>, Vec<Finding>),
+        contents: impl Fn(vk::CommandBuffer) -> Option<Contents>,
         findings: &mut Vec<Finding>,
     ) -> Result<Batches, vk::Result> {
         let mut batches = Vec::new();
         let mut value = order.value;
         let mut waits = self.has_timeline && order.last.is_some_and(|last| last != self.queue);
-        let mut raw = self.is_raw;
-        let mut window = order.window.take().unwrap_or_else(|| Window::new(self.heap));
-        let end = match self.queue_submit_boundary {
-            true => DiscardReason::SubmitEnd,
-            false => DiscardReason::BatchEnd,
-        };
+        let mut raw = is_raw;
+        // The first one begins with nothing.
+        let mut window = std::mem::take(&mut order.window);
         for (index, batch) in self.given.iter().enumerate() {
-            let submit = Submit {
-                number: self.number,
-                batch: index,
-                queue: self.queue.as_raw(),
-            };
             let takes_part = batch.uses_tile || window.live > 0;
             if !takes_part {
                 batches.push(Batch::Application(index, None));
@@ -177,8 +178,7 @@ impl Submission<'_> {
             }
             let mut commands = Vec::with_capacity(batch.batch.commands.len() + 1);
             for handle in &batch.batch.commands {
-                let (discards, found) = run(&mut window, *handle, submit);
-                findings.extend(found);
+                let discards = contents(*handle).and_then(|contents| window.run(contents));
                 if let Some(first) = discards {
                     commands.extend(poison(first)?);
                 }
@@ -188,9 +188,8 @@ impl Submission<'_> {
             if added && batch.is_fixed {
                 let device = Object::of(self.device);
                 let text = "a batch with VkDeviceGroupSubmitInfo keeps tile contents that an unbound command buffer in it discards";
-                let submit = Some(submit);
                 findings.push(Finding {
-                    submit,
+                    submit: Some(self.submit(index)),
                     ..Finding::new(MessageId::CannotEmulate, device, text)
                 });
             }
@@ -200,20 +199,20 @@ impl Submission<'_> {
             ));
             if let Some(trace) = self.trace {
                 let handles = batch.batch.commands.iter().map(|commands| commands.as_raw());
-                trace.submit(submit, handles, window.live);
+                trace.submit(self.submit(index), handles, window.live);
             }
-            if self.ends(index) {
+            if self.ends(index).is_some() {
                 if window.live > 0 {
                     batches.extend(poison(0)?.map(Batch::Poison));
                 }
-                window.end(end, submit);
+                window.live = 0;
                 if self.has_timeline {
                     value += 1;
                     batches.push(Batch::Signal(order.semaphore, value));
                 }
             }
         }
-        order.window = Some(window);
+        order.window = window;
         Ok(Batches { batches, value })
     }
 }
@@ -234,13 +233,12 @@ mod tests {
             queue: vk::Queue::null(),
             number: 1,
             given: &given,
-            heap: 0,
             queue_submit_boundary,
             has_timeline: false,
-            is_raw: false,
             trace: None,
         };
-        (0..uses.len()).map(|batch| submission.ends(batch)).collect()
+        let all = (0..uses.len()).map(|batch| submission.ends(batch).is_some());
+        all.collect()
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use super::history::Discard;
+use super::discards::Discard;
 use super::lines::Lines;
 use super::position::Submit;
 

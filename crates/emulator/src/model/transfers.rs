@@ -56,10 +56,11 @@ pub(crate) struct QueryResults {
 pub(crate) struct BufferUse {
     pub(crate) buffer: Arc<Resource>,
     /// Its bytes `[first, end)`, from the first one of the buffer.
-    #[allow(dead_code, reason = "the model of crates/sync follows parts")]
     pub(crate) bytes: (u64, u64),
     pub(crate) writes: bool,
     pub(crate) stage: S,
+    /// It uses all of these bytes; otherwise only some of them: the image's format is not known, or its rows have gaps.
+    pub(crate) is_exact: bool,
 }
 
 impl<'a> Transfer<'a> {
@@ -84,15 +85,16 @@ impl<'a> Transfer<'a> {
     /// Its uses of tile buffers: for each buffer one per region, what is read before what is written.
     pub(crate) fn uses(&self, resources: &Resources) -> Vec<BufferUse> {
         let mut uses = Vec::new();
-        let mut add = |buffer, writes, stage, parts: &dyn Fn(&Resource) -> Vec<Part>| {
+        let mut add = |buffer, writes, stage, parts: &dyn Fn(&Resource) -> Vec<(Part, bool)>| {
             if let Some(buffer) = resources.buffers.get(vk::Buffer::as_raw(buffer)) {
-                for part in parts(&buffer) {
+                for (part, is_exact) in parts(&buffer) {
                     if let Part::Bytes(first, end) = part {
                         uses.push(BufferUse {
                             buffer: buffer.clone(),
                             bytes: (first, end),
                             writes,
                             stage,
+                            is_exact,
                         });
                     }
                 }
@@ -116,12 +118,12 @@ impl<'a> Transfer<'a> {
                 });
             }
             Transfer::Fill(to, offset, size) => {
-                add(to, true, S::CLEAR, &|buffer| vec![filled(buffer, offset, size)]);
+                add(to, true, S::CLEAR, &|buffer| {
+                    vec![(filled(buffer, offset, size), true)]
+                });
             }
             Transfer::Queries(to, results) => {
-                add(to, true, S::COPY, &|buffer| {
-                    vec![buffer.bytes(results.offset, results.size())]
-                });
+                add(to, true, S::COPY, &|buffer| results.parts(buffer));
             }
         }
         uses
@@ -129,21 +131,21 @@ impl<'a> Transfer<'a> {
 }
 
 impl QueryResults {
-    /// Bytes up to the end of the last result, of which one word and the availability are known; a stride is at least as long as a
-    /// result.
-    fn size(&self) -> u64 {
-        let word = if self.flags.contains(vk::QueryResultFlags::TYPE_64) {
-            8
-        } else {
-            4
+    /// The part of each result, of which one word and the availability are known.
+    fn parts(&self, buffer: &Resource) -> Vec<(Part, bool)> {
+        let word = match self.flags.contains(vk::QueryResultFlags::TYPE_64) {
+            true => 8,
+            false => 4,
         };
         let status = vk::QueryResultFlags::WITH_AVAILABILITY | vk::QueryResultFlags::WITH_STATUS_KHR;
-        let words = 1 + u64::from(self.flags.intersects(status));
-        let last = self.stride.max(word * words);
-        match u64::from(self.count) {
-            0 => 0,
-            count => self.stride.saturating_mul(count - 1).saturating_add(last),
-        }
+        let size = word * (1 + u64::from(self.flags.intersects(status)));
+        let offset = |index: u32| {
+            self.stride
+                .saturating_mul(index.into())
+                .saturating_add(self.offset)
+        };
+        let each = (0..self.count).map(|index| (buffer.bytes(offset(index), size), true));
+        each.collect()
     }
 }
 
@@ -152,12 +154,12 @@ fn copied(
     buffer: &Resource,
     regions: Regions<'_, vk::BufferCopy, vk::BufferCopy2<'_>>,
     writes: bool,
-) -> Vec<Part> {
+) -> Vec<(Part, bool)> {
     macro_rules! parts {
         ($regions:expr) => {{
             let parts = $regions.iter().map(|one| {
                 let offset = if writes { one.dst_offset } else { one.src_offset };
-                buffer.bytes(offset, one.size)
+                (buffer.bytes(offset, one.size), true)
             });
             parts.collect()
         }};
@@ -168,19 +170,20 @@ fn copied(
     }
 }
 
-/// The parts of a buffer that hold the texels of copies from or to an image; everything after an offset if the size of a texel is not
-/// known.
-fn packed(buffer: &Resource, block: Option<TexelBlock>, regions: TexelRegions<'_>) -> Vec<Part> {
+/// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. They do not if rows have gaps, or if
+/// the size of a texel is not known: then the part is everything after the offset.
+fn packed(buffer: &Resource, block: Option<TexelBlock>, regions: TexelRegions<'_>) -> Vec<(Part, bool)> {
     macro_rules! parts {
         ($regions:expr) => {{
             let parts = $regions.iter().map(|one| {
                 let layers = one.image_subresource;
                 let is_color = layers.aspect_mask == vk::ImageAspectFlags::COLOR;
-                let size = block.filter(|_| is_color).map_or(vk::WHOLE_SIZE, |block| {
+                let packed = block.filter(|_| is_color).map(|block| {
                     let packing = (one.buffer_row_length, one.buffer_image_height);
-                    block.packed(one.image_extent, layers.layer_count, packing).0
+                    block.packed(one.image_extent, layers.layer_count, packing)
                 });
-                buffer.bytes(one.buffer_offset, size)
+                let (size, is_exact) = packed.unwrap_or((vk::WHOLE_SIZE, false));
+                (buffer.bytes(one.buffer_offset, size), is_exact)
             });
             parts.collect()
         }};
@@ -227,7 +230,7 @@ mod tests {
             format,
             extent: vk::Extent3D::default(),
             contents: 0,
-            addressable: false,
+            has_unseen_writes: false,
             place: OnceLock::new(),
         })
     }
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_queries_end_with_the_last_one() {
+    fn results_of_queries_leave_gaps() {
         let results = |stride, count, flags| {
             let results = QueryResults {
                 offset: 64,
@@ -315,7 +318,8 @@ mod tests {
         let available = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
         assert_eq!(results(0, 1, none), [(B, (64, 68), true, S::COPY)]);
         assert_eq!(results(0, 1, available), [(B, (64, 80), true, S::COPY)]);
-        assert_eq!(results(32, 3, none), [(B, (64, 160), true, S::COPY)]);
+        let each = [64, 96, 128].map(|first| (B, (first, first + 4), true, S::COPY));
+        assert_eq!(results(32, 3, none), each);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use ash::vk;
 use ash::vk::Handle;
 
-use super::history::{Discard, DiscardReason};
+use super::discards::{Discard, DiscardReason};
 use super::recording::Recording;
 use super::resources::Resources;
 
@@ -14,9 +14,9 @@ pub(crate) fn discards(from: vk::ImageLayout, to: vk::ImageLayout) -> bool {
     from == vk::ImageLayout::UNDEFINED && to != from
 }
 
-/// Discards of a transition from UNDEFINED: all of a tile image, outside render passes.
+/// The bytes that a transition from UNDEFINED poisons: all of a tile image, outside render passes.
 pub(crate) fn from_undefined(
-    recording: &mut Recording,
+    recording: &Recording,
     resources: &Resources,
     image: vk::Image,
     range: vk::ImageSubresourceRange,
@@ -26,6 +26,5 @@ pub(crate) fn from_undefined(
         .place
         .get()
         .filter(|_| image.is_all(&range) && recording.pass.is_none())?;
-    let discard = place.discard(DiscardReason::Transition);
-    Some(recording.discard(discard, Some(image.object)))
+    Some(place.discard(DiscardReason::Transition))
 }

@@ -147,6 +147,7 @@ macro_rules! device_commands {
         tile vkGetFenceStatus: vk::PFN_vkGetFenceStatus;
         tile vkResetFences: vk::PFN_vkResetFences;
         tile vkDestroyFence: vk::PFN_vkDestroyFence;
+        tile vkDestroyEvent: vk::PFN_vkDestroyEvent;
         tile vkQueueBindSparse: vk::PFN_vkQueueBindSparse;
         tile vkQueueWaitIdle: vk::PFN_vkQueueWaitIdle;
         tile vkDeviceWaitIdle: vk::PFN_vkDeviceWaitIdle;

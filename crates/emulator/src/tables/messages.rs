@@ -102,7 +102,7 @@ messages! {
     InheritanceMissing = 0x7169_0022, "TILEHEAP-inheritance-missing", ERROR, OwnRule,
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
     /// A read of contents that were never written, or were discarded.
-    ReadsDiscarded = 0x7169_0023, "TILEHEAP-reads-discarded", WARNING, OwnRule,
+    ReadsDiscarded = 0x7169_0023, "TILEHEAP-reads-discarded", ERROR, OwnRule,
         "write or clear it before it is read";
     /// A resolve attachment is in tile memory.
     ResolveAttachment = 0x7169_0024, "TILEHEAP-resolve-attachment", ERROR, Validated,
@@ -118,6 +118,15 @@ messages! {
         "bind the attachment's own object before the render pass";
     /// Accesses of the same bytes without the dependency that they need.
     MissingOrder = 0x7169_0028, "TILEHEAP-missing-order", ERROR, OwnRule,
+        "order them with a memory dependency";
+    /// Accesses of the same bytes that may lack a dependency.
+    PossibleOrder = 0x7169_0029, "TILEHEAP-possible-order", INFO, OwnRule,
+        "order them with a memory dependency";
+    /// A read of contents that may be undefined.
+    PossibleContents = 0x7169_002A, "TILEHEAP-possible-contents", INFO, OwnRule,
+        "write or clear it before it is read";
+    /// Accesses without a dependency that the specification asks for and no known implementation needs.
+    PedanticOrder = 0x7169_002B, "TILEHEAP-pedantic-order", INFO, OwnRule,
         "order them with a memory dependency";
     /// A tile shading command that cannot run here.
     TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule,

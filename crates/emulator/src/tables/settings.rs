@@ -19,7 +19,7 @@ const FILE_PREFIX: &str = "tileheap_emulator.";
 const ENVIRONMENT_PREFIX: &str = "VK_TILEHEAP_EMULATOR_";
 
 /// Every setting, as the manifest lists them.
-pub const SETTINGS: [&str; 15] = [
+pub const SETTINGS: [&str; 17] = [
     "profile",
     "heap_size",
     "alignment",
@@ -27,6 +27,8 @@ pub const SETTINGS: [&str; 15] = [
     "tile_buffer_transfers",
     "poison",
     "order",
+    "possible",
+    "pedantic",
     "force",
     "lazy_type",
     "tile_type_position",
@@ -46,6 +48,10 @@ pub(crate) struct Settings {
     pub(crate) poison: bool,
     /// The order of accesses is followed.
     pub(crate) order: bool,
+    /// Findings that depend on something unknown are reported as well.
+    pub(crate) possible: bool,
+    /// Findings by the letter of the specification are reported as well.
+    pub(crate) pedantic: bool,
     /// Emulates even where the driver has the extension.
     pub(crate) force: bool,
     /// Adds a lazily allocated memory type.
@@ -153,6 +159,8 @@ impl Settings {
         Settings {
             poison: reader.parsed("poison", boolean).unwrap_or(true),
             order: reader.parsed("order", boolean).unwrap_or(true),
+            possible: reader.parsed("possible", boolean).unwrap_or(false),
+            pedantic: reader.parsed("pedantic", boolean).unwrap_or(false),
             force: reader.parsed("force", boolean).unwrap_or(false),
             lazy_type: reader.parsed("lazy_type", boolean).unwrap_or(false),
             report: reader.parsed("report", report).unwrap_or_default(),

@@ -93,8 +93,8 @@ impl Contents {
         Some(first)
     }
 
-    /// Any of its subresources may occupy any of its bytes: they certainly hold something if all subresources do, or if one does whose bytes
-    /// are all in the range.
+    /// Any subresource may occupy any byte of the image: bytes are certainly defined if all subresources are, or if one is and the range covers
+    /// the whole image.
     fn defined_in_image(&self, range: (u64, u64)) -> Option<((u64, u64), Use, Verdict)> {
         let all = self.range();
         let discarded = (all.0.max(range.0), all.1.min(range.1));

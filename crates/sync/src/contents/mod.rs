@@ -6,8 +6,8 @@
 //! ```
 //! Resources that interpret bytes alike share one state. A write through any other alias makes contents undefined: of an image with optimal
 //! tiling all subresources, of a linear resource the bytes that overlap. Bytes of memory that are discarded are undefined in all resources there:
-//! any of them may be those of any subresource of an image. Contents are those in the order in which commands run; whether they
-//! are in that order is another question.
+//! any of them may belong to any subresource of an image. Contents follow the order in which commands run; whether that
+//! order is guaranteed is checked elsewhere.
 //!
 //! Source: "Memory Aliasing"; "Image Layout Transitions"; "Render Pass Load Operations" and "Render Pass Store Operations".
 

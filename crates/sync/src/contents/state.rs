@@ -12,7 +12,7 @@ const MAX_REGIONS: usize = 64;
 pub(super) enum Value {
     Written {
         by: Use,
-        /// Not only perhaps, as by a shader that may access any elements.
+        /// `false` if it may have written only some of the region, as by a shader that may access any elements.
         is_certain: bool,
     },
     /// Written through another resource that interprets the bytes alike, after the last write through this one.
@@ -78,7 +78,7 @@ impl State {
         }
     }
 
-    /// The write of the value that it holds.
+    /// The write that defined the value, and `true` if it certainly did.
     pub(super) fn defined_by(&self) -> Option<(Use, bool)> {
         match self.value {
             Value::Written { by, is_certain } => Some((by, is_certain)),
@@ -87,8 +87,8 @@ impl State {
         }
     }
 
-    /// After a loss of everything. The first loss since the last write remains, unless it is less certain; that nothing was written is
-    /// not a loss yet for commands that discard.
+    /// The state after a loss of everything. The first loss since the last write remains, unless it is less certain;
+    /// [`Loss::Discarded`] also replaces [`Loss::NeverWritten`].
     pub(super) fn lost(&self, loss: Loss, verdict: Verdict) -> State {
         if let Value::Lost {
             loss: first,
@@ -118,7 +118,7 @@ impl State {
         State::from(Value::Through { by, last })
     }
 
-    /// After a discard of some of all bytes that it may occupy.
+    /// The state after a discard of `bytes`, a range of `all` the bytes that it may occupy.
     pub(super) fn discarded(&self, all: (u64, u64), bytes: (u64, u64), loss: Loss) -> State {
         if self.is_certainly_lost() {
             return self.clone();
@@ -206,7 +206,7 @@ impl Contents {
         }
     }
 
-    /// Forgets everything before a change of a region if there are too many.
+    /// Forgets all states if there are too many, unless the region that changes next is the whole resource.
     fn limit(&mut self, region: Region) {
         if self.states.len() > MAX_REGIONS && !region.contains(self.whole) {
             self.states = vec![(self.whole, State::from(Value::Unknown))];

@@ -31,7 +31,7 @@ pub struct Model {
     resources: HashMap<ResourceId, Placed>,
     /// The number of resources that were added.
     added: u32,
-    /// Removed resources that are still known, and how many of them there may be before all are looked at.
+    /// The number of removed resources that are still known, and the number above which `drop_removed` runs.
     removed: usize,
     max_removed: usize,
     records: HashMap<MemoryId, Vec<Record>>,
@@ -97,8 +97,8 @@ impl Model {
         all
     }
 
-    /// Adds a resource, which holds nothing yet. Its id is never that of another one; one that is the same as a resource that is not known is
-    /// the same as none.
+    /// Adds a resource, which holds nothing yet. Ids are never reused. An `alias_of` that names an unknown
+    /// resource is ignored.
     ///
     /// # Panics
     /// If 2^32 resources were added before.
@@ -163,7 +163,7 @@ impl Model {
     }
 
     /// Removes a destroyed resource. Later accesses to its memory are still compared with its accesses. Commands that name it are not checked
-    /// once nothing is known of it any more.
+    /// once the model has dropped it.
     pub fn remove(&mut self, resource: ResourceId) {
         let Some(placed) = self.resources.get_mut(&resource) else {
             return;

@@ -10,7 +10,7 @@ use super::Model;
 /// Operations in the log before all records are advanced past it.
 const MAX_LOG: usize = 4096;
 
-/// Removed resources before all of them are looked at.
+/// The least number of removed resources above which they are searched for ones to drop.
 const MAX_REMOVED: usize = 64;
 
 /// The size of a model, and the work that it has done.
@@ -22,7 +22,7 @@ pub struct Statistics {
     pub records: usize,
     /// Synchronization operations that changed, or might have changed, what happens after an access; each is counted once per access.
     pub followed_operations: u64,
-    /// Those that could not.
+    /// Synchronization operations that could not change that.
     pub skipped_operations: u64,
 }
 
@@ -69,8 +69,8 @@ impl Model {
         self.log.clear();
     }
 
-    /// Drops accesses to memory of the device only that no later work can conflict with, once the host has waited for them. Batches that were
-    /// submitted before the wait might.
+    /// Drops accesses to device-only memory that no later work can conflict with, because the host has waited for them. Drops nothing while
+    /// batches are pending, since those may still conflict.
     pub(super) fn drop_settled(&mut self) {
         if !self.schedule.is_idle() {
             return;

@@ -187,7 +187,7 @@ impl Reach {
         self.complete.is_some()
     }
 
-    /// The same, and that all memory of the device has it.
+    /// Returns `true` if the host knows that the access has completed and is available.
     pub(crate) fn is_complete_and_available(&self) -> bool {
         self.complete_and_available.is_some()
     }

@@ -1,141 +1,241 @@
-//! What a command buffer does that matters for the order of accesses, as it was recorded.
+//! The commands of a command buffer that matter for order and contents, as they were recorded.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use tileheap_layer::dependencies;
+use tileheap_sync::program::{
+    Access, Change, Command, CommandBuffer, Dependency, Extent, MemoryId, ResourceId, Tag,
+};
 
-use super::scopes::Usage;
+use crate::model::discards::Discard;
 use crate::model::objects::Object;
 use crate::model::position::Position;
 
-/// An access to bytes of the tile heap.
+/// Stands for every resource that is not followed: those in ordinary memory, and those that are not bound.
+pub(crate) const ORDINARY: ResourceId = ResourceId(0);
+
+/// An access of a command, through a resource by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Access {
-    pub(crate) object: Object,
-    pub(crate) first: u64,
-    pub(crate) end: u64,
-    pub(crate) usage: Usage,
-    pub(crate) kind: AccessKind,
-}
-
-impl Access {
-    pub(crate) fn new(object: Object, (first, end): (u64, u64), usage: Usage, kind: AccessKind) -> Access {
-        Access {
-            object,
-            first,
-            end,
-            usage,
-            kind,
-        }
-    }
-}
-
-/// What is known of the bytes that an access touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessKind {
-    /// All of them, or as good as.
-    Whole,
-    /// An attachment: draws and operations of one subpass are ordered, and so are its input attachments.
-    Attachment,
-    /// A shader writes some of them; which ones others of the same resource access is unknown.
-    Storage,
-    /// A copy of some of them, or a use of some levels, layers or aspects of an image.
-    Part,
-}
-
-/// Which memory accesses a dependency is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Memory {
-    /// All of them.
-    All,
-    /// Those to bytes of the tile heap.
-    Bytes(u64, u64),
-    /// None in tile memory.
-    None,
-}
-
-/// A dependency of a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dependency {
-    pub(crate) src: vk::PipelineStageFlags2,
-    pub(crate) src_access: vk::AccessFlags2,
-    pub(crate) dst: vk::PipelineStageFlags2,
-    pub(crate) dst_access: vk::AccessFlags2,
-    pub(crate) memory: Memory,
-    pub(crate) change: Change,
-}
-
-impl Dependency {
-    /// One that orders all accesses to memory.
-    pub(crate) fn global(one: &dependencies::Dependency) -> Dependency {
-        Dependency {
-            src: one.src,
-            src_access: one.src_access,
-            dst: one.dst,
-            dst_access: one.dst_access,
-            memory: Memory::All,
-            change: Change::None,
-        }
-    }
-}
-
-/// What a barrier does between its scopes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    None,
-    /// The layout of a tile image changes.
-    Layout(Object),
-    /// A resource goes from one queue family to another.
-    Family(Object, u32, u32),
+pub(crate) struct LoggedAccess {
+    pub(crate) access: Access,
+    /// The command certainly performs it; otherwise findings about it are only possible.
+    pub(crate) is_certain: bool,
 }
 
 /// A command, or part of one.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
-    /// It accesses what a list says; the number of its subpass, 0 outside.
-    Access(u32, u32, Position),
-    /// A barrier: so many dependencies from an index on.
-    Barrier(u32, u32, Position),
-    /// An event is set; the first scope.
+    /// It performs the accesses of a list.
+    Access(u32),
+    /// A barrier: the dependencies from one index to another.
+    Barrier(u32, u32),
+    /// Events are waited for, with dependencies as those of a barrier.
+    Wait(Vec<vk::Event>, u32, u32),
+    /// An event is set, with the stages of the first scope.
     Set(vk::Event, vk::PipelineStageFlags2),
+    /// An event is reset.
     Reset(vk::Event),
-    /// Events are waited for: dependencies as for a barrier.
-    Wait(Vec<vk::Event>, u32, u32, Position),
-    /// A secondary command buffer runs in a subpass.
-    Run(Arc<Log>, u32),
+    /// A subpass begins or ends, with its dependencies, transitions, loads, resolves and stores.
+    Pass(Vec<Command>),
+    /// Bytes of tile memory become undefined, because of this secondary command buffer if there is one.
+    Lose(Discard, Option<Object>),
+    /// A secondary command buffer runs, in a subpass that draws to these resources.
+    Run(Arc<Log>, Vec<ResourceId>),
 }
 
 /// Events in pieces: a vector that grows would copy them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Events {
-    full: Vec<Vec<Event>>,
-    last: Vec<Event>,
+struct Events {
+    full: Vec<Vec<(Position, Event)>>,
+    last: Vec<(Position, Event)>,
 }
 
 impl Events {
     #[inline]
-    pub(crate) fn push(&mut self, event: Event) {
+    fn push(&mut self, at: &Position, event: Event) {
         if self.last.len() == self.last.capacity() {
             let next = Vec::with_capacity((self.last.capacity() * 2).clamp(16, 1024));
             self.full.push(std::mem::replace(&mut self.last, next));
         }
-        self.last.push(event);
+        self.last.push((*at, event));
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Event> {
+    fn iter(&self) -> impl Iterator<Item = &(Position, Event)> {
         self.full.iter().flatten().chain(&self.last)
     }
 }
 
+/// The bits of a [`Tag`] that hold the index of an event; the others hold the number of the log.
+const INDEX_BITS: u32 = 24;
+
+/// The tag of the discard at the end of a batch, which is not in a log.
+pub(crate) const BATCH_END: Tag = Tag(0);
+
 /// The events of a command buffer.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Log {
-    pub(crate) events: Events,
-    pub(crate) lists: Vec<Vec<Access>>,
-    pub(crate) dependencies: Vec<Dependency>,
-    /// It accesses tile memory, or passes resources to another queue family; else only its dependencies matter.
+    /// Distinguishes the logs of the process; from 1.
+    pub(crate) number: u64,
+    events: Events,
+    lists: Vec<Vec<LoggedAccess>>,
+    dependencies: Vec<Dependency>,
+    /// It accesses tile memory, or passes resources to another queue family; otherwise it matters only if something was accessed before.
     pub(crate) has_accesses: bool,
+    /// A secondary command buffer with draws.
+    pub(crate) has_draws: bool,
+    /// The commands of the model.
+    translated: Mutex<Vec<Translated>>,
+}
+
+/// The commands of a log on a queue, without accesses to resources that the subpass around it draws to.
+#[derive(Debug)]
+struct Translated {
+    queue: vk::Queue,
+    drawn: Vec<ResourceId>,
+    commands: Arc<CommandBuffer>,
+}
+
+/// Gives the model's id of a resource by its number, or `None` for one that is not followed.
+pub(crate) type Ids<'a> = &'a mut dyn FnMut(ResourceId) -> Option<ResourceId>;
+
+impl Log {
+    /// Its commands on a queue with this tile memory. Accesses to resources that the subpass around it draws to are in order.
+    pub(crate) fn commands(
+        &self,
+        (queue, tile): (vk::Queue, MemoryId),
+        drawn: &[ResourceId],
+        resource: Ids<'_>,
+    ) -> Arc<CommandBuffer> {
+        let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &&Translated| known.queue == queue && known.drawn == drawn;
+        if let Some(known) = known.iter().find(is_it) {
+            return known.commands.clone();
+        }
+        drop(known);
+        let mut commands = Vec::new();
+        for (index, (_, event)) in (0u64..).zip(self.events.iter()) {
+            let tag = Tag(self.number << INDEX_BITS | index.min((1 << INDEX_BITS) - 1));
+            let mut add = |command| commands.push((tag, command));
+            match event {
+                Event::Access(list) => {
+                    let all = self.lists[*list as usize].iter().map(|one| one.access);
+                    let others = all.filter(|access| !drawn.contains(&access.resource));
+                    add(Command::Action(followed(others, resource)));
+                }
+                Event::Barrier(first, end) => {
+                    add(Command::Barrier(self.dependencies(*first, *end, resource)))
+                }
+                Event::Wait(events, first, end) => {
+                    let events = events.iter().map(|event| super::event_id(*event)).collect();
+                    add(Command::WaitEvents(
+                        events,
+                        self.dependencies(*first, *end, resource),
+                    ));
+                }
+                Event::Set(event, stages) => add(Command::SetEvent(super::event_id(*event), *stages)),
+                Event::Reset(event) => add(Command::ResetEvent(super::event_id(*event))),
+                Event::Pass(all) => all.iter().for_each(|one| add(of_pass(one, resource))),
+                Event::Lose(discard, secondary) => {
+                    add(Command::Discard(discard.to_model(tile, secondary.is_some())));
+                }
+                Event::Run(log, drawn) => {
+                    add(Command::Execute(log.commands((queue, tile), drawn, resource)));
+                }
+            }
+        }
+        let commands = Arc::new(CommandBuffer { commands });
+        let mut known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push(Translated {
+            queue,
+            drawn: drawn.to_vec(),
+            commands: commands.clone(),
+        });
+        commands
+    }
+
+    fn dependencies(&self, first: u32, end: u32, resource: Ids<'_>) -> Vec<Dependency> {
+        let mut of = |one: &Dependency| {
+            let Extent::Part(number, part) = one.extent else {
+                return *one;
+            };
+            let (extent, change) = match resource(number) {
+                Some(id) => (Extent::Part(id, part), one.change),
+                None => (Extent::Execution, Change::None),
+            };
+            Dependency {
+                extent,
+                change,
+                ..*one
+            }
+        };
+        self.dependencies[first as usize..end as usize]
+            .iter()
+            .map(&mut of)
+            .collect()
+    }
+
+    /// The event that a tag names.
+    pub(crate) fn event(&self, tag: Tag) -> Option<&(Position, Event)> {
+        let index = tag.0 & ((1 << INDEX_BITS) - 1);
+        self.events.iter().nth(index as usize)
+    }
+
+    /// The number of its events.
+    pub(crate) fn len(&self) -> usize {
+        self.events.full.iter().map(Vec::len).sum::<usize>() + self.events.last.len()
+    }
+
+    /// The accesses of an event.
+    pub(crate) fn accesses(&self, event: &Event) -> &[LoggedAccess] {
+        match event {
+            Event::Access(list) => &self.lists[*list as usize],
+            _ => &[],
+        }
+    }
+
+    /// The logs of the secondary command buffers that it runs.
+    pub(crate) fn secondaries(&self) -> impl Iterator<Item = &Arc<Log>> {
+        self.events.iter().filter_map(|(_, event)| match event {
+            Event::Run(log, _) => Some(log),
+            _ => None,
+        })
+    }
+}
+
+/// The number of the log that a tag is of.
+pub(crate) fn log_of(tag: Tag) -> u64 {
+    tag.0 >> INDEX_BITS
+}
+
+/// The accesses to resources that are followed.
+fn followed(accesses: impl Iterator<Item = Access>, resource: Ids<'_>) -> Vec<Access> {
+    let of = |access: Access| {
+        Some(Access {
+            resource: resource(access.resource)?,
+            ..access
+        })
+    };
+    accesses.filter_map(of).collect()
+}
+
+/// A command of a render pass instance.
+fn of_pass(command: &Command, resource: Ids<'_>) -> Command {
+    let mut command = command.clone();
+    match &mut command {
+        Command::Action(accesses) => {
+            *accesses = followed(std::mem::take(accesses).into_iter(), resource);
+        }
+        Command::BeginRendering { boundary, .. }
+        | Command::NextSubpass(boundary)
+        | Command::EndRendering(boundary) => boundary.transitions.retain_mut(|one| {
+            let id = resource(one.resource);
+            one.resource = id.unwrap_or(ORDINARY);
+            id.is_some()
+        }),
+        _ => {}
+    }
+    command
 }
 
 /// A list of accesses that is empty.
@@ -144,38 +244,38 @@ pub(crate) const NOTHING: u32 = u32::MAX;
 /// The log of a command buffer that is recorded.
 #[derive(Default)]
 pub(crate) struct Recorded {
-    /// Nothing is written without it.
-    pub(crate) is_on: bool,
     log: Log,
     /// Once it was submitted or run.
     frozen: Option<Arc<Log>>,
-    /// By list, after how many barriers it was accessed last.
+    /// The epoch in which each list was accessed last.
     accessed: Vec<u32>,
-    barriers: u32,
-    subpasses: u32,
-    /// The current subpass; 0 outside.
-    subpass: u32,
+    /// Barriers, discards and other events so far, from 1: accesses that repeat between two of them are logged once.
+    pub(crate) epoch: u32,
 }
 
 impl Recorded {
-    pub(crate) fn new(is_on: bool) -> Recorded {
+    pub(crate) fn new() -> Recorded {
         Recorded {
-            is_on,
+            epoch: 1,
             ..Recorded::default()
         }
     }
 
-    /// The log, of which nothing is recorded any more.
+    /// The log, which is complete.
     pub(crate) fn freeze(&mut self) -> Arc<Log> {
+        static LOGS: AtomicU64 = AtomicU64::new(1);
         let log = &mut self.log;
-        self.frozen
-            .get_or_insert_with(|| Arc::new(std::mem::take(log)))
-            .clone()
+        let freeze = || {
+            let mut log = std::mem::take(log);
+            log.number = LOGS.fetch_add(1, Ordering::Relaxed);
+            Arc::new(log)
+        };
+        self.frozen.get_or_insert_with(freeze).clone()
     }
 
     /// The number of a list.
-    pub(crate) fn list(&mut self, accesses: Vec<Access>) -> u32 {
-        if accesses.is_empty() || !self.is_on {
+    pub(crate) fn list(&mut self, accesses: Vec<LoggedAccess>) -> u32 {
+        if accesses.is_empty() {
             return NOTHING;
         }
         let lists = &mut self.log.lists;
@@ -187,21 +287,32 @@ impl Recorded {
         }) as u32
     }
 
-    /// Whether no command has accessed what a list says since the last barrier.
+    /// Returns `true` if no command of this epoch has performed the accesses of a list.
     #[inline]
     pub(crate) fn is_new(&self, list: u32) -> bool {
         self.accessed
             .get(list as usize)
-            .is_some_and(|accessed| *accessed != self.barriers + 1)
+            .is_some_and(|accessed| *accessed != self.epoch)
     }
 
-    /// A command accesses what a list says. Once between two barriers is enough.
+    /// A command performs the accesses of a list. Once in an epoch is enough.
     #[inline]
     pub(crate) fn access(&mut self, list: u32, at: &Position) {
         if self.is_new(list) {
-            self.accessed[list as usize] = self.barriers + 1;
+            self.accessed[list as usize] = self.epoch;
             self.log.has_accesses = true;
-            self.log.events.push(Event::Access(list, self.subpass, *at));
+            self.log.events.push(at, Event::Access(list));
+        }
+    }
+
+    /// A command performs accesses, which matter even if one before it did the same.
+    pub(crate) fn perform(&mut self, accesses: Vec<LoggedAccess>, at: &Position) {
+        if !accesses.is_empty() {
+            self.log.lists.push(accesses);
+            self.accessed.push(self.epoch);
+            self.log.has_accesses = true;
+            let list = self.log.lists.len() as u32 - 1;
+            self.log.events.push(at, Event::Access(list));
         }
     }
 
@@ -216,7 +327,6 @@ impl Recorded {
         let log = &mut self.log;
         let first = log.dependencies.len();
         log.dependencies.extend(dependencies);
-        self.barriers += 1;
         let (before, new) = log.dependencies.split_at(first);
         log.has_accesses |= new.iter().any(|one| one.change != Change::None);
         // Most are the same as the one before.
@@ -226,36 +336,48 @@ impl Recorded {
         }
         let end = log.dependencies.len() as u32;
         let first = end - count;
-        log.events.push(if events.is_empty() {
-            Event::Barrier(first, end, *at)
+        let event = if events.is_empty() {
+            Event::Barrier(first, end)
         } else {
-            Event::Wait(events.to_vec(), first, end, *at)
-        });
+            Event::Wait(events.to_vec(), first, end)
+        };
+        self.event(event, at);
     }
 
-    /// An event is set or reset.
-    pub(crate) fn event(&mut self, event: Event) {
-        self.barriers += 1;
-        self.log.events.push(event);
+    /// Something happens that begins an epoch.
+    #[inline]
+    pub(crate) fn event(&mut self, event: Event, at: &Position) {
+        self.epoch += 1;
+        self.log.events.push(at, event);
     }
 
-    /// A secondary command buffer runs.
-    pub(crate) fn run(&mut self, log: Arc<Log>) {
+    /// A subpass begins or ends.
+    pub(crate) fn pass(&mut self, commands: Vec<Command>, at: &Position) {
+        let accesses = |command: &Command| match command {
+            Command::Action(_) => true,
+            Command::BeginRendering { boundary, .. }
+            | Command::NextSubpass(boundary)
+            | Command::EndRendering(boundary) => !boundary.transitions.is_empty(),
+            _ => false,
+        };
+        self.log.has_accesses |= commands.iter().any(accesses);
+        self.event(Event::Pass(commands), at);
+    }
+
+    /// Bytes become undefined.
+    pub(crate) fn lose(&mut self, discard: Discard, secondary: Option<Object>, at: &Position) {
+        self.event(Event::Lose(discard, secondary), at);
+    }
+
+    /// A secondary command buffer runs, in a subpass that draws to these resources.
+    pub(crate) fn run(&mut self, log: Arc<Log>, drawn: Vec<ResourceId>, at: &Position) {
         self.log.has_accesses |= log.has_accesses;
-        let event = Event::Run(log, self.subpass);
-        self.event(event);
+        self.event(Event::Run(log, drawn), at);
     }
 
-    /// A subpass begins.
-    pub(crate) fn begin_subpass(&mut self) {
-        self.barriers += 1;
-        self.subpasses += 1;
-        self.subpass = self.subpasses;
-    }
-
-    /// A subpass ends.
-    pub(crate) fn end_subpass(&mut self) {
-        self.barriers += 1;
-        self.subpass = 0;
+    /// A secondary command buffer draws to the attachments of its primary.
+    #[inline]
+    pub(crate) fn draws(&mut self) {
+        self.log.has_draws = true;
     }
 }

@@ -1,28 +1,36 @@
-//! The order of accesses to tile bytes: read after write, write after read and write after write without a dependency between.
+//! The order and the contents of tile memory, as `tileheap-sync` judges them.
 //!
 //! ```text
-//! recording   Log: accesses of commands, barriers, events                     per command buffer, cheap
-//! submit      Orders: batches with their waits and signals, in order          per device
-//!             ├ per byte: the last write, and the reads since by stage
-//!             └ per access and queue: the stages that are ordered behind it, and the accesses that it is visible to
+//! recording   Log: accesses, barriers, events, discards                     per command buffer, without a lock
+//! submit      Followed: the model, which runs each log once it is submitted  per device
+//! report      Findings: messages, with the position of each command
 //! ```
-//! A barrier's first scope holds an access by its stage, or by a chain: a stage that an earlier dependency ordered behind the
-//! access. Its second scope is then added to what is ordered behind it. Events and semaphores take the first scope where they are
-//! set or signaled and add the second where they are waited for; what the host has waited for is forgotten.
-//!
-//! All tile memory objects share bytes by offset; each queue has tile memory of its own. Source: Vulkan 1.4, sections 7.1
-//! (dependencies, stages, access types, queue family transfers), 7.4 (semaphores), 12.8 (memory aliasing).
+//! Every queue has tile memory of its own: a log is translated for the queue that it is submitted to. Poisoning does not depend on the
+//! model: the bytes to poison are known while commands are recorded.
 
-#[cfg(test)]
-mod definition;
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_sync::program::{EventId, FenceId, QueueId, SemaphoreId};
+
+pub(crate) mod followed;
 pub(crate) mod log;
 pub(crate) mod passes;
-#[cfg(test)]
-mod programs;
-pub(crate) mod record;
-#[cfg(test)]
-mod recorded;
 pub(crate) mod report;
-pub(crate) mod scopes;
-pub(crate) mod state;
-pub(crate) mod submits;
+#[cfg(test)]
+mod tests;
+
+fn event_id(event: vk::Event) -> EventId {
+    EventId(event.as_raw())
+}
+
+fn fence_id(fence: vk::Fence) -> FenceId {
+    FenceId(fence.as_raw())
+}
+
+fn queue_id(queue: vk::Queue) -> QueueId {
+    QueueId(queue.as_raw())
+}
+
+fn semaphore_id(semaphore: vk::Semaphore) -> SemaphoreId {
+    SemaphoreId(semaphore.as_raw())
+}

@@ -1,196 +1,102 @@
-//! The accesses of render passes to their attachments, and the dependencies of subpasses.
-//!
-//! ```text
-//! begin                       next subpass                    end
-//! dependencies on subpass 0   writes of draws, stores         stores
-//! loads                       dependencies on subpass 1       dependencies of what follows
-//!                             loads
-//! ```
-//! Attachments are loaded in the first subpass that uses them and stored in the last one. What draws write counts where the
-//! subpass ends; within a subpass attachments are in order. Layout transitions of render passes count as their loads and stores.
+//! The subpasses of render pass instances, as the model has them.
 
-use std::sync::Arc;
+use ash::vk::{self, ImageAspectFlags as Aspects};
+use tileheap_sync::program::ResourceId;
+use tileheap_sync::render_pass::{RenderPass, Role};
 
-use ash::vk;
-use tileheap_sync::program::Scopes;
-use tileheap_sync::render_pass::AttachmentUse;
-use vk::{AccessFlags2 as A, AttachmentLoadOp as Load, AttachmentStoreOp as Store, PipelineStageFlags2 as S};
-
-use super::log::{Access, AccessKind, Change, Dependency, Memory, Recorded};
-use super::scopes::Usage;
-use crate::model::objects::Object;
+use super::log::{LoggedAccess, ORDINARY, Recorded};
 use crate::model::position::Position;
-use crate::model::render_passes::{is_resolved, is_written};
-use crate::model::resources::{Attachment, Place, RenderPass};
 
-/// Reads and writes of attachments.
-const COLOR: [A; 2] = [A::COLOR_ATTACHMENT_READ, A::COLOR_ATTACHMENT_WRITE];
-const DEPTH: [A; 2] = [
-    A::DEPTH_STENCIL_ATTACHMENT_READ,
-    A::DEPTH_STENCIL_ATTACHMENT_WRITE,
-];
-
-/// An attachment in tile memory.
-#[derive(Debug)]
-pub(crate) struct Attached {
-    pub(crate) object: Object,
-    pub(crate) place: Place,
-    pub(crate) attachment: Attachment,
-    pub(crate) index: u32,
-    pub(crate) kind: AccessKind,
-}
-
-/// Where a render pass instance is.
+/// A render pass instance that is being recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Subpasses {
-    attached: Vec<Attached>,
-    /// `None` of dynamic rendering, and of what a secondary command buffer inherits.
-    pass: Option<Arc<RenderPass>>,
-    stores: bool,
+    /// `None` for the instance that a secondary command buffer continues.
+    pass: Option<RenderPass>,
     subpass: u32,
-    /// The number of action commands before it.
-    begun: u32,
+    /// The epoch in which the attachments were drawn to last.
+    last_drawn: u32,
 }
 
 impl Subpasses {
-    /// A render pass instance begins.
-    pub(crate) fn begin(
-        recorded: &mut Recorded,
-        attached: impl Iterator<Item = Attached>,
-        pass: Option<Arc<RenderPass>>,
-        (loads, stores): (bool, bool),
-        at: &Position,
-    ) -> Subpasses {
-        if !recorded.is_on {
-            return Subpasses::default();
-        }
-        let subpasses = Subpasses {
-            attached: attached.filter(|one| !one.attachment.is_resolve).collect(),
-            pass,
-            stores,
+    /// An instance begins.
+    pub(crate) fn begin(recorded: &mut Recorded, pass: RenderPass, at: &Position) -> Subpasses {
+        recorded.pass(pass.begin(0), at);
+        Subpasses {
+            pass: Some(pass),
             subpass: 0,
-            begun: at.actions,
-        };
-        subpasses.enter(recorded, loads, at);
-        subpasses
+            last_drawn: 0,
+        }
     }
 
     /// The next subpass begins.
     pub(crate) fn next(&mut self, recorded: &mut Recorded, at: &Position) {
-        if recorded.is_on {
-            self.leave(recorded, at);
-            (self.subpass, self.begun) = (self.subpass + 1, at.actions);
-            self.enter(recorded, true, at);
+        self.leave(recorded, at);
+        let Some(pass) = &self.pass else { return };
+        if self.subpass as usize + 1 < pass.subpasses.len() {
+            self.subpass += 1;
+            recorded.pass(pass.begin(self.subpass), at);
         }
     }
 
-    /// The render pass instance ends.
+    /// The instance ends.
     pub(crate) fn end(&mut self, recorded: &mut Recorded, at: &Position) {
-        if recorded.is_on {
-            self.leave(recorded, at);
-            self.depend(recorded, vk::SUBPASS_EXTERNAL, at);
-        }
+        self.leave(recorded, at);
+        self.pass = None;
     }
 
-    fn enter(&self, recorded: &mut Recorded, loads: bool, at: &Position) {
-        self.depend(recorded, self.subpass, at);
-        recorded.begin_subpass();
-        let loaded = self
-            .attached
-            .iter()
-            .filter(|one| loads && self.uses(one).0 == Some(self.subpass));
-        let accesses = loaded.filter_map(|one| one.access(one.load()?)).collect();
-        let list = recorded.list(accesses);
-        recorded.access(list, at);
-    }
-
+    /// The end of a subpass. Which attachments were drawn to is not known: a store operation `NONE` keeps them.
     fn leave(&self, recorded: &mut Recorded, at: &Position) {
-        let has_drawn = at.actions > self.begun;
-        let access = |one: &Attached| {
-            let (_, last, writes) = self.uses(one);
-            let is_last = last == Some(self.subpass);
-            let usage = if is_last { one.store(self.stores) } else { None };
-            one.access(usage.or_else(|| (has_drawn && writes && !is_last).then(|| one.written()).flatten())?)
+        if let Some(pass) = &self.pass {
+            recorded.pass(pass.end(self.subpass, |_| Aspects::empty()), at);
+        }
+    }
+
+    /// A draw or clear of attachments, the first one of an epoch.
+    #[inline]
+    pub(crate) fn draw(&mut self, recorded: &mut Recorded, command: &'static str, at: &mut Position) {
+        if self.last_drawn == recorded.epoch {
+            return;
+        }
+        self.last_drawn = recorded.epoch;
+        at.is_at(command);
+        self.draw_first(recorded, at);
+    }
+
+    #[inline(never)]
+    fn draw_first(&mut self, recorded: &mut Recorded, at: &Position) {
+        let Some(pass) = &self.pass else {
+            return recorded.draws();
         };
-        let accesses = self.attached.iter().filter_map(access).collect();
+        let mut accesses = Vec::new();
+        for one in &pass.subpasses[self.subpass as usize] {
+            let attachment = &pass.attachments[one.attachment];
+            let keeps = attachment.store == vk::AttachmentStoreOp::NONE;
+            if attachment.resource == ORDINARY || keeps || one.role == Role::Input {
+                continue;
+            }
+            // Depth and stencil state decide which tests read and write.
+            let is_certain = one.role == Role::Color;
+            let drawn = pass.draw(one).into_iter();
+            accesses.extend(drawn.map(|access| LoggedAccess { access, is_certain }));
+        }
         let list = recorded.list(accesses);
         recorded.access(list, at);
-        recorded.end_subpass();
     }
 
-    /// What a subpass depends on.
-    fn depend(&self, recorded: &mut Recorded, subpass: u32, at: &Position) {
-        let all = self.pass.iter().flat_map(|pass| &pass.dependencies);
-        let on = all.filter(|one| one.to.unwrap_or(vk::SUBPASS_EXTERNAL) == subpass);
-        let dependencies: Vec<Dependency> = on.map(|one| global(&one.scopes)).collect();
-        if !dependencies.is_empty() {
-            recorded.barrier(dependencies, &[], at);
-        }
+    /// The resources that the current subpass draws to: accesses of its draws and tile dispatches to these count as ordered.
+    pub(crate) fn drawn(&self) -> impl Iterator<Item = ResourceId> {
+        let uses = self.pass.iter().flat_map(|pass| {
+            let uses = &pass.subpasses[self.subpass as usize];
+            uses.iter()
+                .map(move |one| (one.role, pass.attachments[one.attachment].resource))
+        });
+        let drawn = uses.filter(|(role, resource)| *role != Role::Input && *resource != ORDINARY);
+        drawn.map(|(_, resource)| resource)
     }
 
-    /// The first and the last subpass that use an attachment, and whether the current one writes it.
-    fn uses(&self, one: &Attached) -> (Option<u32>, Option<u32>, bool) {
-        let Some(pass) = &self.pass else {
-            return (Some(0), Some(0), true);
-        };
-        let is_it = |used: &&AttachmentUse| used.attachment == one.index as usize && !is_resolved(used);
-        let used = |subpass: &u32| pass.uses[*subpass as usize].iter().any(|used| is_it(&used));
-        let all = 0..pass.uses.len() as u32;
-        let own = pass.uses.get(self.subpass as usize);
-        let writes = own.is_some_and(|own| own.iter().filter(is_it).any(is_written));
-        (all.clone().find(used), all.rev().find(used), writes)
-    }
-}
-
-/// A dependency of a subpass, for all memory.
-fn global(scopes: &Scopes) -> Dependency {
-    Dependency {
-        src: scopes.src,
-        src_access: scopes.src_access,
-        dst: scopes.dst,
-        dst_access: scopes.dst_access,
-        memory: Memory::All,
-        change: Change::None,
-    }
-}
-
-impl Attached {
-    fn access(&self, usage: Usage) -> Option<Access> {
-        let bytes = (self.place.first, self.place.end);
-        Some(Access::new(self.object, bytes, usage, self.kind))
-    }
-
-    /// Its load operation: `LOAD` reads, `CLEAR` and `DONT_CARE` write.
-    fn load(&self) -> Option<Usage> {
-        let loads = [self.attachment.load, self.attachment.stencil_load];
-        let writes = |load: &Load| matches!(*load, Load::CLEAR | Load::DONT_CARE);
-        let (stage, [read, write]) = match self.attachment.is_depth {
-            true => (S::EARLY_FRAGMENT_TESTS, DEPTH),
-            false => (S::COLOR_ATTACHMENT_OUTPUT, COLOR),
-        };
-        if loads.iter().any(writes) {
-            Usage::of(stage, write)
-        } else if loads.contains(&Load::LOAD) {
-            Usage::of(stage, read)
-        } else {
-            None
-        }
-    }
-
-    /// Its store operation, which writes unless its layout is only read.
-    fn store(&self, stores: bool) -> Option<Usage> {
-        let operations = [self.attachment.store, self.attachment.stencil_store];
-        let is_none = operations.iter().all(|store| *store == Store::NONE);
-        if !stores || is_none || self.attachment.only_read {
-            return None;
-        }
-        self.written()
-    }
-
-    fn written(&self) -> Option<Usage> {
-        match self.attachment.is_depth {
-            true => Usage::of(S::LATE_FRAGMENT_TESTS, DEPTH[1]),
-            false => Usage::of(S::COLOR_ATTACHMENT_OUTPUT, COLOR[1]),
-        }
+    /// Stands for the resources that the current subpass draws to; 0 if there are none.
+    pub(crate) fn key(&self) -> u64 {
+        self.drawn()
+            .fold(0, |key, resource| key.rotate_left(7) ^ u64::from(resource.0))
     }
 }

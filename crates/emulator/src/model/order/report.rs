@@ -1,122 +1,530 @@
-//! Messages about missing order.
+//! Messages about missing order and lost contents.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
 
 use ash::vk;
-use vk::AccessFlags2 as A;
+use tileheap_sync::program::{Command, Part, ResourceId, Tag, Tiling};
+use tileheap_sync::{Action, DiscardedContents, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::record::{Done, Hazard};
-use super::scopes::Usage;
+use super::log::{BATCH_END, Event, Log, log_of};
+use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
+use crate::model::position::{Position, Submit};
+use crate::model::resources::Resource;
 use crate::tables::messages::MessageId;
 
-/// Each pair of commands and resources is reported once: a frame repeats.
-#[derive(Debug, Default)]
-pub(crate) struct Reported(HashSet<[(Object, Usage, u32); 2]>);
+/// The logs, batches and resources that findings can name.
+#[derive(Default)]
+pub(crate) struct Sites {
+    logs: HashMap<u64, Arc<Log>>,
+    resources: HashMap<ResourceId, (Object, Option<Arc<Resource>>)>,
+    queues: Vec<u64>,
+    /// Why contents end with batches.
+    ends: Option<DiscardReason>,
+    /// Events of the logs: all, and those that were left by the last pruning.
+    events: usize,
+    kept: usize,
+}
 
-impl Reported {
-    /// The messages about hazards. Where a write is not ordered behind reads, nothing is said of the write that they read.
-    pub(crate) fn findings(&mut self, hazards: &[Hazard]) -> Vec<Finding> {
-        let is_covered = |hazard: &Hazard| {
-            let reads = hazards.iter().filter(|other| !other.before.usage.writes());
-            let of = |done: Done| (done.object, done.at, done.submit);
-            hazard.before.usage.writes()
-                && reads.into_iter().any(|other| {
-                    of(other.after) == of(hazard.after)
-                        && other.first < hazard.end
-                        && hazard.first < other.end
-                })
+impl Sites {
+    /// Adds a log with those of its secondary command buffers.
+    pub(crate) fn add_log(&mut self, log: &Arc<Log>) {
+        if self.logs.insert(log.number, log.clone()).is_none() {
+            self.events += log.len();
+        }
+        // It may have been forgotten before the log that runs it.
+        for secondary in log.secondaries() {
+            self.add_log(secondary);
+        }
+    }
+
+    /// Returns `true` if more than `events`, and as many as the last pruning kept, were added since.
+    pub(crate) fn needs_pruning(&self, events: usize) -> bool {
+        self.events > self.kept * 2 + events
+    }
+
+    /// The number of a batch, which encodes submit call, batch and queue; and the reason why contents end with it.
+    pub(crate) fn batch(&mut self, submit: Submit, ends: Option<DiscardReason>) -> u64 {
+        self.ends = ends.or(self.ends);
+        let known = self.queues.iter().position(|queue| *queue == submit.queue);
+        let queue = known.unwrap_or_else(|| {
+            self.queues.push(submit.queue);
+            self.queues.len() - 1
+        });
+        submit.number << 24 | (submit.batch as u64 & 0xFFFF) << 8 | queue as u64 & 0xFF
+    }
+
+    /// Adds a resource; of one in ordinary memory only its object is known.
+    pub(crate) fn add_resource(&mut self, id: ResourceId, object: Object, resource: Option<Arc<Resource>>) {
+        self.resources.insert(id, (object, resource));
+    }
+
+    /// Forgets all other logs and resources than these.
+    pub(crate) fn retain(&mut self, logs: &HashSet<u64>, resources: &HashSet<ResourceId>) {
+        self.logs.retain(|number, _| logs.contains(number));
+        self.events = self.logs.values().map(|log| log.len()).sum();
+        self.kept = self.events;
+        self.resources.retain(|id, _| resources.contains(id));
+    }
+
+    fn event(&self, tag: Tag) -> Option<(&Log, &(Position, Event))> {
+        let log = self.logs.get(&log_of(tag))?;
+        Some((log, log.event(tag)?))
+    }
+
+    fn at(&self, tag: Tag) -> Option<Position> {
+        self.event(tag).map(|(_, (at, _))| *at)
+    }
+
+    fn submit(&self, batch: u64) -> Option<Submit> {
+        Some(Submit {
+            number: batch >> 24,
+            batch: (batch >> 8 & 0xFFFF) as usize,
+            queue: *self.queues.get(batch as usize & 0xFF)?,
+        })
+    }
+
+    fn resource(&self, id: ResourceId) -> Option<&Resource> {
+        self.resources.get(&id)?.1.as_deref()
+    }
+
+    fn object(&self, id: ResourceId) -> Object {
+        let known = self.resources.get(&id).map(|(object, _)| *object);
+        known.unwrap_or(Object(vk::ObjectType::UNKNOWN, 0))
+    }
+
+    /// The bytes of tile memory that a use may touch.
+    fn bytes(&self, used: &Use) -> Option<(u64, u64)> {
+        let place = self.resource(used.resource)?.place.get()?;
+        let end = place.first + self.resource(used.resource)?.size;
+        Some(match used.part {
+            Part::Bytes(first, last) => (
+                place.first.saturating_add(first).min(end),
+                place.first.saturating_add(last).min(end),
+            ),
+            Part::Texels(_) => (place.first, end),
+        })
+    }
+
+    /// Returns `true` if the command performs the access for certain.
+    fn is_certain(&self, used: &Use) -> bool {
+        let Some((log, (_, event))) = self.event(used.tag) else {
+            return used.tag == BATCH_END;
         };
-        let key = |done: Done| (done.object, done.usage, done.at.actions);
-        let new = hazards.iter().filter(|hazard| !is_covered(hazard));
-        let mut is_first = |hazard: &&Hazard| self.0.insert([key(hazard.before), key(hazard.after)]);
-        new.filter(|hazard| is_first(hazard)).map(finding).collect()
+        let number = self.resource(used.resource).map(|resource| resource.number);
+        let is_it = |access: &tileheap_sync::program::Access| {
+            Some(access.resource.0) == number
+                && access.part == used.part
+                && Action::Access(access.stage, access.access) == used.action
+        };
+        let mut same = log.accesses(event).iter().filter(|one| is_it(&one.access));
+        same.next().is_none_or(|one| one.is_certain) || same.any(|one| one.is_certain)
+    }
+
+    /// The command, the resource, and the batch of a use.
+    fn place(&self, used: &Use) -> String {
+        let at = self.at(used.tag).map(|at| format!(" by {at}"));
+        let submit = self.submit(used.batch).map(|submit| format!(", in {submit}"));
+        at.unwrap_or_default() + &submit.unwrap_or_default()
     }
 }
 
-fn finding(hazard: &Hazard) -> Finding {
-    let (first, end) = (hazard.first, hazard.end);
-    let (before, after) = (&hazard.before, &hazard.after);
-    let object = after.object;
-    let (kind, verb, text);
-    if first == end {
-        text = format!(
-            "queue family transfer without order: {object} is acquired, and its release does not happen before"
-        );
-        verb = "released";
-    } else {
-        (kind, verb) = match (before.usage.writes(), after.usage.writes()) {
-            (true, false) => ("read after write", "written"),
-            (false, _) => ("write after read", "read"),
-            (true, true) => ("write after write", "written"),
-        };
-        let does = if after.usage == Usage::BARRIER {
-            "changes its layout"
-        } else if after.usage.writes() {
-            "is written"
-        } else {
-            "is read"
-        };
-        text = format!(
-            "{kind} without order: {object} {does} at [{first}, {end}) of the tile heap{}",
-            usage_text(after.usage)
-        );
+/// The verdicts that are reported beside certain ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Verdicts {
+    pub(crate) possible: bool,
+    pub(crate) by_the_letter: bool,
+}
+
+impl Verdicts {
+    fn include(self, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Certain => true,
+            Verdict::ByTheLetter => self.by_the_letter,
+            Verdict::Possible => self.possible,
+        }
     }
+}
+
+/// What was reported: a frame repeats.
+#[derive(Debug, Default)]
+pub(crate) struct Reported {
+    verdicts: Verdicts,
+    /// Pairs of resources and commands, which are known by their position in a command buffer.
+    hazards: HashSet<[(ResourceId, Action, u64, u32); 2]>,
+}
+
+/// A command and a resource that it uses.
+fn command(used: &Use) -> (u64, Tag, ResourceId) {
+    (used.batch, used.tag, used.resource)
+}
+
+impl Reported {
+    pub(crate) fn new(verdicts: Verdicts) -> Reported {
+        Reported {
+            verdicts,
+            ..Reported::default()
+        }
+    }
+
+    /// The messages about findings. Losses are possible only if there are writes that the layer does not see.
+    pub(crate) fn findings(
+        &mut self,
+        findings: &Findings,
+        sites: &Sites,
+        has_unseen_writes: bool,
+    ) -> Vec<Finding> {
+        let lost = findings.lost.iter().map(|one| LostContents {
+            verdict: match has_unseen_writes {
+                true => Verdict::Possible,
+                false => verdict_of_loss(one, sites),
+            },
+            ..*one
+        });
+        let lost: Vec<LostContents> = lost.filter(|one| self.verdicts.include(one.verdict)).collect();
+        let discarded = findings
+            .discarded
+            .iter()
+            .filter(|one| one.verdict == Verdict::Certain);
+        let mut found: Vec<Finding> = discarded.filter_map(|one| inheritance(one, sites)).collect();
+        for (index, one) in lost.iter().enumerate() {
+            // One loss, one message.
+            let key = |lost: &LostContents| (lost.reader.batch, lost.reader.resource, lost.loss);
+            if !lost[..index].iter().any(|other| key(other) == key(one)) {
+                found.push(lost_contents(one, sites));
+            }
+        }
+        let followed = findings.hazards.iter().filter(|one| is_followed(one, sites));
+        let hazards = followed.map(|one| Hazard {
+            verdict: verdict_of_hazard(one, sites),
+            ..*one
+        });
+        let hazards: Vec<Hazard> = hazards.filter(|one| self.verdicts.include(one.verdict)).collect();
+        for hazard in &hazards {
+            if !is_explained(hazard, &lost, &hazards) && self.is_first(hazard, sites) {
+                found.push(missing_order(hazard, sites));
+            }
+        }
+        found
+    }
+
+    fn is_first(&mut self, hazard: &Hazard, sites: &Sites) -> bool {
+        let key = |used: &Use| {
+            let at = sites.at(used.tag).unwrap_or_default();
+            (used.resource, used.action, at.commands, at.actions)
+        };
+        self.hazards.insert([key(&hazard.before), key(&hazard.after)])
+    }
+}
+
+/// Returns `true` if another finding makes it redundant: reads of lost contents need no order, and if a write is not ordered after reads,
+/// the missing order after the write before them is not reported.
+fn is_explained(hazard: &Hazard, lost: &[LostContents], hazards: &[Hazard]) -> bool {
+    let after = command(&hazard.after);
+    if !hazard.after.action.writes() {
+        return lost.iter().any(|lost| {
+            let is_undefined = !matches!(lost.loss, Loss::WrittenThrough(_));
+            is_undefined && lost.verdict >= hazard.verdict && command(&lost.reader) == after
+        });
+    }
+    hazard.before.action.writes()
+        && hazards.iter().any(|other| {
+            !other.before.action.writes()
+                && other.verdict >= hazard.verdict
+                && command(&other.after) == after
+                && other.bytes.0 < hazard.bytes.1
+                && hazard.bytes.0 < other.bytes.1
+        })
+}
+
+/// Returns `true` unless it is about a resource in ordinary memory, of which only the order of a release and its acquire is followed.
+fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
+    let is_transfer = (hazard.before.action, hazard.after.action) == (Action::Release, Action::Acquire);
+    is_transfer || sites.resource(hazard.after.resource).is_some()
+}
+
+/// The verdict, with what is known of the commands.
+fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Verdict {
+    match [&hazard.before, &hazard.after].map(|used| sites.is_certain(used)) {
+        [true, true] => hazard.verdict,
+        _ => Verdict::Possible,
+    }
+}
+
+/// The verdict, with what is known of the command. Shaders may write a buffer with an address unseen, and if a buffer is partly
+/// defined, they may read only that part through its descriptor; no program knows which texels of an image are in which bytes.
+fn verdict_of_loss(lost: &LostContents, sites: &Sites) -> Verdict {
+    let Some(resource) = sites.resource(lost.reader.resource) else {
+        return lost.verdict;
+    };
+    let is_shader = matches!(lost.reader.action, Action::Access(stage, _) if is_shader(stage));
+    let is_part = lost.is_partial && is_shader && resource.tiling == Tiling::Linear;
+    match resource.has_unseen_writes || is_part || !sites.is_certain(&lost.reader) {
+        true => Verdict::Possible,
+        false => lost.verdict,
+    }
+}
+
+fn is_shader(stage: S) -> bool {
+    let others =
+        S::COPY | S::CLEAR | S::COLOR_ATTACHMENT_OUTPUT | S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
+    !others.intersects(stage)
+}
+
+/// The format and extent of an image, or the size of a buffer.
+struct Described<'a>(Object, Option<&'a Resource>);
+
+impl fmt::Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Described(object, resource) = self;
+        write!(f, "{object}")?;
+        let Some(resource) = resource else { return Ok(()) };
+        if resource.tiling == Tiling::Linear && resource.format == vk::Format::UNDEFINED {
+            return write!(f, " of {} B", resource.size);
+        }
+        let vk::Extent3D { width, height, depth } = resource.extent;
+        write!(f, " ({:?}, {width}x{height}", resource.format)?;
+        match depth {
+            1 => write!(f, ")"),
+            depth => write!(f, "x{depth})"),
+        }
+    }
+}
+
+fn described(id: ResourceId, sites: &Sites) -> Described<'_> {
+    Described(sites.object(id), sites.resource(id))
+}
+
+fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
+    let (before, after) = (&hazard.before, &hazard.after);
+    let object = sites.object(after.resource);
+    let (kind, verb) = match (before.action.writes(), after.action.writes()) {
+        _ if after.action == Action::Acquire => ("queue family transfer", "released"),
+        (true, false) => ("read after write", "written"),
+        (false, _) => ("write after read", "read"),
+        (true, true) => ("write after write", "written"),
+    };
+    let does = match after.action {
+        Action::Access(..) if after.action.writes() => "is written",
+        Action::Access(..) => "is read",
+        Action::Transition => "changes its layout",
+        Action::Release => "is released to another queue family",
+        Action::Acquire => "is acquired from another queue family",
+    };
+    let bytes = |used: &Use| {
+        sites.bytes(used).map_or_else(String::new, |_| {
+            format!(" at [{}, {}) of the tile heap", hazard.bytes.0, hazard.bytes.1)
+        })
+    };
+    let missing = match hazard.missing {
+        Missing::Execution => "",
+        Missing::Availability => ", the write is not made available",
+        Missing::Visibility => ", the write is not made visible to it",
+    };
+    let (id, possibly) = match hazard.verdict {
+        Verdict::Certain => (MessageId::MissingOrder, ""),
+        Verdict::ByTheLetter => (MessageId::PedanticOrder, "by the letter of the specification, "),
+        Verdict::Possible => (
+            MessageId::PossibleOrder,
+            "if both accesses happen, to the same bytes and in this order, ",
+        ),
+    };
+    let text = format!(
+        "{possibly}{kind} without order: {} {does}{}{}{missing} (section \"{}\")",
+        described(after.resource, sites),
+        bytes(after),
+        action_text(after.action),
+        hazard.section(),
+    );
     let cause = format!(
-        "{} is {verb} there by {}, in {}{}",
-        before.object,
-        before.at,
-        before.submit,
-        usage_text(before.usage)
+        "{} is {verb} there{}{}",
+        described(before.resource, sites),
+        sites.place(before),
+        action_text(before.action)
     );
     Finding {
         cause: Some(cause),
-        remedy: Some(remedy(hazard).into()),
-        submit: Some(after.submit),
-        ..Finding::new(MessageId::MissingOrder, object, text).at(after.at)
+        remedy: Some(remedy(hazard, sites).into()),
+        submit: sites.submit(after.batch),
+        at: sites.at(after.tag),
+        ..Finding::new(id, object, text)
     }
 }
 
-fn usage_text(usage: Usage) -> String {
-    if usage == Usage::BARRIER {
-        return String::new();
+fn action_text(action: Action) -> String {
+    match action {
+        Action::Access(stage, access) => format!(", {access:?} in {stage:?}"),
+        _ => String::new(),
     }
-    format!(", {:?} in {:?}", usage.access(), usage.stages())
 }
 
-/// The dependency that would do.
-fn remedy(hazard: &Hazard) -> String {
-    let (before, after) = (&hazard.before, &hazard.after);
-    if hazard.first == hazard.end {
-        return "signal and wait for the semaphore between the two queues at ALL_COMMANDS: no other stage holds the transfer"
+/// The dependency that would order the accesses.
+fn remedy(hazard: &Hazard, sites: &Sites) -> String {
+    if hazard.after.action == Action::Acquire {
+        return "signal and wait for the semaphore between the two queues at ALL_COMMANDS: no other stage includes the transfer"
             .to_owned();
     }
-    let stages = |done: &Done| match done.usage {
-        Usage::BARRIER => "ALL_COMMANDS".to_owned(),
-        usage => format!("{:?}", usage.stages()),
+    let scopes = hazard.remedy();
+    let named = |access: A| match access {
+        A::NONE => "NONE".to_owned(),
+        access => format!("{access:?}"),
     };
-    let access = |done: &Done, is_read_enough: bool| {
-        let access = done.usage.access();
-        let is_named = !is_read_enough && access != A::NONE;
-        if is_named {
-            format!("{access:?}")
-        } else {
-            "NONE".to_owned()
-        }
-    };
-    let is_read = !before.usage.writes();
-    let (src, src_access) = (stages(before), access(before, is_read));
-    let between = if before.submit == after.submit {
-        "a barrier"
-    } else {
-        "a barrier in either batch, or semaphores,"
-    };
-    if after.usage == Usage::BARRIER {
-        return format!("add srcStageMask {src} and srcAccessMask {src_access} to the barrier");
+    let (src, src_access) = (scopes.src, named(scopes.src_access));
+    if hazard.after.action == Action::Transition {
+        let masks = format!("srcStageMask {src:?} and srcAccessMask {src_access}");
+        let is_aliased = hazard.before.resource != hazard.after.resource && scopes.src_access != A::NONE;
+        return match begins_subpass(&hazard.after, sites) {
+            true => format!("add {masks} to a dependency from VK_SUBPASS_EXTERNAL or the earlier subpass"),
+            false if is_aliased => format!(
+                "add a memory barrier with {masks} to the same command: an image barrier is only for accesses through its own image"
+            ),
+            false => format!("add {masks} to the barrier"),
+        };
     }
-    let (dst, dst_access) = (stages(after), access(after, is_read));
+    let between = match hazard.before.batch == hazard.after.batch {
+        true => "a barrier",
+        false => "a barrier in either batch, or semaphores,",
+    };
     format!(
-        "{between} between them with srcStageMask {src}, srcAccessMask {src_access}, dstStageMask {dst}, dstAccessMask {dst_access}"
+        "{between} between them with srcStageMask {src:?}, srcAccessMask {src_access}, dstStageMask {:?}, dstAccessMask {}",
+        scopes.dst,
+        named(scopes.dst_access)
     )
+}
+
+fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
+    let reader = &lost.reader;
+    let object = sites.object(reader.resource);
+    let (first, end) = sites.bytes(reader).unwrap_or(lost.bytes);
+    let (from, to) = (lost.bytes.0.max(first), lost.bytes.1.min(end));
+    let undefined = match lost.is_partial || (from, to) != (first, end) {
+        true => format!("of which [{from}, {to}) is undefined"),
+        false => "where nothing is defined".to_owned(),
+    };
+    let (id, is_read) = match (lost.verdict, lost.loss) {
+        (Verdict::Possible, Loss::WrittenThrough(_)) => (MessageId::PossibleContents, "is read"),
+        (Verdict::Possible, _) => (MessageId::PossibleContents, "may be read"),
+        _ => (MessageId::ReadsDiscarded, "is read"),
+    };
+    let undefined = match lost.loss {
+        Loss::WrittenThrough(_) => {
+            format!("of which [{from}, {to}) was last written through another resource")
+        }
+        _ => undefined,
+    };
+    let text = format!("{object} {is_read} at [{first}, {end}) of the tile heap, {undefined}");
+    let (cause, remedy) = loss(lost, sites);
+    Finding {
+        cause: Some(cause),
+        remedy: remedy.map(Into::into),
+        submit: sites.submit(reader.batch),
+        at: sites.at(reader.tag),
+        ..Finding::new(id, object, text)
+    }
+}
+
+/// The last write and the loss of contents, and the remedy that keeps them.
+fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
+    const OVERWRITTEN: &str = "give what lives at the same time bytes of its own";
+    let write = last_write(lost.last.as_ref(), sites);
+    let at = |batch: u64, tag: Tag| {
+        let at = sites.at(tag).map(|at| format!(": {at}"));
+        let submit = sites.submit(batch).map(|submit| format!(", in {submit}"));
+        at.unwrap_or_default() + &submit.unwrap_or_default()
+    };
+    let of = |reason: DiscardReason, object: Option<Object>, (batch, tag): (u64, Tag)| {
+        let object = object.map(|object| format!(" of {object}")).unwrap_or_default();
+        let text = format!(
+            "{write}; contents lost by {}{object}{}",
+            reason.text(),
+            at(batch, tag)
+        );
+        (text, Some(reason.remedy()))
+    };
+    match lost.loss {
+        Loss::NeverWritten => (write, None),
+        Loss::MemoryDiscarded { batch, tag } => {
+            let reason = match tag {
+                BATCH_END => sites.ends,
+                tag => match sites.event(tag) {
+                    Some((_, (_, Event::Lose(discard, _)))) => Some(discard.reason),
+                    _ => None,
+                },
+            };
+            of(reason.unwrap_or(DiscardReason::LessBound), None, (batch, tag))
+        }
+        Loss::Discarded(by) => {
+            let reason = match by.action {
+                _ if begins_subpass(&by, sites) => DiscardReason::Load,
+                Action::Access(..) => DiscardReason::Store,
+                _ => DiscardReason::Transition,
+            };
+            of(reason, Some(sites.object(by.resource)), (by.batch, by.tag))
+        }
+        Loss::WrittenThrough(by) => {
+            let by = format!("{}{}", described(by.resource, sites), at(by.batch, by.tag));
+            (
+                format!("last write through {by}"),
+                Some("if this is not intended, write the bytes through the resource that reads them"),
+            )
+        }
+        Loss::Overwritten(by) => {
+            let how = match by.action {
+                Action::Transition => "a layout transition of",
+                _ => "a write to",
+            };
+            let text = format!(
+                "{write}; contents lost by {how} another resource in the same bytes, {}{}",
+                described(by.resource, sites),
+                at(by.batch, by.tag)
+            );
+            (text, Some(OVERWRITTEN))
+        }
+    }
+}
+
+/// Returns `true` for a command that begins a subpass.
+fn begins_subpass(by: &Use, sites: &Sites) -> bool {
+    let event = sites.event(by.tag).map(|(_, (_, event))| event);
+    let Some(Event::Pass(commands)) = event else {
+        return false;
+    };
+    let begins =
+        |command: &Command| matches!(command, Command::BeginRendering { .. } | Command::NextSubpass(_));
+    commands.iter().any(begins)
+}
+
+fn last_write(last: Option<&Use>, sites: &Sites) -> String {
+    match last {
+        Some(last) => format!(
+            "last write of {}{}",
+            sites.object(last.resource),
+            sites.place(last)
+        ),
+        None => "no write before".to_owned(),
+    }
+}
+
+/// A secondary command buffer inside a render pass discards contents.
+fn inheritance(lost: &DiscardedContents, sites: &Sites) -> Option<Finding> {
+    let (_, (at, event)) = sites.event(lost.tag)?;
+    let Event::Lose(discard, Some(secondary)) = event else {
+        return None;
+    };
+    let Discard { first, end, .. } = discard;
+    let text = format!(
+        "{secondary} runs inside a render pass with {first} B of tile memory inherited while its primary has {end} B bound: its first \
+         action command discards [{first}, {end}), of which [{}, {}) has contents",
+        lost.bytes.0, lost.bytes.1
+    );
+    Some(Finding {
+        cause: Some(last_write(Some(&lost.last), sites)),
+        submit: sites.submit(lost.batch),
+        at: Some(*at),
+        ..Finding::new(MessageId::InheritanceMissing, *secondary, text)
+    })
 }

@@ -119,7 +119,9 @@ unsafe extern "system" fn listen(
     // SAFETY: Kept until after the instance.
     let monitor = unsafe { &*monitor.cast::<Monitor>() };
     let id = text_of(id);
-    if !(monitor.counts)(severity, &id) {
+    // Of the information, only what the layer has found.
+    let is_told = severity != Severity::INFO || ["possible", "pedantic"].iter().any(|kind| id.contains(kind));
+    if !is_told || !(monitor.counts)(severity, &id) {
         return vk::FALSE;
     }
     let mut messages = monitor.messages.lock().expect("no panic in here");
@@ -156,7 +158,7 @@ impl Instance {
             messages: Mutex::default(),
         });
         let listener = vk::DebugUtilsMessengerCreateInfoEXT::default()
-            .message_severity(Severity::WARNING | Severity::ERROR)
+            .message_severity(Severity::INFO | Severity::WARNING | Severity::ERROR)
             .message_type(ask.kinds)
             .pfn_user_callback(Some(listen))
             .user_data((&raw const *monitor).cast_mut().cast());

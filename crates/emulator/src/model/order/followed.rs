@@ -1,0 +1,316 @@
+//! The order and the contents of tile memory, followed over everything that a device submits.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_layer::batches;
+use tileheap_layer::host_waits::HostWait;
+use tileheap_sync::program::{
+    self, Batch, Command, CommandBuffer, MemoryId, Resource as Bound, ResourceId, Step, Texels, Tiling,
+};
+use tileheap_sync::{Findings, Model};
+use tileheap_units::Run;
+
+use super::log::{BATCH_END, Log, ORDINARY, log_of};
+use super::report::{Reported, Sites, Verdicts};
+use super::{fence_id, queue_id, semaphore_id};
+use crate::model::discards::{Discard, DiscardReason};
+use crate::model::finding::Finding;
+use crate::model::objects::Object;
+use crate::model::position::Submit;
+use crate::model::resources::Resource;
+
+/// The least number of events that logs add between two prunings.
+const MIN_NEW_EVENTS: usize = 16 * 1024;
+
+/// The model of a device, with what its ids and tags stand for.
+#[derive(Default)]
+pub(crate) struct Followed {
+    model: Model,
+    /// The resources in tile memory, by number.
+    placed: HashMap<u32, Arc<Resource>>,
+    /// The model's ids of the resources in tile memory, by number and queue: each queue has tile memory of its own.
+    ids: HashMap<(u32, vk::Queue), ResourceId>,
+    /// Resources in ordinary memory that barriers transfer to other queue families, by number.
+    ordinary: HashMap<u32, Transferred>,
+    sites: Sites,
+    reported: Reported,
+    follows_order: bool,
+    /// Shaders or commands that the layer does not follow may have written any resource.
+    has_unseen_writes: bool,
+}
+
+/// A resource in ordinary memory, with the model's id once it was submitted.
+struct Transferred {
+    object: Object,
+    id: Option<ResourceId>,
+}
+
+/// A batch that is submitted next.
+pub(crate) struct FollowedBatch<'a> {
+    pub(crate) submit: Submit,
+    pub(crate) family: u32,
+    pub(crate) batch: &'a batches::Batch,
+    pub(crate) logs: Vec<Arc<Log>>,
+    pub(crate) fence: vk::Fence,
+    /// Why all of tile memory becomes undefined where the batch ends; `None` if it does not.
+    pub(crate) ends: Option<DiscardReason>,
+}
+
+impl Followed {
+    /// The model of a new device; without `order` it follows only contents.
+    pub(crate) fn new(order: bool, verdicts: Verdicts) -> Followed {
+        let mut followed = Followed {
+            reported: Reported::new(verdicts),
+            follows_order: order,
+            ..Followed::default()
+        };
+        followed.model.set_follows_order(order);
+        followed
+    }
+
+    /// A resource is bound to tile memory.
+    pub(crate) fn bind(&mut self, resource: &Arc<Resource>) {
+        self.placed.insert(resource.number, resource.clone());
+    }
+
+    /// The number of a resource in ordinary memory that a barrier transfers to another queue family.
+    pub(crate) fn number_of_transferred(
+        &mut self,
+        object: Object,
+        new_number: impl FnOnce() -> u32,
+    ) -> ResourceId {
+        let mut known = self.ordinary.iter();
+        let known = known.find_map(|(number, one)| (one.object == object).then_some(*number));
+        ResourceId(known.unwrap_or_else(|| {
+            let number = new_number();
+            self.ordinary.insert(number, Transferred { object, id: None });
+            number
+        }))
+    }
+
+    /// Something that the layer does not follow may write tile memory from here on: losses are no longer certain.
+    pub(crate) fn allow_unseen_writes(&mut self) {
+        self.has_unseen_writes = true;
+    }
+
+    /// A resource is destroyed.
+    pub(crate) fn remove(&mut self, object: Object, resource: Option<&Resource>) {
+        let model = &mut self.model;
+        if let Some(resource) = resource.filter(|resource| self.placed.remove(&resource.number).is_some()) {
+            self.ids.retain(|(number, _), id| {
+                let is_other = *number != resource.number;
+                if !is_other {
+                    model.remove(*id);
+                }
+                is_other
+            });
+        }
+        self.ordinary.retain(|number, one| {
+            let is_other = one.object != object;
+            if let Some(id) = one.id.filter(|_| !is_other) {
+                model.remove(id);
+                model.free(ordinary_memory(*number));
+            }
+            is_other
+        });
+    }
+
+    /// A timeline semaphore is created.
+    pub(crate) fn create_timeline(&mut self, semaphore: vk::Semaphore, value: u64) {
+        self.model.create_timeline(semaphore_id(semaphore), value);
+    }
+
+    /// A semaphore is destroyed.
+    pub(crate) fn destroy_semaphore(&mut self, semaphore: vk::Semaphore) {
+        self.model.destroy_semaphore(semaphore_id(semaphore));
+    }
+
+    /// A fence is destroyed.
+    pub(crate) fn destroy_fence(&mut self, fence: vk::Fence) {
+        self.model.destroy_fence(fence_id(fence));
+    }
+
+    /// An event is destroyed.
+    pub(crate) fn destroy_event(&mut self, event: vk::Event) {
+        self.model.destroy_event(super::event_id(event));
+    }
+
+    /// A fence is reset.
+    pub(crate) fn reset_fence(&mut self, fence: vk::Fence) -> Vec<Finding> {
+        self.step(&Step::ResetFence(fence_id(fence)))
+    }
+
+    /// The host signals a timeline semaphore.
+    pub(crate) fn signal(&mut self, semaphore: vk::Semaphore, value: u64) -> Vec<Finding> {
+        self.step(&Step::SignalSemaphore(semaphore_id(semaphore), value))
+    }
+
+    /// The host has waited for something.
+    pub(crate) fn wait(&mut self, wait: HostWait) -> Vec<Finding> {
+        self.step(&match wait {
+            HostWait::Fence(fence) => Step::WaitFence(fence_id(fence)),
+            HostWait::Semaphore(semaphore, value) => Step::WaitSemaphore(semaphore_id(semaphore), value),
+            HostWait::Queue(queue) => Step::WaitIdle(Some(queue_id(queue))),
+            HostWait::Device => Step::WaitIdle(None),
+        })
+    }
+
+    /// A batch is submitted: its findings, and those of batches that waited for it.
+    pub(crate) fn submit(&mut self, given: FollowedBatch<'_>) -> Vec<Finding> {
+        if self.sites.needs_pruning(MIN_NEW_EVENTS) {
+            self.prune();
+        }
+        let queue = vk::Queue::from_raw(given.submit.queue);
+        // Without accesses, dependencies order nothing; without order, the model does not know of accesses.
+        let has_accesses = || given.logs.iter().any(|log| log.has_accesses);
+        let matter = !self.follows_order || !self.model.is_idle() || has_accesses();
+        let mut command_buffers = Vec::new();
+        if matter {
+            command_buffers.extend(given.logs.iter().map(|log| self.commands(log, queue)));
+        }
+        if !self.placed.is_empty() {
+            command_buffers.extend(given.ends.map(|reason| Arc::new(end_of_batch(queue, reason))));
+        }
+        let uses = |all: &[batches::SemaphoreUse]| {
+            let one = |one: &batches::SemaphoreUse| program::SemaphoreUse {
+                semaphore: semaphore_id(one.0),
+                value: one.1,
+                stages: one.2,
+            };
+            all.iter().map(one).collect()
+        };
+        let batch = Batch {
+            number: self.sites.batch(given.submit, given.ends),
+            queue: queue_id(queue),
+            family: given.family,
+            waits: uses(&given.batch.waits),
+            command_buffers,
+            signals: uses(&given.batch.signals),
+            fence: (given.fence != vk::Fence::null()).then(|| fence_id(given.fence)),
+        };
+        self.step(&Step::Submit(batch))
+    }
+
+    fn step(&mut self, step: &Step) -> Vec<Finding> {
+        let findings = self.model.step(step);
+        if findings == Findings::default() {
+            return Vec::new();
+        }
+        self.reported
+            .findings(&findings, &self.sites, self.has_unseen_writes)
+    }
+
+    /// The commands of a log on a queue.
+    fn commands(&mut self, log: &Arc<Log>, queue: vk::Queue) -> Arc<CommandBuffer> {
+        self.sites.add_log(log);
+        let mut resource = |number: ResourceId| self.id(number, queue);
+        log.commands((queue, tile_memory(queue)), &[], &mut resource)
+    }
+
+    /// The model's id of a resource on a queue, by its number; `None` if it is not followed.
+    fn id(&mut self, number: ResourceId, queue: vk::Queue) -> Option<ResourceId> {
+        if number == ORDINARY {
+            return None;
+        }
+        let Some(resource) = self.placed.get(&number.0) else {
+            return self.ordinary_id(number.0);
+        };
+        let key = (number.0, queue);
+        if let Some(id) = self.ids.get(&key) {
+            return Some(*id);
+        }
+        let place = resource.place.get()?;
+        let is_alias = |(other, of): &(u32, vk::Queue)| {
+            let contents = |resource: &Arc<Resource>| resource.place.get().map(|place| place.contents);
+            *of == queue && self.placed.get(other).and_then(contents) == Some(place.contents)
+        };
+        let alias = self
+            .ids
+            .iter()
+            .find(|(key, _)| place.contents != 0 && is_alias(key));
+        let memory = tile_memory(queue);
+        self.model.set_granularity(memory, 1);
+        self.model.set_host_visible(memory, false);
+        let id = self.model.add(Bound {
+            memory,
+            first: place.first,
+            end: place.first + resource.size,
+            tiling: resource.tiling,
+            alias_of: alias.map(|(_, id)| *id),
+        });
+        self.ids.insert(key, id);
+        self.sites
+            .add_resource(id, resource.object, Some(resource.clone()));
+        Some(id)
+    }
+
+    /// The id of a resource in ordinary memory, of which only transfers between queue families are followed.
+    fn ordinary_id(&mut self, number: u32) -> Option<ResourceId> {
+        let one = self.ordinary.get_mut(&number)?;
+        if one.id.is_none() {
+            let memory = ordinary_memory(number);
+            let is_image = one.object.0 == vk::ObjectType::IMAGE;
+            self.model.set_granularity(memory, 1);
+            self.model.set_host_visible(memory, false);
+            let id = self.model.add(Bound {
+                memory,
+                first: 0,
+                end: u64::MAX,
+                tiling: if is_image { any_image() } else { Tiling::Unknown },
+                alias_of: None,
+            });
+            self.model.assume_written(id);
+            self.sites.add_resource(id, one.object, None);
+            one.id = Some(id);
+        }
+        one.id
+    }
+
+    /// Forgets the logs and resources that no later finding can name.
+    fn prune(&mut self) {
+        let mut logs = HashSet::new();
+        self.model.each_tag(|tag| _ = logs.insert(log_of(tag)));
+        let mut resources: HashSet<ResourceId> = self.ids.values().copied().collect();
+        resources.extend(self.ordinary.values().filter_map(|one| one.id));
+        self.model.each_use(|used| _ = resources.insert(used.resource));
+        self.sites.retain(&logs, &resources);
+    }
+}
+
+/// A memory that only this resource in ordinary memory has: other resources in the same memory are not followed.
+fn ordinary_memory(number: u32) -> MemoryId {
+    MemoryId(1 << 63 | u64::from(number))
+}
+
+/// An image of any extent and format.
+fn any_image() -> Tiling {
+    Tiling::Optimal(Texels {
+        aspects: vk::ImageAspectFlags::from_raw(u32::MAX),
+        levels: Run::new(0, u32::MAX),
+        layers: Run::new(0, u32::MAX),
+        area: None,
+    })
+}
+
+/// Tile memory, as a queue sees it.
+fn tile_memory(queue: vk::Queue) -> MemoryId {
+    MemoryId(queue.as_raw())
+}
+
+/// The end of a batch with which all contents end.
+fn end_of_batch(queue: vk::Queue, reason: DiscardReason) -> CommandBuffer {
+    let all = Discard {
+        first: 0,
+        end: u64::MAX,
+        reason,
+    };
+    CommandBuffer {
+        commands: vec![(
+            BATCH_END,
+            Command::Discard(all.to_model(tile_memory(queue), false)),
+        )],
+    }
+}

@@ -1,0 +1,342 @@
+//! Programs submitted to the model of a device, without a device.
+
+use std::sync::{Arc, OnceLock};
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_layer::batches::Batch;
+use tileheap_layer::host_waits::HostWait;
+use tileheap_sync::program::{
+    Access, AccessKind, Boundary, Change, Command, Dependency, Extent, Part, ResourceId, Scopes, Tiling,
+};
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::followed::{Followed, FollowedBatch};
+use super::log::{Log, LoggedAccess, Recorded};
+use super::report::Verdicts;
+use crate::model::finding::Finding;
+use crate::model::objects::Object;
+use crate::model::position::{Position, Submit};
+use crate::model::resources::{Place, Resource};
+
+const CLEAR: (S, A) = (S::CLEAR, A::TRANSFER_WRITE);
+const COPY_READ: (S, A) = (S::COPY, A::TRANSFER_READ);
+
+/// The numbers of buffers on the same bytes.
+const BUFFERS: [u32; 2] = [1, 2];
+
+/// A device with two buffers in tile memory, and a clock.
+struct Device {
+    followed: Followed,
+    submits: u64,
+}
+
+impl Device {
+    fn new(verdicts: Verdicts) -> Device {
+        let mut followed = Followed::new(true, verdicts);
+        for number in BUFFERS {
+            let place = Place {
+                memory: 1,
+                object_size: 1024,
+                first: 0,
+                end: 1024,
+                contents: 0,
+            };
+            followed.bind(&Arc::new(Resource {
+                object: Object(vk::ObjectType::BUFFER, number.into()),
+                number,
+                needs: None,
+                driver_size: 1024,
+                fits_below: true,
+                size: 1024,
+                tiling: Tiling::Linear,
+                format: vk::Format::UNDEFINED,
+                extent: vk::Extent3D::default(),
+                contents: 0,
+                has_unseen_writes: false,
+                place: OnceLock::from(place),
+            }));
+        }
+        followed.create_timeline(semaphore(), 0);
+        Device { followed, submits: 0 }
+    }
+
+    /// Submits a command buffer to a queue of a family of its own.
+    fn submit(&mut self, queue: u32, log: &Arc<Log>, batch: &Batch) -> Vec<Finding> {
+        self.submits += 1;
+        self.followed.submit(FollowedBatch {
+            submit: Submit {
+                number: self.submits,
+                batch: 0,
+                queue: u64::from(queue) + 1,
+            },
+            family: queue,
+            batch,
+            logs: vec![log.clone()],
+            fence: vk::Fence::null(),
+            ends: None,
+        })
+    }
+
+    /// The number of a buffer in ordinary memory.
+    fn ordinary(&mut self) -> ResourceId {
+        let object = Object(vk::ObjectType::BUFFER, 99);
+        self.followed.number_of_transferred(object, || 99)
+    }
+}
+
+fn semaphore() -> vk::Semaphore {
+    vk::Semaphore::from_raw(7)
+}
+
+fn texts(findings: &[Finding]) -> Vec<(&'static str, &str)> {
+    findings
+        .iter()
+        .map(|one| (one.id.name(), one.text.as_str()))
+        .collect()
+}
+
+/// A command buffer.
+struct Commands {
+    recorded: Recorded,
+    at: Position,
+}
+
+impl Commands {
+    fn new() -> Commands {
+        Commands {
+            recorded: Recorded::new(),
+            at: Position::default(),
+        }
+    }
+
+    fn act(
+        mut self,
+        buffer: u32,
+        (stage, access): (S, A),
+        (kind, is_certain): (AccessKind, bool),
+    ) -> Commands {
+        self.at.act("vkCmdDispatch");
+        let access = Access {
+            resource: ResourceId(buffer),
+            part: Part::Bytes(0, 1024),
+            stage,
+            access,
+            kind,
+            discards: false,
+        };
+        self.recorded
+            .perform(vec![LoggedAccess { access, is_certain }], &self.at);
+        self
+    }
+
+    /// A fill, or a copy from a buffer.
+    fn transfer(self, buffer: u32, side: (S, A)) -> Commands {
+        self.act(buffer, side, (AccessKind::Whole, true))
+    }
+
+    fn barrier(mut self, from: (S, A), to: (S, A), extent: Extent, change: Change) -> Commands {
+        self.at.is_between("vkCmdPipelineBarrier2");
+        let scopes = Scopes {
+            src: from.0,
+            src_access: from.1,
+            dst: to.0,
+            dst_access: to.1,
+        };
+        let dependency = Dependency {
+            scopes,
+            extent,
+            change,
+        };
+        self.recorded.barrier([dependency], &[], &self.at);
+        self
+    }
+
+    fn memory(self, from: (S, A), to: (S, A)) -> Commands {
+        self.barrier(from, to, Extent::All, Change::None)
+    }
+
+    fn end(mut self) -> Arc<Log> {
+        self.recorded.freeze()
+    }
+}
+
+fn waits(value: u64) -> Batch {
+    Batch {
+        waits: vec![(semaphore(), value, S::ALL_COMMANDS)],
+        ..Batch::default()
+    }
+}
+
+fn signals(value: u64) -> Batch {
+    Batch {
+        signals: vec![(semaphore(), value, S::ALL_COMMANDS)],
+        ..Batch::default()
+    }
+}
+
+/// "Queue Family Ownership Transfer": a release happens before its acquire. Releases of other bytes, and a release after an acquire of
+/// other bytes, need no order.
+#[test]
+fn of_ordinary_resources_only_a_release_and_its_acquire_need_order() {
+    let device = || Device::new(Verdicts::default());
+    let none = (S::NONE, A::NONE);
+    let part = |buffer, first: u64| Extent::Part(buffer, Part::Bytes(first, first + 100));
+    let transfer = Change::Family { from: 0, to: 1 };
+    let release = |commands: Commands, buffer, first| {
+        commands.barrier((S::COPY, A::TRANSFER_WRITE), none, part(buffer, first), transfer)
+    };
+    let acquire = |buffer, first| {
+        Commands::new()
+            .barrier(none, COPY_READ, part(buffer, first), transfer)
+            .end()
+    };
+    let mut right = device();
+    let buffer = right.ordinary();
+    let both = release(release(Commands::new(), buffer, 0), buffer, 100).end();
+    let mut found = right.submit(0, &both, &signals(1));
+    found.extend(right.submit(1, &acquire(buffer, 0), &waits(1)));
+    // The next region, while the other queue may still acquire the first one.
+    let next = release(Commands::new(), buffer, 200).end();
+    found.extend(right.submit(0, &next, &signals(2)));
+    found.extend(right.submit(1, &acquire(buffer, 100), &waits(1)));
+    assert_eq!(texts(&found), []);
+
+    let mut wrong = device();
+    let buffer = wrong.ordinary();
+    let one = release(Commands::new(), buffer, 0).end();
+    assert_eq!(texts(&wrong.submit(0, &one, &Batch::default())), []);
+    let found = wrong.submit(1, &acquire(buffer, 0), &Batch::default());
+    let [(id, text)] = texts(&found)[..] else {
+        panic!("{found:#?}")
+    };
+    assert_eq!(id, "TILEHEAP-missing-order");
+    assert!(text.starts_with("queue family transfer without order"), "{text}");
+}
+
+/// A barrier counts although it is submitted while nothing was accessed: an earlier batch of its queue may still wait.
+#[test]
+fn a_barrier_after_a_batch_that_waits_orders_it() {
+    let mut device = Device::new(Verdicts::default());
+    let [a, _] = BUFFERS;
+    let fill = || Commands::new().transfer(a, CLEAR).end();
+    let barrier = Commands::new().memory(CLEAR, CLEAR).end();
+    let mut found = device.submit(0, &fill(), &waits(1));
+    found.extend(device.submit(0, &barrier, &Batch::default()));
+    found.extend(device.submit(0, &fill(), &Batch::default()));
+    found.extend(device.followed.signal(semaphore(), 1));
+    assert_eq!(texts(&found), []);
+}
+
+/// A certain finding is told, whatever else is possible of the same command.
+#[test]
+fn possible_findings_do_not_hide_certain_ones() {
+    let [a, b] = BUFFERS;
+    let ids = |possible: bool, commands: Commands| {
+        let mut device = Device::new(Verdicts {
+            possible,
+            by_the_letter: false,
+        });
+        let found = device.submit(0, &commands.end(), &Batch::default());
+        found.iter().map(|one| one.id.name()).collect::<Vec<_>>()
+    };
+    let through = || {
+        let fills = Commands::new()
+            .transfer(a, CLEAR)
+            .memory(CLEAR, CLEAR)
+            .transfer(b, CLEAR);
+        fills.transfer(a, COPY_READ)
+    };
+    assert_eq!(ids(false, through()), ["TILEHEAP-missing-order"]);
+    let both = ["TILEHEAP-possible-contents", "TILEHEAP-missing-order"];
+    assert_eq!(ids(true, through()), both);
+    let perhaps = || {
+        let read = (S::COMPUTE_SHADER, A::SHADER_STORAGE_READ);
+        let perhaps = (AccessKind::Partial, false);
+        Commands::new()
+            .transfer(a, CLEAR)
+            .act(a, read, perhaps)
+            .transfer(a, CLEAR)
+    };
+    assert_eq!(ids(false, perhaps()), ["TILEHEAP-missing-order"]);
+    assert!(ids(true, perhaps()).contains(&"TILEHEAP-missing-order"));
+}
+
+/// A secondary command buffer reads what the subpass around it draws to: that is in order, and nothing else is.
+#[test]
+fn a_secondary_is_in_order_with_the_attachments_around_it() {
+    let [a, _] = BUFFERS;
+    let run = |drawn: Vec<ResourceId>| {
+        let read = (S::FRAGMENT_SHADER, A::INPUT_ATTACHMENT_READ);
+        let secondary = Commands::new().transfer(a, read).end();
+        let mut commands = Commands::new().transfer(a, CLEAR);
+        let begin = Command::BeginRendering {
+            resumes: false,
+            boundary: Boundary::default(),
+        };
+        commands.recorded.pass(vec![begin], &commands.at);
+        commands.recorded.run(secondary, drawn, &commands.at);
+        let end = Command::EndRendering(Boundary::default());
+        commands.recorded.pass(vec![end], &commands.at);
+        let mut device = Device::new(Verdicts::default());
+        let found = device.submit(0, &commands.end(), &Batch::default());
+        found.len()
+    };
+    assert_eq!(run(Vec::new()), 1);
+    assert_eq!(run(vec![ResourceId(a)]), 0);
+}
+
+/// Logs are forgotten once nothing names them, also those of secondary command buffers, and come back when they run again.
+#[test]
+fn logs_that_run_again_are_known_again() {
+    let [a, _] = BUFFERS;
+    let mut device = Device::new(Verdicts::default());
+    let write = (S::COMPUTE_SHADER, A::SHADER_STORAGE_WRITE);
+    let secondary = Commands::new().act(a, write, (AccessKind::Partial, false)).end();
+    let after = (
+        S::CLEAR | S::COMPUTE_SHADER,
+        A::TRANSFER_WRITE | A::SHADER_STORAGE_WRITE,
+    );
+    let mut primary = Commands::new().transfer(a, CLEAR).memory(CLEAR, after);
+    primary.recorded.run(secondary, Vec::new(), &primary.at);
+    // The write of the secondary is not certain, so that nothing is said of the missing barrier.
+    let primary = primary.transfer(a, CLEAR).end();
+    for _ in 0..40 {
+        let mut many = Commands::new();
+        for _ in 0..2000 {
+            many = many.memory(CLEAR, CLEAR);
+        }
+        let many = many.transfer(a, CLEAR).end();
+        let mut found = device.submit(0, &many, &Batch::default());
+        found.extend(device.followed.wait(HostWait::Device));
+        found.extend(device.submit(0, &primary, &Batch::default()));
+        found.extend(device.followed.wait(HostWait::Device));
+        assert_eq!(texts(&found), []);
+    }
+}
+
+/// An image barrier makes available only what was written through its own image: for an alias it takes a memory barrier.
+#[test]
+fn a_transition_after_writes_through_an_alias_needs_a_memory_barrier() {
+    let [a, b] = BUFFERS;
+    let transition = |of: u32| {
+        let of = Extent::Part(ResourceId(of), Part::Bytes(0, 1024));
+        let change = Change::Layout { discards: true };
+        let commands = Commands::new()
+            .transfer(a, CLEAR)
+            .barrier((S::NONE, A::NONE), CLEAR, of, change);
+        let mut device = Device::new(Verdicts::default());
+        let found = device.submit(0, &commands.end(), &Batch::default());
+        let remedies = found.into_iter().filter_map(|one| one.remedy);
+        remedies.map(String::from).collect::<Vec<_>>()
+    };
+    let masks = "srcStageMask CLEAR and srcAccessMask TRANSFER_WRITE";
+    assert_eq!(transition(a), [format!("add {masks} to the barrier")]);
+    let [remedy] = &transition(b)[..] else {
+        panic!("one finding")
+    };
+    assert!(
+        remedy.starts_with(&format!("add a memory barrier with {masks} to the same command")),
+        "{remedy}"
+    );
+}
