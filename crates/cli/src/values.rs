@@ -109,10 +109,10 @@ impl fmt::Display for Budget {
 /// The findings that make a check fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Certain findings
+    /// Certain findings, errors
     #[default]
     Error,
-    /// Possible findings too, and with --pedantic those by the letter
+    /// Warnings and possible findings too, and with --pedantic those by the letter
     Warning,
 }
 

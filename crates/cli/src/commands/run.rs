@@ -3,15 +3,20 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use clap::{Args, ValueEnum, ValueHint};
+use serde::{Deserialize, Serialize};
+use tileheap::runtime::detect::enumerate_devices;
 use tileheap_device::profile::{DeviceProfile, PRESETS};
 
+use crate::documents::{self, Document};
 use crate::error::{Error, Result};
-use crate::layered::{EMULATOR, absolute, signal_of, status_of, wait};
+use crate::layered::{EMULATOR, absolute, signal_of, wait};
+use crate::output::Output;
 use crate::report::messages::Summary;
-use crate::values::named;
+use crate::values::{FailOn, named};
 
 /// Run a program on emulated tile memory, and summarize what the emulator reports
 #[derive(Debug, Args)]
@@ -30,6 +35,18 @@ pub(crate) struct Arguments {
     /// Write the messages to a file: JSON, one message a line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     log: Option<PathBuf>,
+    /// The lowest level of messages that makes the command fail
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "error")]
+    fail_on: FailOn,
+    /// Also report dependencies that only the letter of the specification asks for
+    #[arg(long)]
+    pedantic: bool,
+    /// Fail at once if this machine has no Vulkan device
+    #[arg(long)]
+    require_device: bool,
+    /// Write the program's own status and the counts to a file, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    json: Option<PathBuf>,
     /// Write every bind, discard and submit to a file, which `tileheap report` draws
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     trace: Option<PathBuf>,
@@ -49,14 +66,56 @@ fn emulated() -> impl Iterator<Item = &'static str> {
     PRESETS.into_iter().filter(has_heap)
 }
 
+/// The exit status if messages make the command fail, or if nothing was checked.
+const FAILED: u8 = 3;
+
+/// How a program ended, and what was reported.
+#[derive(Serialize, Deserialize)]
+struct Outcome {
+    /// The exit status of this command.
+    exit: u8,
+    program: Ended,
+    /// Why nothing was checked; `null` if something was.
+    unchecked: Option<String>,
+    #[serde(flatten)]
+    summary: Summary,
+}
+
+impl Document for Outcome {
+    const FORMAT: &'static str = "tileheap-run";
+    const VERSION: u64 = 1;
+}
+
+/// How a program ended: exactly one of the two is `null`.
+#[derive(Serialize, Deserialize)]
+struct Ended {
+    status: Option<i32>,
+    signal: Option<i32>,
+}
+
+impl Ended {
+    fn succeeded(&self) -> bool {
+        self.status == Some(0)
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Layer::Emulator = arguments.layer;
     let folder = EMULATOR.find(arguments.layer_path.as_deref())?;
+    if arguments.require_device && enumerate_devices().map_or(true, |devices| devices.is_empty()) {
+        let none = "this machine has no Vulkan device: install a driver, such as Mesa's lavapipe";
+        return Err(Error::Failed(FAILED, none.to_owned()));
+    }
+    let json = arguments.json.as_deref().map(absolute).transpose()?;
     let temporary = || std::env::temp_dir().join(format!("tileheap-run-{}.jsonl", std::process::id()));
     let log = absolute(&arguments.log.clone().unwrap_or_else(temporary))?;
     File::create(&log).map_err(|error| Error::of(format!("cannot write `{}`", log.display()), error))?;
     let mut command = EMULATOR.command(&folder, &arguments.program)?;
     command.env("VK_TILEHEAP_EMULATOR_MESSAGE_LOG", &log);
+    command.env("VK_TILEHEAP_EMULATOR_POSSIBLE", "true");
+    if arguments.pedantic {
+        command.env("VK_TILEHEAP_EMULATOR_PEDANTIC", "true");
+    }
     if let Some(profile) = arguments.profile {
         command.env("VK_TILEHEAP_EMULATOR_PROFILE", profile);
     }
@@ -64,24 +123,59 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         command.env("VK_TILEHEAP_EMULATOR_TRACE", absolute(trace)?);
     }
     let ended = wait(&mut command);
-    let summary = Summary::of(&std::fs::read_to_string(&log).unwrap_or_default());
+    let messages = std::fs::read_to_string(&log).unwrap_or_default();
     if arguments.log.is_none() {
-        // Where it cannot be removed, it stays among other temporary files.
+        // If it cannot be removed, it stays among other temporary files.
         let _ = std::fs::remove_file(&log);
     }
-    let ended = ended?;
-    let mut text = summary.text();
-    if let Some(signal) = signal_of(ended) {
-        text += &format!("tileheap: signal {signal} ended the program\n");
-    }
-    if let Some(log) = &arguments.log {
-        text += &format!("tileheap: all messages are in {}\n", log.display());
-    }
+    let outcome = outcome(ended?, Summary::of(&messages), arguments.fail_on);
     // There is no other place to report a closed standard error.
-    let _ = std::io::stderr().write_all(text.as_bytes());
-    match status_of(ended) {
-        _ if summary.errors > 0 => Err(Error::Exit(3)),
+    let _ = std::io::stderr().write_all(text(&outcome, arguments.log.as_deref()).as_bytes());
+    if json.is_some() {
+        Output::to(json).write(&documents::write(&outcome))?;
+    }
+    match outcome.exit {
         0 => Ok(()),
         status => Err(Error::Exit(status)),
     }
+}
+
+fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> Outcome {
+    let program = Ended {
+        status: ended.code(),
+        signal: signal_of(ended),
+    };
+    let unchecked = summary.unchecked().map(str::to_owned);
+    let exit = match program.succeeded() {
+        _ if summary.fails(fail_on) => FAILED,
+        false => 1,
+        true if unchecked.is_some() => FAILED,
+        true => 0,
+    };
+    Outcome {
+        exit,
+        program,
+        unchecked,
+        summary,
+    }
+}
+
+fn text(outcome: &Outcome, log: Option<&Path>) -> String {
+    let mut text = outcome.summary.text();
+    if let Some(unchecked) = &outcome.unchecked {
+        text += &format!("tileheap: {unchecked}\n");
+    }
+    match outcome.program {
+        Ended {
+            signal: Some(signal), ..
+        } => text += &format!("tileheap: signal {signal} ended the program\n"),
+        Ended {
+            status: Some(status), ..
+        } if status != 0 => text += &format!("tileheap: the program failed with status {status}\n"),
+        _ => {}
+    }
+    if let Some(log) = log {
+        text += &format!("tileheap: all messages are in {}\n", log.display());
+    }
+    text
 }

@@ -2,25 +2,42 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::values::FailOn;
+
 /// What a log contains.
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
-    pub(crate) errors: u64,
+    errors: u64,
     warnings: u64,
+    /// Findings that are possible, or by the letter of the specification.
+    others: u64,
     instances: u64,
     devices: u64,
     devices_with_tile_memory: u64,
+    #[serde(skip)]
     devices_destroyed: u64,
-    /// By severity and id: how many, and the first text.
-    messages: BTreeMap<(String, String), (u64, String)>,
+    messages: Vec<Message>,
+}
+
+/// The messages of one kind.
+#[derive(Debug, Serialize, Deserialize)]
+struct Message {
+    severity: String,
+    id: String,
+    count: u64,
+    /// The text of the first one.
+    first: String,
 }
 
 impl Summary {
     /// Summarizes a log. A program that was killed may leave its last line cut off.
     pub(crate) fn of(log: &str) -> Summary {
         let mut summary = Summary::default();
+        let mut messages: BTreeMap<(u8, String), Message> = BTreeMap::new();
         for line in log
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -34,35 +51,83 @@ impl Summary {
                 }
                 Some("end") => summary.devices_destroyed += 1,
                 Some("message") => {
-                    let key = (text("severity"), text("id"));
-                    summary.errors += u64::from(key.0 == "error");
-                    summary.warnings += u64::from(key.0 == "warning");
-                    summary.messages.entry(key).or_insert_with(|| (0, text("text"))).0 += 1;
+                    let (severity, id) = (text("severity"), text("id"));
+                    let rank = summary.count(&severity, &id);
+                    let one = messages.entry((rank, id.clone())).or_insert_with(|| Message {
+                        severity,
+                        id,
+                        count: 0,
+                        first: text("text"),
+                    });
+                    one.count += 1;
                 }
                 _ => {}
             }
         }
+        summary.messages = messages.into_values().collect();
         summary
+    }
+
+    /// Counts a message; its place in the list of kinds.
+    fn count(&mut self, severity: &str, id: &str) -> u8 {
+        let is_finding = ["TILEHEAP-possible", "TILEHEAP-pedantic"]
+            .iter()
+            .any(|kind| id.starts_with(kind));
+        match severity {
+            "error" => {
+                self.errors += 1;
+                0
+            }
+            "warning" => {
+                self.warnings += 1;
+                1
+            }
+            _ => {
+                self.others += u64::from(is_finding);
+                2
+            }
+        }
     }
 
     /// The counts, each kind of message with its first text, and what keeps the log from being complete.
     pub(crate) fn text(&self) -> String {
         let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let (errors, warnings) = (counted(self.errors, "error"), counted(self.warnings, "warning"));
-        let mut text = format!("tileheap: the emulator reported {errors} and {warnings}\n");
-        for ((severity, id), (count, first)) in &self.messages {
+        let others = match self.others {
+            0 => String::new(),
+            others => format!(", and {}", counted(others, "possible or pedantic finding")),
+        };
+        let mut text = format!("tileheap: the emulator reported {errors} and {warnings}{others}\n");
+        for message in &self.messages {
+            let Message {
+                severity,
+                id,
+                count,
+                first,
+            } = message;
             let first = first.replace('\n', "\n  ");
             text += &format!("{severity} {id}, {}:\n  {first}\n", counted(*count, "time"));
-        }
-        if self.instances == 0 {
-            text += "tileheap: nothing was checked: the program created no Vulkan instance with the layer\n";
-        } else if self.devices_with_tile_memory == 0 {
-            text += "tileheap: nothing was checked: no device enabled the feature tileMemoryHeap\n";
         }
         if self.devices_destroyed < self.devices {
             text += "tileheap: the program ended before it destroyed its device: these are the messages until then\n";
         }
         text
+    }
+
+    /// Why nothing was checked, if nothing was.
+    pub(crate) fn unchecked(&self) -> Option<&'static str> {
+        if self.instances == 0 {
+            Some("nothing was checked: the program created no Vulkan instance with the layer")
+        } else if self.devices_with_tile_memory == 0 {
+            Some("nothing was checked: no device enabled the feature tileMemoryHeap")
+        } else {
+            None
+        }
+    }
+
+    /// Returns `true` if messages of this level or above were reported.
+    pub(crate) fn fails(&self, fail_on: FailOn) -> bool {
+        self.errors > 0 || fail_on == FailOn::Warning && self.warnings + self.others > 0
     }
 }
 
@@ -86,11 +151,9 @@ mod tests {
             "{}\n{{\"event\":\"end\"}}",
             log.lines().nth(1).unwrap_or_default()
         );
-        assert!(Summary::of(&ended).text().contains("no Vulkan instance"));
-        assert!(
-            Summary::of("{\"event\":\"instance\"}")
-                .text()
-                .contains("tileMemoryHeap")
-        );
+        let unchecked = |log: &str| Summary::of(log).unchecked().unwrap_or_default();
+        assert!(unchecked(&ended).contains("no Vulkan instance"));
+        assert!(unchecked("{\"event\":\"instance\"}").contains("tileMemoryHeap"));
+        assert_eq!(unchecked(log), "");
     }
 }

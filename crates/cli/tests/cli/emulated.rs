@@ -29,31 +29,115 @@ fn script(options: &[&str], text: &str) -> Run {
     tileheap(&arguments.concat())
 }
 
+/// An instance, and a device with tile memory.
+const CHECKED: &str = r#"echo '{"event":"instance"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG; echo '{"event":"device","usesTileMemory":true}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG; echo '{"event":"end"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
 const ERROR: &str = r#"echo '{"event":"message","severity":"error","id":"TILEHEAP-x","text":"wrong"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
 const WARNING: &str = r#"echo '{"event":"message","severity":"warning","id":"TILEHEAP-y","text":"bad"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
+const POSSIBLE: &str = r#"echo '{"event":"message","severity":"info","id":"TILEHEAP-possible-order","text":"maybe"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
 
 #[test]
-fn an_error_makes_the_status_3_and_nothing_else_does() {
-    for (text, status, counts) in [
-        ("exit 0".to_owned(), 0, "0 errors and 0 warnings"),
-        ("exit 7".to_owned(), 7, "0 errors and 0 warnings"),
-        (format!("{WARNING}; exit 7"), 7, "0 errors and 1 warning"),
-        (format!("{ERROR}; {ERROR}; exit 7"), 3, "2 errors and 0 warnings"),
-        (format!("{ERROR}; exit 0"), 3, "1 error and 0 warnings"),
+fn findings_make_the_status_3_and_a_program_that_fails_makes_it_1() {
+    let none = "0 errors and 0 warnings\n";
+    for (text, [status, strict], counts) in [
+        ("exit 0".to_owned(), [0, 0], none),
+        ("exit 7".to_owned(), [1, 1], none),
+        (format!("{WARNING}; exit 0"), [0, 3], "0 errors and 1 warning\n"),
+        (format!("{WARNING}; exit 7"), [1, 3], "0 errors and 1 warning\n"),
+        (
+            format!("{POSSIBLE}; exit 0"),
+            [0, 3],
+            "0 errors and 0 warnings, and 1 possible or pedantic finding\n",
+        ),
+        (
+            format!("{ERROR}; {ERROR}; exit 7"),
+            [3, 3],
+            "2 errors and 0 warnings\n",
+        ),
+        (format!("{ERROR}; exit 0"), [3, 3], "1 error and 0 warnings\n"),
     ] {
-        let run = script(&[], &format!("echo output; {text}"));
-        assert_eq!(
-            (run.status, run.out.as_str()),
-            (status, "output\n"),
-            "{}",
-            run.err
-        );
-        assert!(run.err.contains(counts), "{}", run.err);
-        assert_eq!(
-            run.err.contains("error TILEHEAP-x, 2 times:\n  wrong"),
-            text.matches("TILEHEAP-x").count() == 2
-        );
+        for (options, status) in [(&[][..], status), (&["--fail-on", "warning"][..], strict)] {
+            let run = script(options, &format!("{CHECKED}; echo output; {text}"));
+            let expected = (status, "output\n");
+            assert_eq!((run.status, run.out.as_str()), expected, "{text}: {}", run.err);
+            assert!(run.err.contains(counts), "{}", run.err);
+            assert_eq!(
+                run.err.contains("error TILEHEAP-x, 2 times:\n  wrong"),
+                text.matches("TILEHEAP-x").count() == 2
+            );
+        }
     }
+}
+
+#[test]
+fn a_run_without_a_device_fails_since_nothing_was_checked() {
+    let run = script(&[], "exit 0");
+    assert_eq!(run.status, 3, "{}", run.err);
+    contains(run.err, &["nothing was checked", "no Vulkan instance"]);
+    let other = CHECKED.replace(":true", ":false");
+    let run = script(&[], &other);
+    assert_eq!(run.status, 3, "{}", run.err);
+    contains(run.err, &["nothing was checked", "tileMemoryHeap"]);
+}
+
+#[test]
+fn the_outcome_is_written_as_json() {
+    let path = scratch("outcome.json");
+    let file = path.to_str().expect("UTF-8");
+    let read = || -> serde_json::Value {
+        let text = std::fs::read_to_string(file).expect("the file is written");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let run = script(
+        &["--json", file],
+        &format!("{CHECKED}; {WARNING}; {WARNING}; exit 7"),
+    );
+    assert_eq!(run.status, 1, "{}", run.err);
+    let outcome = read();
+    assert_eq!(outcome["format"], "tileheap-run");
+    assert_eq!(outcome["exit"], 1);
+    assert_eq!(
+        outcome["program"],
+        serde_json::json!({"status": 7, "signal": null})
+    );
+    assert_eq!((&outcome["errors"], &outcome["warnings"]), (&0.into(), &2.into()));
+    assert_eq!(outcome["unchecked"], serde_json::Value::Null);
+    let message = serde_json::json!({"severity": "warning", "id": "TILEHEAP-y", "count": 2, "first": "bad"});
+    assert_eq!(outcome["messages"], serde_json::json!([message]));
+    script(&["--json", file], "kill -9 $$");
+    assert_eq!(
+        read()["program"],
+        serde_json::json!({"status": null, "signal": 9})
+    );
+    assert_eq!(
+        read()["unchecked"],
+        "nothing was checked: the program created no Vulkan instance with the layer"
+    );
+}
+
+#[test]
+fn a_required_device_is_looked_for_before_the_program_runs() {
+    let layer = layer();
+    let mut below = command();
+    below.args([
+        "run",
+        "--require-device",
+        "--layer-path",
+        &layer,
+        "--",
+        "echo",
+        "ran",
+    ]);
+    if std::env::var_os("TILEHEAP_RUNNER").is_some() {
+        return skip("the test bed has an environment of its own");
+    }
+    let none = scratch("no driver");
+    let output = below
+        .env("VK_DRIVER_FILES", &none)
+        .env("VK_ICD_FILENAMES", &none)
+        .output();
+    let run = Run::new(&output.expect("it starts"));
+    assert_eq!((run.status, run.out.as_str()), (3, ""), "{}", run.err);
+    contains(run.err, &["no Vulkan device"]);
 }
 
 #[test]
@@ -62,7 +146,7 @@ fn a_program_that_is_killed_has_its_messages_and_its_signal() {
     let path = log.to_str().expect("UTF-8");
     std::fs::write(&log, "what was there before\n").expect("a file");
     let run = script(&["--log", path], &format!("{WARNING}; kill -9 $$"));
-    assert_eq!(run.status, 128 + 9, "{}", run.err);
+    assert_eq!(run.status, 1, "{}", run.err);
     contains(run.err, &["1 warning", "signal 9 ended the program", path]);
     let kept = std::fs::read_to_string(&log).expect("the log is kept");
     assert!(kept.starts_with('{') && kept.lines().count() == 1, "{kept}");
@@ -141,7 +225,10 @@ fn signalled(signals: &[(&str, bool)]) -> (String, i32) {
     out.read_to_string(&mut printed).expect("UTF-8");
     let output = child.wait_with_output().expect("it ends");
     let run = Run::new(&output);
-    assert!(run.err.contains("the emulator reported"), "{}", run.err);
+    contains(
+        run.err,
+        &["the emulator reported", "the program failed with status 5"],
+    );
     (printed, run.status)
 }
 
@@ -150,8 +237,8 @@ fn signalled(signals: &[(&str, bool)]) -> (String, i32) {
 #[test]
 fn signals_reach_the_program_once_and_the_summary_follows() {
     let once = signalled(&[("INT", true), ("TERM", false)]);
-    assert_eq!(once, ("ready\ninterrupted\nended\n".to_owned(), 5));
-    assert_eq!(signalled(&[("TERM", false)]), ("ready\nended\n".to_owned(), 5));
+    assert_eq!(once, ("ready\ninterrupted\nended\n".to_owned(), 1));
+    assert_eq!(signalled(&[("TERM", false)]), ("ready\nended\n".to_owned(), 1));
 }
 
 /// The program of the guide, which forgets a bind if it is told to.
@@ -194,10 +281,61 @@ fn a_real_program_runs_on_the_emulator() {
     let wrong = tileheap(&[&options[..], &["--forget"]].concat());
     assert_eq!(wrong.status, 3, "{}", wrong.err);
     let parts = [
-        "the emulator reported 1 error and 1 warning",
+        "the emulator reported 2 errors and 0 warnings",
         "error TILEHEAP-transfer-unbound, 1 time:\n  vkCmdCopyBuffer accesses buffer 0x",
-        "warning TILEHEAP-reads-discarded, 1 time:",
+        "error TILEHEAP-reads-discarded, 1 time:",
         "remedy: bind the buffer's own object before the transfer",
     ];
     contains(wrong.err, &parts);
+}
+
+/// Each bug of `examples/tile_bugs` makes the command fail, and the same program without it does not.
+#[test]
+fn every_bug_of_the_gallery_fails_and_its_fixed_program_passes() {
+    if std::env::var_os("TILEHEAP_RUNNER").is_some() {
+        return skip("the test bed has an environment of its own");
+    }
+    let folder = workspace().join("target/emulator");
+    let folder = std::env::var("TILEHEAP_EMULATOR").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
+    let built =
+        std::env::var_os("TILEHEAP_BUILT_EXAMPLES").map(|examples| Path::new(&examples).join("tile_bugs"));
+    let (Some(program), true) = (
+        built,
+        Path::new(&folder).join("libtileheap_emulator.so").is_file(),
+    ) else {
+        return skip(
+            "the emulator is not staged, or TILEHEAP_BUILT_EXAMPLES is not set: scripts/test.sh does both",
+        );
+    };
+    let program = program.to_str().expect("UTF-8");
+    let listed = Command::new(program)
+        .output()
+        .expect("the gallery lists its bugs");
+    let listed = String::from_utf8(listed.stdout).expect("UTF-8");
+    let bugs: Vec<&str> = listed
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(bugs.len() >= 13, "{listed}");
+    let picture = scratch("gallery.png");
+    let picture = picture.to_str().expect("UTF-8");
+    for bug in bugs {
+        let options = [
+            "run",
+            "--layer-path",
+            &folder,
+            "--",
+            program,
+            "--output",
+            picture,
+            "--bug",
+            bug,
+        ];
+        let wrong = tileheap(&options);
+        assert_eq!(wrong.status, 3, "{bug}: {}", wrong.err);
+        assert!(wrong.err.contains("\nerror TILEHEAP-"), "{bug}: {}", wrong.err);
+        let right = tileheap(&[&options[..], &["--fixed"]].concat());
+        assert_eq!(right.status, 0, "{bug}: {}", right.err);
+    }
 }
