@@ -109,6 +109,63 @@ impl Resource {
     }
 }
 
+/// The names of a part's subresources: "aspect STENCIL, mip level 1". Aspects, levels and layers are left out if the image has only one of them;
+/// levels and layers also if the part has all of them. `None` if nothing is left, and for a buffer.
+pub(crate) fn named_part(resource: &Resource, part: &Part) -> Option<String> {
+    let (Tiling::Optimal(all), Part::Texels(part)) = (&resource.tiling, part) else {
+        return None;
+    };
+    let mut names = Vec::new();
+    let aspects = part.aspects & all.aspects;
+    // Color of an image with several planes is all of them.
+    if all.aspects.as_raw().count_ones() > 1 && !aspects.contains(vk::ImageAspectFlags::COLOR) {
+        let word = plural("aspect", aspects.as_raw().count_ones());
+        names.push(format!(
+            "{word} {}",
+            format!("{aspects:?}").replace(" | ", " and ")
+        ));
+    }
+    let layer = match resource.extent.depth {
+        0 | 1 => "layer",
+        _ => "slice",
+    };
+    for (word, run, all) in [
+        ("mip level", part.levels, all.levels),
+        (layer, part.layers, all.layers),
+    ] {
+        let count = run.end.saturating_sub(run.first);
+        let (word, last) = (plural(word, count), run.end.saturating_sub(1));
+        match count {
+            _ if run == all => {}
+            1 => names.push(format!("{word} {last}")),
+            _ => names.push(format!("{word} {} to {last}", run.first)),
+        }
+    }
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+fn plural(word: &str, count: u32) -> String {
+    match count {
+        1 => word.to_owned(),
+        _ => format!("{word}s"),
+    }
+}
+
+/// The part with the aspects of another one, if both are of the same levels and layers.
+pub(crate) fn with_aspects(part: Part, other: &Part) -> Part {
+    match (part, other) {
+        (Part::Texels(one), Part::Texels(other))
+            if (one.levels, one.layers) == (other.levels, other.layers) =>
+        {
+            Part::Texels(Texels {
+                aspects: one.aspects | other.aspects,
+                ..one
+            })
+        }
+        _ => part,
+    }
+}
+
 /// The aspects that a range names; color names every plane.
 fn named(aspects: vk::ImageAspectFlags, all: vk::ImageAspectFlags) -> vk::ImageAspectFlags {
     let own = aspects & all;
@@ -235,6 +292,51 @@ mod tests {
         let of = |aspects| part(&planar, flat, range([0, 1], [0, 1], aspects)).2;
         assert_eq!(of(Aspects::COLOR), all);
         assert_eq!(of(Aspects::PLANE_1), Aspects::PLANE_1);
+    }
+
+    #[test]
+    fn parts_are_named_where_an_image_has_several() {
+        use vk::ImageViewType as V;
+        let flat = vk::ImageType::TYPE_2D;
+        let (depth, stencil) = (Aspects::DEPTH, Aspects::STENCIL);
+        let name = |image: &Arc<Resource>, kind, range| {
+            let info = vk::ImageViewCreateInfo::default()
+                .view_type(kind)
+                .subresource_range(range);
+            named_part(image, &View::of_image(image.clone(), &info).part).unwrap_or_default()
+        };
+        let both = image(flat, vk::Format::D24_UNORM_S8_UINT, (1, 6));
+        let of = |range| name(&both, V::TYPE_2D_ARRAY, range);
+        assert_eq!(of(range([0, REST], [0, REST], stencil)), "aspect STENCIL");
+        let all = of(range([0, REST], [0, REST], depth | stencil));
+        assert_eq!(all, "aspects DEPTH and STENCIL");
+        let some = of(range([1, 1], [2, 3], depth));
+        assert_eq!(some, "aspect DEPTH, mip level 1, layers 2 to 4");
+        let color = image(vk::ImageType::TYPE_3D, vk::Format::R8_UNORM, (16, 1));
+        let of = |kind, range| name(&color, kind, range);
+        assert_eq!(of(V::TYPE_3D, range([0, REST], [0, 1], Aspects::COLOR)), "");
+        let slice = of(V::TYPE_2D, range([0, 1], [5, 1], Aspects::COLOR));
+        assert_eq!(slice, "mip level 0, slice 5");
+        let planar = image(flat, vk::Format::G8_B8R8_2PLANE_420_UNORM, (1, 1));
+        let of = |aspects| name(&planar, V::TYPE_2D, range([0, REST], [0, 1], aspects));
+        assert_eq!([of(Aspects::COLOR), of(Aspects::PLANE_1)], ["", "aspect PLANE_1"]);
+        assert_eq!(named_part(&both, &Part::Bytes(0, 4)), None);
+    }
+
+    #[test]
+    fn aspects_of_equal_subresources_are_one_part() {
+        let part = |aspects, layer| {
+            Part::Texels(Texels {
+                aspects,
+                levels: Run::new(0, 1),
+                layers: Run::new(layer, layer + 1),
+                area: None,
+            })
+        };
+        let (depth, stencil) = (Aspects::DEPTH, Aspects::STENCIL);
+        let both = with_aspects(part(depth, 0), &part(stencil, 0));
+        assert_eq!(both, part(depth | stencil, 0));
+        assert_eq!(with_aspects(part(depth, 0), &part(stencil, 1)), part(depth, 0));
     }
 
     #[test]

@@ -83,7 +83,8 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
     assert_eq!(id, "TILEHEAP-reads-discarded");
     assert_eq!(
         without_handles(&text),
-        "buffer `scratch` is read at [0, 1024) of the tile heap, where nothing is defined\n    \
+        "buffer `scratch` of 1024 B is read at [0, 1024) of the tile heap, SHADER_STORAGE_READ in COMPUTE_SHADER, where nothing is \
+         defined\n    \
          at: vkCmdDispatch, action command 2 of command buffer `consumer`, with memory object `arena` of 12288 B bound before \
          action command 2\n    \
          in: batch 1 of submit 1 to queue `main`\n    \

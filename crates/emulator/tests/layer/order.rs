@@ -9,11 +9,11 @@ use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout as Layout};
 
-use crate::rig::{Rig, SIDE};
+use crate::rig::{Message, Rig, SIDE};
 use scene::{
     CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, EVERYTHING, IMAGES, NOTHING,
-    SPAN, Scene, USAGE, memory_barrier, read_after_pass, render_pass, run_unbound_secondary, transition,
-    two_subpasses,
+    SPAN, Scene, USAGE, memory_barrier, read_after_pass, read_aspect, render_pass, run_unbound_secondary,
+    transition, two_subpasses,
 };
 
 /// The verdict of the specification.
@@ -74,6 +74,20 @@ fn check(name: &str, verdict: Verdict, record: fn(&Scene<'_>)) {
 
 /// The ids of the layer's messages, certain ones first, each once; with those that are not certain if `all` is `true`.
 fn messages(name: &str, verdict: Verdict, record: fn(&Scene<'_>), all: &str) -> Vec<String> {
+    let (own, others) = run(record, all);
+    let is_expected = |id: &str| verdict != Valid && id.starts_with("SYNC-HAZARD-");
+    assert!(
+        others.iter().all(|(id, _)| is_expected(id)),
+        "{name}: {others:#?}"
+    );
+    let mut ids: Vec<_> = own.into_iter().map(|(id, _)| id).collect();
+    ids.sort_unstable_by_key(|id| (id.contains("possible") || id.contains("pedantic"), id.clone()));
+    ids.dedup();
+    ids
+}
+
+/// The messages of the layer, and those of others.
+fn run(record: fn(&Scene<'_>), all: &str) -> (Vec<Message>, Vec<Message>) {
     let rig = Rig::new(&[
         ("tile_buffer_transfers", "true"),
         ("possible", all),
@@ -103,19 +117,26 @@ fn messages(name: &str, verdict: Verdict, record: fn(&Scene<'_>), all: &str) -> 
         });
     });
     rig.submit2(&[&[commands]]);
-    let (own, others): (Vec<_>, Vec<_>) = rig
-        .take_messages()
-        .into_iter()
-        .partition(|(id, _)| id.starts_with("TILEHEAP-"));
-    let is_expected = |id: &str| verdict != Valid && id.starts_with("SYNC-HAZARD-");
-    assert!(
-        others.iter().all(|(id, _)| is_expected(id)),
-        "{name}: {others:#?}"
-    );
-    let mut ids: Vec<_> = own.into_iter().map(|(id, _)| id).collect();
-    ids.sort_unstable_by_key(|id| (id.contains("possible") || id.contains("pedantic"), id.clone()));
-    ids.dedup();
-    ids
+    let messages = rig.take_messages().into_iter();
+    messages.partition(|(id, _)| id.starts_with("TILEHEAP-"))
+}
+
+#[test]
+fn messages_name_the_aspect_and_how_it_is_read() {
+    let (messages, _) = run(|scene| read_aspect(scene, vk::ImageAspectFlags::STENCIL), "false");
+    let [(_, text)] = &messages[..] else {
+        panic!("{messages:#?}")
+    };
+    for part in [
+        " (D24_UNORM_S8_UINT, 64x64; aspect STENCIL) is read at [98304, ",
+        ") of the tile heap, SHADER_SAMPLED_READ in COMPUTE_SHADER, where nothing of that part is defined\n",
+        " (aspect STENCIL) by vkCmdBeginRendering, action command 1 ",
+        "contents lost by a store operation DONT_CARE of image 0x",
+        " (aspect STENCIL): vkCmdEndRendering, action command 2 ",
+        "remedy: store the attachment with STORE",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 macro_rules! rows {
@@ -315,6 +336,9 @@ rows! {
         scene.rig.barrier(scene.commands);
         scene.read_image(scene.x);
     };
+    /// "Render Pass Store Operations": stencil that is not stored is undefined, and depth of the same image is not.
+    stencil_dont_care: Undefined, |scene| read_aspect(scene, vk::ImageAspectFlags::STENCIL);
+    depth_with_stencil_dont_care: Valid, |scene| read_aspect(scene, vk::ImageAspectFlags::DEPTH);
     /// "Memory Aliasing": buffers interpret bytes alike; whether the data of the other one is meant is not known.
     overwritten_consistent: Possible, |scene| {
         scene.write(scene.a);

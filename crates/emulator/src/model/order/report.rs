@@ -13,6 +13,7 @@ use super::log::{BATCH_END, Event, Log, log_of};
 use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
+use crate::model::parts::{named_part, with_aspects};
 use crate::model::position::{Position, Submit};
 use crate::model::resources::Resource;
 use crate::tables::messages::MessageId;
@@ -195,7 +196,14 @@ impl Reported {
             // One loss, one message.
             let key = |lost: &LostContents| (lost.reader.batch, lost.reader.resource, lost.loss);
             if !lost[..index].iter().any(|other| key(other) == key(one)) {
-                found.push(lost_contents(one, sites));
+                let same = lost[index + 1..]
+                    .iter()
+                    .filter(|other| key(other) == key(one) && other.reader.tag == one.reader.tag);
+                let part = same.fold(one.reader.part, |part, other| {
+                    with_aspects(part, &other.reader.part)
+                });
+                let reader = Use { part, ..one.reader };
+                found.push(lost_contents(&LostContents { reader, ..*one }, sites));
             }
         }
         let followed = findings.hazards.iter().filter(|one| is_followed(one, sites));
@@ -275,28 +283,47 @@ fn is_shader(stage: S) -> bool {
     !others.intersects(stage)
 }
 
-/// The format and extent of an image, or the size of a buffer.
-struct Described<'a>(Object, Option<&'a Resource>);
+/// A resource: the format and extent of an image with the part that is meant, or the size of a buffer.
+struct Described<'a> {
+    object: Object,
+    resource: Option<&'a Resource>,
+    part: Option<String>,
+}
 
 impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Described(object, resource) = self;
-        write!(f, "{object}")?;
-        let Some(resource) = resource else { return Ok(()) };
+        write!(f, "{}", self.object)?;
+        let Some(resource) = self.resource else {
+            return Ok(());
+        };
         if resource.tiling == Tiling::Linear && resource.format == vk::Format::UNDEFINED {
             return write!(f, " of {} B", resource.size);
         }
         let vk::Extent3D { width, height, depth } = resource.extent;
         write!(f, " ({:?}, {width}x{height}", resource.format)?;
-        match depth {
-            1 => write!(f, ")"),
-            depth => write!(f, "x{depth})"),
+        if depth != 1 {
+            write!(f, "x{depth}")?;
+        }
+        match &self.part {
+            Some(part) => write!(f, "; {part})"),
+            None => write!(f, ")"),
         }
     }
 }
 
-fn described(id: ResourceId, sites: &Sites) -> Described<'_> {
-    Described(sites.object(id), sites.resource(id))
+/// The object, and the part of an image that is meant.
+fn short(used: &Use, sites: &Sites) -> String {
+    let Described { object, part, .. } = described(used, sites);
+    part.map_or_else(|| object.to_string(), |part| format!("{object} ({part})"))
+}
+
+fn described<'a>(used: &Use, sites: &'a Sites) -> Described<'a> {
+    let resource = sites.resource(used.resource);
+    Described {
+        object: sites.object(used.resource),
+        resource,
+        part: resource.and_then(|resource| named_part(resource, &used.part)),
+    }
 }
 
 fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
@@ -335,14 +362,14 @@ fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
     };
     let text = format!(
         "{possibly}{kind} without order: {} {does}{}{}{missing} (section \"{}\")",
-        described(after.resource, sites),
+        described(after, sites),
         bytes(after),
         action_text(after.action),
         hazard.section(),
     );
     let cause = format!(
         "{} is {verb} there{}{}",
-        described(before.resource, sites),
+        described(before, sites),
         sites.place(before),
         action_text(before.action)
     );
@@ -401,9 +428,12 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
     let object = sites.object(reader.resource);
     let (first, end) = sites.bytes(reader).unwrap_or(lost.bytes);
     let (from, to) = (lost.bytes.0.max(first), lost.bytes.1.min(end));
+    let reads = described(reader, sites);
     let undefined = match lost.is_partial || (from, to) != (first, end) {
         true => format!("of which [{from}, {to}) is undefined"),
-        false => "where nothing is defined".to_owned(),
+        false if reads.part.is_none() => "where nothing is defined".to_owned(),
+        // Other parts of the image may be defined, in any of these bytes.
+        false => "where nothing of that part is defined".to_owned(),
     };
     let (id, is_read) = match (lost.verdict, lost.loss) {
         (Verdict::Possible, Loss::WrittenThrough(_)) => (MessageId::PossibleContents, "is read"),
@@ -416,7 +446,10 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
         }
         _ => undefined,
     };
-    let text = format!("{object} {is_read} at [{first}, {end}) of the tile heap, {undefined}");
+    let text = format!(
+        "{reads} {is_read} at [{first}, {end}) of the tile heap{}, {undefined}",
+        action_text(reader.action)
+    );
     let (cause, remedy) = loss(lost, sites);
     Finding {
         cause: Some(cause),
@@ -436,14 +469,16 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
         let submit = sites.submit(batch).map(|submit| format!(", in {submit}"));
         at.unwrap_or_default() + &submit.unwrap_or_default()
     };
-    let of = |reason: DiscardReason, object: Option<Object>, (batch, tag): (u64, Tag)| {
-        let object = object.map(|object| format!(" of {object}")).unwrap_or_default();
-        let text = format!(
-            "{write}; contents lost by {}{object}{}",
-            reason.text(),
-            at(batch, tag)
-        );
-        (text, Some(reason.remedy()))
+    let of = |reason: DiscardReason, discarded: String, (batch, tag): (u64, Tag)| {
+        let (text, at) = (reason.text(), at(batch, tag));
+        match lost.last {
+            Some(_) => (
+                format!("{write}; contents lost by {text}{discarded}{at}"),
+                Some(reason.remedy()),
+            ),
+            // There is nothing to keep.
+            None => (format!("{write}; undefined since {text}{discarded}{at}"), None),
+        }
     };
     match lost.loss {
         Loss::NeverWritten => (write, None),
@@ -455,7 +490,8 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
                     _ => None,
                 },
             };
-            of(reason.unwrap_or(DiscardReason::LessBound), None, (batch, tag))
+            let reason = reason.unwrap_or(DiscardReason::LessBound);
+            of(reason, String::new(), (batch, tag))
         }
         Loss::Discarded(by) => {
             let reason = match by.action {
@@ -463,10 +499,11 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
                 Action::Access(..) => DiscardReason::Store,
                 _ => DiscardReason::Transition,
             };
-            of(reason, Some(sites.object(by.resource)), (by.batch, by.tag))
+            let discarded = format!(" of {}", short(&by, sites));
+            of(reason, discarded, (by.batch, by.tag))
         }
         Loss::WrittenThrough(by) => {
-            let by = format!("{}{}", described(by.resource, sites), at(by.batch, by.tag));
+            let by = format!("{}{}", described(&by, sites), at(by.batch, by.tag));
             (
                 format!("last write through {by}"),
                 Some("if this is not intended, write the bytes through the resource that reads them"),
@@ -479,7 +516,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
             };
             let text = format!(
                 "{write}; contents lost by {how} another resource in the same bytes, {}{}",
-                described(by.resource, sites),
+                described(&by, sites),
                 at(by.batch, by.tag)
             );
             (text, Some(OVERWRITTEN))
@@ -500,12 +537,8 @@ fn begins_subpass(by: &Use, sites: &Sites) -> bool {
 
 fn last_write(last: Option<&Use>, sites: &Sites) -> String {
     match last {
-        Some(last) => format!(
-            "last write of {}{}",
-            sites.object(last.resource),
-            sites.place(last)
-        ),
-        None => "no write before".to_owned(),
+        Some(last) => format!("last write of {}{}", short(last, sites), sites.place(last)),
+        None => "no known write before".to_owned(),
     }
 }
 

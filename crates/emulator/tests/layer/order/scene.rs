@@ -29,6 +29,10 @@ pub(super) const CS_NONE: Side = (S::COMPUTE_SHADER, A::NONE);
 pub(super) const CS_READ: Side = (S::COMPUTE_SHADER, A::SHADER_STORAGE_READ);
 pub(super) const CS_WRITE: Side = (S::COMPUTE_SHADER, A::SHADER_STORAGE_WRITE);
 pub(super) const COLOR_WRITE: Side = (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE);
+const DEPTH_WRITE: Side = (
+    S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw()),
+    A::DEPTH_STENCIL_ATTACHMENT_WRITE,
+);
 pub(super) const COPY_READ: Side = (S::COPY, A::TRANSFER_READ);
 pub(super) const COPY_WRITE: Side = (S::COPY, A::TRANSFER_WRITE);
 pub(super) const CLEAR_WRITE: Side = (S::CLEAR, A::TRANSFER_WRITE);
@@ -41,6 +45,12 @@ void main() {
     uint at = gl_GlobalInvocationID.x;
     imageStore(to, ivec2(at % 64, at / 64), uvec4(value));
 }";
+/// Reads a texel without a sampler.
+const FETCH: &str = "#extension GL_EXT_samplerless_texture_functions : require
+layout(set = 0, binding = 0) uniform utexture2D from;
+layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
+layout(push_constant) uniform Constants { uint at; };
+void main() { to[0] = uint(texelFetch(from, ivec2(at), 0).x); }";
 const CORNERS: &str = "void main() { gl_Position = vec4(vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 4.0 - 1.0, 0.0, 1.0); }";
 const SEVEN: &str = "layout(location = 0) out uint color; void main() { color = 7; }";
 const READ_INPUT: &str =
@@ -324,4 +334,41 @@ pub(super) fn run_unbound_secondary(scene: &Scene<'_>, pass: vk::RenderPass, fra
         unsafe { scene.rig.device.cmd_clear_attachments(secondary, &clear, &rects) };
     });
     scene.rig.execute(scene.commands, secondary);
+}
+
+/// A pass writes an image with depth and stencil, of which it stores only depth; a dispatch reads one aspect of it.
+pub(super) fn read_aspect(scene: &Scene<'_>, aspect: vk::ImageAspectFlags) {
+    use vk::ImageAspectFlags as Aspects;
+    let (rig, format) = (scene.rig, vk::Format::D24_UNORM_S8_UINT);
+    let (both, usage) = (
+        Aspects::DEPTH | Aspects::STENCIL,
+        vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT | vk::ImageUsageFlags::SAMPLED,
+    );
+    let image = rig.create(&rig::image_info(format, SIDE, usage | rig::TILE));
+    rig.bind_image(image, scene.object, 8 * IMAGES);
+    let view = |aspects| rig.create(&rig::view_info(image, format, aspects));
+    let barrier = transition((image, view(both)), Layout::GENERAL, NOTHING, DEPTH_WRITE);
+    let barriers = [barrier.subresource_range(rig::whole(both))];
+    scene.depend(&vk::DependencyInfo::default().image_memory_barriers(&barriers));
+    let attachment = vk::RenderingAttachmentInfo::default()
+        .image_view(view(both))
+        .image_layout(Layout::GENERAL);
+    let depth = attachment.load_op(Load::CLEAR).store_op(Store::STORE);
+    let stencil = attachment.load_op(Load::CLEAR).store_op(Store::DONT_CARE);
+    let info = vk::RenderingInfo::default()
+        .render_area(rig::area(SIDE, SIDE))
+        .layer_count(1)
+        .depth_attachment(&depth)
+        .stencil_attachment(&stencil);
+    // SAFETY: Recording, outside render passes; a view of this device.
+    unsafe { rig.device.cmd_begin_rendering(scene.commands, &info) };
+    // SAFETY: As above.
+    unsafe { rig.device.cmd_end_rendering(scene.commands) };
+    scene.memory(DEPTH_WRITE, (S::COMPUTE_SHADER, A::SHADER_SAMPLED_READ));
+    let source = match aspect {
+        Aspects::DEPTH => FETCH.replace("utexture", "texture"),
+        _ => FETCH.to_owned(),
+    };
+    let sampled = Descriptor::Image(vk::DescriptorType::SAMPLED_IMAGE, view(aspect), Layout::GENERAL);
+    scene.act(&source, &[sampled, Descriptor::buffer(scene.other)], 1);
 }
