@@ -43,13 +43,13 @@ impl Contents {
         })
     }
 
-    /// The least certain loss within a region that is undefined everywhere.
+    /// The least certain loss within a region that is undefined everywhere; of several the loss of something that was written.
     fn least(&self, region: Region) -> Option<Candidate> {
         let losses = self.within(region).filter_map(|(part, state)| match state.value {
             Value::Lost { loss, verdict, last } => Some((part, loss, verdict, last)),
             _ => None,
         });
-        let (part, loss, verdict, last) = losses.min_by_key(|lost| lost.2)?;
+        let (part, loss, verdict, last) = losses.min_by_key(|lost| (lost.2, lost.3.is_none()))?;
         let bytes = self.merged(part, region, |state| matches!(state.value, Value::Lost { .. }));
         Some(Candidate {
             loss,

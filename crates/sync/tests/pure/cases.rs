@@ -344,6 +344,20 @@ fn hazards_name_the_section_of_their_rule() {
 }
 
 /// A shader may read none of what its descriptors name; later buffers hold what was written to their bytes before.
+/// Half of an image was written, and all of it is undefined.
+#[test]
+fn the_loss_of_written_contents_is_reported_before_contents_that_never_were() {
+    let half = act_on(X, columns(0, 4), CS_WRITE, AccessKind::Whole);
+    let overwritten = image(Y, EVERYTHING, EVERYTHING);
+    let program = program(&[image(X, NOTHING, CS_WRITE), half, overwritten, read(X)]);
+    let [lost] = &Model::check(&program).lost[..] else {
+        panic!("one read")
+    };
+    let is_by = |by: u64| matches!(lost.loss, Loss::Overwritten(used) if used.tag == Tag(by));
+    assert!(is_by(2), "{lost:?}");
+    assert_eq!(lost.last.map(|last| last.tag), Some(Tag(1)));
+}
+
 #[test]
 fn lost_contents_are_certain_only_if_they_are_read() {
     let partial = act_on(X, all(X), CS_READ, AccessKind::Partial);

@@ -367,8 +367,12 @@ impl Naive {
                 }
                 _ => None,
             };
+            let mut any_of: Vec<_> = read.iter().filter_map(lost).collect();
+            if any_of.iter().any(|(_, last, _)| last.is_some()) {
+                any_of.retain(|(_, last, _)| last.is_some());
+            }
             return Some(ExpectedLoss {
-                any_of: read.iter().filter_map(lost).collect(),
+                any_of,
                 is_partial: false,
                 verdict: cap(verdict),
             });
