@@ -70,7 +70,8 @@ device_entry_points! {
         let result = call_down!(device.driver.commands, vkCreateShaderModule(handle, &copy, allocator, out));
         if result == vk::Result::SUCCESS {
             let module = *given!(out);
-            device.descriptors.modules.insert(module.as_raw(), Arc::new(shaders::accesses(words)));
+            let entry_points = Arc::new(shaders::entry_points(words));
+            device.descriptors.modules.insert(module.as_raw(), entry_points);
             if let Some(shading) = &device.tile_shading {
                 shading.remember_module(module, rewritten.as_ref());
             }

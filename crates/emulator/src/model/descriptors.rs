@@ -12,17 +12,17 @@ use ash::vk::Handle;
 use tileheap_layer::descriptors::{RAYS, Source, Template, Written};
 use tileheap_layer::set_layouts::{SetLayout, SetLayouts, consecutive};
 use tileheap_layer::sharded::Sharded;
-use tileheap_layer::{array, chained};
+use tileheap_layer::{array, chained, text};
 use tileheap_sync::program::Part;
 
 use super::resources::{Resource, Resources};
-use super::shaders::{self, DescriptorAccess};
+use super::shaders::{self, DescriptorAccess, EntryPoint};
 
 /// The shader modules, pipelines, descriptor sets and update templates of a device, by handle.
 #[derive(Default)]
 pub(crate) struct Descriptors {
     /// The descriptors that shader modules and pipelines access.
-    pub(crate) modules: Sharded<Arc<Vec<DescriptorAccess>>>,
+    pub(crate) modules: Sharded<Arc<Vec<EntryPoint>>>,
     pub(crate) pipelines: Sharded<Arc<Vec<DescriptorAccess>>>,
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) templates: Sharded<Arc<Template>>,
@@ -172,14 +172,16 @@ fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
 }
 
 impl Descriptors {
-    /// The descriptors that a shader stage accesses, by its module or its inline code.
+    /// The descriptors that a shader stage accesses, by its entry point in a module or in inline code.
     fn of_stage(&self, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Vec<DescriptorAccess> {
+        let name = text!(stage.p_name);
         if let Some(known) = self.modules.get(stage.module.as_raw()) {
-            return known.to_vec();
+            return shaders::of_stage(&known, stage.stage, &name);
         }
         let inline = chained!(stage.p_next => vk::ShaderModuleCreateInfo<'_>);
         inline.map_or_else(Vec::new, |info| {
-            shaders::accesses(array!(info.p_code, (info.code_size / 4) as u32))
+            let all = shaders::entry_points(array!(info.p_code, (info.code_size / 4) as u32));
+            shaders::of_stage(&all, stage.stage, &name)
         })
     }
 

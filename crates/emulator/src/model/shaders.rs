@@ -1,7 +1,7 @@
 //! Reads from SPIR-V which descriptors a shader accesses, and whether it can write them.
 //!
-//! A descriptor counts as accessed if a function of the module names its variable: entry points of one module are not
-//! distinguished, nor is code that no entry point calls.
+//! An entry point accesses a descriptor if a function that it calls names the descriptor's variable; it is not known whether the instruction
+//! is reached.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +26,19 @@ pub(crate) struct DescriptorAccess {
     pub(crate) writes: vk::PipelineStageFlags2,
 }
 
+/// An entry point, with the descriptors that it accesses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntryPoint {
+    name: String,
+    /// SPIR-V's execution model.
+    model: u32,
+    accesses: Vec<DescriptorAccess>,
+}
+
 const MAGIC: u32 = 0x0723_0203;
+
+/// `OpFunctionCall`.
+const FUNCTION_CALL: u32 = 57;
 
 /// Ids with their decorations and types.
 #[derive(Default)]
@@ -45,43 +57,117 @@ struct Module {
     variables: Vec<(u32, u32)>,
     /// The variables that are tile attachments.
     tile_attachments: HashSet<u32>,
-    used: HashSet<u32>,
     /// Types of images.
     images: HashSet<u32>,
     arrays: HashSet<u32>,
     /// The variables that pointers and images in functions come from.
     origins: HashMap<u32, u32>,
+    /// Name, execution model and function of each entry point.
+    entry_points: Vec<(String, u32, u32)>,
+    functions: Vec<Function>,
+}
+
+/// What a function does with variables, or several functions together.
+#[derive(Default)]
+struct Function {
+    id: u32,
+    /// The functions that it calls.
+    calls: Vec<u32>,
+    used: HashSet<u32>,
     read: HashSet<u32>,
     written: HashSet<u32>,
     /// Passed to something that is not followed.
     unknown: HashSet<u32>,
 }
 
+impl Function {
+    fn add(&mut self, other: &Function) {
+        self.used.extend(&other.used);
+        self.read.extend(&other.read);
+        self.written.extend(&other.written);
+        self.unknown.extend(&other.unknown);
+    }
+}
+
 /// Every stage: a module does not say which ones it is for.
 const ANY_STAGE: vk::PipelineStageFlags2 = vk::PipelineStageFlags2::from_raw(u64::MAX);
 
-/// The descriptors that a module accesses; none if the words are not SPIR-V.
-pub(crate) fn accesses(words: &[u32]) -> Vec<DescriptorAccess> {
+/// The entry points of a module; none if the words are not SPIR-V.
+pub(crate) fn entry_points(words: &[u32]) -> Vec<EntryPoint> {
     if words.first() != Some(&MAGIC) || words.len() < 5 {
         return Vec::new();
     }
     let mut module = Module::default();
-    let mut in_functions = false;
     for (operation, operands) in instructions(words) {
-        in_functions |= operation == op::FUNCTION;
-        if in_functions {
-            module.used.extend(operands);
-            module.follow(operation, operands);
-        } else {
+        if let (op::FUNCTION, [_, id, ..]) = (operation, operands) {
+            module.functions.push(Function {
+                id: *id,
+                ..Function::default()
+            });
+        }
+        if module.functions.is_empty() {
             module.declare(operation, operands);
+        } else {
+            module.follow(operation, operands);
         }
     }
-    module.accesses()
+    let entry = |(name, model, function): &(String, u32, u32)| EntryPoint {
+        name: name.clone(),
+        model: *model,
+        accesses: module.accesses(&module.reached(*function)),
+    };
+    module.entry_points.iter().map(entry).collect()
+}
+
+/// The descriptors that the entry point of a stage accesses; those of all entry points if there is none of that name and stage.
+pub(crate) fn of_stage(all: &[EntryPoint], stage: vk::ShaderStageFlags, name: &str) -> Vec<DescriptorAccess> {
+    let is_it = |entry: &&EntryPoint| entry.name == name && stage_of(entry.model) == stage;
+    match all.iter().find(is_it) {
+        Some(entry) => entry.accesses.clone(),
+        None => all
+            .iter()
+            .flat_map(|entry| entry.accesses.iter().copied())
+            .collect(),
+    }
+}
+
+/// The stage of an execution model.
+///
+/// Source: SPIR-V 1.6, section 3.3.
+fn stage_of(model: u32) -> vk::ShaderStageFlags {
+    use vk::ShaderStageFlags as S;
+    match model {
+        0 => S::VERTEX,
+        1 => S::TESSELLATION_CONTROL,
+        2 => S::TESSELLATION_EVALUATION,
+        3 => S::GEOMETRY,
+        4 => S::FRAGMENT,
+        5 => S::COMPUTE,
+        5267 | 5364 => S::TASK_EXT,
+        5268 | 5365 => S::MESH_EXT,
+        5313 => S::RAYGEN_KHR,
+        5314 => S::INTERSECTION_KHR,
+        5315 => S::ANY_HIT_KHR,
+        5316 => S::CLOSEST_HIT_KHR,
+        5317 => S::MISS_KHR,
+        5318 => S::CALLABLE_KHR,
+        _ => S::empty(),
+    }
+}
+
+/// A literal string: bytes up to a zero, four in each word.
+fn string(words: &[u32]) -> String {
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl Module {
     fn declare(&mut self, operation: u32, operands: &[u32]) {
         match (operation, operands) {
+            (op::ENTRY_POINT, [model, function, name @ ..]) => {
+                self.entry_points.push((string(name), *model, *function));
+            }
             (op::DECORATE, [target, decoration::DESCRIPTOR_SET, set, ..]) => {
                 self.sets.insert(*target, *set);
             }
@@ -117,8 +203,15 @@ impl Module {
         }
     }
 
-    /// Follows what instructions of a function do with variables.
+    /// Follows what instructions of the last function do with variables.
     fn follow(&mut self, operation: u32, operands: &[u32]) {
+        let Some(function) = self.functions.last_mut() else {
+            return;
+        };
+        function.used.extend(operands);
+        if let (FUNCTION_CALL, [_, _, callee, ..]) = (operation, operands) {
+            function.calls.push(*callee);
+        }
         let origin = |id: &u32| *self.origins.get(id).unwrap_or(id);
         let (mut read, mut written) = (None, None);
         match (operation, operands) {
@@ -151,30 +244,45 @@ impl Module {
             // Calls, selections, returned values, reinterpretations, and whatever extensions have.
             (57 | 124 | 169 | 245 | 254 | 400 | 4416.., _) => {
                 let passed: Vec<u32> = operands.iter().map(origin).collect();
-                self.unknown.extend(passed);
+                function.unknown.extend(passed);
             }
             _ => {}
         }
-        self.read.extend(read);
-        self.written.extend(written);
+        function.read.extend(read);
+        function.written.extend(written);
     }
 
-    fn accesses(&self) -> Vec<DescriptorAccess> {
+    /// A function and all that it calls.
+    fn reached(&self, entry: u32) -> Function {
+        let (mut reached, mut seen, mut open) = (Function::default(), HashSet::new(), vec![entry]);
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                for function in self.functions.iter().filter(|function| function.id == id) {
+                    reached.add(function);
+                    open.extend(&function.calls);
+                }
+            }
+        }
+        reached
+    }
+
+    /// The descriptors that functions access.
+    fn accesses(&self, reached: &Function) -> Vec<DescriptorAccess> {
         let one = |(variable, kind): &(u32, u32)| {
-            if !self.used.contains(variable) {
+            if !reached.used.contains(variable) {
                 return None;
             }
             Some(DescriptorAccess {
                 set: *self.sets.get(variable)?,
                 binding: *self.bindings.get(variable)?,
                 only_read: self.is_read_only(*variable, *kind),
-                unknown: match self.is_array(*kind) || self.unknown.contains(variable) {
+                unknown: match self.is_array(*kind) || reached.unknown.contains(variable) {
                     true => ANY_STAGE,
                     false => vk::PipelineStageFlags2::NONE,
                 },
                 is_tile_attachment: self.tile_attachments.contains(variable),
-                reads: self.stages(&self.read, *variable, *kind),
-                writes: self.stages(&self.written, *variable, *kind),
+                reads: self.stages(&reached.read, *variable, *kind),
+                writes: self.stages(&reached.written, *variable, *kind),
             })
         };
         self.variables.iter().filter_map(one).collect()
@@ -217,14 +325,20 @@ impl Module {
 mod tests {
     use super::*;
 
-    /// A module with a buffer of one member and an image, by hand.
-    fn module(function: &[u32]) -> Vec<u32> {
-        let op = |operation: u32, operands: &[u32]| {
-            let mut words = vec![(operands.len() as u32 + 1) << 16 | operation];
-            words.extend(operands);
-            words
-        };
+    fn op(operation: u32, operands: &[u32]) -> Vec<u32> {
+        let mut words = vec![(operands.len() as u32 + 1) << 16 | operation];
+        words.extend(operands);
+        words
+    }
+
+    const COMPUTE: u32 = 5;
+    const MAIN: u32 = u32::from_le_bytes(*b"main");
+    const SIDE: u32 = u32::from_le_bytes(*b"side");
+
+    /// A module with a buffer of one member, binding 2 of set 1, and an image, binding 3 of set 0, by hand; with an entry point.
+    fn module(functions: &[Vec<u32>]) -> Vec<u32> {
         let declarations = [
+            op(op::ENTRY_POINT, &[COMPUTE, 2, MAIN, 0]),
             op(op::DECORATE, &[10, decoration::DESCRIPTOR_SET, 1]),
             op(op::DECORATE, &[10, decoration::BINDING, 2]),
             op(op::MEMBER_DECORATE, &[20, 0, decoration::NON_WRITABLE]),
@@ -234,10 +348,47 @@ mod tests {
             op(op::TYPE_POINTER, &[21, 12, 20]),
             op(op::VARIABLE, &[21, 10, 12]),
             op(op::VARIABLE, &[22, 11, 0]),
-            op(op::FUNCTION, &[1, 2, 0, 3]),
-            op(61, function),
         ];
-        [vec![MAGIC, 0, 0, 100, 0], declarations.concat()].concat()
+        [
+            vec![MAGIC, 0, 0, 100, 0],
+            declarations.concat(),
+            functions.concat(),
+        ]
+        .concat()
+    }
+
+    /// A function that loads from a variable.
+    fn loads(id: u32, variable: u32) -> Vec<u32> {
+        [
+            op(op::FUNCTION, &[1, id, 0, 3]),
+            op(op::LOAD, &[5, 30 + id, variable]),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn entry_points_access_what_their_functions_name() {
+        let call = |callee| op(FUNCTION_CALL, &[1, 40, callee]);
+        let all = |functions: &[Vec<u32>]| {
+            let mut words = module(functions);
+            // Another entry point, before the declarations of the first.
+            words.splice(5..5, op(op::ENTRY_POINT, &[COMPUTE, 3, SIDE, 0]));
+            entry_points(&words)
+        };
+        let bindings = |all: &[EntryPoint], name| -> Vec<u32> {
+            let accesses = of_stage(all, vk::ShaderStageFlags::COMPUTE, name);
+            accesses.iter().map(|one| one.binding).collect()
+        };
+        let apart = all(&[loads(2, 10), loads(3, 11)]);
+        assert_eq!([bindings(&apart, "main"), bindings(&apart, "side")], [[2], [3]]);
+        let called = all(&[[loads(2, 10), call(4)].concat(), loads(3, 10), loads(4, 11)]);
+        assert_eq!(bindings(&called, "main"), [2, 3]);
+        assert_eq!(bindings(&called, "side"), [2], "it does not call the third");
+        let endless = all(&[[loads(2, 10), call(3)].concat(), [loads(3, 11), call(2)].concat()]);
+        assert_eq!(bindings(&endless, "side"), [2, 3]);
+        assert_eq!(bindings(&apart, "other"), [3, 2], "all, in doubt");
+        let stage = vk::ShaderStageFlags::VERTEX;
+        assert_eq!(of_stage(&apart, stage, "main").len(), 2, "of another stage");
     }
 
     #[test]
@@ -247,10 +398,10 @@ mod tests {
             .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
             .collect();
         let of_tile = |words: &[u32]| -> Vec<bool> {
-            let accesses = accesses(words);
+            let accesses = of_stage(&entry_points(words), vk::ShaderStageFlags::COMPUTE, "main");
             accesses.iter().map(|one| one.is_tile_attachment).collect()
         };
-        let plain = module(&[5, 30, 10]);
+        let plain = module(&[loads(2, 10)]);
         assert_eq!(of_tile(&plain), [false]);
         let variables = instructions(&shader).filter(|(operation, operands)| {
             *operation == op::VARIABLE && operands.get(2) == Some(&TILE_ATTACHMENT)
@@ -266,16 +417,16 @@ mod tests {
 
     #[test]
     fn damaged_words_reach_nothing_and_harm_nothing() {
-        assert_eq!(accesses(&[]), []);
-        assert_eq!(accesses(&[MAGIC, 0, 0, 9, 0, 0]), []);
-        let good = module(&[5, 30, 10]);
+        assert_eq!(entry_points(&[]), []);
+        assert_eq!(entry_points(&[MAGIC, 0, 0, 9, 0, 0]), []);
+        let good = module(&[loads(2, 10)]);
         for end in 0..good.len() {
-            accesses(&good[..end]);
+            entry_points(&good[..end]);
         }
         for index in 5..good.len() {
             let mut bad = good.clone();
             bad[index] = u32::MAX;
-            accesses(&bad);
+            entry_points(&bad);
         }
     }
 }
