@@ -193,12 +193,17 @@ impl Reported {
             .filter(|one| one.verdict == Verdict::Certain);
         let mut found: Vec<Finding> = discarded.filter_map(|one| inheritance(one, sites)).collect();
         for (index, one) in lost.iter().enumerate() {
-            // One loss, one message.
+            // One loss, one message: of its most certain read.
             let key = |lost: &LostContents| (lost.reader.batch, lost.reader.resource, lost.loss);
-            if !lost[..index].iter().any(|other| key(other) == key(one)) {
-                let same = lost[index + 1..]
-                    .iter()
-                    .filter(|other| key(other) == key(one) && other.reader.tag == one.reader.tag);
+            let is_told = (0..).zip(&lost).any(|(before, other)| {
+                let is_before = before < index && other.verdict == one.verdict;
+                key(other) == key(one) && (is_before || other.verdict > one.verdict)
+            });
+            if !is_told {
+                let same = lost[index + 1..].iter().filter(|other| {
+                    let command = |lost: &LostContents| (key(lost), lost.verdict, lost.reader.tag);
+                    command(other) == command(one)
+                });
                 let part = same.fold(one.reader.part, |part, other| {
                     with_aspects(part, &other.reader.part)
                 });
