@@ -4,7 +4,7 @@ use tileheap_layer::{array, given};
 
 use super::recorder::{before_action, recorded_commands};
 use crate::model::transfers::{QueryResults, Regions, Transfer};
-use crate::tables::action_commands::{ActionTable, ReachableDescriptors, action_commands};
+use crate::tables::action_commands::{ActionTable, ReachableDescriptors, action_commands, certainly_acts};
 
 /// The first of some expressions.
 macro_rules! first {
@@ -20,7 +20,9 @@ macro_rules! entry_point {
         recorded_commands! {
             $command(commands, $($arg),*) => actions ActionTable |recorder| {
                 let transfer = first!($($transfer,)? Transfer::None);
-                before_action(recorder, ReachableDescriptors::$reachable, &transfer, stringify!($command));
+                const ACTS: bool = certainly_acts(stringify!($command));
+                let command = (stringify!($command), ACTS);
+                before_action(recorder, ReachableDescriptors::$reachable, &transfer, command);
             };
         }
     };

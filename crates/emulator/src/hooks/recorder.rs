@@ -228,13 +228,14 @@ impl Recorder {
     }
 }
 
-/// Called before every action command that begins or ends no render pass: discards, and checks of accessed resources.
+/// Called before every action command that begins or ends no render pass: discards, and checks of accessed resources. `acts` is `false` of a
+/// command that may do nothing.
 #[inline(always)]
 pub(crate) fn before_action(
     recorder: &Recorder,
     reachable: ReachableDescriptors,
     transfer: &Transfer<'_>,
-    command: &'static str,
+    (command, acts): (&'static str, bool),
 ) {
     let mut recording = recorder.lock();
     recording.at.actions += 1;
@@ -251,14 +252,16 @@ pub(crate) fn before_action(
     }
     let is_clear = || reachable == ReachableDescriptors::Other && command == "vkCmdClearAttachments";
     if reachable == ReachableDescriptors::Draw || is_clear() {
-        recording.draw(command);
+        recording.draw(command, acts);
     }
     match reachable {
-        ReachableDescriptors::Transfer => check(recorder, recording, reachable, transfer, command),
+        ReachableDescriptors::Transfer => {
+            check(recorder, recording, reachable, transfer, (command, acts));
+        }
         ReachableDescriptors::Draw | ReachableDescriptors::Dispatch | ReachableDescriptors::TraceRays => {
-            match recording.checked(reachable) {
+            match recording.checked(reachable, acts) {
                 Some(list) => recording.access_again(list, command),
-                None => check(recorder, recording, reachable, transfer, command),
+                None => check(recorder, recording, reachable, transfer, (command, acts)),
             }
         }
         ReachableDescriptors::Other => {}
@@ -272,14 +275,14 @@ fn check(
     mut recording: Used<'_, Recording>,
     reachable: ReachableDescriptors,
     transfer: &Transfer<'_>,
-    command: &'static str,
+    (command, acts): (&'static str, bool),
 ) {
     let device = &recorder.device;
     let findings = match reachable {
         ReachableDescriptors::Transfer => {
             check_transfer(&mut recording, &transfer.uses(&device.resources), command)
         }
-        _ => check_descriptors(&mut recording, &device.descriptors, reachable, command),
+        _ => check_descriptors(&mut recording, &device.descriptors, reachable, (command, acts)),
     };
     // A callback may call Vulkan.
     drop(recording);

@@ -160,7 +160,12 @@ fn each_tile(
         (recording.tile_pass.take(), shading.pipelines.get(pipeline))
     };
     let Some(pass) = pass else { return false };
-    before_action(recorder, ReachableDescriptors::Dispatch, &Transfer::None, command);
+    before_action(
+        recorder,
+        ReachableDescriptors::Dispatch,
+        &Transfer::None,
+        (command, true),
+    );
     let mut has_room = true;
     let is_run = interrupt(recorder, &pass, |device| {
         for first in pass.tiles() {
@@ -274,7 +279,7 @@ macro_rules! per_tile {
                 let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, $command(commands, $($arg),+));
                 if !each_tile(commands, stringify!($command), run) {
                     let before = |recorder: &Recorder| {
-                        before_action(recorder, ReachableDescriptors::Dispatch, &Transfer::None, stringify!($command));
+                        before_action(recorder, ReachableDescriptors::Dispatch, &Transfer::None, (stringify!($command), true));
                     };
                     let next = |device: &Device| device.driver.actions.$command;
                     if let Some(next) = precede(stringify!($command), commands, before, next) {

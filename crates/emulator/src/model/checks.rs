@@ -99,11 +99,11 @@ pub(crate) fn check_descriptors(
     recording: &mut Recording,
     descriptors: &Descriptors,
     reachable: ReachableDescriptors,
-    command: &'static str,
+    (command, acts): (&'static str, bool),
 ) -> Vec<Finding> {
     recording.at.is_at(command);
     let at = recording.at;
-    let state = recording.checked_state();
+    let state = recording.checked_state(acts);
     let mut findings = Vec::new();
     if let Some(pass) = recording
         .pass
@@ -118,6 +118,7 @@ pub(crate) fn check_descriptors(
         subpasses: recording.pass.as_ref().map(|pass| &pass.subpasses),
         reported: &mut recording.reported,
         command,
+        acts,
         findings,
         accesses: Vec::new(),
     };
@@ -143,6 +144,8 @@ struct Rules<'a> {
     subpasses: Option<&'a Subpasses>,
     reported: &'a mut ReportedOnce,
     command: &'a str,
+    /// `false` of a command that may do nothing.
+    acts: bool,
     findings: Vec<Finding>,
     accesses: Vec<LoggedAccess>,
 }
@@ -169,7 +172,10 @@ impl Rules<'_> {
         // One message per mistake: reads through a wrong object are not logged.
         let accesses = logged(accessed, entry).into_iter();
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
-        self.accesses.extend(accesses);
+        self.accesses.extend(accesses.map(|one| LoggedAccess {
+            is_certain: one.is_certain && self.acts,
+            ..one
+        }));
     }
 }
 

@@ -461,8 +461,8 @@ pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Optio
         .contents
         .entry
         .and_then(|entry| enter(recording, secondary, entry));
-    if secondary.order.has_draws {
-        recording.draw("vkCmdExecuteCommands");
+    if let Some(acts) = secondary.order.draws {
+        recording.draw("vkCmdExecuteCommands", acts);
     }
     let pass = recording.pass.as_ref();
     let drawn = pass.map_or_else(Vec::new, |pass| pass.subpasses.drawn().collect());

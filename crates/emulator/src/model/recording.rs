@@ -104,16 +104,17 @@ impl Recording {
 
     /// The list of accesses of a draw or dispatch; `None` if it may access anything that was not checked before.
     #[inline]
-    pub(crate) fn checked(&mut self, reachable: ReachableDescriptors) -> Option<u32> {
-        let state = self.checked_state();
+    pub(crate) fn checked(&mut self, reachable: ReachableDescriptors, acts: bool) -> Option<u32> {
+        let state = self.checked_state(acts);
         self.sets.checked(reachable, state)
     }
 
-    /// A command draws to the attachments of the render pass instance.
+    /// A command draws to the attachments of the render pass instance; or may draw nothing, if it does not certainly act.
     #[inline]
-    pub(crate) fn draw(&mut self, command: &'static str) {
+    pub(crate) fn draw(&mut self, command: &'static str, acts: bool) {
         if let Some(pass) = &mut self.pass {
-            pass.subpasses.draw(&mut self.order, command, &mut self.at);
+            pass.subpasses
+                .draw(&mut self.order, (command, acts), &mut self.at);
         }
     }
 
@@ -133,9 +134,10 @@ impl Recording {
 
     /// What changes the result of a check beside the pipeline and the sets.
     #[inline]
-    pub(crate) fn checked_state(&self) -> u64 {
+    pub(crate) fn checked_state(&self, acts: bool) -> u64 {
         let pass = self.pass.as_ref().map_or(0, |pass| pass.subpasses.key());
-        spread(pass ^ self.checked_passes << 32) ^ self.at.bound.map_or(0, |bound| bound.memory)
+        let pass = pass ^ self.checked_passes << 32 ^ u64::from(!acts) << 63;
+        spread(pass) ^ self.at.bound.map_or(0, |bound| bound.memory)
     }
 
     /// Binds a tile memory object of that size, or nothing.

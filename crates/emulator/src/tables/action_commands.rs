@@ -23,6 +23,27 @@ pub(crate) enum ReachableDescriptors {
     Other,
 }
 
+/// Returns `false` for commands that may do nothing, as the GPU decides.
+pub(crate) const fn certainly_acts(command: &str) -> bool {
+    !contains(command, "Indirect") && !contains(command, "GeneratedCommands")
+}
+
+const fn contains(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let mut first = 0;
+    while first + part.len() <= text.len() {
+        let mut length = 0;
+        while length < part.len() && text[first + length] == part[length] {
+            length += 1;
+        }
+        if length == part.len() {
+            return true;
+        }
+        first += 1;
+    }
+    false
+}
+
 /// The rule that a draw, dispatch or trace breaks which accesses another tile memory object than the one bound; `None` for commands
 /// that have no such rule.
 ///
@@ -243,5 +264,19 @@ mod tests {
         let validated = VALIDATED.split_whitespace();
         let validated = validated.map(|command| format!("VUID-{command}-commandBuffer-10746"));
         assert_eq!(named, validated.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn indirect_commands_may_do_nothing() {
+        for command in ["vkCmdDraw", "vkCmdDispatchBase", "vkCmdDrawMeshTasksEXT"] {
+            assert!(certainly_acts(command), "{command}");
+        }
+        for command in [
+            "vkCmdDrawIndirectCountKHR",
+            "vkCmdDispatchIndirect",
+            "vkCmdExecuteGeneratedCommandsNV",
+        ] {
+            assert!(!certainly_acts(command), "{command}");
+        }
     }
 }

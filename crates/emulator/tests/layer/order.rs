@@ -339,6 +339,13 @@ rows! {
     /// "Render Pass Store Operations": stencil that is not stored is undefined, and depth of the same image is not.
     stencil_dont_care: Undefined, |scene| read_aspect(scene, vk::ImageAspectFlags::STENCIL);
     depth_with_stencil_dont_care: Valid, |scene| read_aspect(scene, vk::ImageAspectFlags::DEPTH);
+    never_written: Undefined, |scene| scene.read(scene.a);
+    /// "Dispatching Commands": the size may be zero.
+    never_written_indirect: Possible, |scene| scene.read_indirectly(scene.a);
+    never_written_indirect_first: Undefined, |scene| {
+        scene.read_indirectly(scene.a);
+        scene.read(scene.a);
+    };
     /// "Memory Aliasing": buffers interpret bytes alike; whether the data of the other one is meant is not known.
     overwritten_consistent: Possible, |scene| {
         scene.write(scene.a);

@@ -82,8 +82,8 @@ pub(crate) struct Log {
     dependencies: Vec<Dependency>,
     /// It accesses tile memory, or passes resources to another queue family; otherwise it matters only if something was accessed before.
     pub(crate) has_accesses: bool,
-    /// A secondary command buffer with draws.
-    pub(crate) has_draws: bool,
+    /// A secondary command buffer with draws; `true` if one of them certainly draws.
+    pub(crate) draws: Option<bool>,
     /// The commands of the model.
     translated: Mutex<Vec<Translated>>,
 }
@@ -377,7 +377,7 @@ impl Recorded {
 
     /// A secondary command buffer draws to the attachments of its primary.
     #[inline]
-    pub(crate) fn draws(&mut self) {
-        self.log.has_draws = true;
+    pub(crate) fn draws(&mut self, acts: bool) {
+        self.log.draws = self.log.draws.max(Some(acts));
     }
 }

@@ -13,8 +13,8 @@ pub(crate) struct Subpasses {
     /// `None` for the instance that a secondary command buffer continues.
     pass: Option<RenderPass>,
     subpass: u32,
-    /// The epoch in which the attachments were drawn to last.
-    last_drawn: u32,
+    /// The epoch in which the attachments were drawn to last, perhaps and for certain.
+    last_drawn: [u32; 2],
 }
 
 impl Subpasses {
@@ -24,7 +24,7 @@ impl Subpasses {
         Subpasses {
             pass: Some(pass),
             subpass: 0,
-            last_drawn: 0,
+            last_drawn: [0; 2],
         }
     }
 
@@ -51,21 +51,29 @@ impl Subpasses {
         }
     }
 
-    /// A draw or clear of attachments, the first one of an epoch.
+    /// A draw or clear of attachments, the first one of an epoch; or one that may do nothing, if it does not certainly act.
     #[inline]
-    pub(crate) fn draw(&mut self, recorded: &mut Recorded, command: &'static str, at: &mut Position) {
-        if self.last_drawn == recorded.epoch {
+    pub(crate) fn draw(
+        &mut self,
+        recorded: &mut Recorded,
+        (command, acts): (&'static str, bool),
+        at: &mut Position,
+    ) {
+        if self.last_drawn[usize::from(acts)] == recorded.epoch {
             return;
         }
-        self.last_drawn = recorded.epoch;
+        self.last_drawn[0] = recorded.epoch;
+        if acts {
+            self.last_drawn[1] = recorded.epoch;
+        }
         at.is_at(command);
-        self.draw_first(recorded, at);
+        self.draw_first(recorded, acts, at);
     }
 
     #[inline(never)]
-    fn draw_first(&mut self, recorded: &mut Recorded, at: &Position) {
+    fn draw_first(&mut self, recorded: &mut Recorded, acts: bool, at: &Position) {
         let Some(pass) = &self.pass else {
-            return recorded.draws();
+            return recorded.draws(acts);
         };
         let mut accesses = Vec::new();
         for one in &pass.subpasses[self.subpass as usize] {
@@ -75,7 +83,7 @@ impl Subpasses {
                 continue;
             }
             // Depth and stencil state decide which tests read and write.
-            let is_certain = one.role == Role::Color;
+            let is_certain = acts && one.role == Role::Color;
             let drawn = pass.draw(one).into_iter();
             accesses.extend(drawn.map(|access| LoggedAccess { access, is_certain }));
         }
@@ -98,5 +106,57 @@ impl Subpasses {
     pub(crate) fn key(&self) -> u64 {
         self.drawn()
             .fold(0, |key, resource| key.rotate_left(7) ^ u64::from(resource.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tileheap_sync::program::Texels;
+    use tileheap_sync::render_pass::{Attachment, AttachmentUse};
+    use tileheap_units::Run;
+
+    use super::*;
+
+    /// The events of a subpass that draws, the beginning among them.
+    fn events(draws: &[bool]) -> usize {
+        let one = Run::new(0, 1);
+        let (layout, aspects) = (vk::ImageLayout::GENERAL, Aspects::COLOR);
+        let pass = RenderPass {
+            attachments: vec![Attachment {
+                resource: ResourceId(1),
+                texels: Texels {
+                    aspects,
+                    levels: one,
+                    layers: one,
+                    area: None,
+                },
+                load: vk::AttachmentLoadOp::CLEAR,
+                store: vk::AttachmentStoreOp::STORE,
+                stencil_load: vk::AttachmentLoadOp::CLEAR,
+                stencil_store: vk::AttachmentStoreOp::STORE,
+                initial_layout: layout,
+                final_layout: layout,
+            }],
+            subpasses: vec![vec![AttachmentUse {
+                attachment: 0,
+                role: Role::Color,
+                layout,
+            }]],
+            ..RenderPass::default()
+        };
+        let (mut recorded, mut at) = (Recorded::new(), Position::default());
+        let mut subpasses = Subpasses::begin(&mut recorded, pass, &at);
+        for acts in draws {
+            subpasses.draw(&mut recorded, ("vkCmdDraw", *acts), &mut at);
+        }
+        recorded.freeze().len()
+    }
+
+    #[test]
+    fn draws_that_may_do_nothing_do_not_stand_for_others() {
+        assert_eq!(events(&[]), 1);
+        assert_eq!(events(&[true, true, false]), 2);
+        assert_eq!(events(&[false, false]), 2);
+        assert_eq!(events(&[false, true, false, true]), 3);
     }
 }

@@ -91,6 +91,17 @@ impl Scene<'_> {
         self.act(rig::COPY, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
 
+    /// A dispatch that reads a buffer, with its size in another one.
+    pub(super) fn read_indirectly(&self, buffer: vk::Buffer) {
+        let (pipeline, set) = self
+            .rig
+            .work(rig::COPY, &[buffer, self.other].map(Descriptor::buffer));
+        self.rig.bind_work(self.commands, &pipeline, set);
+        let size = self.rig.host_buffer(3).buffer;
+        // SAFETY: Recording; a buffer with three words, which are zero.
+        unsafe { self.rig.device.cmd_dispatch_indirect(self.commands, size, 0) };
+    }
+
     pub(super) fn write_image(&self, image: (vk::Image, vk::ImageView)) {
         let groups = SIDE * SIDE / 64;
         self.act(WRITE_TEXELS, &[Descriptor::storage_image(image.1)], groups);
