@@ -5,6 +5,7 @@ use ash::vk;
 use super::tables::Tables;
 use super::tables::{Access, PassKind, Resource, ResourceKind, Version};
 use super::{AccessKind, LoadOp, Persistence};
+use crate::format::{FormatInfo, NumericType};
 use crate::units::Bytes;
 
 /// How a resource is stored.
@@ -34,7 +35,6 @@ pub(crate) enum Texels {
 /// # Errors
 /// The reason, for people.
 pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
-    let name = format!("{format:?}");
     let aspects = crate::format::aspects(format);
     if aspects.contains(vk::ImageAspectFlags::STENCIL) {
         return Err("no shader writes stencil everywhere (VK_EXT_shader_stencil_export)");
@@ -46,22 +46,19 @@ pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
             _ => Ok(Texels::Depth),
         };
     }
-    if name.contains("SRGB") {
-        return Err("sRGB is rounded on its way to linear and back");
+    let drawn_into = |info: &&FormatInfo| {
+        let others = [vk::Format::E5B9G9R9_UFLOAT_PACK32, vk::Format::R16G16_S10_5_NV];
+        !info.is_compressed() && !info.scaled && !others.contains(&info.format)
+    };
+    match crate::format::info(format).filter(drawn_into) {
+        None => Err("its format cannot be drawn into"),
+        Some(info) if info.srgb => Err("sRGB is rounded on its way to linear and back"),
+        Some(info) => Ok(match info.numeric {
+            NumericType::Uint => Texels::Uint,
+            NumericType::Int => Texels::Int,
+            NumericType::Float => Texels::Float,
+        }),
     }
-    if name.contains("BLOCK") || name.contains("E5B9") || name.contains("PLANE") {
-        return Err("its format cannot be drawn into");
-    }
-    if name.contains("UINT") {
-        return Ok(Texels::Uint);
-    }
-    if name.contains("SINT") {
-        return Ok(Texels::Int);
-    }
-    if name.contains("UNORM") || name.contains("SNORM") || name.contains("FLOAT") {
-        return Ok(Texels::Float);
-    }
-    Err("its format cannot be drawn into")
 }
 
 /// How a resource can be stored; or why it cannot.
@@ -178,6 +175,8 @@ mod tests {
             F::BC1_RGB_UNORM_BLOCK,
             F::E5B9G9R9_UFLOAT_PACK32,
             F::R8_USCALED,
+            F::G8_B8_R8_3PLANE_420_UNORM,
+            F::UNDEFINED,
         ] {
             assert!(texels_of(format).is_err(), "{format:?}");
         }

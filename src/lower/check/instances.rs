@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::attachments::{attachment_of, check_attachment, declared, references_of, resolved_into};
 use super::checker::{At, Checker};
+use crate::format::{NumericType, numeric_type};
 use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
 use crate::frame::{AccessKind, PassId};
 use crate::lower::tables::Object;
@@ -65,13 +66,12 @@ fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
     let (shader, words) = match &resource.kind {
         ResourceKind::Buffer { desc, .. } => (StoreShader::Buffer, desc.size.0 / 4),
         ResourceKind::Image { desc, .. } => {
-            let name = format!("{:?}", desc.format);
             let depth = crate::format::aspects(desc.format).contains(vk::ImageAspectFlags::DEPTH);
-            let shader = match depth {
-                true => StoreShader::Depth,
-                false if name.contains("UINT") => StoreShader::Uint,
-                false if name.contains("SINT") => StoreShader::Int,
-                false => StoreShader::Float,
+            let shader = match numeric_type(desc.format) {
+                _ if depth => StoreShader::Depth,
+                NumericType::Uint => StoreShader::Uint,
+                NumericType::Int => StoreShader::Int,
+                NumericType::Float => StoreShader::Float,
             };
             (shader, 0)
         }
@@ -430,9 +430,7 @@ fn check_resolve(at: &mut At<'_, '_>, instance: &InstanceRow, index: u32, row: &
         .map(|row| tables.attachments[row as usize].view);
     at.equal("resolve", resolve, instance.dynamic.then_some(target.view));
     let color = crate::format::aspects(source.format).contains(vk::ImageAspectFlags::COLOR);
-    let name = format!("{:?}", source.format);
-    let integer = name.contains("UINT") || name.contains("SINT");
-    let needs = if color && !integer {
+    let needs = if color && numeric_type(source.format) == NumericType::Float {
         vk::ResolveModeFlags::AVERAGE
     } else {
         vk::ResolveModeFlags::SAMPLE_ZERO

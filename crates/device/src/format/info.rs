@@ -1,0 +1,90 @@
+//! The properties of a format.
+
+use ash::vk;
+
+/// The compressed texel block of a format: `width` x `height` texels in `bytes` bytes (1 x 1 when not compressed).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TexelBlock {
+    /// Texels across.
+    pub width: u32,
+    /// Texels down.
+    pub height: u32,
+    /// Bytes of one block.
+    pub bytes: u32,
+}
+
+impl TexelBlock {
+    /// The bytes from the first to the last of the texels that a copy between a buffer and an image has in the buffer, and whether these
+    /// are texels without gaps. `row_length` and `image_height` are in texels, as in `VkBufferImageCopy`: 0 for those of the extent.
+    ///
+    /// Source: Vulkan specification, "Buffer and Image Addressing".
+    pub fn packed(
+        self,
+        extent: vk::Extent3D,
+        layers: u32,
+        (row_length, image_height): (u32, u32),
+    ) -> (u64, bool) {
+        let or = |given: u32, size: u32| if given == 0 { size } else { given };
+        let across = |texels: u32| u64::from(texels.div_ceil(self.width));
+        let down = |texels: u32| u64::from(texels.div_ceil(self.height));
+        let (columns, rows) = (across(extent.width), down(extent.height));
+        let pitch = across(or(row_length, extent.width));
+        let height = down(or(image_height, extent.height));
+        let slices = u64::from(extent.depth).saturating_mul(layers.into());
+        let whole_rows = slices.saturating_sub(1).saturating_mul(height);
+        let last_row = whole_rows.saturating_add(rows.saturating_sub(1));
+        let blocks = last_row.saturating_mul(pitch).saturating_add(columns);
+        let is_dense =
+            (pitch == columns || rows.saturating_mul(slices) <= 1) && (height == rows || slices <= 1);
+        (blocks.saturating_mul(self.bytes.into()), is_dense)
+    }
+}
+
+/// The numeric type of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumericType {
+    /// Floating-point, normalized and scaled formats.
+    Float,
+    /// Signed integers.
+    Int,
+    /// Unsigned integers.
+    Uint,
+}
+
+/// The properties of a format of one plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatInfo {
+    /// The format.
+    pub format: vk::Format,
+    /// The compatibility class, as the specification names it: `32-bit`, `BC1_RGB`, `D16`.
+    pub class: &'static str,
+    /// Extent and bytes of a texel block. Combined depth and stencil counts both aspects.
+    pub block: TexelBlock,
+    /// The aspects of its images.
+    pub aspects: vk::ImageAspectFlags,
+    /// The numeric type of its color components, or of depth where it has that.
+    pub numeric: NumericType,
+    /// Its color is encoded as sRGB.
+    pub srgb: bool,
+    /// Its color is integers that shaders get as floating-point numbers.
+    pub scaled: bool,
+}
+
+impl FormatInfo {
+    /// Whether texels are compressed in blocks.
+    pub fn is_compressed(&self) -> bool {
+        self.block.width > 1
+    }
+
+    /// Whether it has integers for color.
+    pub fn is_integer(&self) -> bool {
+        self.aspects == vk::ImageAspectFlags::COLOR && self.numeric != NumericType::Float
+    }
+
+    /// Whether images of this format can have views of `other` with `VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT`.
+    ///
+    /// Source: Vulkan specification, "Compatible Formats": the same class; depth and stencil formats only with themselves.
+    pub fn is_compatible_with(&self, other: &FormatInfo) -> bool {
+        self.class == other.class
+    }
+}
