@@ -2,6 +2,28 @@
 
 use ash::vk;
 
+use super::AccessKind;
+use super::tables::{Access, Resource, ResourceKind};
+
+/// The texels and layers that every attachment of a render pass has, input attachments included; `None` without attachments.
+pub(super) fn covered(accesses: &[Access], resources: &[Resource]) -> Option<(vk::Extent2D, u32)> {
+    let attached =
+        |access: &&Access| access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
+    let of_one = |access: &Access| match resources[access.resource.index()].kind {
+        ResourceKind::Image { extent, .. } => {
+            let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
+            let (width, height) = (side(extent.width), side(extent.height));
+            Some((vk::Extent2D { width, height }, access.range.layers.len() as u32))
+        }
+        ResourceKind::Buffer { .. } => None,
+    };
+    let all = accesses.iter().filter(attached).filter_map(of_one);
+    all.reduce(|(a, layers), (b, others)| {
+        let (width, height) = (a.width.min(b.width), a.height.min(b.height));
+        (vk::Extent2D { width, height }, layers.min(others))
+    })
+}
+
 /// What two areas have in common; `None` where that is nothing.
 pub(crate) fn intersection(one: vk::Rect2D, other: vk::Rect2D) -> Option<vk::Rect2D> {
     let side = |one: (i32, u32), other: (i32, u32)| {

@@ -12,6 +12,9 @@ pub enum FrameError {
         /// How, and what to do.
         message: String,
     },
+    /// A rule of Vulkan is broken that holds on every device.
+    #[error(transparent)]
+    InvalidUsage(#[from] super::valid_usage::InvalidUsage),
     /// A text that is no list of weights.
     #[error("weights JSON: {0}")]
     Weights(#[source] tileheap_json::Error),
@@ -39,22 +42,16 @@ pub enum FrameRule {
     TileShading,
     /// A weight that cannot be.
     Weight,
-    /// An image that no device creates.
-    Image,
+    /// An external image whose levels are to be images of their own.
+    SeparateLevels,
     /// An image without texels.
     ZeroExtent,
     /// A buffer without bytes, or an image without levels, layers or samples.
     ZeroCount,
-    /// A format of which the size is not known.
-    Format,
     /// An access that resources of this type or format cannot have.
     Misuse,
     /// An access to levels, layers or slices that the image does not have.
     Range,
-    /// A render area that reaches beyond what every attachment covers, or is empty.
-    RenderArea,
-    /// A view mask with views for which an attachment has no layer.
-    ViewMask,
     /// Contents are needed that nothing wrote.
     ReadBeforeWrite,
     /// One pass writes one resource through two accesses.
@@ -75,8 +72,6 @@ pub enum FrameRule {
     NeverWaited,
     /// A use on one queue that neither follows nor precedes a use on another.
     Unordered,
-    /// Attachments of one pass that no framebuffer can hold together.
-    Attachments,
     /// A resolve attachment whose source is not an attachment of the pass.
     ResolveSource,
     /// Secondary contents outside a render pass.
@@ -93,8 +88,6 @@ pub enum FrameRule {
     Scale,
     /// A clear value that is not a number.
     ClearValue,
-    /// An external image that would have to leave in no layout at all.
-    ExitLayout,
 }
 
 impl FrameRule {

@@ -49,7 +49,7 @@ pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
             continue;
         };
         if let Persistence::External(_) = resource.persistence {
-            return Err(FrameRule::Image.broken(format!(
+            return Err(FrameRule::SeparateLevels.broken(format!(
                 "the levels of `{}` cannot be images of their own: it is external, one image of the caller's",
                 resource.name
             )));

@@ -35,6 +35,7 @@ mod store;
 mod subresources;
 pub mod synthetic;
 pub mod tables;
+pub mod valid_usage;
 mod validate;
 pub mod weights;
 

@@ -237,7 +237,7 @@ fn impossible_changes_of_a_description_are_named() {
                 image,
                 format: vk::Format::UNDEFINED,
             },
-            "texel size is not defined",
+            "VK_FORMAT_UNDEFINED is not a format",
         ),
         (DescriptionChange::Extent { image, quarters: 4 }, "not 1 to 3"),
         (

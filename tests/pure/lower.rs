@@ -107,10 +107,8 @@ fn foreign() -> Plan {
         entry: ours.entry.owned_by(ExternalFamily::Foreign),
         exit: ours.exit.owned_by(ExternalFamily::Foreign),
     };
-    let filled = ExternalDesc {
-        exit: ours.exit.owned_by(ExternalFamily::External),
-        ..ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED)
-    };
+    let mut filled = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
+    filled.exit = filled.exit.owned_by(ExternalFamily::External);
     let mut frame = FrameBuilder::new("foreign", extent);
     let image = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent);
     let camera = frame.resource("camera", image, Persistence::External(camera));

@@ -4,6 +4,8 @@ mod aliasing;
 mod arrange;
 mod arrange_meaning;
 mod damage;
+#[path = "../descriptions/mod.rs"]
+mod described;
 mod drawn;
 mod everything;
 mod frame_edits;
@@ -27,3 +29,4 @@ mod plan_properties;
 mod plan_split;
 mod plan_text;
 mod planned;
+mod valid_usage;

@@ -3,6 +3,9 @@
 //! `cargo test --test vulkan` needs a Vulkan driver (lavapipe will do); every test on it is validated where `TILEHEAP_VALIDATE=1`.
 
 mod calls;
+#[path = "../descriptions/mod.rs"]
+mod described;
+mod descriptions;
 mod failures;
 mod recording_allocates_nothing;
 mod runtime;

@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
+use crate::frame::area::covered;
 use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version};
 use crate::units::Run;
 
@@ -256,60 +257,12 @@ pub(super) fn derive_usage(tables: &mut Tables) {
     }
 }
 
-pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameError> {
+pub(super) fn derive_render_areas(tables: &mut Tables) {
     let of_render = |pass: &&mut Pass| pass.kind == PassKind::Render;
     for pass in tables.passes.iter_mut().filter(of_render) {
-        let mut covered: Option<(vk::Extent2D, u32)> = None;
-        let (mut samples, mut subpass) = (vk::SampleCountFlags::empty(), 0);
-        let attached = pass.accesses.of(&tables.accesses).iter();
-        for access in attached.filter(|access| access.kind.is_attachment()) {
-            let ResourceKind::Image { desc, extent, .. } = tables.resources[access.resource.index()].kind
-            else {
-                continue;
-            };
-            if std::mem::replace(&mut subpass, access.subpass) != access.subpass {
-                samples = vk::SampleCountFlags::empty();
-            }
-            if access.kind != AccessKind::ResolveAttachment {
-                if !samples.is_empty() && samples != desc.samples {
-                    return Err(FrameRule::Attachments.broken(format!(
-                        "attachments of pass `{pass}` differ in samples",
-                        pass = pass.name
-                    )));
-                }
-                samples = desc.samples;
-            }
-            let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
-            let (width, height) = (side(extent.width), side(extent.height));
-            let of_access = access.range.layers.len() as u32;
-            let (seen, layers) = covered.get_or_insert((vk::Extent2D { width, height }, of_access));
-            seen.width = seen.width.min(width);
-            seen.height = seen.height.min(height);
-            *layers = (*layers).min(of_access);
-        }
+        let covered = covered(pass.accesses.of(&tables.accesses), &tables.resources);
         let (limit, layers) = covered.unwrap_or((tables.base_extent, 1));
-        let area = pass.render_area.unwrap_or(limit.into());
-        if intersection(area, limit.into()) != Some(area) {
-            return Err(FrameRule::RenderArea.broken(format!(
-                "the render area of pass `{pass}`, {width} x {height} at ({x}, {y}), is not \
-                 inside of the {limit_width} x {limit_height} texels that its attachments cover",
-                pass = pass.name,
-                x = area.offset.x,
-                y = area.offset.y,
-                width = area.extent.width,
-                height = area.extent.height,
-                limit_width = limit.width,
-                limit_height = limit.height
-            )));
-        }
-        if covered.is_some() && u32::BITS - pass.view_mask.leading_zeros() > layers {
-            return Err(FrameRule::ViewMask.broken(format!(
-                "pass `{pass}` renders views {mask:#b}, and its attachments have {layers} layers",
-                pass = pass.name,
-                mask = pass.view_mask
-            )));
-        }
-        (pass.area, pass.layers) = (area, layers);
+        pass.area = pass.render_area.unwrap_or(limit.into());
+        pass.layers = layers;
     }
-    Ok(())
 }

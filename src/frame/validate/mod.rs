@@ -48,7 +48,8 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     subpasses::check_subpasses(&mut tables)?;
     accesses::check_accesses(&tables)?;
     accesses::derive_usage(&mut tables);
-    accesses::derive_render_areas(&mut tables)?;
+    accesses::derive_render_areas(&mut tables);
+    valid_usage::check_used(&tables)?;
     contents::derive_uses(&mut tables);
     derive_parts(&mut tables)?;
     contents::check_contents(&tables)?;
@@ -151,15 +152,7 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
             ResourceKind::Buffer { desc, .. } if desc.size > MOST_BYTES => return Err(too_large(name)),
             ResourceKind::Buffer { .. } => {}
         }
-        if let Persistence::External(desc) = resource.persistence {
-            if resource.is_image() && desc.exit.layout == vk::ImageLayout::UNDEFINED {
-                return Err(FrameRule::ExitLayout.broken(format!(
-                    "external image `{resource}` leaves the frame in layout UNDEFINED: name the \
-                     layout in which it is wanted",
-                    resource = resource.name
-                )));
-            }
-        }
+        valid_usage::check_declared(resource)?;
     }
     Ok(())
 }
@@ -192,28 +185,15 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     if desc.array_layers == 0 {
         return Err(no(name, "array layers"));
     }
-    if desc.samples.as_raw().count_ones() != 1 {
-        return Err(no(name, "single sample count"));
-    }
-    if let Some(why) = not_created(desc, extent) {
-        return Err(FrameRule::Image.broken(format!(
-            "image `{resource}` cannot be created: {why}",
-            resource = name
-        )));
-    }
-    let Some(block) = texel_block(desc.format) else {
-        return Err(FrameRule::Format.broken(format!(
-            "image `{name}` has format {:?}, whose texel size is not defined: use a single-plane format",
-            desc.format
-        )));
-    };
+    // The size is judged before the format.
+    let block_bytes = texel_block(desc.format).map_or(1, |block| block.bytes);
     // Twice for the mip levels, which add a third at most.
     let factors = [
         height,
         depth,
         desc.array_layers,
         desc.samples.as_raw(),
-        block.bytes,
+        block_bytes,
         2,
     ];
     let bytes = factors.iter().try_fold(u64::from(width), |product, &factor| {
@@ -223,58 +203,6 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
         Some(bytes) if bytes <= MOST_BYTES.0 => Ok(extent),
         _ => Err(too_large(name)),
     }
-}
-
-/// Why no device creates such an image.
-///
-/// Source: Vulkan specification, "Valid Usage" of `VkImageCreateInfo`.
-fn not_created(desc: &ImageDesc, extent: vk::Extent3D) -> Option<&'static str> {
-    use vk::ImageCreateFlags as F;
-    let known = F::MUTABLE_FORMAT
-        | F::CUBE_COMPATIBLE
-        | F::TYPE_2D_ARRAY_COMPATIBLE
-        | F::BLOCK_TEXEL_VIEW_COMPATIBLE
-        | F::EXTENDED_USAGE
-        | F::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT
-        | F::SUBSAMPLED_EXT
-        | F::ALIAS;
-    let vk::Extent3D { width, height, depth } = extent;
-    let (flat, solid) = (vk::ImageType::TYPE_2D, vk::ImageType::TYPE_3D);
-    let cube = desc.flags.contains(F::CUBE_COMPATIBLE);
-    let multisampled = desc.samples != vk::SampleCountFlags::TYPE_1;
-    let rules = [
-        (
-            !known.contains(desc.flags),
-            "sparse, protected, disjoint and device group images are not supported",
-        ),
-        (
-            desc.image_type == vk::ImageType::TYPE_1D && height > 1,
-            "1D images have a height of 1",
-        ),
-        (
-            desc.image_type != solid && depth > 1,
-            "only 3D images have a depth above 1",
-        ),
-        (
-            desc.image_type == solid && desc.array_layers > 1,
-            "3D images have one layer",
-        ),
-        (
-            cube && (desc.image_type != flat || width != height),
-            "the faces of a cube are 2D squares",
-        ),
-        (cube && desc.array_layers < 6, "a cube has 6 layers or more"),
-        (
-            multisampled && (desc.image_type != flat || desc.mip_levels > 1 || cube),
-            "multisampled images are 2D, have one level and are no cubes",
-        ),
-        (
-            desc.mip_levels > 32 - width.max(height).max(depth).leading_zeros(),
-            "it has more levels than its extent can be halved",
-        ),
-    ];
-    let broken = rules.into_iter().find(|(broken, _)| *broken);
-    broken.map(|(_, why)| why)
 }
 
 fn no(resource: &str, what: &'static str) -> FrameError {

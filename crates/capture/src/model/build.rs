@@ -7,7 +7,8 @@ use tileheap::format;
 use tileheap::frame::external::{ExternalDesc, ResourceState};
 use tileheap::frame::tables::{Contents, ResourceKind, ViewDesc};
 use tileheap::frame::{
-    AccessKind, CommandBufferId, Frame, FrameBuilder, LoadOp, Persistence, ResourceId, SubresourceRange,
+    AccessKind, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
+    SubresourceRange, valid_usage,
 };
 use tileheap::units::Bytes;
 
@@ -313,7 +314,7 @@ impl<'a> Described<'a> {
             before
         };
         let entry = ExternalDesc::in_layout(before).entry;
-        let layout = if after == UNDEFINED {
+        let layout = if [UNDEFINED, vk::ImageLayout::PREINITIALIZED].contains(&after) {
             vk::ImageLayout::GENERAL
         } else {
             after
@@ -329,8 +330,14 @@ impl<'a> Described<'a> {
         let mut builder = FrameBuilder::new(name, self.base_extent());
         let resources = self.entries.iter().enumerate().map(|(index, entry)| {
             let kind = match &entry.resource {
-                Resource::Image(image) => ResourceKind::from(image.desc),
-                Resource::Buffer(buffer) => ResourceKind::from(buffer.desc),
+                Resource::Image(image) => ResourceKind::from(ImageDesc {
+                    usage: image.desc.usage & valid_usage::IMAGE_USAGES,
+                    ..image.desc
+                }),
+                Resource::Buffer(buffer) => ResourceKind::from(BufferDesc {
+                    usage: buffer.desc.usage & valid_usage::BUFFER_USAGES,
+                    ..buffer.desc
+                }),
             };
             builder.resource(&*entry.name, kind, self.persistence(index))
         });

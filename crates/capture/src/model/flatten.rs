@@ -301,7 +301,11 @@ impl<'a> Walker<'a> {
         let merged = known.iter().copied().find(|index| {
             let other = &accesses[*index];
             let alike = (other.kind, other.range, other.format) == (access.kind, access.range, access.format);
-            alike || other.writes && access.writes && other.range.intersects(access.range)
+            let shares = other.range.intersects(access.range);
+            // A feedback loop: no shader reads what its render pass writes as an attachment.
+            let in_place = [AccessKind::InputAttachment, AccessKind::TileAttachment].contains(&access.kind);
+            let loops = other.kind.is_attachment() && !access.kind.is_attachment() && !in_place;
+            alike || other.writes && shares && (access.writes || loops)
         });
         let Some(index) = merged else {
             known.push(accesses.len());
@@ -309,7 +313,7 @@ impl<'a> Walker<'a> {
         };
         let other = &mut accesses[index];
         if other.kind.is_attachment() {
-            // A feedback loop: the attachment says it all.
+            // The attachment says it all.
             return other.reads |= access.reads;
         }
         let stages = |one: &Access| one.stages.unwrap_or(one.kind.default_stages(PassKind::Compute));

@@ -1,0 +1,124 @@
+//! Rules about accesses: the stages that make them, and the values that they clear to.
+
+use ash::vk::PipelineStageFlags2 as S;
+
+use super::rule::{Problem, Rule, Rules, Subject};
+use super::stages::{listed, unknown_stages};
+use crate::frame::tables::{Access, Pass, PassKind, Resource};
+use crate::frame::{ClearValue, LoadOp};
+use tileheap_device::scopes;
+
+/// An access and what it belongs to.
+pub(super) struct Use<'a> {
+    pub(super) pass: &'a Pass,
+    pub(super) resource: &'a Resource,
+    pub(super) access: &'a Access,
+}
+
+impl Use<'_> {
+    /// The value that it clears to.
+    fn clears_to(&self) -> Option<ClearValue> {
+        match self.access.load_op {
+            LoadOp::Clear(value) => Some(value),
+            LoadOp::Load | LoadOp::DontCare => None,
+        }
+    }
+}
+
+impl Subject for Use<'_> {
+    fn words(&self) -> String {
+        let kind = if self.resource.is_image() {
+            "image"
+        } else {
+            "buffer"
+        };
+        format!("pass `{}` uses {kind} `{}`", self.pass.name, self.resource.name)
+    }
+}
+
+pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkMemoryBarrier2-dstStageMask-parameter",
+        broken: |used| unknown_stages(used.access.stages),
+    },
+    Rule {
+        rule: "VUID-VkRenderPassCreateInfo2-pDependencies-03054",
+        broken: |used| {
+            let graphics = scopes::expand(S::ALL_GRAPHICS) | S::ALL_GRAPHICS | S::ALL_COMMANDS;
+            let tiles = if used.pass.tile_shading {
+                S::COMPUTE_SHADER
+            } else {
+                S::NONE
+            };
+            let other = used.access.stages
+                & !(graphics | tiles | ENDS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS);
+            (used.pass.kind == PassKind::Render && !other.is_empty())
+                .then(|| format!("draws do not run at {}", listed(other)))
+        },
+    },
+    Rule {
+        rule: "section \"Pipeline Stages\"",
+        broken: |used| {
+            let (commands, allowed) = match used.pass.kind {
+                PassKind::Render => return None,
+                PassKind::Compute => ("dispatches, ray tracing and transfers", COMPUTE | TRANSFERS),
+                PassKind::Transfer => ("transfers", TRANSFERS),
+            };
+            let other = used.access.stages & !(allowed | ENDS | S::ALL_COMMANDS);
+            (!other.is_empty()).then(|| format!("{commands} do not run at {}", listed(other)))
+        },
+    },
+    Rule {
+        rule: "section \"Clear Values\"",
+        broken: |used| {
+            let value = used.clears_to()?;
+            let wanted = ClearValue::zero_of(used.access.view.format.unwrap_or(used.resource.format()));
+            let fits = std::mem::discriminant(&value) == std::mem::discriminant(&wanted);
+            let word = match wanted {
+                ClearValue::Float(_) => "Float",
+                ClearValue::Int(_) => "Int",
+                ClearValue::Uint(_) => "Uint",
+                ClearValue::DepthStencil(..) => "DepthStencil",
+            };
+            // Zero has the same bits in every type.
+            (!fits && value != ClearValue::ZERO).then(|| {
+                format!(
+                    "{:?} is cleared to a value of type {word}, and not to {value:?}",
+                    used.resource.format()
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkClearDepthStencilValue-depth-00022",
+        broken: |used| match used.clears_to()? {
+            ClearValue::DepthStencil(depth, _) => (!(0.0..=1.0).contains(&depth))
+                .then(|| format!("depth is cleared to a number from 0 to 1, and not to {depth}")),
+            _ => None,
+        },
+    },
+];
+
+/// The two ends of the pipe, at which no work is done.
+const ENDS: S = S::from_raw(S::TOP_OF_PIPE.as_raw() | S::BOTTOM_OF_PIPE.as_raw());
+
+/// The stages of copies, clears and acceleration structure commands.
+const TRANSFERS: S = S::from_raw(
+    S::ALL_TRANSFER.as_raw()
+        | S::COPY.as_raw()
+        | S::RESOLVE.as_raw()
+        | S::BLIT.as_raw()
+        | S::CLEAR.as_raw()
+        | S::ACCELERATION_STRUCTURE_COPY_KHR.as_raw(),
+);
+
+/// The stages of dispatches, ray tracing and the commands that prepare them.
+const COMPUTE: S = S::from_raw(
+    S::COMPUTE_SHADER.as_raw()
+        | S::DRAW_INDIRECT.as_raw()
+        | S::RAY_TRACING_SHADER_KHR.as_raw()
+        | S::ACCELERATION_STRUCTURE_BUILD_KHR.as_raw()
+        | S::CONDITIONAL_RENDERING_EXT.as_raw()
+        | S::COMMAND_PREPROCESS_NV.as_raw()
+        | S::MICROMAP_BUILD_EXT.as_raw(),
+);

@@ -1,0 +1,92 @@
+//! Rules about buffers.
+
+use ash::vk::BufferUsageFlags as U;
+
+use super::rule::{Problem, Rule, Rules, Subject};
+use crate::ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+use crate::frame::tables::{Resource, ResourceKind};
+use crate::names;
+use crate::units::Bytes;
+
+/// A buffer of a frame.
+pub(super) struct Buffer<'a> {
+    name: &'a str,
+    pub(super) size: Bytes,
+    /// Declared and derived usage.
+    pub(super) usage: U,
+}
+
+impl<'a> Buffer<'a> {
+    /// The buffer of a resource; `None` for images.
+    pub(super) fn of(resource: &'a Resource) -> Option<Buffer<'a>> {
+        match &resource.kind {
+            ResourceKind::Buffer { desc, usage } => Some(Buffer {
+                name: &resource.name,
+                size: desc.size,
+                usage: *usage,
+            }),
+            ResourceKind::Image { .. } => None,
+        }
+    }
+}
+
+impl Subject for Buffer<'_> {
+    fn words(&self) -> String {
+        format!("buffer `{}`", self.name)
+    }
+}
+
+/// The usages of buffers that a frame may declare or derive; the planner adds that of tile memory.
+pub const BUFFER_USAGES: U = U::from_raw(
+    U::TRANSFER_SRC.as_raw()
+        | U::TRANSFER_DST.as_raw()
+        | U::UNIFORM_TEXEL_BUFFER.as_raw()
+        | U::STORAGE_TEXEL_BUFFER.as_raw()
+        | U::UNIFORM_BUFFER.as_raw()
+        | U::STORAGE_BUFFER.as_raw()
+        | U::INDEX_BUFFER.as_raw()
+        | U::VERTEX_BUFFER.as_raw()
+        | U::INDIRECT_BUFFER.as_raw()
+        | U::SHADER_DEVICE_ADDRESS.as_raw()
+        | U::CONDITIONAL_RENDERING_EXT.as_raw()
+        | U::TRANSFORM_FEEDBACK_BUFFER_EXT.as_raw()
+        | U::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw()
+        | U::SHADER_BINDING_TABLE_KHR.as_raw()
+        | U::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR.as_raw()
+        | U::ACCELERATION_STRUCTURE_STORAGE_KHR.as_raw(),
+);
+
+pub(super) static USED: &Rules<fn(&Buffer<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkBufferCreateInfo-None-09499",
+        broken: |buffer| {
+            let other = buffer.usage & !(BUFFER_USAGES | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
+            (!other.is_empty()).then(|| {
+                let named = names::bit_names(other).join(", ");
+                format!("buffers with usage {named} are not supported")
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkBufferCreateInfo-usage-10764",
+        broken: |buffer| {
+            buffer
+                .usage
+                .contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM)
+                .then(|| "the planner sets the usage TILE_MEMORY: pin the buffer instead".to_owned())
+        },
+    },
+];
+
+/// What is read as the previous version: the runtime fills what no frame has written yet.
+pub(super) static PREVIOUS: &Rules<fn(&Buffer<'_>) -> Problem> = &[Rule {
+    rule: "section \"vkCmdFillBuffer\"",
+    broken: |buffer| {
+        (buffer.size.0 % 4 != 0).then(|| {
+            format!(
+                "its previous version is filled with zero in the first frame, in words of 4 bytes, and it has {}",
+                buffer.size
+            )
+        })
+    },
+}];

@@ -1,0 +1,177 @@
+//! Rules about the states in which external resources enter and leave, and about semaphores.
+
+use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L, PipelineStageFlags2 as S};
+
+use super::rule::{Problem, Rule, Rules, Subject};
+use super::stages::{listed, unknown_access, unknown_stages};
+use crate::frame::external::ResourceState;
+use crate::frame::tables::{Queue, Resource, SemaphoreOp};
+use crate::names;
+use tileheap_device::scopes;
+
+/// An external resource as it enters or leaves the frame.
+pub(super) struct External<'a> {
+    pub(super) resource: &'a Resource,
+    pub(super) state: &'a ResourceState,
+    pub(super) leaves: bool,
+}
+
+impl Subject for External<'_> {
+    fn words(&self) -> String {
+        let kind = if self.resource.is_image() {
+            "image"
+        } else {
+            "buffer"
+        };
+        let moment = if self.leaves { "leaving" } else { "entering" };
+        format!("external {kind} `{}`, {moment}", self.resource.name)
+    }
+}
+
+pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkMemoryBarrier2-srcStageMask-parameter",
+        broken: |external| unknown_stages(external.state.stages),
+    },
+    Rule {
+        rule: "VUID-VkMemoryBarrier2-srcAccessMask-parameter",
+        broken: |external| unknown_access(external.state.access),
+    },
+    Rule {
+        rule: "section \"Image Layouts\"",
+        broken: |external| {
+            let layout = external.state.layout;
+            (!external.resource.is_image() && layout != L::UNDEFINED).then(|| {
+                format!(
+                    "buffers have no layout, and its is {}: name UNDEFINED",
+                    names::name_of(layout)
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-newLayout-parameter",
+        broken: |external| {
+            let name = names::name_of(external.state.layout);
+            name.starts_with("0x").then(|| format!("{name} is not a layout"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-newLayout-01198",
+        broken: |external| {
+            let layout = external.state.layout;
+            let none = [L::UNDEFINED, L::PREINITIALIZED].contains(&layout);
+            (external.leaves && external.resource.is_image() && none).then(|| {
+                format!("no image changes to layout {layout:?}: name the layout in which it is wanted")
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-oldLayout-01208",
+        broken: |external| layout_of_other_aspects(external, L::COLOR_ATTACHMENT_OPTIMAL),
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-oldLayout-01209",
+        broken: |external| layout_of_other_aspects(external, L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL),
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-oldLayout-01658",
+        broken: |external| layout_of_other_aspects(external, L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL),
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-oldLayout-01659",
+        broken: |external| layout_of_other_aspects(external, L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL),
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-04066",
+        broken: |external| layout_of_other_aspects(external, L::DEPTH_ATTACHMENT_OPTIMAL),
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-04068",
+        broken: |external| layout_of_other_aspects(external, L::STENCIL_ATTACHMENT_OPTIMAL),
+    },
+];
+
+/// That an image without the aspects of `layout` is in that layout: it cannot have the usage that the layout needs.
+fn layout_of_other_aspects(external: &External<'_>, layout: L) -> Problem {
+    let needed = match layout {
+        L::COLOR_ATTACHMENT_OPTIMAL => Aspects::COLOR,
+        L::DEPTH_ATTACHMENT_OPTIMAL => Aspects::DEPTH,
+        L::STENCIL_ATTACHMENT_OPTIMAL => Aspects::STENCIL,
+        _ => Aspects::DEPTH | Aspects::STENCIL,
+    };
+    let fits = external.resource.aspects().intersects(needed);
+    (external.resource.is_image() && external.state.layout == layout && !fits).then(|| {
+        format!(
+            "layout {layout:?} is for {needed:?}, which its format {:?} lacks",
+            external.resource.format()
+        )
+    })
+}
+
+/// A wait or a signal of a batch.
+pub(super) struct Semaphore<'a> {
+    pub(super) name: &'a str,
+    pub(super) op: &'a SemaphoreOp,
+    pub(super) queue: &'a Queue,
+    pub(super) batch: usize,
+    pub(super) waits: bool,
+}
+
+impl Semaphore<'_> {
+    /// That the queue does not support the stages of a wait (or signal).
+    fn unsupported(&self, waits: bool) -> Problem {
+        let missing =
+            scopes::unsupported(self.op.stages, self.queue.capabilities).filter(|_| self.waits == waits)?;
+        Some(format!(
+            "queue `{}` is declared with {:?}, which does not run {}",
+            self.queue.name,
+            self.queue.capabilities,
+            listed(missing)
+        ))
+    }
+}
+
+impl Subject for Semaphore<'_> {
+    fn words(&self) -> String {
+        let what = if self.waits { "waited for" } else { "signaled" };
+        format!("semaphore `{}`, {what} by batch {}", self.name, self.batch)
+    }
+}
+
+pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkSemaphoreSubmitInfo-stageMask-parameter",
+        broken: |semaphore| unknown_stages(semaphore.op.stages),
+    },
+    Rule {
+        rule: "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
+        broken: |semaphore| {
+            let host = semaphore.op.stages.contains(S::HOST);
+            host.then(|| "no command of a queue runs at VK_PIPELINE_STAGE_2_HOST_BIT".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkSubmitInfo-pWaitDstStageMask-03937",
+        broken: |semaphore| {
+            (semaphore.waits && semaphore.op.stages.is_empty())
+                .then(|| "no stage waits for it: name those that do, or ALL_COMMANDS".to_owned())
+        },
+    },
+    Rule {
+        rule: "section \"Semaphore Signaling\"",
+        broken: |semaphore| {
+            (!semaphore.waits && semaphore.op.stages.is_empty()).then(|| {
+                "no stage is complete when it is signaled: name those that are, or ALL_COMMANDS".to_owned()
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-vkQueueSubmit2-stageMask-03870",
+        broken: |semaphore| semaphore.unsupported(true),
+    },
+    Rule {
+        rule: "VUID-vkQueueSubmit2-stageMask-03869",
+        broken: |semaphore| semaphore.unsupported(false),
+    },
+];

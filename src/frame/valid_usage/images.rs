@@ -1,0 +1,362 @@
+//! Rules about images.
+
+use ash::vk::{self, ImageCreateFlags as F, ImageUsageFlags as U};
+
+use super::rule::{Problem, Rule, Rules, Subject};
+use crate::ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
+use crate::format::FormatInfo;
+use crate::frame::ImageDesc;
+use crate::frame::tables::{Resource, ResourceKind};
+use crate::names;
+
+/// An image of a frame.
+pub(super) struct Image<'a> {
+    pub(super) name: &'a str,
+    pub(super) desc: &'a ImageDesc,
+    /// Texels of level 0.
+    pub(super) extent: vk::Extent3D,
+    /// Declared and derived usage.
+    pub(super) usage: U,
+    pub(super) info: Option<&'static FormatInfo>,
+}
+
+impl<'a> Image<'a> {
+    /// The image of a resource; `None` for buffers.
+    pub(super) fn of(resource: &'a Resource) -> Option<Image<'a>> {
+        match &resource.kind {
+            ResourceKind::Image { desc, extent, usage } => Some(Image {
+                name: &resource.name,
+                desc,
+                extent: *extent,
+                usage: *usage,
+                info: crate::format::info(desc.format),
+            }),
+            ResourceKind::Buffer { .. } => None,
+        }
+    }
+
+    fn has(&self, flag: F) -> bool {
+        self.desc.flags.contains(flag)
+    }
+
+    fn is_multisampled(&self) -> bool {
+        self.desc.samples != vk::SampleCountFlags::TYPE_1
+    }
+}
+
+impl Subject for Image<'_> {
+    fn words(&self) -> String {
+        format!("image `{}`", self.name)
+    }
+}
+
+/// The usages of images that a frame may declare or derive; the planner adds that of tile memory.
+pub const IMAGE_USAGES: U = U::from_raw(
+    U::TRANSFER_SRC.as_raw()
+        | U::TRANSFER_DST.as_raw()
+        | U::SAMPLED.as_raw()
+        | U::STORAGE.as_raw()
+        | U::FRAGMENT_DENSITY_MAP_EXT.as_raw()
+        | U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR.as_raw()
+        | U::TRANSIENT_ATTACHMENT.as_raw()
+        | ATTACHMENTS.as_raw(),
+);
+
+const ATTACHMENTS: U = U::from_raw(
+    U::COLOR_ATTACHMENT.as_raw() | U::DEPTH_STENCIL_ATTACHMENT.as_raw() | U::INPUT_ATTACHMENT.as_raw(),
+);
+
+/// The flags that a frame may declare.
+const FLAGS: F = F::from_raw(
+    F::MUTABLE_FORMAT.as_raw()
+        | F::CUBE_COMPATIBLE.as_raw()
+        | F::TYPE_2D_ARRAY_COMPATIBLE.as_raw()
+        | F::BLOCK_TEXEL_VIEW_COMPATIBLE.as_raw()
+        | F::EXTENDED_USAGE.as_raw()
+        | F::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT.as_raw()
+        | F::SUBSAMPLED_EXT.as_raw()
+        | F::ALIAS.as_raw(),
+);
+
+/// What the declaration of an image says by itself.
+pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkImageCreateInfo-imageType-parameter",
+        broken: |image| {
+            let types = [
+                vk::ImageType::TYPE_1D,
+                vk::ImageType::TYPE_2D,
+                vk::ImageType::TYPE_3D,
+            ];
+            let found = image.desc.image_type;
+            (!types.contains(&found)).then(|| format!("images are 1D, 2D or 3D, and its type is {found:?}"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-format-parameter",
+        broken: |image| {
+            let name = names::name_of(image.desc.format);
+            let unknown = image.info.is_none()
+                && (name.starts_with("0x") || image.desc.format == vk::Format::UNDEFINED);
+            unknown.then(|| format!("{name} is not a format"))
+        },
+    },
+    Rule {
+        rule: "section \"Formats Requiring Sampler Y'CbCr Conversion\"",
+        broken: |image| {
+            let found = image.desc.format;
+            image
+                .info
+                .is_none()
+                .then(|| format!("{found:?} is subsampled or has several planes, which is not supported"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-samples-parameter",
+        broken: |image| {
+            let found = image.desc.samples.as_raw();
+            (!is_sample_count(image.desc.samples)).then(|| {
+                format!("images have 1, 2, 4, 8, 16, 32 or 64 samples, and its sample bits are {found:#b}")
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-parameter",
+        broken: |image| {
+            let other = image.desc.flags & !FLAGS;
+            (!other.is_empty()).then(|| {
+                format!(
+                    "images with {other:?} are not supported (sparse, protected, disjoint and device group images among others)"
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-imageType-00956",
+        broken: |image| {
+            let vk::Extent3D { height, depth, .. } = image.extent;
+            let flat = image.desc.image_type == vk::ImageType::TYPE_1D && (height > 1 || depth > 1);
+            flat.then(|| format!("1D images have a height and depth of 1, and its are {height} and {depth}"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-imageType-00957",
+        broken: |image| {
+            let depth = image.extent.depth;
+            (image.desc.image_type == vk::ImageType::TYPE_2D && depth > 1)
+                .then(|| format!("2D images have a depth of 1, and its is {depth}"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-imageType-00961",
+        broken: |image| {
+            let layers = image.desc.array_layers;
+            (image.desc.image_type == vk::ImageType::TYPE_3D && layers > 1)
+                .then(|| format!("3D images have one layer, and it has {layers}"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-mipLevels-00958",
+        broken: |image| {
+            let vk::Extent3D { width, height, depth } = image.extent;
+            let (levels, limit) = (
+                image.desc.mip_levels,
+                32 - width.max(height).max(depth).leading_zeros(),
+            );
+            (levels > limit).then(|| {
+                format!("{width} x {height} x {depth} texels have {limit} levels, and it has {levels}")
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-samples-02257",
+        broken: |image| {
+            let desc = image.desc;
+            let single = desc.image_type == vk::ImageType::TYPE_2D
+                && desc.mip_levels == 1
+                && !image.has(F::CUBE_COMPATIBLE);
+            (image.is_multisampled() && !single)
+                .then(|| "multisampled images are 2D, have one level and are not cubes".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-00949",
+        broken: |image| {
+            let flat = image.desc.image_type == vk::ImageType::TYPE_2D;
+            (image.has(F::CUBE_COMPATIBLE) && !flat)
+                .then(|| "cubes (CUBE_COMPATIBLE) are 2D images".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-08865",
+        broken: |image| {
+            let vk::Extent3D { width, height, .. } = image.extent;
+            (image.has(F::CUBE_COMPATIBLE) && width != height).then(|| {
+                format!("the faces of cubes (CUBE_COMPATIBLE) are squares, and its are {width} x {height}")
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-08866",
+        broken: |image| {
+            let layers = image.desc.array_layers;
+            (image.has(F::CUBE_COMPATIBLE) && layers < 6)
+                .then(|| format!("cubes (CUBE_COMPATIBLE) have at least 6 layers, and it has {layers}"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-00950",
+        broken: |image| {
+            let solid = image.desc.image_type == vk::ImageType::TYPE_3D;
+            (image.has(F::TYPE_2D_ARRAY_COMPATIBLE) && !solid)
+                .then(|| "TYPE_2D_ARRAY_COMPATIBLE is for 3D images".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-01572",
+        broken: |image| {
+            let compressed = image.info.is_some_and(FormatInfo::is_compressed);
+            let format = image.desc.format;
+            (image.has(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !compressed).then(|| {
+                format!("BLOCK_TEXEL_VIEW_COMPATIBLE is for compressed formats, and its format is {format:?}")
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-01573",
+        broken: |image| {
+            (image.has(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !image.has(F::MUTABLE_FORMAT))
+                .then(|| "BLOCK_TEXEL_VIEW_COMPATIBLE needs MUTABLE_FORMAT".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-06883",
+        broken: |image| {
+            (image.has(F::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT) && image.is_multisampled()).then(|| {
+                format!(
+                    "MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED is for images of one sample, and it has {:?}",
+                    image.desc.samples
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-02566",
+        broken: |image| {
+            let flat = image.desc.image_type == vk::ImageType::TYPE_2D;
+            (image.has(F::SUBSAMPLED_EXT) && !flat).then(|| "subsampled images are 2D".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-02567",
+        broken: |image| {
+            image
+                .desc
+                .flags
+                .contains(F::SUBSAMPLED_EXT | F::CUBE_COMPATIBLE)
+                .then(|| "subsampled images are not cubes".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-02568",
+        broken: |image| {
+            let levels = image.desc.mip_levels;
+            (image.has(F::SUBSAMPLED_EXT) && levels > 1)
+                .then(|| format!("subsampled images have one level, and it has {levels}"))
+        },
+    },
+];
+
+/// What the accesses of an image say together with its declaration.
+pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkImageCreateInfo-usage-parameter",
+        broken: |image| {
+            let other = image.usage & !(IMAGE_USAGES | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
+            (!other.is_empty()).then(|| {
+                let named = names::bit_names(other).join(", ");
+                format!("images with usage {named} are not supported")
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-tileMemoryHeap-10766",
+        broken: |image| {
+            image
+                .usage
+                .contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM)
+                .then(|| "the planner sets the usage TILE_MEMORY: pin the image instead".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-usage-00963",
+        broken: |image| {
+            let other = image.usage & !(ATTACHMENTS | U::TRANSIENT_ATTACHMENT);
+            (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !other.is_empty())
+                .then(|| format!("transient attachments have no other usage, and it has {other:?}"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-usage-00966",
+        broken: |image| {
+            (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !image.usage.intersects(ATTACHMENTS))
+                .then(|| "transient attachments are used as attachments, and it is not".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-samples-02558",
+        broken: |image| {
+            (image.usage.contains(U::FRAGMENT_DENSITY_MAP_EXT) && image.is_multisampled()).then(|| {
+                format!(
+                    "fragment density maps have one sample, and it has {:?}",
+                    image.desc.samples
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-02557",
+        broken: |image| {
+            let flat = image.desc.image_type == vk::ImageType::TYPE_2D;
+            (image.usage.contains(U::FRAGMENT_DENSITY_MAP_EXT) && !flat)
+                .then(|| "fragment density maps are 2D images".to_owned())
+        },
+    },
+];
+
+/// What is read as the previous version: the runtime clears what no frame has written yet.
+pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-vkCmdClearColorImage-image-00007",
+        broken: |image| {
+            let compressed = image.info.is_some_and(FormatInfo::is_compressed);
+            let format = image.desc.format;
+            compressed.then(|| format!("its previous version is cleared in the first frame, which compressed formats do not allow: {format:?}"))
+        },
+    },
+    Rule {
+        rule: "VUID-vkCmdClearColorImage-image-09678",
+        broken: |image| {
+            // With 64 bits a component, only two of them fit into 16 bytes.
+            let large = image
+                .info
+                .is_some_and(|info| info.block.bytes > 16 && !info.is_compressed());
+            let format = image.desc.format;
+            large.then(|| format!("its previous version is cleared in the first frame, which formats of more than two 64-bit components do not allow: {format:?}"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-usage-00963",
+        broken: |image| {
+            image.usage.contains(U::TRANSIENT_ATTACHMENT).then(|| {
+                "its previous version is cleared in the first frame, which transient attachments do not allow".to_owned()
+            })
+        },
+    },
+];
+
+/// Whether exactly one bit of 1 to 64 samples is set.
+pub(super) fn is_sample_count(samples: vk::SampleCountFlags) -> bool {
+    let raw = samples.as_raw();
+    raw.is_power_of_two() && raw <= vk::SampleCountFlags::TYPE_64.as_raw()
+}

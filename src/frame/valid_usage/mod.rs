@@ -1,0 +1,175 @@
+//! Valid usage: what no device creates or records from a description, as tables of one row for each rule of the specification.
+//!
+//! ```text
+//! DECLARED, USED, PREVIOUS   images       as declared; with the usage that their accesses add; as histories
+//! USED, PREVIOUS             buffers
+//! VIEWS, USES, PERFORMED     accesses     their views; stages and clear values; accesses that stages perform
+//! RENDER_PASSES              passes       attachments together
+//! EXTERNALS, SEMAPHORES      states that the caller hands over or waits in
+//! ```
+//! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in
+//! release builds alike. The first broken rule is the error, in the order of resources, passes, accesses and batches.
+
+mod accesses;
+mod buffers;
+mod externals;
+mod images;
+mod passes;
+mod rule;
+mod stages;
+mod views;
+
+use super::Persistence;
+use super::tables::{Pass, PassKind, Resource, Tables, Version};
+use accesses::Use;
+pub use buffers::BUFFER_USAGES;
+use buffers::Buffer;
+use externals::{External, Semaphore};
+pub use images::IMAGE_USAGES;
+use images::Image;
+use passes::RenderPass;
+pub use rule::InvalidUsage;
+use rule::{Rules, check};
+use views::View;
+
+/// The identifiers of all rules that hold on every device, in the order in which they are checked.
+pub fn rules() -> Vec<&'static str> {
+    [
+        names_of(images::DECLARED),
+        names_of(images::USED),
+        names_of(buffers::USED),
+        names_of(externals::EXTERNALS),
+        names_of(accesses::USES),
+        stages::PERFORMED.iter().map(|row| row.rule).collect(),
+        names_of(views::VIEWS),
+        names_of(images::PREVIOUS),
+        names_of(buffers::PREVIOUS),
+        names_of(passes::RENDER_PASSES),
+        names_of(externals::SEMAPHORES),
+    ]
+    .concat()
+}
+
+fn names_of<F>(rules: &Rules<F>) -> Vec<&'static str> {
+    rules.iter().map(|row| row.rule).collect()
+}
+
+/// Checks images as they are declared.
+pub(super) fn check_declared(resource: &Resource) -> Result<(), InvalidUsage> {
+    match Image::of(resource) {
+        Some(image) => check(images::DECLARED, &image),
+        None => Ok(()),
+    }
+}
+
+/// Checks everything else that holds on every device: ranges, usages and render areas have been derived.
+pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
+    visit(tables, &mut |subject| match subject {
+        Checked::Image(image) => check(images::USED, &image),
+        Checked::Buffer(buffer) => check(buffers::USED, &buffer),
+        Checked::External(external) => {
+            check(externals::EXTERNALS, &external)?;
+            stages::check_performed(&external, external.state.stages, external.state.access)
+        }
+        Checked::Use(used) => {
+            check(accesses::USES, &used)?;
+            stages::check_performed(&used, used.access.stages, used.access.flags())?;
+            check_previous(&used)
+        }
+        Checked::View(view) => check(views::VIEWS, &view),
+        Checked::RenderPass(pass) => check(passes::RENDER_PASSES, &pass),
+        Checked::Semaphore(semaphore) => check(externals::SEMAPHORES, &semaphore),
+    })
+}
+
+/// What the runtime clears because no frame has written it.
+fn check_previous(used: &Use<'_>) -> Result<(), InvalidUsage> {
+    if used.access.version != Version::Previous {
+        return Ok(());
+    }
+    match (Image::of(used.resource), Buffer::of(used.resource)) {
+        (Some(image), _) => check(images::PREVIOUS, &image),
+        (_, Some(buffer)) => check(buffers::PREVIOUS, &buffer),
+        (None, None) => Ok(()),
+    }
+}
+
+/// What rules are about.
+enum Checked<'a> {
+    Image(Image<'a>),
+    Buffer(Buffer<'a>),
+    External(External<'a>),
+    Use(Use<'a>),
+    View(View<'a>),
+    RenderPass(RenderPass<'a>),
+    Semaphore(Semaphore<'a>),
+}
+
+/// Shows everything that rules are about to `check`, up to its first error.
+fn visit(
+    tables: &Tables,
+    check: &mut dyn FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
+) -> Result<(), InvalidUsage> {
+    for resource in &tables.resources {
+        if let Some(image) = Image::of(resource) {
+            check(Checked::Image(image))?;
+        }
+        if let Some(buffer) = Buffer::of(resource) {
+            check(Checked::Buffer(buffer))?;
+        }
+        if let Persistence::External(desc) = &resource.persistence {
+            for (state, leaves) in [(&desc.entry, false), (&desc.exit, true)] {
+                check(Checked::External(External {
+                    resource,
+                    state,
+                    leaves,
+                }))?;
+            }
+        }
+    }
+    for pass in &tables.passes {
+        visit_pass(tables, pass, check)?;
+    }
+    for (index, batch) in tables.batches.iter().enumerate() {
+        let queue = &tables.queues[tables.submits[batch.submit.index()].queue.index()];
+        let waits = batch.waits.iter().map(|op| (op, true));
+        for (op, waits) in waits.chain(batch.signals.iter().map(|op| (op, false))) {
+            check(Checked::Semaphore(Semaphore {
+                name: &tables.semaphores[op.semaphore.index()].name,
+                op,
+                queue,
+                batch: index,
+                waits,
+            }))?;
+        }
+    }
+    Ok(())
+}
+
+fn visit_pass(
+    tables: &Tables,
+    pass: &Pass,
+    check: &mut dyn FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
+) -> Result<(), InvalidUsage> {
+    let accesses = pass.accesses.of(&tables.accesses);
+    for access in accesses {
+        let resource = &tables.resources[access.resource.index()];
+        check(Checked::Use(Use {
+            pass,
+            resource,
+            access,
+        }))?;
+        if let Some(view) = View::of(pass, access, resource) {
+            check(Checked::View(view))?;
+        }
+    }
+    if pass.kind != PassKind::Render {
+        return Ok(());
+    }
+    check(Checked::RenderPass(RenderPass {
+        pass,
+        accesses,
+        resources: &tables.resources,
+        base: tables.base_extent,
+    }))
+}

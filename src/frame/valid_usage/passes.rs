@@ -1,0 +1,243 @@
+//! Rules about render passes and their attachments.
+
+use ash::vk::{self, ImageAspectFlags as Aspects};
+
+use super::images::is_sample_count;
+use super::rule::{Problem, Rule, Rules, Subject};
+use crate::frame::AccessKind;
+use crate::frame::area::{covered, intersection};
+use crate::frame::tables::{Access, Pass, Resource, ResourceKind};
+
+/// A render pass with all its subpasses.
+pub(super) struct RenderPass<'a> {
+    pub(super) pass: &'a Pass,
+    pub(super) accesses: &'a [Access],
+    pub(super) resources: &'a [Resource],
+    /// What every attachment has, for a pass without attachments the base extent.
+    pub(super) base: vk::Extent2D,
+}
+
+impl RenderPass<'_> {
+    fn name_of(&self, access: &Access) -> &str {
+        &self.resources[access.resource.index()].name
+    }
+
+    /// Attachments with samples of their own: color, depth and stencil.
+    fn sampled(&self) -> impl Iterator<Item = (&Access, vk::SampleCountFlags)> {
+        let own =
+            |access: &&Access| access.kind.is_attachment() && access.kind != AccessKind::ResolveAttachment;
+        let attached = self.accesses.iter().filter(own);
+        attached.map(|access| (access, self.samples_of(access)))
+    }
+
+    fn samples_of(&self, access: &Access) -> vk::SampleCountFlags {
+        match &self.resources[access.resource.index()].kind {
+            ResourceKind::Image { desc, .. } => desc.samples,
+            ResourceKind::Buffer { .. } => vk::SampleCountFlags::TYPE_1,
+        }
+    }
+
+    fn format_of(&self, access: &Access) -> vk::Format {
+        let own = self.resources[access.resource.index()].format();
+        access.view.format.unwrap_or(own)
+    }
+
+    /// Every resolve attachment with its source: the n-th target of a resource receives the samples of its n-th attachment.
+    fn resolves(&self) -> impl Iterator<Item = (&Access, &Access)> {
+        let is_target = |access: &&Access| access.kind == AccessKind::ResolveAttachment;
+        self.accesses.iter().filter(is_target).filter_map(move |target| {
+            let like = |other: &&Access| {
+                is_target(other) && (other.resolves, other.subpass) == (target.resolves, target.subpass)
+            };
+            let before = self
+                .accesses
+                .iter()
+                .take_while(|other| !std::ptr::eq(*other, target));
+            let sources = self.sampled().map(|(access, _)| access);
+            let mut sources = sources.filter(|source| {
+                source.subpass == target.subpass && Some(source.resource) == target.resolves
+            });
+            let source = sources.nth(before.filter(like).count())?;
+            Some((source, target))
+        })
+    }
+
+    /// A use of an attachment's texels that is not one as an attachment, where the attachment is written. `wanted` has the attachment, the
+    /// other use, and the aspects that both have.
+    fn feedback(&self, wanted: impl Fn(&Access, &Access, Aspects) -> bool) -> Option<&Access> {
+        let written = |access: &&Access| access.kind.is_attachment() && access.writes;
+        self.accesses.iter().filter(written).find(|attached| {
+            let mut others = self.accesses.iter().filter(|other| {
+                !other.kind.is_attached()
+                    && (other.resource, other.version) == (attached.resource, attached.version)
+                    && other.range.intersects(attached.range)
+            });
+            others.any(|other| wanted(attached, other, attached.range.aspects & other.range.aspects))
+        })
+    }
+
+    fn reads_attachment(&self, aspect: Aspects) -> Problem {
+        let attached = self.feedback(|_, _, aspects| aspects.contains(aspect))?;
+        Some(format!(
+            "it writes `{}` as an attachment, so its shaders read that only as an input attachment or in another pass",
+            self.name_of(attached)
+        ))
+    }
+}
+
+impl Subject for RenderPass<'_> {
+    fn words(&self) -> String {
+        format!("pass `{}`", self.pass.name)
+    }
+}
+
+pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkRenderingInfo-None-08994",
+        broken: |pass| {
+            let vk::Extent2D { width, height } = pass.pass.area.extent;
+            (width == 0 || height == 0).then(|| format!("its render area, {width} x {height}, is empty"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-pNext-06079",
+        broken: |pass| {
+            let limit = covered(pass.accesses, pass.resources).map_or(pass.base, |(extent, _)| extent);
+            let vk::Rect2D { offset, extent } = pass.pass.area;
+            (intersection(pass.pass.area, limit.into()) != Some(pass.pass.area)).then(|| {
+                format!(
+                    "its render area, {} x {} at ({}, {}), is not inside of the {} x {} texels that its attachments cover",
+                    extent.width, extent.height, offset.x, offset.y, limit.width, limit.height
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-viewMask-12403",
+        broken: |pass| {
+            let (_, layers) = covered(pass.accesses, pass.resources)?;
+            let mask = pass.pass.view_mask;
+            (u32::BITS - mask.leading_zeros() > layers)
+                .then(|| format!("it renders views {mask:#b}, and its attachments have {layers} layers"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-imageView-09429",
+        broken: |pass| {
+            let mixed = pass.pass.hook > 0 && pass.pass.samples.is_some();
+            let (first, samples) = pass.sampled().find(|(access, samples)| {
+                pass.sampled()
+                    .any(|(other, others)| other.subpass == access.subpass && others != *samples)
+            })?;
+            (!mixed).then(|| {
+                format!(
+                    "its attachments differ in samples: `{}` has {samples:?}",
+                    pass.name_of(first)
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingAttachmentInfo-imageView-06861",
+        broken: |pass| {
+            let single = |access: &Access| pass.samples_of(access) == vk::SampleCountFlags::TYPE_1;
+            let (source, target) = pass.resolves().find(|(source, _)| single(source))?;
+            let (source, target) = (pass.name_of(source), pass.name_of(target));
+            Some(format!(
+                "it resolves `{source}` into `{target}`, and `{source}` has one sample: resolve a multisampled image"
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingAttachmentInfo-imageView-06864",
+        broken: |pass| {
+            let (_, target) = pass
+                .resolves()
+                .find(|(_, target)| pass.samples_of(target) != vk::SampleCountFlags::TYPE_1)?;
+            let (name, samples) = (pass.name_of(target), pass.samples_of(target));
+            Some(format!(
+                "it resolves into `{name}`, which has {samples:?} samples: resolve into an image of one"
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingAttachmentInfo-imageView-06865",
+        broken: |pass| {
+            let differ =
+                |(source, target): &(&Access, &Access)| pass.format_of(source) != pass.format_of(target);
+            let (source, target) = pass.resolves().find(differ)?;
+            Some(format!(
+                "it resolves `{}` of format {:?} into `{}` of format {:?}: make them the same",
+                pass.name_of(source),
+                pass.format_of(source),
+                pass.name_of(target),
+                pass.format_of(target)
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-VkPipelineMultisampleStateCreateInfo-rasterizationSamples-parameter",
+        broken: |pass| {
+            let samples = pass.pass.samples.filter(|samples| !is_sample_count(*samples))?;
+            Some(format!(
+                "pipelines have 1, 2, 4, 8, 16, 32 or 64 samples, and its sample bits are {:#b}",
+                samples.as_raw()
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285",
+        broken: |pass| {
+            let samples = pass.pass.samples.filter(|_| pass.pass.hook == 0)?;
+            let (access, found) = pass.sampled().find(|(_, found)| *found != samples)?;
+            Some(format!(
+                "its pipelines have {samples:?} samples and `{}` has {found:?}, which needs a structure that a hook chains: name one",
+                pass.name_of(access)
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-imageView-06858",
+        broken: |pass| {
+            let samples = pass.pass.samples?;
+            let (access, found) = pass
+                .sampled()
+                .find(|(_, found)| ![samples, vk::SampleCountFlags::TYPE_1].contains(found))?;
+            Some(format!(
+                "its pipelines have {samples:?} samples, and `{}` has {found:?}: give it one or as many",
+                pass.name_of(access)
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-None-06537",
+        broken: |pass| {
+            let is_attachment = |access: &&Access| access.kind.is_attachment();
+            let mut attached = pass.accesses.iter().filter(is_attachment);
+            let written = attached.find(|attached| {
+                pass.accesses.iter().any(|other| {
+                    other.writes
+                        && !other.kind.is_attached()
+                        && (other.resource, other.version) == (attached.resource, attached.version)
+                        && other.range.intersects(attached.range)
+                })
+            })?;
+            Some(format!(
+                "it has `{}` as an attachment, and writes it in another way too",
+                pass.name_of(written)
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-None-10795",
+        broken: |pass| pass.reads_attachment(Aspects::COLOR),
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-None-10796",
+        broken: |pass| pass.reads_attachment(Aspects::DEPTH),
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-None-10797",
+        broken: |pass| pass.reads_attachment(Aspects::STENCIL),
+    },
+];

@@ -1,0 +1,162 @@
+//! Rules about masks of stages and accesses.
+
+use std::sync::LazyLock;
+
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::rule::{InvalidUsage, Subject};
+use crate::ffi;
+use crate::names;
+use tileheap_device::scopes;
+
+/// An access that some stages perform.
+pub(super) struct Performed {
+    access: A,
+    pub(super) rule: &'static str,
+}
+
+const fn row(access: A, rule: &'static str) -> Performed {
+    Performed { access, rule }
+}
+
+/// The accesses whose stages are checked, each with its rule; [`scopes::PERFORMERS`] has the stages.
+pub(super) static PERFORMED: [Performed; 32] = [
+    row(
+        A::INDIRECT_COMMAND_READ,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03900",
+    ),
+    row(A::INDEX_READ, "VUID-VkMemoryBarrier2-dstAccessMask-03901"),
+    row(
+        A::VERTEX_ATTRIBUTE_READ,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03902",
+    ),
+    row(
+        A::INPUT_ATTACHMENT_READ,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03903",
+    ),
+    row(A::UNIFORM_READ, "VUID-VkMemoryBarrier2-dstAccessMask-03904"),
+    row(
+        A::SHADER_SAMPLED_READ,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03905",
+    ),
+    row(
+        A::SHADER_STORAGE_READ,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03906",
+    ),
+    row(
+        A::SHADER_STORAGE_WRITE,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03907",
+    ),
+    row(A::SHADER_READ, "VUID-VkMemoryBarrier2-dstAccessMask-07454"),
+    row(A::SHADER_WRITE, "VUID-VkMemoryBarrier2-dstAccessMask-03909"),
+    row(
+        A::COLOR_ATTACHMENT_READ,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03910",
+    ),
+    row(
+        A::COLOR_ATTACHMENT_WRITE,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03911",
+    ),
+    row(
+        A::DEPTH_STENCIL_ATTACHMENT_READ,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03912",
+    ),
+    row(
+        A::DEPTH_STENCIL_ATTACHMENT_WRITE,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03913",
+    ),
+    row(A::TRANSFER_READ, "VUID-VkMemoryBarrier2-dstAccessMask-03914"),
+    row(A::TRANSFER_WRITE, "VUID-VkMemoryBarrier2-dstAccessMask-03915"),
+    row(A::HOST_READ, "VUID-VkMemoryBarrier2-dstAccessMask-03916"),
+    row(A::HOST_WRITE, "VUID-VkMemoryBarrier2-dstAccessMask-03917"),
+    row(
+        A::CONDITIONAL_RENDERING_READ_EXT,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03918",
+    ),
+    row(
+        A::FRAGMENT_DENSITY_MAP_READ_EXT,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03919",
+    ),
+    row(
+        A::TRANSFORM_FEEDBACK_WRITE_EXT,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03920",
+    ),
+    row(
+        A::TRANSFORM_FEEDBACK_COUNTER_READ_EXT,
+        "VUID-VkMemoryBarrier2-dstAccessMask-04747",
+    ),
+    row(
+        A::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03922",
+    ),
+    row(
+        A::COMMAND_PREPROCESS_READ_NV,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03924",
+    ),
+    row(
+        A::COMMAND_PREPROCESS_WRITE_NV,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03925",
+    ),
+    row(
+        A::COLOR_ATTACHMENT_READ_NONCOHERENT_EXT,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03926",
+    ),
+    row(
+        A::ACCELERATION_STRUCTURE_READ_KHR,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03927",
+    ),
+    row(
+        A::ACCELERATION_STRUCTURE_WRITE_KHR,
+        "VUID-VkMemoryBarrier2-dstAccessMask-03928",
+    ),
+    row(
+        A::SHADER_BINDING_TABLE_READ_KHR,
+        "VUID-VkMemoryBarrier2-dstAccessMask-07272",
+    ),
+    row(
+        A::DESCRIPTOR_BUFFER_READ_EXT,
+        "VUID-VkMemoryBarrier2-dstAccessMask-08118",
+    ),
+    row(
+        ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
+        "VUID-VkMemoryBarrier2-dstAccessMask-10670",
+    ),
+    row(
+        ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
+        "VUID-VkMemoryBarrier2-dstAccessMask-10671",
+    ),
+];
+
+/// An error for the first single access of `access` that none of `stages` performs.
+pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
+    let mut named = PERFORMED.iter().filter(|row| access.contains(row.access));
+    let missing = named.find(|row| scopes::unperformed(stages, row.access).is_some());
+    let Some(row) = missing else { return Ok(()) };
+    let access = names::bit_names(row.access).join(" and ");
+    let stages = match stages.is_empty() {
+        true => "no stage".to_owned(),
+        false => listed(stages),
+    };
+    let problem = format!("{stages} does not perform {access}");
+    InvalidUsage::check(row.rule, subject, Some(problem))
+}
+
+/// That some of `stages` are not stages of Vulkan.
+pub(super) fn unknown_stages(stages: S) -> Option<String> {
+    static KNOWN: LazyLock<S> = LazyLock::new(|| names::all().fold(S::NONE, |all, (_, stage)| all | stage));
+    let unknown = stages & !*KNOWN;
+    (!unknown.is_empty()).then(|| format!("{} is not a stage", listed(unknown)))
+}
+
+/// That some of `access` are not accesses of Vulkan.
+pub(super) fn unknown_access(access: A) -> Option<String> {
+    static KNOWN: LazyLock<A> = LazyLock::new(|| names::all().fold(A::NONE, |all, (_, access)| all | access));
+    let unknown = access & !*KNOWN;
+    let named = || names::bit_names(unknown).join(" and ");
+    (!unknown.is_empty()).then(|| format!("{} is not an access", named()))
+}
+
+/// Stages by their names.
+pub(super) fn listed(stages: S) -> String {
+    names::bit_names(stages).join(" and ")
+}

@@ -1,0 +1,230 @@
+//! Rules about the views through which passes use images.
+
+use ash::vk::{self, ImageCreateFlags as F, ImageViewType as V};
+
+use super::images::Image;
+use super::rule::{Problem, Rule, Rules, Subject};
+use crate::format::FormatInfo;
+use crate::frame::SubresourceRange;
+use crate::frame::tables::{Access, Pass, Resource};
+
+/// The view of an access.
+pub(super) struct View<'a> {
+    pass: &'a Pass,
+    pub(super) image: Image<'a>,
+    pub(super) access: &'a Access,
+    /// Of a declared type.
+    declared: Option<V>,
+    /// None if the format is unknown or has several planes.
+    pub(super) info: Option<&'static FormatInfo>,
+    pub(super) format: vk::Format,
+    range: SubresourceRange,
+}
+
+impl<'a> View<'a> {
+    /// The view that `access` needs; `None` for buffers and transfers.
+    pub(super) fn of(pass: &'a Pass, access: &'a Access, resource: &'a Resource) -> Option<View<'a>> {
+        let image = Image::of(resource).filter(|_| !access.kind.is_transfer())?;
+        let format = access.view.format.unwrap_or(image.desc.format);
+        let mut range = access.range;
+        if image.desc.image_type == vk::ImageType::TYPE_3D && !access.kind.is_attached() {
+            // Shaders see all slices of a level.
+            (range.layers.first, range.layers.end) = (0, 1);
+        }
+        Some(View {
+            pass,
+            image,
+            access,
+            declared: access.view.view_type,
+            info: crate::format::info(format),
+            format,
+            range,
+        })
+    }
+
+    fn is_declared(&self, types: &[V]) -> bool {
+        self.declared.is_some_and(|declared| types.contains(&declared))
+    }
+
+    fn layers(&self) -> u32 {
+        self.range.layers.len() as u32
+    }
+
+    fn levels(&self) -> u32 {
+        self.range.levels.len() as u32
+    }
+
+    /// Whether it shows compressed blocks as texels.
+    fn shows_blocks(&self) -> bool {
+        let compressed = self.info.is_some_and(FormatInfo::is_compressed);
+        self.image.desc.flags.contains(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !compressed
+    }
+}
+
+impl Subject for View<'_> {
+    fn words(&self) -> String {
+        format!("pass `{}` uses image `{}`", self.pass.name, self.image.name)
+    }
+}
+
+const CUBES: [V; 2] = [V::CUBE, V::CUBE_ARRAY];
+
+pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-viewType-parameter",
+        broken: |view| {
+            let found = view
+                .declared
+                .filter(|found| !(V::TYPE_1D..=V::CUBE_ARRAY).contains(found))?;
+            Some(format!("{found:?} is not a type of view"))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-subResourceRange-01021",
+        broken: |view| {
+            let image_type = view.image.desc.image_type;
+            let allowed: &[V] = match image_type {
+                vk::ImageType::TYPE_1D => &[V::TYPE_1D, V::TYPE_1D_ARRAY],
+                vk::ImageType::TYPE_3D => &[V::TYPE_3D, V::TYPE_2D, V::TYPE_2D_ARRAY],
+                _ => &[V::TYPE_2D, V::TYPE_2D_ARRAY, V::CUBE, V::CUBE_ARRAY],
+            };
+            let found = view.declared.filter(|found| !allowed.contains(found))?;
+            Some(format!(
+                "{image_type:?} images have views of type {allowed:?}, and it asks for {found:?}"
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-VkFramebufferCreateInfo-flags-04113",
+        broken: |view| {
+            (view.access.kind.is_attached() && view.is_declared(&[V::TYPE_3D]))
+                .then(|| "attachments are not viewed as TYPE_3D: slices are layers".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkDescriptorImageInfo-imageView-07796",
+        broken: |view| {
+            let solid = view.image.desc.image_type == vk::ImageType::TYPE_3D;
+            (solid && !view.access.kind.is_attached() && view.is_declared(&[V::TYPE_2D, V::TYPE_2D_ARRAY]))
+                .then(|| "shaders see 3D images as TYPE_3D, whole levels of them".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-imageViewType-04973",
+        broken: |view| {
+            let single = view.is_declared(&[V::TYPE_1D, V::TYPE_2D, V::TYPE_3D]);
+            (single && view.layers() != 1).then(|| {
+                format!(
+                    "views of type {:?} have one layer, and it uses {}",
+                    view.declared,
+                    view.layers()
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-viewType-02960",
+        broken: |view| {
+            (view.is_declared(&[V::CUBE]) && view.layers() != 6)
+                .then(|| format!("views of type CUBE have 6 layers, and it uses {}", view.layers()))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-viewType-02961",
+        broken: |view| {
+            (view.is_declared(&[V::CUBE_ARRAY]) && view.layers() % 6 != 0).then(|| {
+                format!(
+                    "views of type CUBE_ARRAY have a multiple of 6 layers, and it uses {}",
+                    view.layers()
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-image-04972",
+        broken: |view| {
+            let single = view.image.desc.samples == vk::SampleCountFlags::TYPE_1;
+            (!single && view.is_declared(&CUBES))
+                .then(|| "multisampled images are not viewed as cubes".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-image-01003",
+        broken: |view| {
+            let cube = view.image.desc.flags.contains(F::CUBE_COMPATIBLE);
+            (!cube && view.is_declared(&CUBES))
+                .then(|| "cubes are declared with the flag CUBE_COMPATIBLE".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-image-01761",
+        broken: |view| {
+            let (own, found) = (view.image.info?, view.info);
+            let blocks = view.image.desc.flags.contains(F::BLOCK_TEXEL_VIEW_COMPATIBLE);
+            let fits = found.is_some_and(|found| own.is_compatible_with(found));
+            (!blocks && !fits).then(|| incompatible(own, view))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-image-01583",
+        broken: |view| {
+            let own = view.image.info?;
+            let of_size = |found: &FormatInfo| {
+                !found.is_compressed()
+                    && found.aspects == vk::ImageAspectFlags::COLOR
+                    && found.block.bytes == own.block.bytes
+            };
+            let blocks = view.image.desc.flags.contains(F::BLOCK_TEXEL_VIEW_COMPATIBLE);
+            let fits = view
+                .info
+                .is_some_and(|found| own.is_compatible_with(found) || of_size(found));
+            (blocks && !fits).then(|| incompatible(own, view))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-image-07072",
+        broken: |view| {
+            (view.shows_blocks() && view.levels() != 1).then(|| {
+                format!(
+                    "views of compressed blocks as texels have one level, and it uses {}",
+                    view.levels()
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-image-09487",
+        broken: |view| {
+            (view.shows_blocks() && view.layers() != 1).then(|| {
+                format!(
+                    "views of compressed blocks as texels have one layer, and it uses {}",
+                    view.layers()
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-image-02571",
+        broken: |view| {
+            let map = view
+                .image
+                .usage
+                .contains(vk::ImageUsageFlags::FRAGMENT_DENSITY_MAP_EXT);
+            (map && view.levels() != 1).then(|| {
+                format!(
+                    "views of fragment density maps have one level, and it uses {}",
+                    view.levels()
+                )
+            })
+        },
+    },
+];
+
+/// That the format of a view does not fit that of its image.
+fn incompatible(own: &FormatInfo, view: &View<'_>) -> String {
+    let class = view.info.map_or("no class", |found| found.class);
+    format!(
+        "{:?}, of class {}, has no views of {:?}, of class {class}",
+        own.format, own.class, view.format
+    )
+}

@@ -1,0 +1,234 @@
+//! Attachments of render passes.
+
+use ash::vk::{self, Format as F, ImageAspectFlags as Aspects, SampleCountFlags as Samples};
+use tileheap::frame::{AccessKind, LoadOp, ResourceId};
+
+use super::super::{
+    CLEAR, CLEAR_DEPTH, FORMAT, Scene, as_format, of_format, of_size, plain, with_layers, with_samples,
+};
+use super::{Case, case, described};
+
+fn area(x: i32, width: u32) -> vk::Rect2D {
+    vk::Rect2D {
+        offset: vk::Offset2D { x, y: 0 },
+        extent: vk::Extent2D { width, height: 64 },
+    }
+}
+
+/// Draws with pipelines of some samples and a hook.
+fn drawn_with(scene: &mut Scene, image: ResourceId, samples: Samples, hook: u32) {
+    let pass = scene.render().color(image, CLEAR);
+    pass.samples(samples).hook(hook);
+}
+
+/// Resolves one image into another one.
+fn resolved(scene: &mut Scene, source: ResourceId, target: ResourceId) {
+    scene.render().color(source, CLEAR).resolve(source, target);
+}
+
+/// Tests depth against an image, and samples an aspect of it.
+fn tested(scene: &mut Scene, writes: bool, attached: Aspects, sampled: Aspects) {
+    let image = scene.frame.image("image", of_format(F::D32_SFLOAT_S8_UINT));
+    scene.render().depth(image, CLEAR_DEPTH);
+    let out = scene.out;
+    let kind = AccessKind::DepthStencilAttachment;
+    let pass = scene.render().access(image, kind, true, writes, LoadOp::Load);
+    let pass = pass.aspect(attached).sampled(image).aspect(sampled);
+    pass.color(out, CLEAR);
+}
+
+pub(crate) static CASES: &[Case] = &[
+    case(
+        "VUID-VkRenderingInfo-None-08994",
+        |scene| {
+            let out = scene.out;
+            scene.render().color(out, CLEAR).area(area(0, 0));
+        },
+        |scene| {
+            let out = scene.out;
+            scene.render().color(out, CLEAR).area(area(0, 1));
+        },
+    ),
+    case(
+        "VUID-VkRenderingInfo-pNext-06079",
+        |scene| {
+            let out = scene.out;
+            scene.render().color(out, CLEAR).area(area(1, 64));
+        },
+        |scene| {
+            let out = scene.out;
+            scene.render().color(out, CLEAR).area(area(1, 63));
+        },
+    ),
+    case(
+        "VUID-VkRenderingInfo-pNext-06079",
+        |scene| {
+            let input = scene.cleared("input", of_size(16, 64));
+            let out = scene.out;
+            scene.render().input(input).color(out, CLEAR).area(area(0, 17));
+        },
+        |scene| {
+            let input = scene.cleared("input", of_size(16, 64));
+            let out = scene.out;
+            scene.render().input(input).color(out, CLEAR).area(area(0, 16));
+        },
+    ),
+    case(
+        "VUID-VkRenderingInfo-viewMask-12403",
+        |scene| {
+            let image = scene.frame.image("image", with_layers(2));
+            scene.render().color(image, CLEAR).views(0b101);
+        },
+        |scene| {
+            let image = scene.frame.image("image", with_layers(3));
+            scene.render().color(image, CLEAR).views(0b101);
+        },
+    ),
+    case(
+        "VUID-VkRenderingInfo-imageView-09429",
+        |scene| {
+            let image = scene.frame.image("image", with_samples(FORMAT));
+            let out = scene.out;
+            scene.render().color(image, CLEAR).color(out, CLEAR);
+        },
+        |scene| {
+            let [a, b] = ["a", "b"].map(|name| scene.frame.image(name, with_samples(FORMAT)));
+            scene.render().color(a, CLEAR).color(b, CLEAR);
+        },
+    ),
+    case(
+        "VUID-VkRenderingAttachmentInfo-imageView-06861",
+        |scene| {
+            let source = scene.frame.image("source", plain());
+            resolved(scene, source, scene.out);
+        },
+        |scene| {
+            let source = scene.frame.image("source", with_samples(FORMAT));
+            resolved(scene, source, scene.out);
+        },
+    ),
+    case(
+        "VUID-VkRenderingAttachmentInfo-imageView-06864",
+        |scene| {
+            let [source, target] =
+                ["source", "target"].map(|name| scene.frame.image(name, with_samples(FORMAT)));
+            resolved(scene, source, target);
+        },
+        |scene| {
+            let source = scene.frame.image("source", with_samples(FORMAT));
+            resolved(scene, source, scene.out);
+        },
+    ),
+    case(
+        "VUID-VkRenderingAttachmentInfo-imageView-06865",
+        |scene| {
+            let source = scene.frame.image("source", with_samples(F::R16G16B16A16_SFLOAT));
+            resolved(scene, source, scene.out);
+        },
+        |scene| {
+            let source = scene.frame.image("source", with_samples(F::R16G16B16A16_SFLOAT));
+            let target = scene.frame.image("target", of_format(F::R16G16B16A16_SFLOAT));
+            resolved(scene, source, target);
+        },
+    ),
+    case(
+        "VUID-VkRenderingAttachmentInfo-imageView-06865",
+        |scene| {
+            let source = scene.frame.image("source", with_samples(FORMAT));
+            let out = scene.out;
+            let pass = scene
+                .render()
+                .color(source, CLEAR)
+                .viewed(as_format(F::R8G8B8A8_SRGB));
+            pass.resolve(source, out);
+        },
+        |scene| {
+            let source = scene.frame.image("source", with_samples(FORMAT));
+            let (out, srgb) = (scene.out, as_format(F::R8G8B8A8_SRGB));
+            let pass = scene.render().color(source, CLEAR).viewed(srgb);
+            pass.resolve(source, out).viewed(srgb);
+        },
+    ),
+    case(
+        "VUID-VkPipelineMultisampleStateCreateInfo-rasterizationSamples-parameter",
+        |scene| {
+            let out = scene.out;
+            drawn_with(scene, out, Samples::from_raw(3), 0);
+        },
+        |scene| {
+            let out = scene.out;
+            drawn_with(scene, out, Samples::TYPE_1, 0);
+        },
+    ),
+    case(
+        "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285",
+        |scene| {
+            let out = scene.out;
+            drawn_with(scene, out, Samples::TYPE_4, 0);
+        },
+        |scene| {
+            let image = scene.frame.image("image", with_samples(FORMAT));
+            drawn_with(scene, image, Samples::TYPE_4, 0);
+        },
+    ),
+    described(
+        "VUID-VkRenderingInfo-imageView-06858",
+        |scene| {
+            let image = scene.frame.image("image", with_samples(FORMAT));
+            drawn_with(scene, image, Samples::TYPE_8, 1);
+        },
+        |scene| {
+            let out = scene.out;
+            drawn_with(scene, out, Samples::TYPE_8, 1);
+        },
+    ),
+    case(
+        "VUID-vkCmdDraw-None-06537",
+        |scene| {
+            let image = scene.frame.image("image", plain());
+            scene.render().color(image, CLEAR);
+            let pass = scene.render().read(image, AccessKind::ColorAttachment);
+            pass.storage_write(image);
+        },
+        |scene| {
+            let image = scene.frame.image("image", plain());
+            scene.render().color(image, CLEAR);
+            let out = scene.out;
+            scene.render().color(out, CLEAR).storage_write(image);
+        },
+    ),
+    case(
+        "VUID-vkCmdDraw-None-10795",
+        |scene| {
+            let image = scene.cleared("image", plain());
+            scene.render().sampled(image).color(image, LoadOp::Load);
+        },
+        |scene| {
+            let image = scene.cleared("image", plain());
+            scene.render().input(image).color(image, LoadOp::Load);
+        },
+    ),
+    case(
+        "VUID-vkCmdDraw-None-10795",
+        |scene| {
+            let image = scene.frame.image("image", plain());
+            scene.render().sampled(image).color(image, LoadOp::DontCare);
+        },
+        |scene| {
+            let image = scene.frame.image("image", with_layers(2));
+            scene.render().color(image, CLEAR).layer(0);
+            let pass = scene.render().sampled(image).layer(0);
+            pass.color(image, LoadOp::DontCare).layer(1);
+        },
+    ),
+    case(
+        "VUID-vkCmdDraw-None-10796",
+        |scene| tested(scene, true, Aspects::DEPTH, Aspects::DEPTH),
+        |scene| tested(scene, false, Aspects::DEPTH, Aspects::DEPTH),
+    ),
+    case(
+        "VUID-vkCmdDraw-None-10797",
+        |scene| tested(scene, true, Aspects::STENCIL, Aspects::STENCIL),
+        |scene| tested(scene, false, Aspects::STENCIL, Aspects::STENCIL),
+    ),
+];

@@ -1,0 +1,55 @@
+//! Every rule of valid usage refuses what breaks it, and nothing that is one step away.
+
+use std::collections::BTreeSet;
+
+use tileheap::Error;
+use tileheap::frame::FrameError;
+use tileheap::frame::valid_usage::{InvalidUsage, rules};
+
+use super::described;
+
+/// The rule that a description breaks.
+fn broken(describe: described::Describe) -> Option<InvalidUsage> {
+    match described::frame("f", describe) {
+        Ok(_) => None,
+        Err(Error::Frame(FrameError::InvalidUsage(found))) => Some(found),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn rules_refuse_what_breaks_them_and_nothing_else() {
+    for case in described::rules::all() {
+        let found = broken(case.broken).unwrap_or_else(|| panic!("{} is not found", case.rule));
+        assert_eq!(found.rule, case.rule, "{found}");
+        let found = broken(case.valid).map(|found| found.to_string());
+        assert_eq!(found, None, "beside {}", case.rule);
+    }
+}
+
+#[test]
+fn every_rule_has_a_case() {
+    let tested: BTreeSet<&str> = described::rules::all().map(|case| case.rule).collect();
+    let named: BTreeSet<&str> = rules().into_iter().collect();
+    assert_eq!(tested, named);
+}
+
+#[test]
+fn what_breaks_no_rule_is_a_frame() {
+    for (name, describe) in described::valid() {
+        let found = broken(describe).map(|found| found.to_string());
+        assert_eq!(found, None, "{name}");
+    }
+}
+
+#[test]
+fn messages_name_the_thing_the_rule_and_the_limit() {
+    let found = described::rules::all()
+        .find(|case| case.rule.ends_with("viewType-02960"))
+        .unwrap();
+    assert_eq!(
+        broken(found.broken).unwrap().to_string(),
+        "pass `render 2` uses image `image`: views of type CUBE have 6 layers, and it uses 3 \
+         (VUID-VkImageViewCreateInfo-viewType-02960)"
+    );
+}
