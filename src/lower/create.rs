@@ -207,9 +207,14 @@ const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
 );
 
 /// The usage of a view of `format`: empty, which inherits the image's, unless the format may allow less than the image's usage.
+///
+/// With extended usage, sRGB is not stored: that is for views of other formats (VUID-VkImageViewCreateInfo-usage-02275).
 fn view_usage(image: &ImageRow, format: vk::Format, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
     let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
     match extended || format != image.format {
+        true if extended && crate::format::info(format).is_some_and(|info| info.srgb) => {
+            image.usage & usage & !vk::ImageUsageFlags::STORAGE
+        }
         true => image.usage & usage,
         false => vk::ImageUsageFlags::empty(),
     }
@@ -241,7 +246,9 @@ fn whole(image: &ImageRow) -> SubresourceRange {
 /// The view of all of an image for shaders; `None` if its usage allows none.
 #[cfg(feature = "runtime")]
 pub(crate) fn whole_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
-    shader_view(index, image, whole(image), ViewDesc::default(), VIEWED)
+    let view = shader_view(index, image, whole(image), ViewDesc::default(), VIEWED)?;
+    let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
+    Some(view).filter(|view| !extended || !view.usage.is_empty())
 }
 
 /// The view of level 0 of an image as an attachment.

@@ -161,6 +161,24 @@ pub(crate) static VALID: &[(&str, Describe)] = &[
         let image = scene.cleared("image", plain());
         scene.sample(image, as_format(F::R8G8B8A8_SRGB));
     }),
+    ("sRGB stored through a linear view", |scene| {
+        let image = scene.frame.image("image", of_format(F::R8G8B8A8_SRGB));
+        let pass = scene.compute().storage_write(image);
+        pass.viewed(as_format(F::R8G8B8A8_UNORM));
+        let out = scene.out;
+        scene.render().sampled(image).color(out, CLEAR);
+    }),
+    ("sRGB of extended usage", |scene| {
+        let desc = ImageDesc {
+            flags: vk::ImageCreateFlags::MUTABLE_FORMAT | vk::ImageCreateFlags::EXTENDED_USAGE,
+            ..of_format(F::R8G8B8A8_SRGB)
+        };
+        let image = scene.frame.image("image", desc);
+        let pass = scene.compute().storage_write(image);
+        pass.viewed(as_format(F::R8G8B8A8_UNORM));
+        let out = scene.out;
+        scene.render().sampled(image).color(out, CLEAR);
+    }),
     ("attachments of different sizes and layers", |scene| {
         let image = scene.frame.image("image", with_layers(4));
         let small = scene.frame.image("small", super::of_size(32, 32));

@@ -255,6 +255,26 @@ pub(super) fn derive_usage(tables: &mut Tables) {
             ResourceKind::Buffer { usage, .. } => *usage |= access.kind.buffer_usage(),
         }
     }
+    extend_usage(tables);
+}
+
+/// Images of sRGB that are only stored through views of other formats: few devices have storage images of sRGB.
+fn extend_usage(tables: &mut Tables) {
+    let is_srgb = |format| crate::format::info(format).is_some_and(|info| info.srgb);
+    let stored = tables.accesses.iter().filter(|access| {
+        let format = tables.resources[access.resource.index()].format();
+        access.kind == AccessKind::StorageImage && is_srgb(format)
+    });
+    let viewed = |access: &Access| access.view.format.is_some_and(|format| !is_srgb(format));
+    let (others, own): (Vec<&Access>, Vec<&Access>) = stored.partition(|access| viewed(access));
+    let own: Vec<ResourceId> = own.into_iter().map(|access| access.resource).collect();
+    let mut others: Vec<ResourceId> = others.into_iter().map(|access| access.resource).collect();
+    others.retain(|resource| !own.contains(resource));
+    for resource in others {
+        if let ResourceKind::Image { desc, .. } = &mut tables.resources[resource.index()].kind {
+            desc.flags |= vk::ImageCreateFlags::EXTENDED_USAGE;
+        }
+    }
 }
 
 pub(super) fn derive_render_areas(tables: &mut Tables) {
