@@ -6,7 +6,7 @@ use ash::vk::{ImageUsageFlags as I, ImageViewType as V};
 use super::checker::{At, Checker};
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::tables::ResourceKind;
-use crate::frame::{AccessKind, ClearValue, Persistence};
+use crate::frame::{AccessKind, ClearValue, Persistence, SubresourceRange};
 use crate::lower::tables::objects::{Binding, ImageRow, MemoryRow, Sharing};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::measure::Dedicated;
@@ -386,6 +386,24 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
     let viewed = I::SAMPLED | I::STORAGE | attached | I::TRANSIENT_ATTACHMENT;
     let needs = "one with views (VUID-VkImageViewCreateInfo-image-04441)";
     at.demand(viewed.intersects(image.usage), "usage", image.usage, needs);
+}
+
+/// Checks that a clear is of levels, layers and aspects of its image.
+///
+/// Source: VUID-vkCmdClearColorImage-pRanges-01692, -pRanges-01693 and -aspectMask-02498, and those of vkCmdClearDepthStencilImage.
+pub(super) fn check_cleared_range(at: &mut At<'_, '_>, image: &ImageRow, range: SubresourceRange) {
+    demand_inside(at, "levels", range.levels, image.mip_levels);
+    if range.layers != Run::new(0, vk::REMAINING_ARRAY_LAYERS) {
+        demand_inside(at, "layers", range.layers, image.array_layers);
+    }
+    let aspects = crate::format::aspects(image.format);
+    let fits = !range.aspects.is_empty() && aspects.contains(range.aspects);
+    at.demand(
+        fits,
+        "aspectMask",
+        range.aspects,
+        format_args!("among {aspects:?}"),
+    );
 }
 
 /// Checks a clear of a whole object to zero, on a queue that can record it.

@@ -112,6 +112,11 @@ impl Parts {
         inside.map(|(part, _)| *part).collect()
     }
 
+    /// Whether all of a part is inside a range of its image.
+    pub(super) fn is_inside(&self, part: Part, image: &ImageRow, range: SubresourceRange) -> bool {
+        spread(image, range).contains(self.range(part))
+    }
+
     /// The parts that a barrier covers: all slices of its levels if it cannot name individual ones.
     pub(super) fn of_barrier(&self, tables: &Lowered, barrier: &ImageBarrierRow) -> Vec<Part> {
         let image = &tables.images[barrier.image as usize];

@@ -374,6 +374,11 @@ impl Replay {
             let all = image.image_type != vk::ImageType::TYPE_3D
                 || range.layers == Run::new(0, vk::REMAINING_ARRAY_LAYERS);
             at.demand(all, "layers", range.layers, "all slices: a clear names none");
+            creation::check_cleared_range(&mut at, &image, range);
+            let whole = parts
+                .iter()
+                .all(|part| at.checker.parts.is_inside(*part, &image, range));
+            at.demand(whole, "range", range, "all of each part that it clears");
         }
         for &part in &parts {
             let layout = self.layouts.layout_of(part);
