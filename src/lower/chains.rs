@@ -475,12 +475,12 @@ pub(super) struct AccessUse {
 
 impl AccessUse {
     /// The stages and writes of an access. The render pass loads and stores input attachments; without a store operation that does nothing
-    /// (`store_none`), it also stores attachments that are only tested against. `depth`: the image has no colour aspect.
+    /// (`store_none`), it also stores attachments that are only read. `depth`: the image has no colour aspect.
     #[inline]
     pub(super) fn of(frame: &Frame, access: &Access, depth: bool, store_none: bool) -> AccessUse {
         let kind = access.kind;
         let is_input = kind == AccessKind::InputAttachment;
-        let stored = (kind == AccessKind::DepthStencilAttachment || is_input) && !store_none;
+        let stored = (kind.is_attachment() || is_input) && !store_none;
         let is_resolved = is_resolved(frame, access);
         let mut stages = access.stages;
         let mut writes = kind.access_flags(false, access.writes || stored);

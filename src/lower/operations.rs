@@ -90,8 +90,10 @@ impl<'a> AttachmentOperations<'a> {
 
     fn store_op(&self, access: &Access, wanted: bool) -> vk::AttachmentStoreOp {
         match access.kind {
-            AccessKind::DepthStencilAttachment | AccessKind::InputAttachment
-                if !access.writes && self.store_none =>
+            // Input attachments are attached, too.
+            kind if (kind.is_attachment() || kind == AccessKind::InputAttachment)
+                && !access.writes
+                && self.store_none =>
             {
                 vk::AttachmentStoreOp::NONE
             }

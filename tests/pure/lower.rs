@@ -4,11 +4,14 @@ use crate::planned::plan_on;
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ExternalFamily};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::frame::{BufferDesc, Frame, FrameBuilder, ImageDesc, Persistence};
+use tileheap::frame::{
+    AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
+};
 use tileheap::lower::check::Rule;
 use tileheap::lower::tables::commands::Families;
 use tileheap::lower::{Checked, DeviceQueues, Lowered, Lowerer, Situation, lower};
 use tileheap::plan::Plan;
+use tileheap::profile::{DeviceProfile, Features};
 use tileheap::units::Bytes;
 use tileheap_testkit::frames::one_queue;
 
@@ -148,4 +151,38 @@ fn external_resources_are_acquired_from_their_family_and_released_to_it() {
         let errors = damaged.violations(&plan.frame, &situation, &device);
         assert!(errors.iter().any(|error| error.rule == rule), "{errors:#?}");
     }
+}
+
+#[test]
+fn color_attachments_that_are_only_read_are_not_stored_or_their_store_is_waited_for() {
+    let extent = vk::Extent2D { width: 8, height: 4 };
+    let mut frame = FrameBuilder::new("read only", extent);
+    let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
+    let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    let pass = frame.render_pass(scene, "clear");
+    pass.color(image, LoadOp::Clear(ClearValue::ZERO));
+    for name in ["first", "second"] {
+        let pass = frame.render_pass(scene, name);
+        pass.read(image, AccessKind::ColorAttachment);
+    }
+    let mut plan = plan_on(&frame.build().unwrap(), "adreno-830");
+    let found = |plan: &Plan| {
+        let situation = Situation::first(DeviceQueues::one(&plan.frame));
+        let tables = lower(plan, &situation).unwrap();
+        let stores: Vec<_> = tables
+            .attachments
+            .iter()
+            .map(|row| row.operations.store)
+            .collect();
+        let written = vk::AccessFlags2::COLOR_ATTACHMENT_WRITE;
+        let barriers = tables.image_barriers.iter();
+        let barriers = barriers.filter(|barrier| barrier.scopes.src_access.contains(written));
+        (stores, barriers.count())
+    };
+    use vk::AttachmentStoreOp as Op;
+    assert_eq!(found(&plan), (vec![Op::STORE, Op::NONE, Op::NONE], 1));
+    let mut profile = DeviceProfile::clone(&plan.profile);
+    profile.features -= Features::STORE_OP_NONE;
+    plan.profile = profile.into();
+    assert_eq!(found(&plan), (vec![Op::STORE, Op::STORE, Op::STORE], 2));
 }
