@@ -297,6 +297,7 @@ fn profile(
         max_allocation: Bytes(maintenance3.max_memory_allocation_size),
         max_image_dimension_2d: limits.max_image_dimension2_d,
         max_color_attachments: limits.max_color_attachments,
+        ..Limits::UNKNOWN
     };
     profile.features = Features::SYNCHRONIZATION_2
         | Features::DYNAMIC_RENDERING

@@ -9,6 +9,7 @@ use super::error::{RuntimeError, VkResultExt};
 use super::instance::Instance;
 use super::support::{Support, text_of};
 use crate::Result;
+use crate::profile::OptionalFeatures;
 
 /// A suitable physical device, with the family of its first queue.
 pub(super) struct Candidate {
@@ -108,7 +109,7 @@ pub(super) fn create_device(
     instance: &Instance,
     candidate: &Candidate,
     desc: &ContextDesc<'_>,
-) -> Result<(ash::Device, Capabilities)> {
+) -> Result<(ash::Device, Capabilities, OptionalFeatures)> {
     let Candidate {
         physical_device,
         support,
@@ -152,12 +153,12 @@ pub(super) fn create_device(
         .enabled_features(&desc.features);
     // SAFETY: the names are alive, and nothing is chained.
     let mut enable = unsafe { support.enable(&info, wanted & !desc.without) };
-    let capabilities = enable.capabilities();
+    let (capabilities, optional_features) = (enable.capabilities(), enable.optional_features());
     let info = enable.info(&info);
     // SAFETY: extensions and features were looked up; one queue of each family.
     let device = unsafe { instance.raw.create_device(*physical_device, &info, None) }
         .with_call("vkCreateDevice", by)?;
-    Ok((device, capabilities))
+    Ok((device, capabilities, optional_features))
 }
 
 /// The families that get a queue: the first queue's, then every other one that supports graphics, compute or transfers.

@@ -58,13 +58,14 @@ impl Context {
             instance.make_surface(maker)?;
         }
         let candidate = choose(&instance, desc)?;
-        let (device, capabilities) = create_device(&instance, &candidate, desc)?;
+        let (device, capabilities, optional_features) = create_device(&instance, &candidate, desc)?;
         instance.device = Some(device.clone());
         let queues = queues_of(&device, &candidate);
         let tile_desc = DeviceDesc {
             queues: queues.clone(),
             enabled: capabilities,
             without: desc.without,
+            optional_features: Some(optional_features),
             ..DeviceDesc::default()
         };
         let Candidate {

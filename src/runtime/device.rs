@@ -28,7 +28,7 @@ use crate::measure::Requirements;
 #[cfg(doc)]
 use crate::plan::Planner;
 use crate::plan::{Plan, PlanOptions};
-use crate::profile::DeviceProfile;
+use crate::profile::{DeviceProfile, OptionalFeatures};
 use crate::units::Bytes;
 
 /// The parameters of [`Device::new`] other than the handles.
@@ -43,6 +43,9 @@ pub struct DeviceDesc {
     pub enabled: Capabilities,
     /// Capabilities not to use even if enabled: forces the fallbacks.
     pub without: Capabilities,
+    /// The optional features enabled on the device: [`Enable::optional_features`](super::detect::Enable::optional_features), or as the
+    /// caller knows them. Frames that need another one are rejected when they are planned; `None` to let every frame pass.
+    pub optional_features: Option<OptionalFeatures>,
     /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` to use the
     /// runtime's own.
     ///
@@ -138,6 +141,7 @@ impl Device {
         let mut profile = DeviceProfile::clone(support.profile());
         profile.tile = profile.tile.filter(|_| missing.is_empty());
         profile.features = plan_features(capabilities);
+        profile.optional_features = desc.optional_features;
         let device_address = capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS);
         let memory = MemoryAllocator::new(instance, physical_device, device, desc.allocator, device_address)?;
         let profile = Arc::new(profile);

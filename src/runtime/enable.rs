@@ -6,6 +6,7 @@ use ash::vk;
 
 use super::capabilities::{Capabilities, ChainedFeatures, EXTENSIONS, FeatureStructs};
 use super::support::Support;
+use crate::profile::OptionalFeatures;
 
 /// Extension names and feature structs to add to a `VkDeviceCreateInfo`, without duplicating what it has.
 ///
@@ -20,7 +21,11 @@ use super::support::Support;
 /// let info = enable.info(&info);
 /// // SAFETY: the physical device is one of the instance.
 /// let device = unsafe { instance.create_device(physical_device, &info, None) };
-/// let desc = DeviceDesc { enabled: enable.capabilities(), ..DeviceDesc::default() };
+/// let desc = DeviceDesc {
+///     enabled: enable.capabilities(),
+///     optional_features: Some(enable.optional_features()),
+///     ..DeviceDesc::default()
+/// };
 /// # }
 /// ```
 #[derive(Debug)]
@@ -29,13 +34,14 @@ pub struct Enable {
     /// The caller's names, then the missing ones.
     names: Vec<*const c_char>,
     features: FeatureStructs,
+    optional_features: OptionalFeatures,
 }
 
 impl Support {
     /// The additions to a device's creation info that enable everything in `wanted` that is supported.
     ///
     /// # Safety
-    /// The names and the `pNext` chain of `info` are valid.
+    /// The names, the `pNext` chain and `pEnabledFeatures` of `info` are valid.
     pub unsafe fn enable(&self, info: &vk::DeviceCreateInfo<'_>, wanted: Capabilities) -> Enable {
         // SAFETY: the caller's duty.
         unsafe { Enable::new(self, info, wanted) }
@@ -44,7 +50,7 @@ impl Support {
 
 impl Enable {
     /// # Safety
-    /// The names and the `pNext` chain of `info` are valid.
+    /// The names, the `pNext` chain and `pEnabledFeatures` of `info` are valid.
     pub(super) unsafe fn new(
         support: &Support,
         info: &vk::DeviceCreateInfo<'_>,
@@ -58,6 +64,7 @@ impl Enable {
             // SAFETY: the caller's duty.
             names: unsafe { names_of(info) }.to_vec(),
             features: FeatureStructs::default(),
+            optional_features: OptionalFeatures::empty(),
         };
         let usable = support.offers() & wanted;
         // Whether to chain a struct of our own.
@@ -85,6 +92,9 @@ impl Enable {
             enable.capabilities -= C::LOCAL_READ;
             enable.features.local = None;
         }
+        // SAFETY: the caller's duty.
+        let optional = unsafe { optional_features(info) };
+        enable.optional_features = optional | own_features(enable.capabilities);
         // SAFETY: the caller's duty.
         unsafe { enable.add_names(support) };
         enable
@@ -118,6 +128,11 @@ impl Enable {
         self.capabilities
     }
 
+    /// The optional features that the device will have enabled, for [`DeviceDesc::optional_features`](super::DeviceDesc::optional_features).
+    pub fn optional_features(&self) -> OptionalFeatures {
+        self.optional_features
+    }
+
     /// `info` with the additions; `info` itself is not changed.
     pub fn info<'a>(&'a mut self, info: &vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
         self.features.enable(info.enabled_extension_names(&self.names))
@@ -136,6 +151,115 @@ unsafe fn names_of<'a>(info: &vk::DeviceCreateInfo<'a>) -> &'a [*const c_char] {
             info.pp_enabled_extension_names,
             info.enabled_extension_count as usize,
         )
+    }
+}
+
+/// The optional features that capabilities stand for.
+fn own_features(capabilities: Capabilities) -> OptionalFeatures {
+    let mut features = OptionalFeatures::empty();
+    features.set(
+        OptionalFeatures::BUFFER_DEVICE_ADDRESS,
+        capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS),
+    );
+    features.set(
+        OptionalFeatures::TILE_SHADING,
+        capabilities.contains(Capabilities::TILE_SHADING),
+    );
+    features
+}
+
+/// The optional features that the caller enables.
+///
+/// # Safety
+/// `pEnabledFeatures` and the `pNext` chain of `info` are valid.
+unsafe fn optional_features(info: &vk::DeviceCreateInfo<'_>) -> OptionalFeatures {
+    // SAFETY: null or valid (the caller's duty).
+    let core = unsafe { info.p_enabled_features.as_ref() };
+    let mut found = core.map_or(OptionalFeatures::empty(), core_features);
+    let mut next: *const vk::BaseInStructure<'_> = info.p_next.cast();
+    while !next.is_null() {
+        // SAFETY: the chain is valid (the caller's duty).
+        let base = unsafe { &*next };
+        // SAFETY: the chain is valid, and `sType` names the struct's type.
+        found |= unsafe { features_in(next, base.s_type) };
+        next = base.p_next;
+    }
+    found
+}
+
+fn core_features(core: &vk::PhysicalDeviceFeatures) -> OptionalFeatures {
+    use OptionalFeatures as F;
+    let features = [
+        (F::GEOMETRY_SHADER, core.geometry_shader),
+        (F::TESSELLATION_SHADER, core.tessellation_shader),
+        (F::IMAGE_CUBE_ARRAY, core.image_cube_array),
+        (
+            F::SHADER_STORAGE_IMAGE_MULTISAMPLE,
+            core.shader_storage_image_multisample,
+        ),
+    ];
+    enabled(&features)
+}
+
+fn enabled(features: &[(OptionalFeatures, vk::Bool32)]) -> OptionalFeatures {
+    let on = features.iter().filter(|(_, on)| *on != 0);
+    on.fold(OptionalFeatures::empty(), |all, (feature, _)| all | *feature)
+}
+
+/// The optional features that one struct of a chain enables.
+///
+/// # Safety
+/// `base` is the head of a struct of the type that `kind` names.
+unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureType) -> OptionalFeatures {
+    use OptionalFeatures as F;
+    use vk::StructureType as S;
+    /// Features of a struct: each with the member that enables it.
+    macro_rules! features {
+        ($type:ident: $($feature:ident = $member:ident),*) => {{
+            // SAFETY: the caller's duty.
+            let one = unsafe { &*base.cast::<vk::$type<'_>>() };
+            enabled(&[$((F::$feature, one.$member)),*])
+        }};
+    }
+    match kind {
+        S::PHYSICAL_DEVICE_FEATURES_2 => {
+            // SAFETY: the caller's duty.
+            let all = unsafe { &*base.cast::<vk::PhysicalDeviceFeatures2<'_>>() };
+            core_features(&all.features)
+        }
+        S::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES => {
+            features!(PhysicalDeviceVulkan12Features: BUFFER_DEVICE_ADDRESS = buffer_device_address)
+        }
+        S::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES => {
+            features!(PhysicalDeviceBufferDeviceAddressFeatures: BUFFER_DEVICE_ADDRESS = buffer_device_address)
+        }
+        S::PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT => {
+            features!(PhysicalDeviceMeshShaderFeaturesEXT: MESH_SHADER = mesh_shader, TASK_SHADER = task_shader)
+        }
+        S::PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR => {
+            features!(PhysicalDeviceRayTracingPipelineFeaturesKHR: RAY_TRACING_PIPELINE = ray_tracing_pipeline)
+        }
+        S::PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR => {
+            features!(PhysicalDeviceAccelerationStructureFeaturesKHR: ACCELERATION_STRUCTURE = acceleration_structure)
+        }
+        S::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => {
+            features!(PhysicalDeviceConditionalRenderingFeaturesEXT: CONDITIONAL_RENDERING = conditional_rendering)
+        }
+        S::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT => {
+            features!(PhysicalDeviceTransformFeedbackFeaturesEXT: TRANSFORM_FEEDBACK = transform_feedback)
+        }
+        S::PHYSICAL_DEVICE_FRAGMENT_DENSITY_MAP_FEATURES_EXT => {
+            features!(PhysicalDeviceFragmentDensityMapFeaturesEXT: FRAGMENT_DENSITY_MAP = fragment_density_map)
+        }
+        S::PHYSICAL_DEVICE_FRAGMENT_SHADING_RATE_FEATURES_KHR => {
+            features!(PhysicalDeviceFragmentShadingRateFeaturesKHR:
+                ATTACHMENT_FRAGMENT_SHADING_RATE = attachment_fragment_shading_rate)
+        }
+        S::PHYSICAL_DEVICE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_FEATURES_EXT => {
+            features!(PhysicalDeviceMultisampledRenderToSingleSampledFeaturesEXT:
+                MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED = multisampled_render_to_single_sampled)
+        }
+        _ => F::empty(),
     }
 }
 

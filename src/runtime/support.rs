@@ -319,7 +319,14 @@ impl Question<'_> {
         };
         let mut sizes = vk::PhysicalDeviceMaintenance3Properties::default();
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
-        let mut more = vk::PhysicalDeviceProperties2::default().push_next(&mut sizes);
+        let mut views = vk::PhysicalDeviceMultiviewProperties::default();
+        let mut buffers = vk::PhysicalDeviceMaintenance4Properties::default();
+        let mut more = vk::PhysicalDeviceProperties2::default()
+            .push_next(&mut sizes)
+            .push_next(&mut views);
+        if self.has(vk::API_VERSION_1_3, ash::khr::maintenance4::NAME) {
+            more = more.push_next(&mut buffers);
+        }
         if self.has(vk::API_VERSION_1_2, ash::khr::driver_properties::NAME) {
             more = more.push_next(&mut driver);
         }
@@ -360,8 +367,31 @@ impl Question<'_> {
                 max_allocation: Bytes(sizes.max_memory_allocation_size),
                 max_image_dimension_2d: limits.max_image_dimension2_d,
                 max_color_attachments: limits.max_color_attachments,
+                max_image_dimension_1d: limits.max_image_dimension1_d,
+                max_image_dimension_3d: limits.max_image_dimension3_d,
+                max_image_dimension_cube: limits.max_image_dimension_cube,
+                max_image_array_layers: limits.max_image_array_layers,
+                max_framebuffer_width: limits.max_framebuffer_width,
+                max_framebuffer_height: limits.max_framebuffer_height,
+                max_framebuffer_layers: limits.max_framebuffer_layers,
+                max_multiview_view_count: views.max_multiview_view_count,
+                max_per_stage_descriptor_input_attachments: limits.max_per_stage_descriptor_input_attachments,
+                // Only with maintenance4.
+                max_buffer_size: match buffers.max_buffer_size {
+                    0 => Limits::UNKNOWN.max_buffer_size,
+                    size => Bytes(size),
+                },
+                framebuffer_color_sample_counts: limits.framebuffer_color_sample_counts,
+                framebuffer_depth_sample_counts: limits.framebuffer_depth_sample_counts,
+                framebuffer_stencil_sample_counts: limits.framebuffer_stencil_sample_counts,
+                sampled_image_color_sample_counts: limits.sampled_image_color_sample_counts,
+                sampled_image_integer_sample_counts: limits.sampled_image_integer_sample_counts,
+                sampled_image_depth_sample_counts: limits.sampled_image_depth_sample_counts,
+                sampled_image_stencil_sample_counts: limits.sampled_image_stencil_sample_counts,
+                storage_image_sample_counts: limits.storage_image_sample_counts,
             },
             features: Features::empty(),
+            optional_features: None,
         }
     }
 }

@@ -196,6 +196,7 @@ impl Rig {
         let desc = DeviceDesc {
             queues: queues.to_vec(),
             enabled: enable.capabilities(),
+            optional_features: Some(enable.optional_features()),
             without,
             ..DeviceDesc::default()
         };

@@ -4,6 +4,7 @@ use ash::vk;
 use bitflags::bitflags;
 use serde::{Deserialize, Serialize};
 
+use super::limits::{Limits, OptionalFeatures};
 pub use crate::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM as TILE_HEAP_FLAG;
 use crate::names;
 use crate::units::{Alignment, Bytes};
@@ -27,10 +28,12 @@ pub struct DeviceProfile {
     pub merge: Option<MergeLimits>,
     /// What running passes otherwise costs; `None` where nobody measured it.
     pub costs: Option<MeasuredCosts>,
-    /// Limits that placement has to respect.
+    /// Limits that a frame and its placement have to respect.
     pub limits: Limits,
     /// Features that change what is planned.
     pub features: Features,
+    /// Features that a frame may need; `None` if they are not known, and nothing is checked against them.
+    pub optional_features: Option<OptionalFeatures>,
 }
 
 /// A memory heap.
@@ -113,22 +116,6 @@ pub struct MeasuredCosts {
     pub halo: f64,
     /// A render pass that runs as part of another one.
     pub merged: Bytes,
-}
-
-/// Limits that placement has to respect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Limits {
-    /// `bufferImageGranularity`.
-    pub buffer_image_granularity: Alignment,
-    /// `maxMemoryAllocationSize`.
-    #[serde(rename = "maxMemoryAllocationSize")]
-    pub max_allocation: Bytes,
-    /// `maxImageDimension2D`, in texels.
-    #[serde(rename = "maxImageDimension2D")]
-    pub max_image_dimension_2d: u32,
-    /// `maxColorAttachments`.
-    pub max_color_attachments: u32,
 }
 
 bitflags! {

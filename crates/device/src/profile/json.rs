@@ -5,13 +5,13 @@
 //! Sizes are bytes. `tile` is null or absent where there is no tile memory; its size is that of its heap. `gmem` is 0 where
 //! it is not known. `merge` (`{ "colorBits": 128, "attachments": 8 }`) says what the driver runs as one render pass; absent where no limit
 //! is known. Features are those of [`Features`] under Vulkan's names (`attachmentStoreOpNone` stands for
-//! [`Features::STORE_OP_NONE`], which is no Vulkan feature bit).
+//! [`Features::STORE_OP_NONE`], which is no Vulkan feature bit). Of `limits`, only the first four must be stated. `optionalFeatures` are
+//! those of [`OptionalFeatures`]; absent where they are not known.
 
 use serde::{Deserialize, Serialize};
 
-use super::device::{
-    DeviceProfile, Features, Limits, MeasuredCosts, MemoryHeap, MemoryType, MergeLimits, TileHeap,
-};
+use super::device::{DeviceProfile, Features, MeasuredCosts, MemoryHeap, MemoryType, MergeLimits, TileHeap};
+use super::limits::{Limits, OptionalFeatures};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
@@ -97,6 +97,8 @@ struct ProfileJson {
     costs: Option<MeasuredCosts>,
     limits: Limits,
     features: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    optional_features: Option<Vec<String>>,
 }
 
 impl ProfileJson {
@@ -117,6 +119,7 @@ impl ProfileJson {
             costs: profile.costs,
             limits: profile.limits,
             features: known.map(|(name, _)| (*name).to_owned()).collect(),
+            optional_features: profile.optional_features.map(optional_names),
         }
     }
 
@@ -140,6 +143,7 @@ impl ProfileJson {
             costs: self.costs,
             limits: self.limits,
             features: features_of(&self.features)?,
+            optional_features: self.optional_features.as_deref().map(optional_of).transpose()?,
         };
         profile.validate()?;
         Ok(profile)
@@ -147,15 +151,32 @@ impl ProfileJson {
 }
 
 fn features_of(names: &[String]) -> Result<Features> {
-    names.iter().try_fold(Features::empty(), |features, name| {
-        let known = FEATURES.iter().find(|(known, _)| known == name);
-        known
-            .map(|(_, feature)| features | *feature)
-            .ok_or_else(|| Error::UnknownFeature {
-                feature: tileheap_json::clip(name),
-                known: FEATURES.iter().map(|(name, _)| *name).collect(),
-            })
-    })
+    let of_one = |name: &String| feature_of(&FEATURES, name);
+    let mut all = names.iter().map(of_one);
+    all.try_fold(Features::empty(), |all, feature| Ok(all | feature?))
+}
+
+fn optional_of(names: &[String]) -> Result<OptionalFeatures> {
+    let of_one = |name: &String| feature_of(&OptionalFeatures::NAMES, name);
+    let mut all = names.iter().map(of_one);
+    all.try_fold(OptionalFeatures::empty(), |all, feature| Ok(all | feature?))
+}
+
+fn optional_names(features: OptionalFeatures) -> Vec<String> {
+    let named = OptionalFeatures::NAMES.iter();
+    let held = named.filter(|(_, feature)| features.contains(*feature));
+    held.map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// The feature of this name.
+fn feature_of<T: Copy>(known: &[(&'static str, T)], name: &str) -> Result<T> {
+    let found = known.iter().find(|(known, _)| *known == name);
+    found
+        .map(|(_, feature)| *feature)
+        .ok_or_else(|| Error::UnknownFeature {
+            feature: tileheap_json::clip(name),
+            known: known.iter().map(|(name, _)| *name).collect(),
+        })
 }
 
 #[cfg(test)]
@@ -186,6 +207,9 @@ mod tests {
             .iter()
             .fold(Features::empty(), |all, (_, feature)| all | *feature);
         assert_eq!(named, Features::all());
+        let named = OptionalFeatures::NAMES.iter();
+        let named = named.fold(OptionalFeatures::empty(), |all, (_, feature)| all | *feature);
+        assert_eq!(named, OptionalFeatures::all());
     }
 
     #[test]
@@ -197,6 +221,7 @@ mod tests {
         assert!(damaged("\"gmem\"", "\"gmen\"").contains("gmen"));
         assert!(damaged("VK_MEMORY_HEAP_DEVICE_LOCAL_BIT", "DEVICE_LOCAL").contains("did you mean"));
         assert!(damaged("maintenance4", "maintenance5").contains("`maintenance5`"));
+        assert!(damaged("geometryShader", "geometryShaders").contains("`geometryShaders`"));
         assert!(damaged("8355840", "0").contains("0 B"));
         assert!(damaged("8355840", "-1").contains("-1"));
         assert!(damaged("8355840", "1e400").contains("line"));

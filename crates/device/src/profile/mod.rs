@@ -9,14 +9,16 @@
 pub mod binning;
 mod device;
 mod json;
+mod limits;
 mod presets;
 mod sizes;
 mod validate;
 
 pub use device::{
-    DeviceProfile, Features, Limits, MeasuredCosts, MemoryHeap, MemoryType, MergeLimits, TILE_HEAP_FLAG,
-    TileBlock, TileHeap, TileRequirements,
+    DeviceProfile, Features, MeasuredCosts, MemoryHeap, MemoryType, MergeLimits, TILE_HEAP_FLAG, TileBlock,
+    TileHeap, TileRequirements,
 };
+pub use limits::{Limits, OptionalFeatures};
 pub use presets::{PRESETS, Quirks, TypePosition};
 pub use sizes::{
     IMAGE_ALIGNMENT, TILE_IMAGE_USES, content_bytes, ordinary_image_bytes, texel_bytes, tile_buffer_uses,

@@ -94,6 +94,19 @@ impl DeviceProfile {
             (limits.max_allocation.0, "maxMemoryAllocationSize"),
             (limits.max_image_dimension_2d.into(), "maxImageDimension2D"),
             (limits.max_color_attachments.into(), "maxColorAttachments"),
+            (limits.max_image_dimension_1d.into(), "maxImageDimension1D"),
+            (limits.max_image_dimension_3d.into(), "maxImageDimension3D"),
+            (limits.max_image_dimension_cube.into(), "maxImageDimensionCube"),
+            (limits.max_image_array_layers.into(), "maxImageArrayLayers"),
+            (limits.max_framebuffer_width.into(), "maxFramebufferWidth"),
+            (limits.max_framebuffer_height.into(), "maxFramebufferHeight"),
+            (limits.max_framebuffer_layers.into(), "maxFramebufferLayers"),
+            (limits.max_multiview_view_count.into(), "maxMultiviewViewCount"),
+            (
+                limits.max_per_stage_descriptor_input_attachments.into(),
+                "maxPerStageDescriptorInputAttachments",
+            ),
+            (limits.max_buffer_size.0, "maxBufferSize"),
         ];
         let (_, name) = zero.into_iter().find(|(limit, _)| *limit == 0)?;
         Some(format!("limit {name} is 0: it must be at least 1"))
@@ -182,6 +195,9 @@ mod tests {
         assert!(
             error_of(|profile| profile.limits.max_allocation = Bytes::ZERO)
                 .contains("maxMemoryAllocationSize")
+        );
+        assert!(
+            error_of(|profile| profile.limits.max_framebuffer_layers = 0).contains("maxFramebufferLayers")
         );
         assert!(error_of(|profile| profile.tile.as_mut().unwrap().heap = 7).contains("heap 7"));
         assert!(error_of(|profile| profile.tile.as_mut().unwrap().heap = 0).contains("lacks"));

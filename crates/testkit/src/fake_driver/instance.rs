@@ -103,6 +103,10 @@ entry_points! {
             limits.max_memory_allocation_size = config.heap_size;
             limits.max_per_set_descriptors = 1024;
         }
+        if let Some(views) = chained!(mut out.p_next => vk::PhysicalDeviceMultiviewProperties<'_>) {
+            views.max_multiview_view_count = 6;
+            views.max_multiview_instance_index = (1 << 27) - 1;
+        }
         if let Some(driver) = chained!(mut out.p_next => vk::PhysicalDeviceDriverProperties<'_>) {
             *driver = driver.driver_name(c"fake").expect(SHORT);
             *driver = driver.driver_info(c"tracks objects").expect(SHORT);
@@ -252,7 +256,13 @@ fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
         ..Default::default()
     };
     properties.limits = vk::PhysicalDeviceLimits {
+        max_image_dimension1_d: 16_384,
         max_image_dimension2_d: 16_384,
+        max_image_dimension_cube: 16_384,
+        max_framebuffer_width: 16_384,
+        max_framebuffer_height: 16_384,
+        max_framebuffer_layers: 1024,
+        max_per_stage_descriptor_input_attachments: 8,
         max_image_dimension3_d: 2048,
         max_image_array_layers: 2048,
         max_color_attachments: 8,
@@ -265,6 +275,12 @@ fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
         min_texel_buffer_offset_alignment: 64,
         framebuffer_color_sample_counts: vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4,
         framebuffer_depth_sample_counts: vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4,
+        framebuffer_stencil_sample_counts: vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4,
+        sampled_image_color_sample_counts: vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4,
+        sampled_image_integer_sample_counts: vk::SampleCountFlags::TYPE_1,
+        sampled_image_depth_sample_counts: vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4,
+        sampled_image_stencil_sample_counts: vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4,
+        storage_image_sample_counts: vk::SampleCountFlags::TYPE_1,
         timestamp_period: 1.0,
         ..Default::default()
     };

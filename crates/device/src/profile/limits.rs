@@ -1,0 +1,248 @@
+//! Limits and optional features, under Vulkan's names.
+
+use ash::vk;
+use bitflags::bitflags;
+use serde::{Deserialize, Serialize};
+
+use crate::names;
+use crate::units::{Alignment, Bytes};
+
+/// Limits that a frame and its placement have to respect.
+///
+/// Those that a document does not state are [`UNKNOWN`](Limits::UNKNOWN), and nothing is checked against them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Limits {
+    /// `bufferImageGranularity`.
+    pub buffer_image_granularity: Alignment,
+    /// `maxMemoryAllocationSize`.
+    #[serde(rename = "maxMemoryAllocationSize")]
+    pub max_allocation: Bytes,
+    /// `maxImageDimension2D`, in texels.
+    #[serde(rename = "maxImageDimension2D")]
+    pub max_image_dimension_2d: u32,
+    /// `maxColorAttachments`.
+    pub max_color_attachments: u32,
+    /// `maxImageDimension1D`, in texels.
+    #[serde(
+        rename = "maxImageDimension1D",
+        default = "unknown",
+        skip_serializing_if = "is_unknown"
+    )]
+    pub max_image_dimension_1d: u32,
+    /// `maxImageDimension3D`, in texels.
+    #[serde(
+        rename = "maxImageDimension3D",
+        default = "unknown",
+        skip_serializing_if = "is_unknown"
+    )]
+    pub max_image_dimension_3d: u32,
+    /// `maxImageDimensionCube`, in texels.
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    pub max_image_dimension_cube: u32,
+    /// `maxImageArrayLayers`.
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    pub max_image_array_layers: u32,
+    /// `maxFramebufferWidth`, in texels.
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    pub max_framebuffer_width: u32,
+    /// `maxFramebufferHeight`, in texels.
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    pub max_framebuffer_height: u32,
+    /// `maxFramebufferLayers`.
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    pub max_framebuffer_layers: u32,
+    /// `maxMultiviewViewCount`.
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    pub max_multiview_view_count: u32,
+    /// `maxPerStageDescriptorInputAttachments`.
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    pub max_per_stage_descriptor_input_attachments: u32,
+    /// `maxBufferSize`.
+    #[serde(default = "no_size", skip_serializing_if = "is_no_size")]
+    pub max_buffer_size: Bytes,
+    /// `framebufferColorSampleCounts`.
+    #[serde(
+        default = "every_count",
+        skip_serializing_if = "is_every_count",
+        with = "names::bits"
+    )]
+    pub framebuffer_color_sample_counts: vk::SampleCountFlags,
+    /// `framebufferDepthSampleCounts`.
+    #[serde(
+        default = "every_count",
+        skip_serializing_if = "is_every_count",
+        with = "names::bits"
+    )]
+    pub framebuffer_depth_sample_counts: vk::SampleCountFlags,
+    /// `framebufferStencilSampleCounts`.
+    #[serde(
+        default = "every_count",
+        skip_serializing_if = "is_every_count",
+        with = "names::bits"
+    )]
+    pub framebuffer_stencil_sample_counts: vk::SampleCountFlags,
+    /// `sampledImageColorSampleCounts`.
+    #[serde(
+        default = "every_count",
+        skip_serializing_if = "is_every_count",
+        with = "names::bits"
+    )]
+    pub sampled_image_color_sample_counts: vk::SampleCountFlags,
+    /// `sampledImageIntegerSampleCounts`.
+    #[serde(
+        default = "every_count",
+        skip_serializing_if = "is_every_count",
+        with = "names::bits"
+    )]
+    pub sampled_image_integer_sample_counts: vk::SampleCountFlags,
+    /// `sampledImageDepthSampleCounts`.
+    #[serde(
+        default = "every_count",
+        skip_serializing_if = "is_every_count",
+        with = "names::bits"
+    )]
+    pub sampled_image_depth_sample_counts: vk::SampleCountFlags,
+    /// `sampledImageStencilSampleCounts`.
+    #[serde(
+        default = "every_count",
+        skip_serializing_if = "is_every_count",
+        with = "names::bits"
+    )]
+    pub sampled_image_stencil_sample_counts: vk::SampleCountFlags,
+    /// `storageImageSampleCounts`.
+    #[serde(
+        default = "every_count",
+        skip_serializing_if = "is_every_count",
+        with = "names::bits"
+    )]
+    pub storage_image_sample_counts: vk::SampleCountFlags,
+}
+
+/// The sample counts that images can have.
+const EVERY_COUNT: vk::SampleCountFlags = vk::SampleCountFlags::from_raw(0x7f);
+
+impl Limits {
+    /// No limit is known.
+    pub const UNKNOWN: Limits = Limits {
+        buffer_image_granularity: Alignment::ONE,
+        max_allocation: Bytes(u64::MAX),
+        max_image_dimension_2d: u32::MAX,
+        max_color_attachments: u32::MAX,
+        max_image_dimension_1d: u32::MAX,
+        max_image_dimension_3d: u32::MAX,
+        max_image_dimension_cube: u32::MAX,
+        max_image_array_layers: u32::MAX,
+        max_framebuffer_width: u32::MAX,
+        max_framebuffer_height: u32::MAX,
+        max_framebuffer_layers: u32::MAX,
+        max_multiview_view_count: u32::MAX,
+        max_per_stage_descriptor_input_attachments: u32::MAX,
+        max_buffer_size: Bytes(u64::MAX),
+        framebuffer_color_sample_counts: EVERY_COUNT,
+        framebuffer_depth_sample_counts: EVERY_COUNT,
+        framebuffer_stencil_sample_counts: EVERY_COUNT,
+        sampled_image_color_sample_counts: EVERY_COUNT,
+        sampled_image_integer_sample_counts: EVERY_COUNT,
+        sampled_image_depth_sample_counts: EVERY_COUNT,
+        sampled_image_stencil_sample_counts: EVERY_COUNT,
+        storage_image_sample_counts: EVERY_COUNT,
+    };
+}
+
+fn unknown() -> u32 {
+    u32::MAX
+}
+
+fn is_unknown(limit: &u32) -> bool {
+    *limit == u32::MAX
+}
+
+fn no_size() -> Bytes {
+    Bytes(u64::MAX)
+}
+
+fn is_no_size(limit: &Bytes) -> bool {
+    *limit == no_size()
+}
+
+fn every_count() -> vk::SampleCountFlags {
+    EVERY_COUNT
+}
+
+fn is_every_count(counts: &vk::SampleCountFlags) -> bool {
+    *counts == EVERY_COUNT
+}
+
+bitflags! {
+    /// Device features that a frame may need.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct OptionalFeatures: u32 {
+        /// `geometryShader`.
+        const GEOMETRY_SHADER = 1 << 0;
+        /// `tessellationShader`.
+        const TESSELLATION_SHADER = 1 << 1;
+        /// `imageCubeArray`.
+        const IMAGE_CUBE_ARRAY = 1 << 2;
+        /// `shaderStorageImageMultisample`.
+        const SHADER_STORAGE_IMAGE_MULTISAMPLE = 1 << 3;
+        /// `meshShader`.
+        const MESH_SHADER = 1 << 4;
+        /// `taskShader`.
+        const TASK_SHADER = 1 << 5;
+        /// `rayTracingPipeline`.
+        const RAY_TRACING_PIPELINE = 1 << 6;
+        /// `accelerationStructure`.
+        const ACCELERATION_STRUCTURE = 1 << 7;
+        /// `conditionalRendering`.
+        const CONDITIONAL_RENDERING = 1 << 8;
+        /// `transformFeedback`.
+        const TRANSFORM_FEEDBACK = 1 << 9;
+        /// `fragmentDensityMap`.
+        const FRAGMENT_DENSITY_MAP = 1 << 10;
+        /// `attachmentFragmentShadingRate`.
+        const ATTACHMENT_FRAGMENT_SHADING_RATE = 1 << 11;
+        /// `multisampledRenderToSingleSampled`.
+        const MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED = 1 << 12;
+        /// `bufferDeviceAddress`.
+        const BUFFER_DEVICE_ADDRESS = 1 << 13;
+        /// `tileShading`.
+        const TILE_SHADING = 1 << 14;
+    }
+}
+
+impl OptionalFeatures {
+    /// Vulkan's names.
+    pub const NAMES: [(&str, OptionalFeatures); 15] = [
+        ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
+        ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),
+        ("imageCubeArray", OptionalFeatures::IMAGE_CUBE_ARRAY),
+        (
+            "shaderStorageImageMultisample",
+            OptionalFeatures::SHADER_STORAGE_IMAGE_MULTISAMPLE,
+        ),
+        ("meshShader", OptionalFeatures::MESH_SHADER),
+        ("taskShader", OptionalFeatures::TASK_SHADER),
+        ("rayTracingPipeline", OptionalFeatures::RAY_TRACING_PIPELINE),
+        ("accelerationStructure", OptionalFeatures::ACCELERATION_STRUCTURE),
+        ("conditionalRendering", OptionalFeatures::CONDITIONAL_RENDERING),
+        ("transformFeedback", OptionalFeatures::TRANSFORM_FEEDBACK),
+        ("fragmentDensityMap", OptionalFeatures::FRAGMENT_DENSITY_MAP),
+        (
+            "attachmentFragmentShadingRate",
+            OptionalFeatures::ATTACHMENT_FRAGMENT_SHADING_RATE,
+        ),
+        (
+            "multisampledRenderToSingleSampled",
+            OptionalFeatures::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED,
+        ),
+        ("bufferDeviceAddress", OptionalFeatures::BUFFER_DEVICE_ADDRESS),
+        ("tileShading", OptionalFeatures::TILE_SHADING),
+    ];
+
+    /// Vulkan's name of one of these features.
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, feature)| *feature == self);
+        found.map_or("", |(name, _)| name)
+    }
+}
