@@ -18,6 +18,9 @@ pub enum PlanError {
         /// Entries of the requirements.
         requirements: usize,
     },
+    /// The device cannot run the frame: it breaks a rule of its limits or features.
+    #[error(transparent)]
+    InvalidUsage(#[from] crate::frame::valid_usage::InvalidUsage),
     /// No ordinary memory type can hold a resource.
     #[error(
         "resource `{resource}` fits no ordinary memory type (it allows types {bits:#b}): change its format or usage"

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::whole::make_whole;
-use super::{Plan, PlanOptions, split};
+use super::{Plan, PlanError, PlanOptions, split};
 use crate::frame::Frame;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
@@ -16,7 +16,7 @@ use crate::profile::DeviceProfile;
 /// or estimated for the same `profile`.
 ///
 /// # Errors
-/// [`Error::Plan`](crate::Error::Plan) when ordinary memory cannot hold the frame, or a
+/// [`Error::Plan`](crate::Error::Plan) when the frame breaks a limit or needs a feature of the profile, when ordinary memory cannot hold the frame, or a
 /// [pinned](crate::frame::TileConstraint::Pinned) resource cannot be placed in tile memory. What else does not fit into tile memory is
 /// no error, but a reason in the plan.
 pub fn plan(
@@ -36,6 +36,7 @@ pub(super) fn make(
     options: &PlanOptions,
     old: Option<&Plan>,
 ) -> crate::Result<Plan> {
+    frame.check_on(profile).map_err(PlanError::from)?;
     let context = Context::new(frame, requirements, profile, options)?;
     let whole = make_whole(&context, old)?;
     match old {

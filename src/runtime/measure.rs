@@ -16,7 +16,7 @@ use crate::frame::tables::Resource;
 use crate::frame::{Frame, Persistence};
 use crate::lower::{QueriedObject, RequirementQuery, add_answer, queries_of};
 use crate::measure::{Dedicated, MemoryRequirements, Requirements, ResourceRequirements};
-use crate::plan::MemoryKind;
+use crate::plan::{MemoryKind, PlanError};
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
@@ -27,6 +27,8 @@ impl DeviceState {
     /// Queries the requirements of every resource of the frame.
     pub(super) fn measure(&self, frame: &Frame) -> Result<Requirements> {
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();
+        // The driver must not even be asked about what it cannot create.
+        frame.check_on(&self.profile).map_err(PlanError::from)?;
         if self.functions.maintenance_4.is_none() {
             tracing::debug!(
                 reason = "maintenance4 is not enabled",

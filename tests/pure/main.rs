@@ -30,3 +30,4 @@ mod plan_split;
 mod plan_text;
 mod planned;
 mod valid_usage;
+mod valid_usage_on_devices;

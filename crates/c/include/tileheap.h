@@ -2247,7 +2247,8 @@ ThStatus thDestroyFrame(ThFrame frame);
  * Writes the questions whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.
  * `structSize` of the first element of `queries` is set by the caller.
  *
- * Returns `TH_STATUS_INCOMPLETE` if there are more than fit.
+ * Returns `TH_STATUS_INCOMPLETE` if there are more than fit. Fails with `TH_STATUS_ERROR_CANNOT_PLAN` if the frame breaks a limit of the
+ * device or needs a feature that it lacks: a driver must not be asked about what it cannot create.
  *
  * Thread safety: may be called by several threads at once.
  */

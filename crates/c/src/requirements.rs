@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tileheap::lower::tables::objects::{BufferRow, ImageRow};
 use tileheap::lower::{QueriedObject, RequirementQuery as Query, requirement_queries, requirements_from};
 use tileheap::measure::{self, MemoryRequirements, Requirements, estimate};
-use tileheap::plan::MemoryKind;
+use tileheap::plan::{MemoryKind, PlanError};
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes};
 
@@ -173,7 +173,8 @@ fn buffer_info(row: &BufferRow) -> vk::BufferCreateInfo<'static> {
 /// Writes the questions whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.
 /// `structSize` of the first element of `queries` is set by the caller.
 ///
-/// Returns `TH_STATUS_INCOMPLETE` if there are more than fit.
+/// Returns `TH_STATUS_INCOMPLETE` if there are more than fit. Fails with `TH_STATUS_ERROR_CANNOT_PLAN` if the frame breaks a limit of the
+/// device or needs a feature that it lacks: a driver must not be asked about what it cannot create.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetRequirementQueries")]
@@ -187,6 +188,8 @@ pub unsafe extern "C" fn get_requirement_queries(
     boundary(error, || {
         need(count, "count")?;
         let (frame, profile) = (frame.get()?, profile.get()?);
+        let checked = frame.frame.check_on(&profile.profile);
+        checked.map_err(|broken| tileheap::Error::from(PlanError::from(broken)))?;
         let all = requirement_queries(&frame.frame, &profile.profile);
         let values = all.iter().map(RequirementQuery::of);
         // SAFETY: the caller's count and array.

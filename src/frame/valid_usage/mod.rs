@@ -6,12 +6,14 @@
 //! VIEWS, USES, PERFORMED     accesses     their views; stages and clear values; accesses that stages perform
 //! RENDER_PASSES              passes       attachments together
 //! EXTERNALS, SEMAPHORES      states that the caller hands over or waits in
+//! device.rs                  the same subjects against the limits and features of a device
 //! ```
 //! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in
 //! release builds alike. The first broken rule is the error, in the order of resources, passes, accesses and batches.
 
 mod accesses;
 mod buffers;
+mod device;
 mod externals;
 mod images;
 mod passes;
@@ -20,10 +22,12 @@ mod stages;
 mod views;
 
 use super::Persistence;
-use super::tables::{Pass, PassKind, Resource, Tables, Version};
+use super::tables::{Frame, Pass, PassKind, Resource, Tables, Version};
+use crate::profile::DeviceProfile;
 use accesses::Use;
 pub use buffers::BUFFER_USAGES;
 use buffers::Buffer;
+use device::check_on;
 use externals::{External, Semaphore};
 pub use images::IMAGE_USAGES;
 use images::Image;
@@ -31,6 +35,19 @@ use passes::RenderPass;
 pub use rule::InvalidUsage;
 use rule::{Rules, check};
 use views::View;
+
+/// The identifiers of all rules of devices, in the order in which they are checked.
+pub fn device_rules() -> Vec<&'static str> {
+    [
+        names_of(device::IMAGES),
+        names_of(device::BUFFERS),
+        names_of(device::USES),
+        names_of(device::VIEWS),
+        names_of(device::RENDER_PASSES),
+        names_of(device::SEMAPHORES),
+    ]
+    .concat()
+}
 
 /// The identifiers of all rules that hold on every device, in the order in which they are checked.
 pub fn rules() -> Vec<&'static str> {
@@ -91,6 +108,24 @@ fn check_previous(used: &Use<'_>) -> Result<(), InvalidUsage> {
         (Some(image), _) => check(images::PREVIOUS, &image),
         (_, Some(buffer)) => check(buffers::PREVIOUS, &buffer),
         (None, None) => Ok(()),
+    }
+}
+
+impl Frame {
+    /// Checks that a device can run the frame: against the limits and features that its profile states.
+    ///
+    /// # Errors
+    /// The first rule that the frame breaks on the device.
+    pub fn check_on(&self, device: &DeviceProfile) -> Result<(), InvalidUsage> {
+        visit(&self.tables, &mut |subject| match subject {
+            Checked::Image(image) => check_on(device::IMAGES, &image, device),
+            Checked::Buffer(buffer) => check_on(device::BUFFERS, &buffer, device),
+            Checked::External(_) => Ok(()),
+            Checked::Use(used) => check_on(device::USES, &used, device),
+            Checked::View(view) => check_on(device::VIEWS, &view, device),
+            Checked::RenderPass(pass) => check_on(device::RENDER_PASSES, &pass, device),
+            Checked::Semaphore(semaphore) => check_on(device::SEMAPHORES, &semaphore, device),
+        })
     }
 }
 

@@ -30,6 +30,24 @@ impl RenderPass<'_> {
         attached.map(|access| (access, self.samples_of(access)))
     }
 
+    /// The color attachments of the subpass that has most.
+    pub(super) fn most_colors(&self) -> u32 {
+        self.most(AccessKind::ColorAttachment)
+    }
+
+    /// The input attachments of the subpass that has most.
+    pub(super) fn most_inputs(&self) -> u32 {
+        self.most(AccessKind::InputAttachment)
+    }
+
+    fn most(&self, kind: AccessKind) -> u32 {
+        let of_subpass = |subpass: u32| {
+            let of_kind = self.accesses.iter().filter(|access| access.kind == kind);
+            of_kind.filter(|access| access.subpass == subpass).count() as u32
+        };
+        (0..self.pass.subpasses).map(of_subpass).max().unwrap_or(0)
+    }
+
     fn samples_of(&self, access: &Access) -> vk::SampleCountFlags {
         match &self.resources[access.resource.index()].kind {
             ResourceKind::Image { desc, .. } => desc.samples,

@@ -46,6 +46,13 @@ impl<'a> View<'a> {
         self.declared.is_some_and(|declared| types.contains(&declared))
     }
 
+    /// Its type, if it is declared or the array of cubes that shaders see by default.
+    pub(super) fn view_type(&self) -> Option<V> {
+        let cubes = self.image.desc.flags.contains(F::CUBE_COMPATIBLE) && !self.access.kind.is_attached();
+        let several = self.layers() > 6 && self.layers() % 6 == 0;
+        self.declared.or((cubes && several).then_some(V::CUBE_ARRAY))
+    }
+
     fn layers(&self) -> u32 {
         self.range.layers.len() as u32
     }

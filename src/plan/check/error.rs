@@ -19,6 +19,8 @@ pub enum Rule {
     Length,
     /// A profile has no more memory types than Vulkan has (`VK_MAX_MEMORY_TYPES`).
     MemoryTypes,
+    /// The frame breaks no limit and needs no missing feature of the profile.
+    Device,
     /// Indices and runs are inside their tables.
     Index,
     /// Every placement is in one run.

@@ -60,6 +60,9 @@ fn check_profile(checker: &mut Checker<'_>) {
         let message = format!("the profile has {entries} memory types: at most 32 are possible");
         checker.report(Rule::MemoryTypes, message);
     }
+    if let Err(broken) = checker.plan.frame.check_on(profile) {
+        checker.report(Rule::Device, broken.to_string());
+    }
     for (index, kind) in profile.memory_types.iter().enumerate() {
         let by = format!("memory type {index}");
         check_index(checker, &by, "heaps", kind.heap as usize, profile.heaps.len());

@@ -1,0 +1,469 @@
+//! Rules of a device: its limits and features.
+
+use ash::vk::{
+    self, ImageAspectFlags as Aspects, ImageUsageFlags as U, ImageViewType as V, PipelineStageFlags2 as S,
+};
+
+use super::accesses::Use;
+use super::buffers::Buffer;
+use super::externals::Semaphore;
+use super::images::Image;
+use super::passes::RenderPass;
+use super::rule::{InvalidUsage, Problem, Rule, Rules, Subject};
+use super::stages::listed;
+use super::views::View;
+use crate::format::FormatInfo;
+use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
+
+/// The first of `rules` that a subject breaks on a device.
+pub(super) fn check_on<S: Subject>(
+    rules: &Rules<fn(&S, &DeviceProfile) -> Problem>,
+    subject: &S,
+    device: &DeviceProfile,
+) -> Result<(), InvalidUsage> {
+    rules
+        .iter()
+        .try_for_each(|row| InvalidUsage::check(row.rule, subject, (row.broken)(subject, device)))
+}
+
+/// That a feature is needed which the device has not enabled.
+fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
+    let lacking = device
+        .optional_features
+        .is_some_and(|features| !features.contains(feature));
+    lacking.then(|| {
+        format!(
+            "{user} needs the feature {}, which `{}` has not enabled",
+            feature.name(),
+            device.name
+        )
+    })
+}
+
+/// That a number is larger than a limit.
+fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
+    (found > limit).then(|| format!("{what} {found}, and `{}` allows {limit} ({name})", device.name))
+}
+
+/// The larger side of an image.
+fn longest(extent: vk::Extent3D) -> u32 {
+    extent.width.max(extent.height).max(extent.depth)
+}
+
+/// That the sides of images of a type are longer than a limit.
+fn too_long(
+    image: &Image<'_>,
+    device: &DeviceProfile,
+    image_type: vk::ImageType,
+    limit: u32,
+    name: &str,
+) -> Problem {
+    if image.desc.image_type != image_type {
+        return None;
+    }
+    exceeds(
+        device,
+        "its longest side in texels is",
+        longest(image.extent),
+        limit,
+        name,
+    )
+}
+
+/// The sample counts of an image on a device, and the limit that decides.
+fn sample_counts(
+    image: &Image<'_>,
+    device: &DeviceProfile,
+) -> [(bool, vk::SampleCountFlags, &'static str); 8] {
+    let limits = &device.limits;
+    let aspects = image.info.map_or(Aspects::COLOR, |info| info.aspects);
+    let integer = image.info.is_some_and(FormatInfo::is_integer);
+    let has = |usage: U, aspect: Aspects| image.usage.intersects(usage) && aspects.contains(aspect);
+    let color = has(U::SAMPLED, Aspects::COLOR);
+    [
+        // Integer attachments have a limit of their own, of which only one sample is certain.
+        (
+            has(U::COLOR_ATTACHMENT, Aspects::COLOR) && !integer,
+            limits.framebuffer_color_sample_counts,
+            "framebufferColorSampleCounts",
+        ),
+        (
+            has(U::DEPTH_STENCIL_ATTACHMENT, Aspects::DEPTH),
+            limits.framebuffer_depth_sample_counts,
+            "framebufferDepthSampleCounts",
+        ),
+        (
+            has(U::DEPTH_STENCIL_ATTACHMENT, Aspects::STENCIL),
+            limits.framebuffer_stencil_sample_counts,
+            "framebufferStencilSampleCounts",
+        ),
+        (
+            color && !integer,
+            limits.sampled_image_color_sample_counts,
+            "sampledImageColorSampleCounts",
+        ),
+        (
+            color && integer,
+            limits.sampled_image_integer_sample_counts,
+            "sampledImageIntegerSampleCounts",
+        ),
+        (
+            has(U::SAMPLED, Aspects::DEPTH),
+            limits.sampled_image_depth_sample_counts,
+            "sampledImageDepthSampleCounts",
+        ),
+        (
+            has(U::SAMPLED, Aspects::STENCIL),
+            limits.sampled_image_stencil_sample_counts,
+            "sampledImageStencilSampleCounts",
+        ),
+        (
+            image.usage.contains(U::STORAGE),
+            limits.storage_image_sample_counts,
+            "storageImageSampleCounts",
+        ),
+    ]
+}
+
+pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkImageCreateInfo-extent-02252",
+        broken: |image, device| {
+            let limit = device.limits.max_image_dimension_1d;
+            too_long(
+                image,
+                device,
+                vk::ImageType::TYPE_1D,
+                limit,
+                "maxImageDimension1D",
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-extent-02253",
+        broken: |image, device| {
+            let limit = device.limits.max_image_dimension_2d;
+            too_long(
+                image,
+                device,
+                vk::ImageType::TYPE_2D,
+                limit,
+                "maxImageDimension2D",
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-extent-02254",
+        broken: |image, device| {
+            let limit = device.limits.max_image_dimension_3d;
+            too_long(
+                image,
+                device,
+                vk::ImageType::TYPE_3D,
+                limit,
+                "maxImageDimension3D",
+            )
+        },
+    },
+    Rule {
+        rule: "section \"Image Creation Limits\"",
+        broken: |image, device| {
+            let cube = image.desc.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE);
+            let limit = device.limits.max_image_dimension_cube;
+            let problem = || {
+                exceeds(
+                    device,
+                    "the side of its faces in texels is",
+                    longest(image.extent),
+                    limit,
+                    "maxImageDimensionCube",
+                )
+            };
+            cube.then(problem).flatten()
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-arrayLayers-02256",
+        broken: |image, device| {
+            let limit = device.limits.max_image_array_layers;
+            exceeds(
+                device,
+                "its number of layers is",
+                image.desc.array_layers,
+                limit,
+                "maxImageArrayLayers",
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-samples-02258",
+        broken: |image, device| {
+            let samples = image.desc.samples;
+            let mut limits = sample_counts(image, device).into_iter();
+            let (_, counts, name) = limits.find(|(used, counts, _)| *used && !counts.contains(samples))?;
+            Some(format!(
+                "it has {samples:?} samples, and `{}` allows {counts:?} ({name})",
+                device.name
+            ))
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-usage-00968",
+        broken: |image, device| {
+            let single = image.desc.samples == vk::SampleCountFlags::TYPE_1;
+            let user = "a multisampled storage image";
+            let problem = || lacks(device, Feature::SHADER_STORAGE_IMAGE_MULTISAMPLE, user);
+            (image.usage.contains(U::STORAGE) && !single)
+                .then(problem)
+                .flatten()
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-multisampledRenderToSingleSampled-06882",
+        broken: |image, device| {
+            let flag = vk::ImageCreateFlags::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT;
+            let user = "the flag MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED";
+            let problem = || lacks(device, Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED, user);
+            image.desc.flags.contains(flag).then(problem).flatten()
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-flags-parameter",
+        broken: |image, device| {
+            let problem = || lacks(device, Feature::FRAGMENT_DENSITY_MAP, "the flag SUBSAMPLED");
+            image
+                .desc
+                .flags
+                .contains(vk::ImageCreateFlags::SUBSAMPLED_EXT)
+                .then(problem)
+                .flatten()
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-usage-parameter",
+        broken: |image, device| {
+            let usages = [
+                (
+                    U::FRAGMENT_DENSITY_MAP_EXT,
+                    Feature::FRAGMENT_DENSITY_MAP,
+                    "the usage FRAGMENT_DENSITY_MAP",
+                ),
+                (
+                    U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
+                    Feature::ATTACHMENT_FRAGMENT_SHADING_RATE,
+                    "the usage FRAGMENT_SHADING_RATE_ATTACHMENT",
+                ),
+            ];
+            let mut used = usages
+                .into_iter()
+                .filter(|(usage, ..)| image.usage.contains(*usage));
+            used.find_map(|(_, feature, user)| lacks(device, feature, user))
+        },
+    },
+];
+
+pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkBufferCreateInfo-size-06409",
+        broken: |buffer, device| {
+            let limit = device.limits.max_buffer_size;
+            (buffer.size > limit).then(|| {
+                format!(
+                    "it has {}, and `{}` allows {limit} (maxBufferSize)",
+                    buffer.size, device.name
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkBufferCreateInfo-None-09499",
+        broken: |buffer, device| {
+            use vk::BufferUsageFlags as B;
+            let feedback = B::TRANSFORM_FEEDBACK_BUFFER_EXT | B::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+            let structures =
+                B::ACCELERATION_STRUCTURE_STORAGE_KHR | B::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR;
+            let usages = [
+                (
+                    B::SHADER_DEVICE_ADDRESS,
+                    Feature::BUFFER_DEVICE_ADDRESS,
+                    "the usage SHADER_DEVICE_ADDRESS",
+                ),
+                (
+                    structures,
+                    Feature::ACCELERATION_STRUCTURE,
+                    "a usage for acceleration structures",
+                ),
+                (
+                    B::SHADER_BINDING_TABLE_KHR,
+                    Feature::RAY_TRACING_PIPELINE,
+                    "the usage SHADER_BINDING_TABLE",
+                ),
+                (
+                    B::CONDITIONAL_RENDERING_EXT,
+                    Feature::CONDITIONAL_RENDERING,
+                    "the usage CONDITIONAL_RENDERING",
+                ),
+                (
+                    feedback,
+                    Feature::TRANSFORM_FEEDBACK,
+                    "a usage for transform feedback",
+                ),
+            ];
+            let mut used = usages
+                .into_iter()
+                .filter(|(usage, ..)| buffer.usage.intersects(*usage));
+            used.find_map(|(_, feature, user)| lacks(device, feature, user))
+        },
+    },
+];
+
+pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[Rule {
+    rule: "VUID-VkImageViewCreateInfo-viewType-01004",
+    broken: |view, device| {
+        let problem = || lacks(device, Feature::IMAGE_CUBE_ARRAY, "a view of type CUBE_ARRAY");
+        (view.view_type() == Some(V::CUBE_ARRAY)).then(problem).flatten()
+    },
+}];
+
+/// That a stage needs a feature that the device lacks.
+fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -> Problem {
+    let found = stages & needed;
+    let problem = || lacks(device, feature, &listed(found));
+    (!found.is_empty()).then(problem).flatten()
+}
+
+/// The stages that need a feature, each with its rule: for accesses, then for semaphores.
+macro_rules! stages {
+    ($($number:literal: $stage:ident, $feature:ident;)*) => {
+        pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
+            rule: concat!("VUID-VkMemoryBarrier2-dstStageMask-", $number),
+            broken: |used, device| stage_lacks(used.access.stages, device, S::$stage, Feature::$feature),
+        }),*];
+
+        pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
+            rule: concat!("VUID-VkSemaphoreSubmitInfo-stageMask-", $number),
+            broken: |semaphore, device| stage_lacks(semaphore.op.stages, device, S::$stage, Feature::$feature),
+        }),*];
+    };
+}
+
+stages! {
+    "03929": GEOMETRY_SHADER, GEOMETRY_SHADER;
+    "03930": TESSELLATION_CONTROL_SHADER, TESSELLATION_SHADER;
+    "03930": TESSELLATION_EVALUATION_SHADER, TESSELLATION_SHADER;
+    "03931": CONDITIONAL_RENDERING_EXT, CONDITIONAL_RENDERING;
+    "03932": FRAGMENT_DENSITY_PROCESS_EXT, FRAGMENT_DENSITY_MAP;
+    "03933": TRANSFORM_FEEDBACK_EXT, TRANSFORM_FEEDBACK;
+    "03934": MESH_SHADER_EXT, MESH_SHADER;
+    "03935": TASK_SHADER_EXT, TASK_SHADER;
+    "07316": FRAGMENT_SHADING_RATE_ATTACHMENT_KHR, ATTACHMENT_FRAGMENT_SHADING_RATE;
+    "07947": RAY_TRACING_SHADER_KHR, RAY_TRACING_PIPELINE;
+    "10751": ACCELERATION_STRUCTURE_BUILD_KHR, ACCELERATION_STRUCTURE;
+    "10752": ACCELERATION_STRUCTURE_COPY_KHR, ACCELERATION_STRUCTURE;
+}
+
+pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkRenderingInfo-colorAttachmentCount-06106",
+        broken: |pass, device| {
+            let limit = device.limits.max_color_attachments;
+            exceeds(
+                device,
+                "its number of color attachments is",
+                pass.most_colors(),
+                limit,
+                "maxColorAttachments",
+            )
+        },
+    },
+    Rule {
+        rule: "section \"Limits\": maxPerStageDescriptorInputAttachments",
+        broken: |pass, device| {
+            let limit = device.limits.max_per_stage_descriptor_input_attachments;
+            let name = "maxPerStageDescriptorInputAttachments";
+            exceeds(
+                device,
+                "its number of input attachments is",
+                pass.most_inputs(),
+                limit,
+                name,
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-pNext-07815",
+        broken: |pass, device| {
+            let area = pass.pass.area;
+            let end = area.offset.x.unsigned_abs().saturating_add(area.extent.width);
+            let limit = device.limits.max_framebuffer_width;
+            exceeds(
+                device,
+                "its render area ends at column",
+                end,
+                limit,
+                "maxFramebufferWidth",
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-pNext-07816",
+        broken: |pass, device| {
+            let area = pass.pass.area;
+            let end = area.offset.y.unsigned_abs().saturating_add(area.extent.height);
+            let limit = device.limits.max_framebuffer_height;
+            exceeds(
+                device,
+                "its render area ends at row",
+                end,
+                limit,
+                "maxFramebufferHeight",
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-layerCount-07817",
+        broken: |pass, device| {
+            let limit = device.limits.max_framebuffer_layers;
+            exceeds(
+                device,
+                "its number of layers is",
+                pass.pass.layers,
+                limit,
+                "maxFramebufferLayers",
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-multiview-06127",
+        broken: |pass, device| {
+            let there = pass.pass.view_mask == 0 || device.features.contains(Features::MULTIVIEW);
+            (!there).then(|| {
+                format!(
+                    "a view mask needs the feature multiview, which `{}` has not enabled",
+                    device.name
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-viewMask-06128",
+        broken: |pass, device| {
+            let views = u32::BITS - pass.pass.view_mask.leading_zeros();
+            let limit = device.limits.max_multiview_view_count;
+            exceeds(
+                device,
+                "its highest view plus one is",
+                views,
+                limit,
+                "maxMultiviewViewCount",
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderPassTileShadingCreateInfoQCOM-tileShading-10658",
+        broken: |pass, device| {
+            let problem = || lacks(device, Feature::TILE_SHADING, "a pass with tile shading");
+            pass.pass.tile_shading.then(problem).flatten()
+        },
+    },
+];
