@@ -125,6 +125,7 @@ impl BoundFrame {
         }
         check_views(frame, tables, handles)?;
         check_once(frame, plan.profile.features, imports.images)?;
+        check_buffers_once(frame, imports.buffers)?;
         for import in imports.buffers {
             external(import.resource, false)?;
             for (buffer, row) in handles.buffers.iter_mut().zip(&tables.buffers) {
@@ -242,6 +243,31 @@ fn check_once(frame: &Frame, features: Features, images: &[ImportedImage]) -> Re
                     second = name(one)
                 )));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no bytes of a buffer are imported twice where passes write them: the frame orders only what it knows to be the same.
+fn check_buffers_once(frame: &Frame, buffers: &[ImportedBuffer]) -> Result<()> {
+    let bytes = |of: &ImportedBuffer| (of.buffer.offset, of.buffer.offset.saturating_add(of.buffer.size));
+    let is_written = |of: &ImportedBuffer| frame.accesses_to(of.resource).any(|access| access.writes);
+    for (index, one) in buffers.iter().enumerate() {
+        let same = |other: &&ImportedBuffer| {
+            let ((a, a_end), (b, b_end)) = (bytes(one), bytes(other));
+            other.buffer.handle == one.buffer.handle
+                && other.resource != one.resource
+                && (a < b_end && b < a_end)
+                && (is_written(one) || is_written(other))
+        };
+        if let Some(other) = buffers[..index].iter().find(same) {
+            let name = |of: &ImportedBuffer| frame.resource(of.resource).name.clone();
+            return Err(RuntimeRule::ImportedTwice.broken(format!(
+                "external buffers `{first}` and `{second}` are imported as the same bytes, and a pass writes them: \
+                 declare them as one resource",
+                first = name(other),
+                second = name(one)
+            )));
         }
     }
     Ok(())

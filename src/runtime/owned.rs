@@ -10,6 +10,7 @@ use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc};
 use super::pool::Lease;
 use crate::Result;
 use crate::measure::MemoryRequirements;
+use crate::profile::DeviceProfile;
 use crate::units::Bytes;
 
 /// Images, buffers, views and memory that are destroyed together: [`Device::owned_objects`](super::Device::owned_objects).
@@ -136,8 +137,8 @@ impl OwnedObjects {
     /// Allocates a block of memory.
     ///
     /// # Errors
-    /// When memory runs out; if the block has no bytes, its memory type is not one of the device's, or it is dedicated to an object that is
-    /// not one of these.
+    /// When memory runs out; if the block has no bytes or more than its heap or an allocation may have, its memory type is not one of the
+    /// device's, its device address is used and that is not enabled, or it is dedicated to an object that is not one of these.
     pub fn allocate(&mut self, desc: &MemoryDesc<'_>) -> Result<&mut MemoryBlock> {
         self.check(desc)?;
         let DeviceState {
@@ -152,7 +153,10 @@ impl OwnedObjects {
     }
 
     fn check(&self, desc: &MemoryDesc<'_>) -> Result<()> {
-        let types = self.state.profile.memory_types.len();
+        let DeviceState {
+            profile, functions, ..
+        } = &*self.state;
+        let types = profile.memory_types.len();
         let known = match desc.dedicated_to {
             None => true,
             Some(DedicatedTo::Image(image)) => self.images.contains(&image),
@@ -164,6 +168,12 @@ impl OwnedObjects {
             format!("memory type {} is none of the device's {types}", desc.memory_type)
         } else if !known {
             "it is dedicated to an object that is not created here".to_owned()
+        } else if let Some(why) = too_large(profile, desc) {
+            why
+        } else if desc.device_address && functions.buffer_device_address.is_none() {
+            "its device address is used, and bufferDeviceAddress is not enabled \
+             (VUID-VkMemoryAllocateInfo-flags-03331)"
+                .to_owned()
         } else {
             return Ok(());
         };
@@ -245,4 +255,18 @@ impl Drop for Guard {
         // for, whether it succeeds or not.
         unsafe { self.owned.destroy() };
     }
+}
+
+/// That a block is larger than its heap or the device's largest allocation; its memory type is one of the device's.
+fn too_large(profile: &DeviceProfile, desc: &MemoryDesc<'_>) -> Option<String> {
+    let heap = profile.memory_types[desc.memory_type as usize].heap;
+    let limits = [
+        (profile.heaps[heap as usize].size, "its heap"),
+        (profile.limits.max_allocation, "maxMemoryAllocationSize"),
+    ];
+    let (limit, name) = limits.into_iter().find(|(limit, _)| desc.size > *limit)?;
+    let size = desc.size;
+    Some(format!(
+        "its size is {size}, and {name} allows {limit} (VUID-vkAllocateMemory-pAllocateInfo-01713)"
+    ))
 }

@@ -2,10 +2,11 @@
 
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ExternalFamily};
-use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::frame::{BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::import::ImportedImage;
-use tileheap::runtime::{Capabilities, Imports};
+use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
+use tileheap::runtime::{Buffer, Capabilities, Imports};
+use tileheap::units::Bytes;
 use tileheap_testkit::fake_driver::{Command, Config, Touched};
 use tileheap_testkit::frames::one_queue;
 use tileheap_testkit::runtime_rig::{self, EXTENT, image_info, on_fake};
@@ -177,6 +178,47 @@ fn a_part_that_is_imported_twice_is_refused() {
         let said = on_fake!(bound.begin(&imports)).map(drop);
         let said = said.map_or_else(|error| error.to_string(), |()| "ran".to_owned());
         let twice = "`near` and `far` are imported as the same image";
+        assert!(said.contains(if once { "ran" } else { twice }), "{said}");
+        on_fake!(bound.destroy());
+    }
+}
+
+#[test]
+fn bytes_that_are_imported_twice_are_refused_where_they_are_written() {
+    let rig = Rig::new(Config::modern());
+    let handle = <vk::Buffer as vk::Handle>::from_raw(0x77);
+    for (writes, second, once) in [(true, 64, false), (true, 256, true), (false, 64, true)] {
+        let mut builder = FrameBuilder::new("twice", EXTENT);
+        let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+        let names =
+            ["first", "second"].map(|name| builder.resource(name, BufferDesc::new(Bytes(256)), external));
+        let scene = one_queue(&mut builder, vk::QueueFlags::COMPUTE);
+        let pass = builder.compute_pass(scene, "use").storage_read(names[0]);
+        match writes {
+            true => pass.storage_write(names[1]),
+            false => pass.storage_read(names[1]),
+        };
+        let frame = builder.build().unwrap();
+        let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+        let mut bound = rig.tile.bind(&plan).unwrap();
+        let mut offset = 0;
+        let buffers = names.map(|resource| {
+            let (size, address) = (256, 0);
+            let buffer = Buffer {
+                handle,
+                offset: std::mem::replace(&mut offset, second),
+                size,
+                address,
+            };
+            ImportedBuffer { resource, buffer }
+        });
+        let imports = Imports {
+            buffers: &buffers,
+            ..Imports::default()
+        };
+        let said = on_fake!(bound.begin(&imports)).map(drop);
+        let said = said.map_or_else(|error| error.to_string(), |()| "ran".to_owned());
+        let twice = "`first` and `second` are imported as the same bytes";
         assert!(said.contains(if once { "ran" } else { twice }), "{said}");
         on_fake!(bound.destroy());
     }

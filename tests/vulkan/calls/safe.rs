@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use ash::vk;
-use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp};
+use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule};
 use tileheap::profile::DeviceProfile;
-use tileheap::runtime::FrameRecorder;
 use tileheap::runtime::objects::{DedicatedTo, MemoryDesc, OneShotCommands};
+use tileheap::runtime::{Capabilities, FrameRecorder};
 use tileheap::units::{Alignment, Bytes};
 
 use tileheap_testkit::fake_driver::{Call, Config};
-use tileheap_testkit::runtime_rig::EXTENT;
+use tileheap_testkit::runtime_rig::{self, EXTENT};
 
 use super::Rig;
 use tileheap_testkit::frames::{by, one_queue};
@@ -184,6 +184,38 @@ const PROGRAMS: &[Program] = &[
     ("allocate nothing", "has a size", |rig| {
         allocate(rig, |desc| desc.size = Bytes::ZERO)
     }),
+    ("allocate more than a heap has", "01713", |rig| {
+        allocate(rig, |desc| (desc.size, desc.own_object) = (Bytes(1 << 50), true))
+    }),
+    ("describe nine color attachments", "maxColorAttachments", |rig| {
+        let mut frame = FrameBuilder::new("nine", EXTENT);
+        let images = [0; 9].map(|_| ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+        let images = images.into_iter().enumerate();
+        let images: Vec<_> = images
+            .map(|(index, desc)| frame.image(format!("image {index}"), desc))
+            .collect();
+        let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+        let pass = frame.render_pass(commands, "draw");
+        images
+            .into_iter()
+            .fold(pass, |pass, image| pass.color(image, LoadOp::DontCare));
+        said(rig.tile.measure(&frame.build().unwrap()))
+    }),
+    (
+        "describe a geometry shader that is not enabled",
+        "geometryShader",
+        |rig| {
+            let mut frame = FrameBuilder::new("geometry", EXTENT);
+            let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+            let buffer = frame.buffer("buffer", BufferDesc::new(Bytes(64)));
+            let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+            let pass = frame.transfer_pass(commands, "fill");
+            pass.transfer_destination(buffer);
+            let pass = frame.render_pass(commands, "draw").color(image, LoadOp::DontCare);
+            pass.uniform(buffer).at(vk::PipelineStageFlags2::GEOMETRY_SHADER);
+            said(rig.tile.measure(&frame.build().unwrap()))
+        },
+    ),
     (
         "go on after a pass that panicked",
         "cannot be used any more",
@@ -294,4 +326,18 @@ fn safe_code_does_no_harm() {
         }
     }
     assert!(PROGRAMS.len() >= 20 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn memory_for_addresses_needs_their_feature() {
+    for (without, expected) in [
+        (Capabilities::BUFFER_DEVICE_ADDRESS, "03331"),
+        (Capabilities::empty(), "ran"),
+    ] {
+        let fake = runtime_rig::Rig::new(Config::modern(), without);
+        let tile = fake.runtime().unwrap();
+        let rig = Rig { fake, tile };
+        let said = allocate(&rig, |desc| (desc.device_address, desc.own_object) = (true, true));
+        assert!(said.contains(expected), "{said}");
+    }
 }
