@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
-use crate::frame::tables::{Access, Pass, SkippedOutputs, Version};
+use crate::frame::tables::{Access, Pass, Resource, SkippedOutputs, Version};
 use crate::units::{Run, Span, Step};
 
 pub(super) fn derive_uses(tables: &mut Tables) {
@@ -129,16 +129,29 @@ fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(
             );
             let same_pass = anew && (reads_in_place || access.goes_on);
             if access.needs_contents() && !contents && !same_pass {
-                return Err(FrameRule::ReadBeforeWrite.broken(format!(
-                    "pass `{pass}` reads {part}`{resource}` before anything in the frame has written \
-                     it: write or clear it first, or declare it History or External",
-                    pass = pass_name(access),
-                    resource = resource.name,
-                    part = part.words_in(resource)
+                return Err(FrameRule::ReadBeforeWrite.broken(read_before_write(
+                    &tables.passes[access.pass.index()].name,
+                    resource,
+                    part,
                 )));
             }
         }
         contents |= in_pass.iter().map(access_of).any(|access| access.writes);
     }
     Ok(())
+}
+
+/// That a pass reads a part of a resource that nothing has written, and what helps.
+fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange) -> String {
+    let (part, name) = (part.words_in(resource), &resource.name);
+    let help = match resource.persistence {
+        Persistence::Transient => "write or clear it first, or declare it History or External",
+        Persistence::History => {
+            "read what the frame before left as its previous version, or write or clear it first"
+        }
+        Persistence::External(_) => {
+            "name the layout in which it enters, now UNDEFINED, or write or clear it first"
+        }
+    };
+    format!("pass `{pass}` reads {part}`{name}` before anything in the frame has written it: {help}")
 }
