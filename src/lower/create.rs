@@ -243,10 +243,14 @@ fn whole(image: &ImageRow) -> SubresourceRange {
     }
 }
 
-/// The view of all of an image for shaders; `None` if its usage allows none.
+/// The view of all of an image for shaders; `None` if its usage allows none. Without `cube_arrays`, several cubes are an array of layers
+/// (VUID-VkImageViewCreateInfo-viewType-01004).
 #[cfg(feature = "runtime")]
-pub(crate) fn whole_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
-    let view = shader_view(index, image, whole(image), ViewDesc::default(), VIEWED)?;
+pub(crate) fn whole_view(index: u32, image: &ImageRow, cube_arrays: bool) -> Option<ViewRow> {
+    let mut view = shader_view(index, image, whole(image), ViewDesc::default(), VIEWED)?;
+    if view.view_type == vk::ImageViewType::CUBE_ARRAY && !cube_arrays {
+        view.view_type = vk::ImageViewType::TYPE_2D_ARRAY;
+    }
     let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
     Some(view).filter(|view| !extended || !view.usage.is_empty())
 }

@@ -22,6 +22,7 @@ use crate::lower::tables::objects::{Binding, BufferRow, MemoryRow, Sharing, View
 use crate::measure::MemoryRequirements;
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
+use crate::profile::OptionalFeatures;
 use crate::units::{Alignment, Bytes};
 
 /// The Vulkan objects of the tables' rows.
@@ -169,11 +170,13 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
     let (mut pool, mut handles) = (creator.pool, creator.handles);
     let blocks = handles.blocks.iter();
     handles.memory = blocks.map(|&block| pool.location(block).0).collect();
+    let features = state.profile.optional_features;
+    let cube_arrays = features.is_none_or(|features| features.contains(OptionalFeatures::IMAGE_CUBE_ARRAY));
     for (index, row) in (0..).zip(&tables.images) {
         if row.binding.is_imported() {
             continue;
         }
-        let Some(reading) = whole_view(index, row) else {
+        let Some(reading) = whole_view(index, row, cube_arrays) else {
             continue;
         };
         let view = handles.view(&reading, tables, plan, (state, &mut pool))?;
