@@ -1,9 +1,13 @@
 //! Rules about buffers.
 
+use std::sync::LazyLock;
+
 use ash::vk::BufferUsageFlags as U;
 
 use super::rule::{Problem, Rule, Rules, Subject};
+use super::stages::{known, unknown};
 use crate::ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+use crate::frame::Persistence;
 use crate::frame::tables::{Resource, ResourceKind};
 use crate::names;
 use crate::units::Bytes;
@@ -14,6 +18,8 @@ pub(super) struct Buffer<'a> {
     pub(super) size: Bytes,
     /// Declared and derived usage.
     pub(super) usage: U,
+    /// Somebody else has created it.
+    pub(super) is_external: bool,
 }
 
 impl<'a> Buffer<'a> {
@@ -24,6 +30,7 @@ impl<'a> Buffer<'a> {
                 name: &resource.name,
                 size: desc.size,
                 usage: *usage,
+                is_external: matches!(resource.persistence, Persistence::External(_)),
             }),
             ResourceKind::Image { .. } => None,
         }
@@ -53,17 +60,30 @@ pub const BUFFER_USAGES: U = U::from_raw(
         | U::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw()
         | U::SHADER_BINDING_TABLE_KHR.as_raw()
         | U::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR.as_raw()
-        | U::ACCELERATION_STRUCTURE_STORAGE_KHR.as_raw(),
+        | U::ACCELERATION_STRUCTURE_STORAGE_KHR.as_raw()
+        | U::SAMPLER_DESCRIPTOR_BUFFER_EXT.as_raw()
+        | U::RESOURCE_DESCRIPTOR_BUFFER_EXT.as_raw()
+        | U::PUSH_DESCRIPTORS_DESCRIPTOR_BUFFER_EXT.as_raw()
+        | U::MICROMAP_BUILD_INPUT_READ_ONLY_EXT.as_raw()
+        | U::MICROMAP_STORAGE_EXT.as_raw(),
 );
 
 pub(super) static USED: &Rules<fn(&Buffer<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkBufferCreateInfo-None-09499",
         broken: |buffer| {
+            static KNOWN: LazyLock<u64> = LazyLock::new(known::<U>);
+            let named = unknown(buffer.usage, &KNOWN).filter(|_| !buffer.is_external)?;
+            Some(format!("{named} is not a usage of buffers"))
+        },
+    },
+    Rule {
+        rule: "section \"Buffers\"",
+        broken: |buffer| {
             let other = buffer.usage & !(BUFFER_USAGES | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
-            (!other.is_empty()).then(|| {
+            (!other.is_empty() && !buffer.is_external).then(|| {
                 let named = names::bit_names(other).join(", ");
-                format!("buffers with usage {named} are not supported")
+                format!("buffers with usage {named} are supported only as external resources")
             })
         },
     },

@@ -1,12 +1,15 @@
 //! Rules about images.
 
+use std::sync::LazyLock;
+
 use ash::vk::{self, ImageCreateFlags as F, ImageUsageFlags as U};
 
 use super::rule::{Problem, Rule, Rules, Subject};
+use super::stages::{known, unknown};
 use crate::ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
 use crate::format::FormatInfo;
-use crate::frame::ImageDesc;
 use crate::frame::tables::{Resource, ResourceKind};
+use crate::frame::{ImageDesc, Persistence};
 use crate::names;
 
 /// An image of a frame.
@@ -18,6 +21,8 @@ pub(super) struct Image<'a> {
     /// Declared and derived usage.
     pub(super) usage: U,
     pub(super) info: Option<&'static FormatInfo>,
+    /// Somebody else has created it.
+    pub(super) is_external: bool,
 }
 
 impl<'a> Image<'a> {
@@ -30,6 +35,7 @@ impl<'a> Image<'a> {
                 extent: *extent,
                 usage: *usage,
                 info: crate::format::info(desc.format),
+                is_external: matches!(resource.persistence, Persistence::External(_)),
             }),
             ResourceKind::Buffer { .. } => None,
         }
@@ -58,6 +64,9 @@ pub const IMAGE_USAGES: U = U::from_raw(
         | U::STORAGE.as_raw()
         | U::FRAGMENT_DENSITY_MAP_EXT.as_raw()
         | U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR.as_raw()
+        | U::HOST_TRANSFER_EXT.as_raw()
+        | U::SAMPLE_WEIGHT_QCOM.as_raw()
+        | U::SAMPLE_BLOCK_MATCH_QCOM.as_raw()
         | U::TRANSIENT_ATTACHMENT.as_raw()
         | ATTACHMENTS.as_raw(),
 );
@@ -272,10 +281,18 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageCreateInfo-usage-parameter",
         broken: |image| {
+            static KNOWN: LazyLock<u64> = LazyLock::new(known::<U>);
+            let named = unknown(image.usage, &KNOWN).filter(|_| !image.is_external)?;
+            Some(format!("{named} is not a usage of images"))
+        },
+    },
+    Rule {
+        rule: "section \"Images\"",
+        broken: |image| {
             let other = image.usage & !(IMAGE_USAGES | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
-            (!other.is_empty()).then(|| {
+            (!other.is_empty() && !image.is_external).then(|| {
                 let named = names::bit_names(other).join(", ");
-                format!("images with usage {named} are not supported")
+                format!("images with usage {named} are supported only as external resources")
             })
         },
     },

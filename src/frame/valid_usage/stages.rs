@@ -6,7 +6,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::rule::{InvalidUsage, Subject};
 use crate::ffi;
-use crate::names;
+use crate::names::{self, Vocabulary};
 use tileheap_device::scopes;
 
 /// An access that some stages perform.
@@ -143,17 +143,25 @@ pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> R
 
 /// That some of `stages` are not stages of Vulkan.
 pub(super) fn unknown_stages(stages: S) -> Option<String> {
-    static KNOWN: LazyLock<S> = LazyLock::new(|| names::all().fold(S::NONE, |all, (_, stage)| all | stage));
-    let unknown = stages & !*KNOWN;
-    (!unknown.is_empty()).then(|| format!("{} is not a stage", listed(unknown)))
+    static KNOWN: LazyLock<u64> = LazyLock::new(known::<S>);
+    unknown(stages, &KNOWN).map(|named| format!("{named} is not a stage"))
 }
 
 /// That some of `access` are not accesses of Vulkan.
 pub(super) fn unknown_access(access: A) -> Option<String> {
-    static KNOWN: LazyLock<A> = LazyLock::new(|| names::all().fold(A::NONE, |all, (_, access)| all | access));
-    let unknown = access & !*KNOWN;
-    let named = || names::bit_names(unknown).join(" and ");
-    (!unknown.is_empty()).then(|| format!("{} is not an access", named()))
+    static KNOWN: LazyLock<u64> = LazyLock::new(known::<A>);
+    unknown(access, &KNOWN).map(|named| format!("{named} is not an access"))
+}
+
+/// All bits that Vulkan names.
+pub(super) fn known<T: Vocabulary>() -> u64 {
+    names::all::<T>().fold(0, |all, (_, bit)| all | bit.to_raw())
+}
+
+/// The bits of a mask that are not among the known ones, in words.
+pub(super) fn unknown<T: Vocabulary>(mask: T, known: &LazyLock<u64>) -> Option<String> {
+    let unknown = mask.to_raw() & !**known;
+    (unknown != 0).then(|| names::bit_names(T::from_raw_value(unknown)).join(" and "))
 }
 
 /// Stages by their names.

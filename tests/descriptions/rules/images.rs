@@ -2,6 +2,7 @@
 
 use ash::vk::{self, ImageCreateFlags as Flags, ImageUsageFlags as Usage};
 use tileheap::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{AccessKind, BufferDesc, ImageDesc, Persistence};
 use tileheap::units::Bytes;
 
@@ -308,8 +309,28 @@ pub(crate) static CASES: &[Case] = &[
     ),
     case(
         "VUID-VkImageCreateInfo-usage-parameter",
-        |scene| drawn(scene, used(Usage::VIDEO_DECODE_DST_KHR)),
+        |scene| drawn(scene, used(Usage::from_raw(1 << 29))),
         |scene| drawn(scene, used(Usage::STORAGE)),
+    ),
+    case(
+        "section \"Images\"",
+        |scene| drawn(scene, used(Usage::VIDEO_DECODE_DST_KHR)),
+        |scene| drawn(scene, used(Usage::INPUT_ATTACHMENT)),
+    ),
+    described(
+        "section \"Images\"",
+        |scene| drawn(scene, used(Usage::ATTACHMENT_FEEDBACK_LOOP_EXT)),
+        |scene| drawn(scene, used(Usage::HOST_TRANSFER_EXT)),
+    ),
+    described(
+        "section \"Images\"",
+        |scene| drawn(scene, used(Usage::VIDEO_DECODE_DST_KHR | Usage::SAMPLED)),
+        |scene| {
+            let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+            let desc = used(Usage::VIDEO_DECODE_DST_KHR);
+            let image = scene.frame.resource("image", desc, external);
+            scene.render().color(image, CLEAR);
+        },
     ),
     case(
         "VUID-VkImageCreateInfo-usage-parameter",
@@ -359,8 +380,13 @@ pub(crate) static CASES: &[Case] = &[
     ),
     case(
         "VUID-VkBufferCreateInfo-None-09499",
-        |scene| buffer(scene, vk::BufferUsageFlags::VIDEO_DECODE_SRC_KHR),
+        |scene| buffer(scene, vk::BufferUsageFlags::from_raw(1 << 30)),
         |scene| buffer(scene, vk::BufferUsageFlags::INDEX_BUFFER),
+    ),
+    described(
+        "section \"Buffers\"",
+        |scene| buffer(scene, vk::BufferUsageFlags::VIDEO_DECODE_SRC_KHR),
+        |scene| buffer(scene, vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT),
     ),
     case(
         "VUID-VkBufferCreateInfo-None-09499",
