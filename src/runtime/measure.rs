@@ -96,6 +96,16 @@ impl DeviceState {
         name: &str,
         (info, hook): (&vk::ImageCreateInfo<'_>, u32),
     ) -> Result<bool> {
+        let broken = self.broken_limit(name, (info, hook))?;
+        Ok(broken.is_none())
+    }
+
+    /// The rule that an image breaks by what the driver says about its format, type, usage and flags.
+    fn broken_limit(
+        &self,
+        name: &str,
+        (info, hook): (&vk::ImageCreateInfo<'_>, u32),
+    ) -> Result<Option<&'static str>> {
         let question = vk::PhysicalDeviceImageFormatInfo2 {
             p_next: self.chain(hook, |hooks, hook| hooks.image_format(hook)),
             ..Default::default()
@@ -116,17 +126,33 @@ impl DeviceState {
             )
         };
         if asked == Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) {
-            return Ok(false);
+            return Ok(Some("VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"));
         }
         asked.with_call("vkGetPhysicalDeviceImageFormatProperties2", || name)?;
         let (limits, wanted) = (answer.image_format_properties, info.extent);
         let most = limits.max_extent;
-        Ok(wanted.width <= most.width
-            && wanted.height <= most.height
-            && wanted.depth <= most.depth
-            && info.mip_levels <= limits.max_mip_levels
-            && info.array_layers <= limits.max_array_layers
-            && limits.sample_counts.contains(info.samples))
+        let rules = [
+            (wanted.width <= most.width, "VUID-VkImageCreateInfo-extent-02252"),
+            (
+                wanted.height <= most.height,
+                "VUID-VkImageCreateInfo-extent-02253",
+            ),
+            (wanted.depth <= most.depth, "VUID-VkImageCreateInfo-extent-02254"),
+            (
+                info.mip_levels <= limits.max_mip_levels,
+                "VUID-VkImageCreateInfo-mipLevels-02255",
+            ),
+            (
+                info.array_layers <= limits.max_array_layers,
+                "VUID-VkImageCreateInfo-arrayLayers-02256",
+            ),
+            (
+                limits.sample_counts.contains(info.samples),
+                "VUID-VkImageCreateInfo-samples-02258",
+            ),
+        ];
+        let broken = rules.into_iter().find(|(kept, _)| !kept);
+        Ok(broken.map(|(_, rule)| rule))
     }
 
     /// An error if the device cannot create such an image.
@@ -135,12 +161,12 @@ impl DeviceState {
         resource: &Resource,
         (info, hook): (&vk::ImageCreateInfo<'_>, u32),
     ) -> Result<()> {
-        if self.supports_image(&resource.name, (info, hook))? {
+        let Some(rule) = self.broken_limit(&resource.name, (info, hook))? else {
             return Ok(());
-        }
+        };
         let vk::Extent3D { width, height, depth } = info.extent;
         let why = format!(
-            "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples exceeds its limits",
+            "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples exceeds its limits ({rule})",
             info.format, info.usage, info.mip_levels, info.array_layers, info.samples
         );
         Err(RuntimeError::unsupported(&resource.name, why))

@@ -389,6 +389,7 @@ impl Question<'_> {
                 sampled_image_depth_sample_counts: limits.sampled_image_depth_sample_counts,
                 sampled_image_stencil_sample_counts: limits.sampled_image_stencil_sample_counts,
                 storage_image_sample_counts: limits.storage_image_sample_counts,
+                guaranteed: true,
             },
             features: Features::empty(),
             optional_features: None,

@@ -7,8 +7,9 @@ use ash::vk::{
     self, Format as F, ImageUsageFlags as Usage, PipelineStageFlags2 as S, SampleCountFlags as Samples,
 };
 use tileheap::Error;
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::valid_usage::device_rules;
-use tileheap::frame::{AccessKind, BufferDesc, Frame, ImageDesc};
+use tileheap::frame::{AccessKind, BufferDesc, Frame, ImageDesc, Persistence};
 use tileheap::plan::{PlanError, PlanOptions};
 use tileheap::profile::{DeviceProfile, Features, Limits, OptionalFeatures as Feature};
 use tileheap::units::Bytes;
@@ -165,14 +166,32 @@ fn limits() -> Vec<Case> {
             69
         ),
         limit!(
+            "VUID-VkImageCreateInfo-extent-02252",
+            |scene| drawn(scene, of_size(70, 32)),
+            max_image_dimension_2d,
+            70,
+            69
+        ),
+        limit!(
             "VUID-VkImageCreateInfo-extent-02254",
-            |scene| drawn(scene, solid()),
+            |scene| {
+                let desc = ImageDesc {
+                    extent: vk::Extent3D {
+                        width: 8,
+                        height: 8,
+                        depth: 16,
+                    }
+                    .into(),
+                    ..solid()
+                };
+                drawn(scene, desc);
+            },
             max_image_dimension_3d,
             16,
             15
         ),
         limit!(
-            "section \"Image Creation Limits\"",
+            "VUID-VkImageCreateInfo-extent-02252",
             |scene| {
                 let flags = vk::ImageCreateFlags::CUBE_COMPATIBLE;
                 drawn(
@@ -566,6 +585,26 @@ fn a_device_refuses_what_it_cannot_run_and_nothing_else() {
         (case.lacks)(&mut device);
         assert_eq!(planned(&frame, &device).as_deref(), Some(case.rule));
     }
+}
+
+#[test]
+fn sides_and_samples_are_the_drivers_where_it_is_asked() {
+    let (frame, external) = (
+        described::frame("f", |scene| drawn(scene, of_size(70, 32))).unwrap(),
+        described::frame("f", |scene| {
+            let persistence = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+            let image = scene.frame.resource("image", with_layers(70), persistence);
+            scene.render().color(image, CLEAR);
+        })
+        .unwrap(),
+    );
+    let mut device = unknown();
+    device.limits.max_image_dimension_2d = 65;
+    assert!(planned(&frame, &device).is_some());
+    device.limits.guaranteed = true;
+    assert_eq!(planned(&frame, &device), None);
+    device.limits.max_image_array_layers = 69;
+    assert_eq!(planned(&external, &device), None);
 }
 
 #[test]

@@ -117,6 +117,10 @@ pub struct Limits {
         with = "names::bits"
     )]
     pub storage_image_sample_counts: vk::SampleCountFlags,
+    /// Every image may have these sides and samples, and images of some formats may have more: the driver is asked about each. Otherwise, no
+    /// image may have more.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub guaranteed: bool,
 }
 
 /// The sample counts that images can have.
@@ -147,6 +151,7 @@ impl Limits {
         sampled_image_depth_sample_counts: EVERY_COUNT,
         sampled_image_stencil_sample_counts: EVERY_COUNT,
         storage_image_sample_counts: EVERY_COUNT,
+        guaranteed: false,
     };
 }
 
@@ -156,6 +161,10 @@ fn unknown() -> u32 {
 
 fn is_unknown(limit: &u32) -> bool {
     *limit == u32::MAX
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn no_size() -> Bytes {
