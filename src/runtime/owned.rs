@@ -137,7 +137,7 @@ impl OwnedObjects {
     /// Allocates a block of memory.
     ///
     /// # Errors
-    /// When memory runs out; if the block has no bytes or more than its heap or an allocation may have, its memory type is not one of the
+    /// When memory runs out; if the block has no bytes or more than its heap, its memory type is not one of the
     /// device's, its device address is used and that is not enabled, or it is dedicated to an object that is not one of these.
     pub fn allocate(&mut self, desc: &MemoryDesc<'_>) -> Result<&mut MemoryBlock> {
         self.check(desc)?;
@@ -257,16 +257,11 @@ impl Drop for Guard {
     }
 }
 
-/// That a block is larger than its heap or the device's largest allocation; its memory type is one of the device's.
+/// That a block is larger than its heap; its memory type is one of the device's.
 fn too_large(profile: &DeviceProfile, desc: &MemoryDesc<'_>) -> Option<String> {
     let heap = profile.memory_types[desc.memory_type as usize].heap;
-    let limits = [
-        (profile.heaps[heap as usize].size, "its heap"),
-        (profile.limits.max_allocation, "maxMemoryAllocationSize"),
-    ];
-    let (limit, name) = limits.into_iter().find(|(limit, _)| desc.size > *limit)?;
-    let size = desc.size;
-    Some(format!(
-        "its size is {size}, and {name} allows {limit} (VUID-vkAllocateMemory-pAllocateInfo-01713)"
-    ))
+    let (size, limit) = (desc.size, profile.heaps[heap as usize].size);
+    (size > limit).then(|| {
+        format!("its size is {size}, and its heap has {limit} (VUID-vkAllocateMemory-pAllocateInfo-01713)")
+    })
 }
