@@ -94,7 +94,9 @@ impl Enable {
         }
         // SAFETY: the caller's duty.
         let optional = unsafe { optional_features(info) };
-        enable.optional_features = optional | own_features(enable.capabilities);
+        // SAFETY: the caller's duty.
+        let extended = unsafe { features_of_extensions(&enable.names) };
+        enable.optional_features = optional | extended | own_features(enable.capabilities);
         // SAFETY: the caller's duty.
         unsafe { enable.add_names(support) };
         enable
@@ -153,6 +155,27 @@ unsafe fn names_of<'a>(info: &vk::DeviceCreateInfo<'a>) -> &'a [*const c_char] {
         )
     }
 }
+
+/// The optional features that the names of extensions stand for.
+///
+/// # Safety
+/// The names are valid.
+unsafe fn features_of_extensions(names: &[*const c_char]) -> OptionalFeatures {
+    let mut features = OptionalFeatures::empty();
+    for &name in names {
+        // SAFETY: the caller's duty.
+        let name = unsafe { CStr::from_ptr(name) };
+        let found = EXTENSION_FEATURES.iter().filter(|(known, _)| *known == name);
+        features = found.fold(features, |features, (_, feature)| features | *feature);
+    }
+    features
+}
+
+/// Extensions that enable something without a feature.
+const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 1] = [(
+    ash::ext::depth_range_unrestricted::NAME,
+    OptionalFeatures::DEPTH_RANGE_UNRESTRICTED,
+)];
 
 /// The optional features that capabilities stand for.
 fn own_features(capabilities: Capabilities) -> OptionalFeatures {

@@ -12,6 +12,13 @@ use vk::Format as F;
 use vk::ImageAspectFlags as Aspects;
 
 pub(crate) static VALID: &[(&str, Describe)] = &[
+    ("depth cleared to its ends", |scene| {
+        let image = scene.frame.image("image", of_format(F::D32_SFLOAT));
+        for depth in [0.0, 1.0] {
+            let clear = LoadOp::Clear(ClearValue::DepthStencil(depth, 0));
+            scene.render().depth(image, clear);
+        }
+    }),
     ("storage in one slice of a 3D image", |scene| {
         let image = scene.frame.image("image", solid());
         scene.compute().storage_write(image).layer(3);

@@ -9,7 +9,7 @@ use ash::vk::{
 use tileheap::Error;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::valid_usage::device_rules;
-use tileheap::frame::{AccessKind, BufferDesc, Frame, ImageDesc, Persistence};
+use tileheap::frame::{AccessKind, BufferDesc, ClearValue, Frame, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::{PlanError, PlanOptions};
 use tileheap::profile::{DeviceProfile, Features, Limits, OptionalFeatures as Feature};
 use tileheap::units::Bytes;
@@ -444,6 +444,15 @@ fn features() -> Vec<Case> {
                 scene.sample(image, Default::default());
             },
             IMAGE_CUBE_ARRAY
+        ),
+        feature!(
+            "VUID-VkClearDepthStencilValue-depth-00022",
+            |scene| {
+                let image = scene.frame.image("image", of_format(F::D32_SFLOAT));
+                let clear = LoadOp::Clear(ClearValue::DepthStencil(2.0, 0));
+                scene.render().depth(image, clear);
+            },
+            DEPTH_RANGE_UNRESTRICTED
         ),
         feature!(
             "VUID-VkRenderPassTileShadingCreateInfoQCOM-tileShading-10658",

@@ -17,7 +17,7 @@ pub(super) struct Use<'a> {
 
 impl Use<'_> {
     /// The value that it clears to.
-    fn clears_to(&self) -> Option<ClearValue> {
+    pub(super) fn clears_to(&self) -> Option<ClearValue> {
         match self.access.load_op {
             LoadOp::Clear(value) => Some(value),
             LoadOp::Load | LoadOp::DontCare => None,
@@ -87,14 +87,6 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
                     used.resource.format()
                 )
             })
-        },
-    },
-    Rule {
-        rule: "VUID-VkClearDepthStencilValue-depth-00022",
-        broken: |used| match used.clears_to()? {
-            ClearValue::DepthStencil(depth, _) => (!(0.0..=1.0).contains(&depth))
-                .then(|| format!("depth is cleared to a number from 0 to 1, and not to {depth}")),
-            _ => None,
         },
     },
 ];

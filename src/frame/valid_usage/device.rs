@@ -13,6 +13,7 @@ use super::rule::{InvalidUsage, Problem, Rule, Rules, Subject};
 use super::stages::listed;
 use super::views::View;
 use crate::format::FormatInfo;
+use crate::frame::ClearValue;
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 
 /// The first of `rules` that a subject breaks on a device.
@@ -32,11 +33,12 @@ fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
         .optional_features
         .is_some_and(|features| !features.contains(feature));
     lacking.then(|| {
-        format!(
-            "{user} needs the feature {}, which `{}` has not enabled",
-            feature.name(),
-            device.name
-        )
+        let (name, device) = (feature.name(), &device.name);
+        let kind = match name.starts_with("VK_") {
+            true => "extension",
+            false => "feature",
+        };
+        format!("{user} needs the {kind} {name}, which `{device}` has not enabled")
     })
 }
 
@@ -259,6 +261,18 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
         },
     },
 ];
+
+/// The values that accesses clear to.
+pub(super) static CLEARS: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[Rule {
+    rule: "VUID-VkClearDepthStencilValue-depth-00022",
+    broken: |used, device| match used.clears_to()? {
+        ClearValue::DepthStencil(depth, _) if !(0.0..=1.0).contains(&depth) => {
+            let user = format!("clearing depth to {depth}, which is not from 0 to 1,");
+            lacks(device, Feature::DEPTH_RANGE_UNRESTRICTED, &user)
+        }
+        _ => None,
+    },
+}];
 
 pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[Rule {
     rule: "VUID-VkImageViewCreateInfo-viewType-01004",

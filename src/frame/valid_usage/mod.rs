@@ -42,6 +42,7 @@ pub fn device_rules() -> Vec<&'static str> {
         names_of(device::IMAGES),
         names_of(device::BUFFERS),
         names_of(device::USES),
+        names_of(device::CLEARS),
         names_of(device::VIEWS),
         names_of(device::RENDER_PASSES),
         names_of(device::SEMAPHORES),
@@ -121,7 +122,10 @@ impl Frame {
             Checked::Image(image) => check_on(device::IMAGES, &image, device),
             Checked::Buffer(buffer) => check_on(device::BUFFERS, &buffer, device),
             Checked::External(_) => Ok(()),
-            Checked::Use(used) => check_on(device::USES, &used, device),
+            Checked::Use(used) => {
+                check_on(device::USES, &used, device)?;
+                check_on(device::CLEARS, &used, device)
+            }
             Checked::View(view) => check_on(device::VIEWS, &view, device),
             Checked::RenderPass(pass) => check_on(device::RENDER_PASSES, &pass, device),
             Checked::Semaphore(semaphore) => check_on(device::SEMAPHORES, &semaphore, device),

@@ -184,9 +184,4 @@ pub(crate) static CASES: &[Case] = &[
             scene.render().depth(image, CLEAR);
         },
     ),
-    case(
-        "VUID-VkClearDepthStencilValue-depth-00022",
-        |scene| cleared_to(scene, vk::Format::D32_SFLOAT, ClearValue::DepthStencil(2.0, 0)),
-        |scene| cleared_to(scene, vk::Format::D32_SFLOAT, ClearValue::DepthStencil(1.0, 0)),
-    ),
 ];

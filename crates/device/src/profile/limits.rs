@@ -217,12 +217,14 @@ bitflags! {
         const BUFFER_DEVICE_ADDRESS = 1 << 13;
         /// `tileShading`.
         const TILE_SHADING = 1 << 14;
+        /// The extension `VK_EXT_depth_range_unrestricted`.
+        const DEPTH_RANGE_UNRESTRICTED = 1 << 15;
     }
 }
 
 impl OptionalFeatures {
     /// Vulkan's names.
-    pub const NAMES: [(&str, OptionalFeatures); 15] = [
+    pub const NAMES: [(&str, OptionalFeatures); 16] = [
         ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
         ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),
         ("imageCubeArray", OptionalFeatures::IMAGE_CUBE_ARRAY),
@@ -247,6 +249,10 @@ impl OptionalFeatures {
         ),
         ("bufferDeviceAddress", OptionalFeatures::BUFFER_DEVICE_ADDRESS),
         ("tileShading", OptionalFeatures::TILE_SHADING),
+        (
+            "VK_EXT_depth_range_unrestricted",
+            OptionalFeatures::DEPTH_RANGE_UNRESTRICTED,
+        ),
     ];
 
     /// Vulkan's name of one of these features.
