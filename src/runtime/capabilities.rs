@@ -58,6 +58,9 @@ impl Capabilities {
     pub const RECOMMENDED: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
 }
 
+/// Vulkan 1.4.
+pub(super) const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
+
 /// Not in any core version of Vulkan so far.
 const NEVER: u32 = u32::MAX;
 
@@ -66,7 +69,6 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 15] = {
     use Capabilities as C;
     use ash::{ext, khr};
     use vk::{API_VERSION_1_1 as V1_1, API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
-    const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
     [
         (C::SYNCHRONIZATION_2, V1_3, khr::synchronization2::NAME),
         (C::DYNAMIC_RENDERING, V1_3, khr::dynamic_rendering::NAME),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::capabilities::{Capabilities, EXTENSIONS, FeatureStructs};
+use super::capabilities::{Capabilities, EXTENSIONS, FeatureStructs, V1_4};
 use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
 use crate::ffi::{self, tile_memory_heap};
@@ -321,11 +321,15 @@ impl Question<'_> {
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
         let mut views = vk::PhysicalDeviceMultiviewProperties::default();
         let mut buffers = vk::PhysicalDeviceMaintenance4Properties::default();
+        let mut blocks = vk::PhysicalDeviceMaintenance6PropertiesKHR::default();
         let mut more = vk::PhysicalDeviceProperties2::default()
             .push_next(&mut sizes)
             .push_next(&mut views);
         if self.has(vk::API_VERSION_1_3, ash::khr::maintenance4::NAME) {
             more = more.push_next(&mut buffers);
+        }
+        if self.has(V1_4, ash::khr::maintenance6::NAME) {
+            more = more.push_next(&mut blocks);
         }
         if self.has(vk::API_VERSION_1_2, ash::khr::driver_properties::NAME) {
             more = more.push_next(&mut driver);
@@ -389,6 +393,9 @@ impl Question<'_> {
                 sampled_image_depth_sample_counts: limits.sampled_image_depth_sample_counts,
                 sampled_image_stencil_sample_counts: limits.sampled_image_stencil_sample_counts,
                 storage_image_sample_counts: limits.storage_image_sample_counts,
+                block_texel_view_compatible_multiple_layers: blocks
+                    .block_texel_view_compatible_multiple_layers
+                    != 0,
                 guaranteed: true,
             },
             features: Features::empty(),

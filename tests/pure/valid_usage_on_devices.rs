@@ -15,7 +15,8 @@ use tileheap::profile::{DeviceProfile, Features, Limits, OptionalFeatures as Fea
 use tileheap::units::Bytes;
 
 use super::described::{
-    self, CLEAR, CLEAR_DEPTH, Describe, Scene, as_type, of_format, of_size, plain, solid, with_layers,
+    self, CLEAR, CLEAR_DEPTH, Describe, Scene, as_format, as_type, of_format, of_size, plain, solid,
+    with_layers,
 };
 
 /// A rule, a frame, a device that just runs it, and what is changed in that device so that it does not.
@@ -261,6 +262,25 @@ fn limits() -> Vec<Case> {
             },
             |device| device.limits.storage_image_sample_counts = MANY,
             |device| device.limits.storage_image_sample_counts = FEW,
+        ),
+        limit!(
+            "VUID-VkImageViewCreateInfo-image-09487",
+            |scene| {
+                use vk::ImageCreateFlags as Flags;
+                let flags =
+                    Flags::BLOCK_TEXEL_VIEW_COMPATIBLE | Flags::MUTABLE_FORMAT | Flags::EXTENDED_USAGE;
+                let desc = ImageDesc {
+                    flags,
+                    array_layers: 2,
+                    ..of_format(F::BC1_RGB_UNORM_BLOCK)
+                };
+                let image = scene.frame.image("image", desc);
+                scene.transfer().transfer_destination(image);
+                scene.sample(image, as_format(F::R32G32_UINT));
+            },
+            block_texel_view_compatible_multiple_layers,
+            true,
+            false
         ),
         limit!(
             "VUID-VkBufferCreateInfo-size-06409",

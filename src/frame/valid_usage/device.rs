@@ -274,13 +274,29 @@ pub(super) static CLEARS: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[Ru
     },
 }];
 
-pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[Rule {
-    rule: "VUID-VkImageViewCreateInfo-viewType-01004",
-    broken: |view, device| {
-        let problem = || lacks(device, Feature::IMAGE_CUBE_ARRAY, "a view of type CUBE_ARRAY");
-        (view.view_type() == Some(V::CUBE_ARRAY)).then(problem).flatten()
+pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-viewType-01004",
+        broken: |view, device| {
+            let problem = || lacks(device, Feature::IMAGE_CUBE_ARRAY, "a view of type CUBE_ARRAY");
+            (view.view_type() == Some(V::CUBE_ARRAY)).then(problem).flatten()
+        },
     },
-}];
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-image-09487",
+        broken: |view, device| {
+            let several = device.limits.block_texel_view_compatible_multiple_layers;
+            (view.shows_blocks() && view.layers() != 1 && !several).then(|| {
+                format!(
+                    "views of compressed blocks as texels have one layer on `{}`, and it uses {} \
+                     (blockTexelViewCompatibleMultipleLayers)",
+                    device.name,
+                    view.layers()
+                )
+            })
+        },
+    },
+];
 
 /// That a stage needs a feature that the device lacks.
 fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -> Problem {

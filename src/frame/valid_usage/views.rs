@@ -53,7 +53,7 @@ impl<'a> View<'a> {
         self.declared.or((cubes && several).then_some(V::CUBE_ARRAY))
     }
 
-    fn layers(&self) -> u32 {
+    pub(super) fn layers(&self) -> u32 {
         self.range.layers.len() as u32
     }
 
@@ -62,7 +62,7 @@ impl<'a> View<'a> {
     }
 
     /// Whether it shows compressed blocks as texels.
-    fn shows_blocks(&self) -> bool {
+    pub(super) fn shows_blocks(&self) -> bool {
         let compressed = self.info.is_some_and(FormatInfo::is_compressed);
         self.image.desc.flags.contains(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !compressed
     }
@@ -195,17 +195,6 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
                 format!(
                     "views of compressed blocks as texels have one level, and it uses {}",
                     view.levels()
-                )
-            })
-        },
-    },
-    Rule {
-        rule: "VUID-VkImageViewCreateInfo-image-09487",
-        broken: |view| {
-            (view.shows_blocks() && view.layers() != 1).then(|| {
-                format!(
-                    "views of compressed blocks as texels have one layer, and it uses {}",
-                    view.layers()
                 )
             })
         },

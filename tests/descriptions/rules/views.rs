@@ -161,11 +161,6 @@ pub(crate) static CASES: &[Case] = &[
         |scene| copied(scene, blocks(2, 1), as_format(F::R32G32_UINT), [2, 1]),
         |scene| copied(scene, blocks(2, 1), as_format(F::R32G32_UINT), [1, 1]),
     ),
-    case(
-        "VUID-VkImageViewCreateInfo-image-09487",
-        |scene| copied(scene, blocks(1, 2), as_format(F::R32G32_UINT), [1, 2]),
-        |scene| copied(scene, blocks(1, 2), as_format(F::R32G32_UINT), [1, 1]),
-    ),
     described(
         "VUID-VkImageViewCreateInfo-image-02571",
         |scene| with_density_map(scene, 2),

@@ -117,6 +117,9 @@ pub struct Limits {
         with = "names::bits"
     )]
     pub storage_image_sample_counts: vk::SampleCountFlags,
+    /// `blockTexelViewCompatibleMultipleLayers`; true where it is not known.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub block_texel_view_compatible_multiple_layers: bool,
     /// Every image may have these sides and samples, and images of some formats may have more: the driver is asked about each. Otherwise, no
     /// image may have more.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -151,6 +154,7 @@ impl Limits {
         sampled_image_depth_sample_counts: EVERY_COUNT,
         sampled_image_stencil_sample_counts: EVERY_COUNT,
         storage_image_sample_counts: EVERY_COUNT,
+        block_texel_view_compatible_multiple_layers: true,
         guaranteed: false,
     };
 }
@@ -161,6 +165,14 @@ fn unknown() -> u32 {
 
 fn is_unknown(limit: &u32) -> bool {
     *limit == u32::MAX
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 fn is_false(value: &bool) -> bool {
