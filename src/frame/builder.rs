@@ -348,8 +348,9 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.hook = hook)
     }
 
-    /// Draws with so many samples per texel into attachments of one, which a [`hook`](Self::hook) chains the structure for
-    /// (`VK_EXT_multisampled_render_to_single_sampled`, `VK_AMD_mixed_attachment_samples`).
+    /// Draws with so many samples per texel into attachments of another number: a [`hook`](Self::hook) chains the structure of
+    /// `VK_EXT_multisampled_render_to_single_sampled`, and pipelines that of `VK_AMD_mixed_attachment_samples` or
+    /// `VK_NV_framebuffer_mixed_samples`.
     pub fn samples(self, samples: vk::SampleCountFlags) -> Self {
         self.change(|pass| pass.samples = Some(samples))
     }

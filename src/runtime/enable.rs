@@ -172,10 +172,20 @@ unsafe fn features_of_extensions(names: &[*const c_char]) -> OptionalFeatures {
 }
 
 /// Extensions that enable something without a feature.
-const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 1] = [(
-    ash::ext::depth_range_unrestricted::NAME,
-    OptionalFeatures::DEPTH_RANGE_UNRESTRICTED,
-)];
+const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 3] = [
+    (
+        ash::ext::depth_range_unrestricted::NAME,
+        OptionalFeatures::DEPTH_RANGE_UNRESTRICTED,
+    ),
+    (
+        ash::amd::mixed_attachment_samples::NAME,
+        OptionalFeatures::AMD_MIXED_ATTACHMENT_SAMPLES,
+    ),
+    (
+        ash::nv::framebuffer_mixed_samples::NAME,
+        OptionalFeatures::NV_FRAMEBUFFER_MIXED_SAMPLES,
+    ),
+];
 
 /// The optional features that capabilities stand for.
 fn own_features(capabilities: Capabilities) -> OptionalFeatures {

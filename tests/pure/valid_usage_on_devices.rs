@@ -63,6 +63,15 @@ macro_rules! feature {
             |device| device.optional_features = Some(Feature::all() - Feature::$feature),
         )
     };
+    // One of several features is enough.
+    ($rule:expr, $describe:expr, $feature:ident, $($other:ident)|+) => {
+        case(
+            $rule,
+            $describe,
+            |device| device.optional_features = Some(Feature::$feature),
+            |device| device.optional_features = Some(Feature::all() - Feature::$feature $(- Feature::$other)+),
+        )
+    };
 }
 
 fn drawn(scene: &mut Scene, desc: ImageDesc) {
@@ -129,6 +138,21 @@ fn signaled_at(scene: &mut Scene, stages: S) {
     let submit = scene.frame.submit(scene.queue);
     let batch = scene.frame.batch(submit);
     scene.frame.wait(batch, semaphore, S::ALL_COMMANDS);
+}
+
+/// Draws with pipelines of 4 samples and a hook into an attachment that has others.
+fn drawn_with(scene: &mut Scene, format: F, samples: Samples, hook: u32) {
+    let desc = ImageDesc {
+        samples,
+        ..of_format(format)
+    };
+    let image = scene.frame.image("image", desc);
+    let color = tileheap::format::aspects(format) == vk::ImageAspectFlags::COLOR;
+    let pass = match color {
+        true => scene.render().color(image, CLEAR),
+        false => scene.render().depth(image, CLEAR_DEPTH),
+    };
+    pass.samples(Samples::TYPE_4).hook(hook);
 }
 
 fn drawn_to(scene: &mut Scene, width: u32, height: u32) {
@@ -354,6 +378,7 @@ fn limits() -> Vec<Case> {
 
 fn features() -> Vec<Case> {
     use vk::BufferUsageFlags as B;
+    const SAMPLES: &str = "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285";
     vec![
         case(
             "VUID-VkRenderingInfo-multiview-06127",
@@ -464,6 +489,30 @@ fn features() -> Vec<Case> {
                 scene.sample(image, Default::default());
             },
             IMAGE_CUBE_ARRAY
+        ),
+        feature!(
+            SAMPLES,
+            |scene| drawn_with(scene, F::R8G8B8A8_UNORM, Samples::TYPE_1, 1),
+            MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED,
+            AMD_MIXED_ATTACHMENT_SAMPLES | NV_FRAMEBUFFER_MIXED_SAMPLES
+        ),
+        feature!(
+            SAMPLES,
+            |scene| drawn_with(scene, F::R8G8B8A8_UNORM, Samples::TYPE_1, 0),
+            AMD_MIXED_ATTACHMENT_SAMPLES,
+            NV_FRAMEBUFFER_MIXED_SAMPLES
+        ),
+        feature!(
+            SAMPLES,
+            |scene| drawn_with(scene, F::D32_SFLOAT, Samples::TYPE_8, 0),
+            NV_FRAMEBUFFER_MIXED_SAMPLES,
+            AMD_MIXED_ATTACHMENT_SAMPLES
+        ),
+        case(
+            "VUID-VkRenderingInfo-imageView-06858",
+            |scene| drawn_with(scene, F::R8G8B8A8_UNORM, Samples::TYPE_8, 1),
+            |device| device.optional_features = Some(Feature::AMD_MIXED_ATTACHMENT_SAMPLES),
+            |device| device.optional_features = Some(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED),
         ),
         feature!(
             "VUID-VkClearDepthStencilValue-depth-00022",

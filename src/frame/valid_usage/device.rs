@@ -335,6 +335,9 @@ stages! {
     "10752": ACCELERATION_STRUCTURE_COPY_KHR, ACCELERATION_STRUCTURE;
 }
 
+/// The extensions by which attachments and pipelines differ in samples.
+const MIXED: Feature = Feature::AMD_MIXED_ATTACHMENT_SAMPLES.union(Feature::NV_FRAMEBUFFER_MIXED_SAMPLES);
+
 pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> Problem> = &[
     Rule {
         rule: "VUID-VkRenderingInfo-colorAttachmentCount-06106",
@@ -430,6 +433,42 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
                 limit,
                 "maxMultiviewViewCount",
             )
+        },
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285",
+        broken: |pass, device| {
+            let samples = pass.pass.samples?;
+            let (access, found) = pass.sampled().find(|(_, found)| *found != samples)?;
+            // The structure of the two extensions is chained to pipelines, that of the feature by a hook.
+            let hooked = pass.pass.hook > 0;
+            let enabled = device.optional_features?;
+            let single = hooked && enabled.contains(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED);
+            (!single && !enabled.intersects(MIXED)).then(|| {
+                format!(
+                    "its pipelines have {samples:?} samples and `{}` has {found:?}, which needs VK_AMD_mixed_attachment_samples, \
+                     VK_NV_framebuffer_mixed_samples, or the feature multisampledRenderToSingleSampled and a hook that chains its \
+                     structure, and `{}` has enabled none",
+                    pass.name_of(access),
+                    device.name
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-imageView-06858",
+        broken: |pass, device| {
+            let samples = pass.pass.samples.filter(|_| pass.pass.hook > 0)?;
+            let enabled = device.optional_features?;
+            let single = enabled.contains(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED);
+            let applies = single && !enabled.intersects(MIXED);
+            let fits = |found: &vk::SampleCountFlags| [samples, vk::SampleCountFlags::TYPE_1].contains(found);
+            let (access, found) = pass.sampled().find(|(_, found)| applies && !fits(found))?;
+            Some(format!(
+                "its pipelines have {samples:?} samples, and `{}` has {found:?}: give it one or as many on `{}`",
+                pass.name_of(access),
+                device.name
+            ))
         },
     },
     Rule {

@@ -96,6 +96,20 @@ pub(crate) static CASES: &[Case] = &[
             scene.render().color(a, CLEAR).color(b, CLEAR);
         },
     ),
+    described(
+        "VUID-VkRenderingInfo-imageView-09429",
+        |scene| {
+            let depth = scene.frame.image("depth", with_samples(F::D32_SFLOAT));
+            let out = scene.out;
+            scene.render().depth(depth, CLEAR_DEPTH).color(out, CLEAR);
+        },
+        |scene| {
+            let depth = scene.frame.image("depth", with_samples(F::D32_SFLOAT));
+            let out = scene.out;
+            let pass = scene.render().depth(depth, CLEAR_DEPTH).color(out, CLEAR);
+            pass.samples(Samples::TYPE_4);
+        },
+    ),
     case(
         "VUID-VkRenderingAttachmentInfo-imageView-06861",
         |scene| {
@@ -158,28 +172,6 @@ pub(crate) static CASES: &[Case] = &[
         |scene| {
             let out = scene.out;
             drawn_with(scene, out, Samples::TYPE_1, 0);
-        },
-    ),
-    case(
-        "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285",
-        |scene| {
-            let out = scene.out;
-            drawn_with(scene, out, Samples::TYPE_4, 0);
-        },
-        |scene| {
-            let image = scene.frame.image("image", with_samples(FORMAT));
-            drawn_with(scene, image, Samples::TYPE_4, 0);
-        },
-    ),
-    described(
-        "VUID-VkRenderingInfo-imageView-06858",
-        |scene| {
-            let image = scene.frame.image("image", with_samples(FORMAT));
-            drawn_with(scene, image, Samples::TYPE_8, 1);
-        },
-        |scene| {
-            let out = scene.out;
-            drawn_with(scene, out, Samples::TYPE_8, 1);
         },
     ),
     case(

@@ -85,6 +85,7 @@ fn hooks_reach_the_driver_and_keep_images_apart() {
             ..Compressed::default()
         });
         rig.fake.desc.hooks = Some(hooks.clone());
+        rig.fake.desc.optional_features = None;
         rig.tile = rig.fake.runtime().unwrap();
         let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
         let mut builder = FrameBuilder::default();
@@ -121,7 +122,10 @@ fn hooks_reach_the_driver_and_keep_images_apart() {
 
 #[test]
 fn hooks_that_are_not_there_are_named() {
-    let rig = Rig::new(Config::modern());
+    let mut rig = Rig::new(Config::modern());
+    on_fake!(rig.tile.clone().destroy());
+    rig.fake.desc.optional_features = None;
+    rig.tile = rig.fake.runtime().unwrap();
     let mut builder = FrameBuilder::default();
     for (pair, named) in [([1, 0], "`color`"), ([0, 3], "`other`")] {
         describe(&mut builder, pair);

@@ -231,12 +231,16 @@ bitflags! {
         const TILE_SHADING = 1 << 14;
         /// The extension `VK_EXT_depth_range_unrestricted`.
         const DEPTH_RANGE_UNRESTRICTED = 1 << 15;
+        /// The extension `VK_AMD_mixed_attachment_samples`.
+        const AMD_MIXED_ATTACHMENT_SAMPLES = 1 << 16;
+        /// The extension `VK_NV_framebuffer_mixed_samples`.
+        const NV_FRAMEBUFFER_MIXED_SAMPLES = 1 << 17;
     }
 }
 
 impl OptionalFeatures {
     /// Vulkan's names.
-    pub const NAMES: [(&str, OptionalFeatures); 16] = [
+    pub const NAMES: [(&str, OptionalFeatures); 18] = [
         ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
         ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),
         ("imageCubeArray", OptionalFeatures::IMAGE_CUBE_ARRAY),
@@ -264,6 +268,14 @@ impl OptionalFeatures {
         (
             "VK_EXT_depth_range_unrestricted",
             OptionalFeatures::DEPTH_RANGE_UNRESTRICTED,
+        ),
+        (
+            "VK_AMD_mixed_attachment_samples",
+            OptionalFeatures::AMD_MIXED_ATTACHMENT_SAMPLES,
+        ),
+        (
+            "VK_NV_framebuffer_mixed_samples",
+            OptionalFeatures::NV_FRAMEBUFFER_MIXED_SAMPLES,
         ),
     ];
 
