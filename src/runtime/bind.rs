@@ -34,7 +34,8 @@ use crate::lower::{
     Checked, DeviceQueues, FamilyQueue, Lowered, Lowerer, MemoryState, Parity, Situation, Targets,
 };
 use crate::measure::Requirements;
-use crate::plan::{MemoryKind, Plan};
+use crate::plan::{MemoryKind, Plan, PlanError};
+use crate::profile::DeviceProfile;
 
 /// How often a frame is planned again because requirements grew, before binding fails.
 const ATTEMPTS: usize = 3;
@@ -267,11 +268,14 @@ impl Binder<'_> {
 /// An error if a plan cannot run on a device; with `in_full`, also if it breaks a rule.
 pub(super) fn check_plan(state: &DeviceState, plan: &Plan, in_full: bool) -> Result<()> {
     if plan.profile != state.profile {
-        let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
-        return Err(RuntimeRule::OtherDevice.broken(format!(
-            "the plan was made for `{planned}`, and this device is `{device}`: plan with \
-             Device::plan"
-        )));
+        if let Some(what) = differs(&plan.profile, &state.profile) {
+            let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
+            return Err(RuntimeRule::OtherDevice.broken(format!(
+                "the plan was made for `{planned}`, and this device is `{device}`, with other {what}: plan with \
+                 Device::plan"
+            )));
+        }
+        plan.frame.check_on(&state.profile).map_err(PlanError::from)?;
     }
     if in_full {
         plan.check()?;
@@ -279,6 +283,28 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Plan, in_full: bool) -> Res
     check_shading(state, plan)?;
     check_stores(plan)?;
     state.check_hooks(plan)
+}
+
+/// The first of the numbers that plans depend on and in which two devices differ. Everything else says which frames a device runs.
+pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'static str> {
+    let (own, others) = (&one.limits, &other.limits);
+    let same = [
+        (one.heaps == other.heaps, "memory heaps"),
+        (one.memory_types == other.memory_types, "memory types"),
+        (one.tile == other.tile, "tile memory"),
+        (one.merge == other.merge, "limits of merged passes"),
+        (
+            own.buffer_image_granularity == others.buffer_image_granularity,
+            "bufferImageGranularity",
+        ),
+        (
+            own.max_allocation == others.max_allocation,
+            "maxMemoryAllocationSize",
+        ),
+        (one.features == other.features, "features"),
+    ];
+    let different = same.into_iter().find(|(same, _)| !same);
+    different.map(|(_, what)| what)
 }
 
 /// An error if a frame has stores, and the crate was built without the shaders for them.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ash::vk;
 
-use super::bind::{Binder, Series, check_plan, render_passes};
+use super::bind::{Binder, Series, check_plan, differs, render_passes};
 use super::bound_frame::BoundFrame;
 use super::capabilities::Capabilities;
 use super::device_queue::DeviceQueue;
@@ -306,6 +306,15 @@ impl Device {
     /// Adds a plan that was made elsewhere, or shipped with the program: [`Device::plan`] returns it for its inputs from now on. See
     /// [`Planner::adopt`]. If the checker finds a fault, the plan is rejected and the result is false.
     pub fn adopt(&self, plan: Arc<Plan>) -> bool {
+        let profile = self.profile();
+        let alike = plan.profile != *profile && differs(&plan.profile, profile).is_none();
+        let plan = match alike {
+            true => Arc::new(Plan {
+                profile: profile.clone(),
+                ..Plan::clone(&plan)
+            }),
+            false => plan,
+        };
         plan.check().is_ok() && self.shared.planner.adopt(plan)
     }
 

@@ -10,7 +10,7 @@ use ash::vk;
 use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule};
-use tileheap::profile::DeviceProfile;
+use tileheap::profile::{DeviceProfile, Features, Limits};
 use tileheap::runtime::objects::{DedicatedTo, MemoryDesc, OneShotCommands};
 use tileheap::runtime::{Capabilities, FrameRecorder};
 use tileheap::units::{Alignment, Bytes};
@@ -41,6 +41,18 @@ fn panics(program: impl FnOnce()) -> String {
 fn planned(rig: &Rig) -> Arc<Plan> {
     let frame = &rig.fake.described.frame;
     rig.tile.plan(frame, &PlanOptions::default()).unwrap()
+}
+
+/// Makes the profile of a plan one that states neither a name nor which frames the device runs, as before version 0.2.
+fn unstated(plan: &mut Plan) {
+    let profile = Arc::make_mut(&mut plan.profile);
+    let limits = profile.limits;
+    (profile.name, profile.optional_features) = ("unstated".to_owned(), None);
+    profile.limits = Limits {
+        buffer_image_granularity: limits.buffer_image_granularity,
+        max_allocation: limits.max_allocation,
+        ..Limits::UNKNOWN
+    };
 }
 
 /// Binds the plan of the frame with a change.
@@ -128,6 +140,33 @@ const PROGRAMS: &[Program] = &[
         let profile = Arc::new(DeviceProfile::preset("adreno-840").unwrap());
         bind_changed(rig, |plan| plan.profile = profile)
     }),
+    (
+        "bind a plan whose device states no more than what plans depend on",
+        "ran",
+        |rig| bind_changed(rig, unstated),
+    ),
+    (
+        "adopt a plan whose device states no more than what plans depend on",
+        "true, true",
+        |rig| {
+            let mut plan = Plan::clone(&planned(rig));
+            unstated(&mut plan);
+            let adopted = rig.tile.adopt(plan.into());
+            let own = planned(rig).profile == *rig.tile.profile();
+            format!("{adopted}, {own}")
+        },
+    ),
+    (
+        "bind a plan of a device with more features",
+        "with other features",
+        |rig| {
+            bind_changed(rig, |plan| {
+                Arc::make_mut(&mut plan.profile)
+                    .features
+                    .toggle(Features::MULTIVIEW);
+            })
+        },
+    ),
     (
         "adopt a changed plan, then bind what is planned",
         "false, ran",
