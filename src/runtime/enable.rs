@@ -172,7 +172,12 @@ unsafe fn features_of_extensions(names: &[*const c_char]) -> OptionalFeatures {
 }
 
 /// Extensions that enable something without a feature.
-const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 3] = [
+const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 4] = [
+    // Its acceleration structures are built at the stage of those of the later extension.
+    (
+        ash::nv::ray_tracing::NAME,
+        OptionalFeatures::RAY_TRACING_PIPELINE.union(OptionalFeatures::ACCELERATION_STRUCTURE),
+    ),
     (
         ash::ext::depth_range_unrestricted::NAME,
         OptionalFeatures::DEPTH_RANGE_UNRESTRICTED,
@@ -266,6 +271,16 @@ unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureT
         S::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES => {
             features!(PhysicalDeviceBufferDeviceAddressFeatures: BUFFER_DEVICE_ADDRESS = buffer_device_address)
         }
+        S::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT => {
+            features!(PhysicalDeviceBufferDeviceAddressFeaturesEXT: BUFFER_DEVICE_ADDRESS = buffer_device_address)
+        }
+        S::PHYSICAL_DEVICE_MESH_SHADER_FEATURES_NV => {
+            features!(PhysicalDeviceMeshShaderFeaturesNV: MESH_SHADER = mesh_shader, TASK_SHADER = task_shader)
+        }
+        S::PHYSICAL_DEVICE_SHADING_RATE_IMAGE_FEATURES_NV => {
+            features!(PhysicalDeviceShadingRateImageFeaturesNV:
+                ATTACHMENT_FRAGMENT_SHADING_RATE = shading_rate_image)
+        }
         S::PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT => {
             features!(PhysicalDeviceMeshShaderFeaturesEXT: MESH_SHADER = mesh_shader, TASK_SHADER = task_shader)
         }
@@ -338,4 +353,39 @@ unsafe fn read_chain(mut next: *const vk::BaseInStructure<'_>) -> ChainedFeature
         next = base.p_next;
     }
     chained
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use OptionalFeatures as F;
+
+    #[test]
+    fn features_of_earlier_extensions_are_read() {
+        let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesNV::default().task_shader(true);
+        let mut rate = vk::PhysicalDeviceShadingRateImageFeaturesNV::default().shading_rate_image(true);
+        let mut address =
+            vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default().buffer_device_address(true);
+        let info = vk::DeviceCreateInfo::default()
+            .push_next(&mut mesh)
+            .push_next(&mut rate)
+            .push_next(&mut address);
+        // SAFETY: the chain is alive.
+        let found = unsafe { optional_features(&info) };
+        let expected = F::TASK_SHADER | F::ATTACHMENT_FRAGMENT_SHADING_RATE | F::BUFFER_DEVICE_ADDRESS;
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn extensions_without_features_are_read() {
+        let names = [
+            ash::nv::ray_tracing::NAME.as_ptr(),
+            ash::khr::swapchain::NAME.as_ptr(),
+            ash::ext::depth_range_unrestricted::NAME.as_ptr(),
+        ];
+        // SAFETY: the names are static.
+        let found = unsafe { features_of_extensions(&names) };
+        let traced = F::RAY_TRACING_PIPELINE | F::ACCELERATION_STRUCTURE;
+        assert_eq!(found, traced | F::DEPTH_RANGE_UNRESTRICTED);
+    }
 }
