@@ -287,6 +287,10 @@ unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureT
         S::PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR => {
             features!(PhysicalDeviceRayTracingPipelineFeaturesKHR: RAY_TRACING_PIPELINE = ray_tracing_pipeline)
         }
+        S::PHYSICAL_DEVICE_RAY_TRACING_MAINTENANCE_1_FEATURES_KHR => {
+            features!(PhysicalDeviceRayTracingMaintenance1FeaturesKHR:
+                RAY_TRACING_MAINTENANCE_1 = ray_tracing_maintenance1)
+        }
         S::PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR => {
             features!(PhysicalDeviceAccelerationStructureFeaturesKHR: ACCELERATION_STRUCTURE = acceleration_structure)
         }

@@ -599,7 +599,7 @@ fn stages() -> Vec<Case> {
     );
     stage!(
         cases,
-        "07947",
+        "07946",
         RAY_TRACING_SHADER_KHR,
         written_at,
         RAY_TRACING_PIPELINE
@@ -616,7 +616,7 @@ fn stages() -> Vec<Case> {
         "10752",
         ACCELERATION_STRUCTURE_COPY_KHR,
         written_at,
-        ACCELERATION_STRUCTURE
+        RAY_TRACING_MAINTENANCE_1
     );
     cases
 }

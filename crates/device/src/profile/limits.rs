@@ -235,12 +235,14 @@ bitflags! {
         const AMD_MIXED_ATTACHMENT_SAMPLES = 1 << 16;
         /// The extension `VK_NV_framebuffer_mixed_samples`.
         const NV_FRAMEBUFFER_MIXED_SAMPLES = 1 << 17;
+        /// `rayTracingMaintenance1`.
+        const RAY_TRACING_MAINTENANCE_1 = 1 << 18;
     }
 }
 
 impl OptionalFeatures {
     /// Vulkan's names.
-    pub const NAMES: [(&str, OptionalFeatures); 18] = [
+    pub const NAMES: [(&str, OptionalFeatures); 19] = [
         ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
         ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),
         ("imageCubeArray", OptionalFeatures::IMAGE_CUBE_ARRAY),
@@ -276,6 +278,10 @@ impl OptionalFeatures {
         (
             "VK_NV_framebuffer_mixed_samples",
             OptionalFeatures::NV_FRAMEBUFFER_MIXED_SAMPLES,
+        ),
+        (
+            "rayTracingMaintenance1",
+            OptionalFeatures::RAY_TRACING_MAINTENANCE_1,
         ),
     ];
 
