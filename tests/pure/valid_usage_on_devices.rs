@@ -7,7 +7,7 @@ use ash::vk::{
     self, Format as F, ImageUsageFlags as Usage, PipelineStageFlags2 as S, SampleCountFlags as Samples,
 };
 use tileheap::Error;
-use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::external::{ExternalDesc, ResourceState};
 use tileheap::frame::valid_usage::device_rules;
 use tileheap::frame::{AccessKind, BufferDesc, ClearValue, Frame, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::{PlanError, PlanOptions};
@@ -127,6 +127,18 @@ fn written_at(scene: &mut Scene, stages: S) {
         .compute()
         .storage_write(buffer)
         .at(stages | S::COMPUTE_SHADER);
+}
+
+/// A buffer that leaves the frame for these stages.
+fn handed_over_at(scene: &mut Scene, stages: S) {
+    let state = |stages| ResourceState::new(vk::ImageLayout::UNDEFINED, stages, vk::AccessFlags2::NONE);
+    let external = ExternalDesc {
+        entry: state(S::NONE),
+        exit: state(stages),
+    };
+    let (desc, persistence) = (BufferDesc::new(Bytes(256)), Persistence::External(external));
+    let buffer = scene.frame.resource("buffer", desc, persistence);
+    scene.compute().storage_write(buffer);
 }
 
 /// A semaphore that is signaled after these stages.
@@ -534,12 +546,17 @@ fn features() -> Vec<Case> {
     ]
 }
 
-/// A stage of accesses and semaphores.
+/// A stage of accesses, external resources and semaphores.
 macro_rules! stage {
     ($cases:ident, $number:literal, $stage:ident, $access:ident, $feature:ident) => {
         $cases.push(feature!(
             concat!("VUID-VkMemoryBarrier2-dstStageMask-", $number),
             |scene| $access(scene, S::$stage),
+            $feature
+        ));
+        $cases.push(feature!(
+            concat!("VUID-VkMemoryBarrier2-srcStageMask-", $number),
+            |scene| handed_over_at(scene, S::$stage),
             $feature
         ));
         $cases.push(feature!(

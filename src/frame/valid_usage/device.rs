@@ -6,7 +6,7 @@ use ash::vk::{
 
 use super::accesses::Use;
 use super::buffers::Buffer;
-use super::externals::Semaphore;
+use super::externals::{External, Semaphore};
 use super::images::Image;
 use super::passes::RenderPass;
 use super::rule::{InvalidUsage, Problem, Rule, Rules, Subject};
@@ -305,12 +305,17 @@ fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -
     (!found.is_empty()).then(problem).flatten()
 }
 
-/// The stages that need a feature, each with its rule: for accesses, then for semaphores.
+/// The stages that need a feature, each with its rule: for accesses, external resources and semaphores.
 macro_rules! stages {
     ($($number:literal: $stage:ident, $feature:ident;)*) => {
         pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
             rule: concat!("VUID-VkMemoryBarrier2-dstStageMask-", $number),
             broken: |used, device| stage_lacks(used.access.stages, device, S::$stage, Feature::$feature),
+        }),*];
+
+        pub(super) static EXTERNALS: &Rules<fn(&External<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
+            rule: concat!("VUID-VkMemoryBarrier2-srcStageMask-", $number),
+            broken: |external, device| stage_lacks(external.state.stages, device, S::$stage, Feature::$feature),
         }),*];
 
         pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>, &DeviceProfile) -> Problem> = &[$(Rule {

@@ -41,6 +41,7 @@ pub fn device_rules() -> Vec<&'static str> {
     [
         names_of(device::IMAGES),
         names_of(device::BUFFERS),
+        names_of(device::EXTERNALS),
         names_of(device::USES),
         names_of(device::CLEARS),
         names_of(device::VIEWS),
@@ -121,7 +122,7 @@ impl Frame {
         visit(&self.tables, &mut |subject| match subject {
             Checked::Image(image) => check_on(device::IMAGES, &image, device),
             Checked::Buffer(buffer) => check_on(device::BUFFERS, &buffer, device),
-            Checked::External(_) => Ok(()),
+            Checked::External(external) => check_on(device::EXTERNALS, &external, device),
             Checked::Use(used) => {
                 check_on(device::USES, &used, device)?;
                 check_on(device::CLEARS, &used, device)
