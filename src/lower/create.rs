@@ -208,11 +208,11 @@ const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
 
 /// The usage of a view of `format`: empty, which inherits the image's, unless the format may allow less than the image's usage.
 ///
-/// With extended usage, sRGB is not stored: that is for views of other formats (VUID-VkImageViewCreateInfo-usage-02275).
+/// There, sRGB is not stored: that is for views of other formats (VUID-VkImageViewCreateInfo-usage-02275).
 fn view_usage(image: &ImageRow, format: vk::Format, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
     let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
     match extended || format != image.format {
-        true if extended && crate::format::info(format).is_some_and(|info| info.srgb) => {
+        true if crate::format::info(format).is_some_and(|info| info.srgb) => {
             image.usage & usage & !vk::ImageUsageFlags::STORAGE
         }
         true => image.usage & usage,
@@ -263,7 +263,7 @@ pub(crate) fn level_0_view(index: u32, image: &ImageRow) -> ViewRow {
     if image.image_type == vk::ImageType::TYPE_3D {
         range.layers.end = image.extent.depth;
     }
-    attachment_view(index, image, range, ViewDesc::default())
+    attachment_view(index, image, range, ViewDesc::default(), ATTACHED)
 }
 
 /// The view of a part of an image for descriptors of a usage; `None` if its usage allows none.
@@ -302,12 +302,17 @@ pub(crate) fn shader_view(
     })
 }
 
-/// The view of a part of an image as an attachment, with all aspects; slices of a 3D image are layers.
+/// The usage of attachments that passes with tile shading store into, through the view of the attachment.
+pub(crate) const TILE_ATTACHED: vk::ImageUsageFlags =
+    vk::ImageUsageFlags::from_raw(ATTACHED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw());
+
+/// The view of a part of an image as an attachment of a usage, with all aspects; slices of a 3D image are layers.
 pub(crate) fn attachment_view(
     index: u32,
     image: &ImageRow,
     range: SubresourceRange,
     desc: ViewDesc,
+    usage: vk::ImageUsageFlags,
 ) -> ViewRow {
     let flat = match image.image_type {
         vk::ImageType::TYPE_3D => vk::ImageType::TYPE_2D,
@@ -318,8 +323,7 @@ pub(crate) fn attachment_view(
         image: index,
         view_type: desc.view_type.unwrap_or_else(|| plain_type(flat, range)),
         format,
-        // Tile attachments are storage images, through the view of the attachment.
-        usage: view_usage(image, format, ATTACHED | vk::ImageUsageFlags::STORAGE),
+        usage: view_usage(image, format, usage),
         range: SubresourceRange {
             aspects: crate::format::aspects(format),
             ..range

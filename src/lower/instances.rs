@@ -5,7 +5,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec;
 
 use super::chains::Chains;
-use super::create::attachment_view;
+use super::create::{ATTACHED, TILE_ATTACHED, attachment_view};
 use super::error::LowerError;
 use super::operations::{AttachmentOperations, deciding};
 use super::placed::Placed;
@@ -157,6 +157,21 @@ impl<'a> Instances<'a> {
         [Run::new(first, all), Run::new(first, colors)]
     }
 
+    /// The usage of the view of an attachment: the pass may reach it as a tile attachment, too.
+    fn usage_of(&self, access: &Access) -> vk::ImageUsageFlags {
+        if !self.kinds.contains(AccessKind::TileAttachment) {
+            return ATTACHED;
+        }
+        let frame = &self.placed.plan.frame;
+        let mut others = frame.pass(access.pass).accesses.of(frame.accesses()).iter();
+        let tile =
+            |other: &Access| other.kind == AccessKind::TileAttachment && other.resource == access.resource;
+        match others.any(tile) {
+            true => TILE_ATTACHED,
+            false => ATTACHED,
+        }
+    }
+
     /// The row of the attachment that an access uses, added unless a row from `first` on has its view. Depth and stencil that are declared
     /// separately are one attachment.
     fn attachment(&mut self, index: usize, first: u32, lowered: &mut Lowered) -> OptionalIndex {
@@ -167,7 +182,8 @@ impl<'a> Instances<'a> {
         };
         let row = &lowered.images[image as usize];
         let samples = row.samples;
-        let view = attachment_view(image, row, access.range, access.view);
+        let usage = self.usage_of(access);
+        let view = attachment_view(image, row, access.range, access.view, usage);
         let [layout, stencil_layout] = self.chains.layouts_of(index);
         let [main, stencil] = self.operations.of(frame, index);
         let own = AttachmentRow {

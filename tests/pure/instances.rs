@@ -300,6 +300,11 @@ fn views_that_may_not_allow_all_usage_have_that_of_their_accesses() {
     let plain = frame.image("plain", desc(vk::ImageCreateFlags::empty()));
     let to = frame.image("to", image(vk::Format::R8G8B8A8_UNORM));
     let seen = frame.image("seen", image(vk::Format::R8G8B8A8_UNORM));
+    let stored = frame.image("stored", image(vk::Format::R8G8B8A8_UNORM));
+    let srgb = ViewDesc {
+        format: Some(vk::Format::R8G8B8A8_SRGB),
+        ..ViewDesc::default()
+    };
     let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
@@ -309,15 +314,15 @@ fn views_that_may_not_allow_all_usage_have_that_of_their_accesses() {
         .color(extended, CLEAR)
         .color(plain, CLEAR)
         .color(seen, CLEAR);
+    frame.compute_pass(commands, "store").storage_write(stored);
+    let pass = frame.render_pass(commands, "blend");
+    pass.color(stored, LoadOp::Load).viewed(srgb);
     let pass = frame
         .render_pass(commands, "sample")
         .sampled(extended)
         .sampled(plain)
         .sampled(seen)
-        .viewed(ViewDesc {
-            format: Some(vk::Format::R8G8B8A8_SRGB),
-            ..ViewDesc::default()
-        });
+        .viewed(srgb);
     pass.color(to, LoadOp::DontCare);
     let frame = frame.build().unwrap();
     let tables = tables(&frame, true);
@@ -336,4 +341,9 @@ fn views_that_may_not_allow_all_usage_have_that_of_their_accesses() {
     assert_eq!(usages(plain), [0]);
     // A format of its own may allow less than the image's usage.
     assert_eq!(usages(seen), [0, vk::ImageUsageFlags::SAMPLED.as_raw()]);
+    // Few devices have storage images of sRGB (VUID-VkImageViewCreateInfo-usage-02275).
+    assert_eq!(
+        usages(stored),
+        [0, vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()]
+    );
 }

@@ -5,8 +5,8 @@ use ash::vk::{self, ImageCreateFlags as F, ImageViewType as V};
 use super::images::Image;
 use super::rule::{Problem, Rule, Rules, Subject};
 use crate::format::FormatInfo;
-use crate::frame::SubresourceRange;
 use crate::frame::tables::{Access, Pass, Resource};
+use crate::frame::{AccessKind, SubresourceRange};
 
 /// The view of an access.
 pub(super) struct View<'a> {
@@ -195,6 +195,19 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
                 format!(
                     "views of compressed blocks as texels have one level, and it uses {}",
                     view.levels()
+                )
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageViewCreateInfo-usage-02275",
+        broken: |view| {
+            let stored = [AccessKind::StorageImage, AccessKind::TileAttachment].contains(&view.access.kind);
+            let is_srgb = |info: Option<&FormatInfo>| info.is_some_and(|info| info.srgb);
+            (stored && is_srgb(view.info) && !is_srgb(view.image.info)).then(|| {
+                format!(
+                    "images of {:?} are not stored through views of {:?}: few devices have storage images of sRGB",
+                    view.image.desc.format, view.format
                 )
             })
         },
