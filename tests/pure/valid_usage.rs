@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use ash::vk;
 use tileheap::Error;
-use tileheap::frame::FrameError;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::valid_usage::{InvalidUsage, rules};
+use tileheap::frame::{FrameBuilder, FrameError, Persistence};
 
 use super::described;
 
@@ -39,6 +42,31 @@ fn what_breaks_no_rule_is_a_frame() {
     for (name, describe) in described::valid() {
         let found = broken(describe).map(|found| found.to_string());
         assert_eq!(found, None, "{name}");
+    }
+}
+
+#[test]
+fn external_images_have_the_usage_that_their_layouts_need() {
+    use vk::{ImageLayout as L, ImageUsageFlags as U};
+    for (layout, expected) in [
+        (L::GENERAL, U::empty()),
+        (L::TRANSFER_SRC_OPTIMAL, U::TRANSFER_SRC),
+        (L::TRANSFER_DST_OPTIMAL, U::TRANSFER_DST),
+        (L::SHADER_READ_ONLY_OPTIMAL, U::SAMPLED),
+    ] {
+        let mut frame = FrameBuilder::new("f", described::EXTENT);
+        let external = Persistence::External(ExternalDesc::in_layout(layout));
+        let image = frame.resource("image", described::plain(), external);
+        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "commands");
+        frame.render_pass(commands, "draw").color(image, described::CLEAR);
+        let frame = frame.build().unwrap();
+        let ResourceKind::Image { usage, .. } = frame.resource(image).kind else {
+            unreachable!()
+        };
+        assert_eq!(usage, U::COLOR_ATTACHMENT | expected, "{layout:?}");
     }
 }
 

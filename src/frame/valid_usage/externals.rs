@@ -75,6 +75,10 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
         broken: |external| layout_of_other_aspects(external, L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL),
     },
     Rule {
+        rule: "VUID-VkImageMemoryBarrier2-oldLayout-01210",
+        broken: |external| layout_of_other_aspects(external, L::DEPTH_STENCIL_READ_ONLY_OPTIMAL),
+    },
+    Rule {
         rule: "VUID-VkImageMemoryBarrier2-oldLayout-01658",
         broken: |external| layout_of_other_aspects(external, L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL),
     },

@@ -259,7 +259,35 @@ pub(super) fn derive_usage(tables: &mut Tables) {
             ResourceKind::Buffer { usage, .. } => *usage |= access.kind.buffer_usage(),
         }
     }
+    for resource in &mut tables.resources {
+        let Persistence::External(external) = &resource.persistence else {
+            continue;
+        };
+        let layouts = [external.entry.layout, external.exit.layout];
+        if let ResourceKind::Image { usage, .. } = &mut resource.kind {
+            layouts
+                .into_iter()
+                .for_each(|layout| *usage |= usage_of(layout, *usage));
+        }
+    }
     extend_usage(tables);
+}
+
+/// The usage that an image in `layout` has, where it does not have that of another use of the layout
+/// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213).
+fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
+    use vk::ImageLayout as L;
+    use vk::ImageUsageFlags as U;
+    match layout {
+        L::TRANSFER_SRC_OPTIMAL => U::TRANSFER_SRC,
+        L::TRANSFER_DST_OPTIMAL => U::TRANSFER_DST,
+        L::SHADER_READ_ONLY_OPTIMAL if !usage.intersects(U::INPUT_ATTACHMENT) => U::SAMPLED,
+        L::COLOR_ATTACHMENT_OPTIMAL => U::COLOR_ATTACHMENT,
+        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL | L::DEPTH_STENCIL_READ_ONLY_OPTIMAL => {
+            U::DEPTH_STENCIL_ATTACHMENT
+        }
+        _ => U::empty(),
+    }
 }
 
 /// Images of sRGB that are only stored through views of other formats: few devices have storage images of sRGB.

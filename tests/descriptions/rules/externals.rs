@@ -262,6 +262,11 @@ pub(crate) static CASES: &[Case] = &[
         |scene| depth(scene, L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL),
     ),
     described(
+        "VUID-VkImageMemoryBarrier2-oldLayout-01210",
+        |scene| color(scene, L::UNDEFINED, L::DEPTH_STENCIL_READ_ONLY_OPTIMAL),
+        |scene| depth(scene, L::DEPTH_STENCIL_READ_ONLY_OPTIMAL),
+    ),
+    described(
         "VUID-VkImageMemoryBarrier2-oldLayout-01658",
         |scene| color(scene, L::UNDEFINED, L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL),
         |scene| depth(scene, L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL),
