@@ -80,6 +80,23 @@ impl RenderPass<'_> {
         })
     }
 
+    /// A color attachment of which a subpass has another access.
+    fn color_twice(&self) -> Option<&Access> {
+        let colors = || {
+            self.accesses
+                .iter()
+                .filter(|access| access.kind == AccessKind::ColorAttachment)
+        };
+        colors().find(|access| {
+            colors().any(|other| {
+                !std::ptr::eq(*access, other)
+                    && (other.resource, other.version, other.subpass)
+                        == (access.resource, access.version, access.subpass)
+                    && other.range.intersects(access.range)
+            })
+        })
+    }
+
     /// A use of an attachment's texels that is not one as an attachment, where the attachment is written. `wanted` has the attachment, the
     /// other use, and the aspects that both have.
     fn feedback(&self, wanted: impl Fn(&Access, &Access, Aspects) -> bool) -> Option<&Access> {
@@ -199,6 +216,16 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
             Some(format!(
                 "pipelines have 1, 2, 4, 8, 16, 32 or 64 samples, and its sample bits are {:#b}",
                 samples.as_raw()
+            ))
+        },
+    },
+    Rule {
+        rule: "section \"Render Pass Commands\"",
+        broken: |pass| {
+            let twice = pass.color_twice()?;
+            Some(format!(
+                "a subpass has `{}` as a color attachment twice: declare one access that reads and writes",
+                pass.name_of(twice)
             ))
         },
     },

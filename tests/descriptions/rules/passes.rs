@@ -175,6 +175,21 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     case(
+        "section \"Render Pass Commands\"",
+        |scene| {
+            let image = scene.cleared("image", plain());
+            let pass = scene.render().read(image, AccessKind::ColorAttachment);
+            pass.read(image, AccessKind::ColorAttachment);
+        },
+        |scene| {
+            let image = scene.frame.image("image", with_layers(2));
+            scene.render().color(image, CLEAR).layer(0);
+            scene.render().color(image, CLEAR).layer(1);
+            let pass = scene.render().read(image, AccessKind::ColorAttachment).layer(0);
+            pass.read(image, AccessKind::ColorAttachment).layer(1);
+        },
+    ),
+    case(
         "VUID-vkCmdDraw-None-06537",
         |scene| {
             let image = scene.frame.image("image", plain());
