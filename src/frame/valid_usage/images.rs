@@ -23,6 +23,8 @@ pub(super) struct Image<'a> {
     pub(super) info: Option<&'static FormatInfo>,
     /// Somebody else has created it.
     pub(super) is_external: bool,
+    /// The runtime clears it before the first frame.
+    is_history: bool,
 }
 
 impl<'a> Image<'a> {
@@ -36,6 +38,7 @@ impl<'a> Image<'a> {
                 usage: *usage,
                 info: crate::format::info(desc.format),
                 is_external: matches!(resource.persistence, Persistence::External(_)),
+                is_history: resource.persistence == Persistence::History,
             }),
             ResourceKind::Buffer { .. } => None,
         }
@@ -314,6 +317,15 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
         },
     },
     Rule {
+        rule: "VUID-VkImageCreateInfo-usage-00963",
+        broken: |image| {
+            (image.usage.contains(U::TRANSIENT_ATTACHMENT) && image.is_history).then(|| {
+                "histories are cleared before the first frame, which transient attachments do not allow"
+                    .to_owned()
+            })
+        },
+    },
+    Rule {
         rule: "VUID-VkImageCreateInfo-usage-00966",
         broken: |image| {
             (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !image.usage.intersects(ATTACHMENTS))
@@ -360,14 +372,6 @@ pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
                 .is_some_and(|info| info.block.bytes > 16 && !info.is_compressed());
             let format = image.desc.format;
             large.then(|| format!("its previous version is cleared in the first frame, which formats of more than two 64-bit components do not allow: {format:?}"))
-        },
-    },
-    Rule {
-        rule: "VUID-VkImageCreateInfo-usage-00963",
-        broken: |image| {
-            image.usage.contains(U::TRANSIENT_ATTACHMENT).then(|| {
-                "its previous version is cleared in the first frame, which transient attachments do not allow".to_owned()
-            })
         },
     },
 ];

@@ -425,6 +425,18 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     case(
+        "VUID-VkImageCreateInfo-usage-00963",
+        |scene| {
+            let desc = used(Usage::TRANSIENT_ATTACHMENT);
+            let history = scene.frame.resource("history", desc, Persistence::History);
+            scene.render().color(history, CLEAR);
+        },
+        |scene| {
+            let history = scene.frame.resource("history", plain(), Persistence::History);
+            scene.render().color(history, CLEAR);
+        },
+    ),
+    case(
         "section \"vkCmdFillBuffer\"",
         |scene| buffer_history(scene, 3),
         |scene| buffer_history(scene, 8),
