@@ -172,6 +172,12 @@ fn drawn_to(scene: &mut Scene, width: u32, height: u32) {
     scene.render().color(image, CLEAR);
 }
 
+/// Draws into the base extent.
+fn drawn_without_attachments(scene: &mut Scene) {
+    let buffer = scene.frame.buffer("buffer", BufferDesc::new(Bytes(256)));
+    scene.render().storage_write(buffer).at(S::FRAGMENT_SHADER);
+}
+
 const FEW: Samples = Samples::TYPE_4;
 const MANY: Samples = Samples::from_raw(Samples::TYPE_4.as_raw() | Samples::TYPE_8.as_raw());
 
@@ -355,18 +361,32 @@ fn limits() -> Vec<Case> {
             2
         ),
         limit!(
-            "VUID-VkRenderingInfo-pNext-07815",
+            "VUID-VkImageCreateInfo-usage-00964",
             |scene| drawn_to(scene, 70, 1),
             max_framebuffer_width,
             70,
             69
         ),
         limit!(
-            "VUID-VkRenderingInfo-pNext-07816",
+            "VUID-VkImageCreateInfo-usage-00965",
             |scene| drawn_to(scene, 1, 70),
             max_framebuffer_height,
             70,
             69
+        ),
+        limit!(
+            "VUID-VkRenderingInfo-pNext-07815",
+            drawn_without_attachments,
+            max_framebuffer_width,
+            64,
+            63
+        ),
+        limit!(
+            "VUID-VkRenderingInfo-pNext-07816",
+            drawn_without_attachments,
+            max_framebuffer_height,
+            64,
+            63
         ),
         limit!(
             "VUID-VkRenderingInfo-layerCount-07817",

@@ -153,6 +153,24 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
         },
     },
     Rule {
+        rule: "VUID-VkImageCreateInfo-usage-00964",
+        broken: |image, device| {
+            let (limit, width) = (device.limits.max_framebuffer_width, image.extent.width);
+            let (what, name) = ("its width in texels is", "maxFramebufferWidth");
+            let problem = || exceeds(device, what, width, limit, name);
+            image.is_attached().then(problem).flatten()
+        },
+    },
+    Rule {
+        rule: "VUID-VkImageCreateInfo-usage-00965",
+        broken: |image, device| {
+            let (limit, height) = (device.limits.max_framebuffer_height, image.extent.height);
+            let (what, name) = ("its height in texels is", "maxFramebufferHeight");
+            let problem = || exceeds(device, what, height, limit, name);
+            image.is_attached().then(problem).flatten()
+        },
+    },
+    Rule {
         rule: "VUID-VkImageCreateInfo-usage-00968",
         broken: |image, device| {
             let single = image.desc.samples == vk::SampleCountFlags::TYPE_1;

@@ -48,6 +48,10 @@ impl<'a> Image<'a> {
         self.desc.flags.contains(flag)
     }
 
+    pub(super) fn is_attached(&self) -> bool {
+        self.usage.intersects(ATTACHMENTS | U::TRANSIENT_ATTACHMENT)
+    }
+
     fn is_multisampled(&self) -> bool {
         self.desc.samples != vk::SampleCountFlags::TYPE_1
     }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::Error;
-use tileheap::frame::{AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::frame::{AccessKind, BufferDesc, FrameBuilder, ImageDesc};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::context::DeviceChoice;
 use tileheap::runtime::{Capabilities, Context, ContextDesc, RuntimeError};
@@ -26,12 +26,12 @@ fn what_the_device_cannot_do_is_named() {
     let image = builder.image("endless", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
     let commands = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
     builder
-        .render_pass(commands, "clear")
-        .color(image, LoadOp::Clear(ClearValue::ZERO));
+        .transfer_pass(commands, "clear")
+        .transfer_destination(image);
     let frame = builder.build().expect("a sound frame");
     let text = says(gpu.tile().measure(&frame));
     assert!(
-        text.contains("`endless`") && text.contains("16777216") && text.contains("maxImageDimension2D"),
+        text.contains("`endless`") && text.contains("16777216") && text.contains("extent-02252"),
         "{text}"
     );
 
