@@ -1,0 +1,161 @@
+//! Features of a device, each with a frame that needs it.
+
+use super::*;
+
+pub(super) fn features() -> Vec<Case> {
+    use vk::BufferUsageFlags as B;
+    const SAMPLES: &str = "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285";
+    vec![
+        case(
+            "VUID-VkRenderingInfo-multiview-06127",
+            |scene| {
+                let image = scene.frame.image("image", with_layers(2));
+                scene.render().color(image, CLEAR).views(0b11);
+            },
+            |device| device.features |= Features::MULTIVIEW,
+            |device| device.features -= Features::MULTIVIEW,
+        ),
+        feature!(
+            "VUID-VkImageCreateInfo-usage-00968",
+            |scene| {
+                let usage = Usage::STORAGE;
+                drawn(
+                    scene,
+                    ImageDesc {
+                        usage,
+                        ..samples(F::R8G8B8A8_UNORM)
+                    },
+                );
+            },
+            SHADER_STORAGE_IMAGE_MULTISAMPLE
+        ),
+        feature!(
+            "VUID-VkImageCreateInfo-multisampledRenderToSingleSampled-06882",
+            |scene| {
+                let flags = vk::ImageCreateFlags::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT;
+                drawn(scene, ImageDesc { flags, ..plain() });
+            },
+            MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED
+        ),
+        feature!(
+            "VUID-VkImageCreateInfo-flags-parameter",
+            |scene| {
+                let flags = vk::ImageCreateFlags::SUBSAMPLED_EXT;
+                drawn(scene, ImageDesc { flags, ..plain() });
+            },
+            FRAGMENT_DENSITY_MAP
+        ),
+        feature!(
+            "VUID-VkImageCreateInfo-usage-parameter",
+            |scene| {
+                let usage = Usage::FRAGMENT_DENSITY_MAP_EXT;
+                drawn(scene, ImageDesc { usage, ..plain() });
+            },
+            FRAGMENT_DENSITY_MAP
+        ),
+        feature!(
+            "VUID-VkImageCreateInfo-usage-parameter",
+            |scene| {
+                let usage = Usage::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR;
+                drawn(scene, ImageDesc { usage, ..plain() });
+            },
+            ATTACHMENT_FRAGMENT_SHADING_RATE
+        ),
+        feature!(
+            "VUID-VkBufferCreateInfo-None-09499",
+            |scene| buffer(scene, B::SHADER_DEVICE_ADDRESS),
+            BUFFER_DEVICE_ADDRESS
+        ),
+        feature!(
+            "VUID-VkBufferCreateInfo-None-09499",
+            |scene| buffer(scene, B::ACCELERATION_STRUCTURE_STORAGE_KHR),
+            ACCELERATION_STRUCTURE
+        ),
+        feature!(
+            "VUID-VkBufferCreateInfo-None-09499",
+            |scene| buffer(scene, B::SHADER_BINDING_TABLE_KHR),
+            RAY_TRACING_PIPELINE
+        ),
+        feature!(
+            "VUID-VkBufferCreateInfo-None-09499",
+            |scene| buffer(scene, B::CONDITIONAL_RENDERING_EXT),
+            CONDITIONAL_RENDERING
+        ),
+        feature!(
+            "VUID-VkBufferCreateInfo-None-09499",
+            |scene| buffer(scene, B::TRANSFORM_FEEDBACK_BUFFER_EXT),
+            TRANSFORM_FEEDBACK
+        ),
+        feature!(
+            "VUID-VkImageViewCreateInfo-viewType-01004",
+            |scene| {
+                let flags = vk::ImageCreateFlags::CUBE_COMPATIBLE;
+                let image = scene.cleared(
+                    "image",
+                    ImageDesc {
+                        flags,
+                        ..with_layers(12)
+                    },
+                );
+                scene.sample(image, as_type(vk::ImageViewType::CUBE_ARRAY));
+            },
+            IMAGE_CUBE_ARRAY
+        ),
+        feature!(
+            "VUID-VkImageViewCreateInfo-viewType-01004",
+            |scene| {
+                let flags = vk::ImageCreateFlags::CUBE_COMPATIBLE;
+                let image = scene.cleared(
+                    "image",
+                    ImageDesc {
+                        flags,
+                        ..with_layers(12)
+                    },
+                );
+                scene.sample(image, Default::default());
+            },
+            IMAGE_CUBE_ARRAY
+        ),
+        feature!(
+            SAMPLES,
+            |scene| drawn_with(scene, F::R8G8B8A8_UNORM, Samples::TYPE_1, 1),
+            MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED,
+            AMD_MIXED_ATTACHMENT_SAMPLES | NV_FRAMEBUFFER_MIXED_SAMPLES
+        ),
+        feature!(
+            SAMPLES,
+            |scene| drawn_with(scene, F::R8G8B8A8_UNORM, Samples::TYPE_1, 0),
+            AMD_MIXED_ATTACHMENT_SAMPLES,
+            NV_FRAMEBUFFER_MIXED_SAMPLES
+        ),
+        feature!(
+            SAMPLES,
+            |scene| drawn_with(scene, F::D32_SFLOAT, Samples::TYPE_8, 0),
+            NV_FRAMEBUFFER_MIXED_SAMPLES,
+            AMD_MIXED_ATTACHMENT_SAMPLES
+        ),
+        case(
+            "VUID-VkRenderingInfo-imageView-06858",
+            |scene| drawn_with(scene, F::R8G8B8A8_UNORM, Samples::TYPE_8, 1),
+            |device| device.optional_features = Some(Feature::AMD_MIXED_ATTACHMENT_SAMPLES),
+            |device| device.optional_features = Some(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED),
+        ),
+        feature!(
+            "VUID-VkClearDepthStencilValue-depth-00022",
+            |scene| {
+                let image = scene.frame.image("image", of_format(F::D32_SFLOAT));
+                let clear = LoadOp::Clear(ClearValue::DepthStencil(2.0, 0));
+                scene.render().depth(image, clear);
+            },
+            DEPTH_RANGE_UNRESTRICTED
+        ),
+        feature!(
+            "VUID-VkRenderPassTileShadingCreateInfoQCOM-tileShading-10658",
+            |scene| {
+                let out = scene.out;
+                scene.render().tile_shading().color(out, CLEAR);
+            },
+            TILE_SHADING
+        ),
+    ]
+}

@@ -1,0 +1,272 @@
+//! Every rule of devices refuses a frame at one device, and not at one whose limit is one step further.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ash::vk::{
+    self, Format as F, ImageUsageFlags as Usage, PipelineStageFlags2 as S, SampleCountFlags as Samples,
+};
+use tileheap::Error;
+use tileheap::frame::external::{ExternalDesc, ResourceState};
+use tileheap::frame::valid_usage::device_rules;
+use tileheap::frame::{AccessKind, BufferDesc, ClearValue, Frame, ImageDesc, LoadOp, Persistence};
+use tileheap::plan::{PlanError, PlanOptions};
+use tileheap::profile::{DeviceProfile, Features, Limits, OptionalFeatures as Feature};
+use tileheap::units::Bytes;
+
+use super::described::{
+    self, CLEAR, CLEAR_DEPTH, Describe, Scene, as_format, as_type, of_format, of_size, plain, solid,
+    with_layers,
+};
+
+/// A rule, a frame, a device that just runs it, and what is changed in that device so that it does not.
+struct Case {
+    rule: &'static str,
+    describe: Describe,
+    fits: fn(&mut DeviceProfile),
+    lacks: fn(&mut DeviceProfile),
+}
+
+fn case(
+    rule: &'static str,
+    describe: Describe,
+    fits: fn(&mut DeviceProfile),
+    lacks: fn(&mut DeviceProfile),
+) -> Case {
+    Case {
+        rule,
+        describe,
+        fits,
+        lacks,
+    }
+}
+
+/// A rule about a limit.
+macro_rules! limit {
+    ($rule:literal, $describe:expr, $limit:ident, $most:expr, $less:expr) => {
+        case(
+            $rule,
+            $describe,
+            |device| device.limits.$limit = $most,
+            |device| device.limits.$limit = $less,
+        )
+    };
+}
+
+/// A rule about a feature.
+macro_rules! feature {
+    ($rule:expr, $describe:expr, $feature:ident) => {
+        case(
+            $rule,
+            $describe,
+            |device| device.optional_features = Some(Feature::$feature),
+            |device| device.optional_features = Some(Feature::all() - Feature::$feature),
+        )
+    };
+    // One of several features is enough.
+    ($rule:expr, $describe:expr, $feature:ident, $($other:ident)|+) => {
+        case(
+            $rule,
+            $describe,
+            |device| device.optional_features = Some(Feature::$feature),
+            |device| device.optional_features = Some(Feature::all() - Feature::$feature $(- Feature::$other)+),
+        )
+    };
+}
+
+mod features;
+mod limits;
+mod stages;
+
+fn drawn(scene: &mut Scene, desc: ImageDesc) {
+    scene.cleared("image", desc);
+}
+
+fn samples(format: F) -> ImageDesc {
+    ImageDesc {
+        samples: Samples::TYPE_8,
+        ..of_format(format)
+    }
+}
+
+fn depth(scene: &mut Scene, format: F) {
+    let image = scene.frame.image("image", samples(format));
+    scene.render().depth(image, CLEAR_DEPTH);
+}
+
+/// An image of 8 samples that a shader reads.
+fn sampled(scene: &mut Scene, format: F) {
+    let image = scene.frame.image("image", samples(format));
+    let color = tileheap::format::aspects(format) == vk::ImageAspectFlags::COLOR;
+    match color {
+        true => scene.render().color(image, CLEAR),
+        false => scene.render().depth(image, CLEAR_DEPTH),
+    };
+    let out = scene.out;
+    scene.render().sampled(image).color(out, CLEAR);
+}
+
+fn buffer(scene: &mut Scene, usage: vk::BufferUsageFlags) {
+    let desc = BufferDesc {
+        usage,
+        ..BufferDesc::new(Bytes(4096))
+    };
+    let buffer = scene.frame.buffer("buffer", desc);
+    scene.compute().storage_write(buffer);
+}
+
+/// Reads a buffer in a render pass, at these stages and others.
+fn read_at(scene: &mut Scene, stages: S) {
+    let buffer = scene.frame.buffer("buffer", BufferDesc::new(Bytes(256)));
+    scene.transfer().transfer_destination(buffer);
+    let out = scene.out;
+    let pass = scene.render().read(buffer, AccessKind::StorageBuffer);
+    pass.at(stages | S::FRAGMENT_SHADER).color(out, CLEAR);
+}
+
+/// Writes a buffer in a compute pass, at these stages and others.
+fn written_at(scene: &mut Scene, stages: S) {
+    let buffer = scene.frame.buffer("buffer", BufferDesc::new(Bytes(256)));
+    scene
+        .compute()
+        .storage_write(buffer)
+        .at(stages | S::COMPUTE_SHADER);
+}
+
+/// A buffer that leaves the frame for these stages.
+fn handed_over_at(scene: &mut Scene, stages: S) {
+    let state = |stages| ResourceState::new(vk::ImageLayout::UNDEFINED, stages, vk::AccessFlags2::NONE);
+    let external = ExternalDesc {
+        entry: state(S::NONE),
+        exit: state(stages),
+    };
+    let (desc, persistence) = (BufferDesc::new(Bytes(256)), Persistence::External(external));
+    let buffer = scene.frame.resource("buffer", desc, persistence);
+    scene.compute().storage_write(buffer);
+}
+
+/// A semaphore that is signaled after these stages.
+fn signaled_at(scene: &mut Scene, stages: S) {
+    let out = scene.out;
+    scene.render().color(out, CLEAR);
+    let semaphore = scene.frame.semaphore("semaphore");
+    scene.frame.signal(scene.batch, semaphore, stages);
+    let submit = scene.frame.submit(scene.queue);
+    let batch = scene.frame.batch(submit);
+    scene.frame.wait(batch, semaphore, S::ALL_COMMANDS);
+}
+
+/// Draws with pipelines of 4 samples and a hook into an attachment that has others.
+fn drawn_with(scene: &mut Scene, format: F, samples: Samples, hook: u32) {
+    let desc = ImageDesc {
+        samples,
+        ..of_format(format)
+    };
+    let image = scene.frame.image("image", desc);
+    let color = tileheap::format::aspects(format) == vk::ImageAspectFlags::COLOR;
+    let pass = match color {
+        true => scene.render().color(image, CLEAR),
+        false => scene.render().depth(image, CLEAR_DEPTH),
+    };
+    pass.samples(Samples::TYPE_4).hook(hook);
+}
+
+fn drawn_to(scene: &mut Scene, width: u32, height: u32) {
+    let image = scene.frame.image("image", of_size(width, height));
+    scene.render().color(image, CLEAR);
+}
+
+/// Draws into the base extent.
+fn drawn_without_attachments(scene: &mut Scene) {
+    let buffer = scene.frame.buffer("buffer", BufferDesc::new(Bytes(256)));
+    scene.render().storage_write(buffer).at(S::FRAGMENT_SHADER);
+}
+
+fn cases() -> impl Iterator<Item = Case> {
+    limits::limits()
+        .into_iter()
+        .chain(features::features())
+        .chain(stages::stages())
+}
+
+/// A device of which no limit and no feature is known.
+fn unknown() -> DeviceProfile {
+    let device = DeviceProfile::preset("no-tile-memory").unwrap();
+    let max_allocation = device.limits.max_allocation;
+    DeviceProfile {
+        limits: Limits {
+            max_allocation,
+            ..Limits::UNKNOWN
+        },
+        ..device
+    }
+}
+
+fn planned(frame: &Frame, device: &DeviceProfile) -> Option<String> {
+    let device = Arc::new(device.clone());
+    let requirements = tileheap::measure::estimate(frame, &unknown()).unwrap();
+    match tileheap::plan::plan(frame, &requirements.into(), &device, &PlanOptions::default()) {
+        Ok(_) => None,
+        Err(Error::Plan(PlanError::InvalidUsage(found))) => {
+            assert!(found.to_string().contains(&device.name) && found.to_string().contains(found.rule));
+            Some(found.rule.to_owned())
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_device_refuses_what_it_cannot_run_and_nothing_else() {
+    for case in cases() {
+        let frame =
+            described::frame("f", case.describe).unwrap_or_else(|error| panic!("{}: {error}", case.rule));
+        let mut device = unknown();
+        assert_eq!(planned(&frame, &device), None, "{}, nothing known", case.rule);
+        (case.fits)(&mut device);
+        assert_eq!(planned(&frame, &device), None, "{}, enough", case.rule);
+        (case.lacks)(&mut device);
+        assert_eq!(planned(&frame, &device).as_deref(), Some(case.rule));
+    }
+}
+
+#[test]
+fn sides_and_samples_are_the_drivers_where_it_is_asked() {
+    let (frame, external) = (
+        described::frame("f", |scene| drawn(scene, of_size(70, 32))).unwrap(),
+        described::frame("f", |scene| {
+            let persistence = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+            let image = scene.frame.resource("image", with_layers(70), persistence);
+            scene.render().color(image, CLEAR);
+        })
+        .unwrap(),
+    );
+    let mut device = unknown();
+    device.limits.max_image_dimension_2d = 65;
+    assert!(planned(&frame, &device).is_some());
+    device.limits.guaranteed = true;
+    assert_eq!(planned(&frame, &device), None);
+    device.limits.max_image_array_layers = 69;
+    assert_eq!(planned(&external, &device), None);
+}
+
+#[test]
+fn every_rule_of_devices_has_a_case() {
+    let tested: BTreeSet<&str> = cases().map(|case| case.rule).collect();
+    let named: BTreeSet<&str> = device_rules().into_iter().collect();
+    assert_eq!(tested, named);
+}
+
+#[test]
+fn plans_from_elsewhere_are_checked_against_their_device() {
+    let frame = described::frame("f", |scene| drawn(scene, plain())).unwrap();
+    let device = unknown();
+    let requirements = tileheap::measure::estimate(&frame, &device).unwrap();
+    let options = PlanOptions::default();
+    let mut plan =
+        tileheap::plan::plan(&frame, &requirements.into(), &device.clone().into(), &options).unwrap();
+    let mut smaller = device;
+    smaller.limits.max_framebuffer_height = 63;
+    plan.profile = Arc::new(smaller);
+    let found = plan.check().unwrap_err();
+    assert!(found.to_string().contains("maxFramebufferHeight"), "{found}");
+}
