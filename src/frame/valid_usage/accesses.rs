@@ -72,7 +72,8 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
         rule: "section \"Clear Values\"",
         broken: |used| {
             let value = used.clears_to()?;
-            let wanted = ClearValue::zero_of(used.access.view.format.unwrap_or(used.resource.format()));
+            let format = used.access.view.format.unwrap_or(used.resource.format());
+            let wanted = ClearValue::zero_of(format);
             let fits = std::mem::discriminant(&value) == std::mem::discriminant(&wanted);
             let word = match wanted {
                 ClearValue::Float(_) => "Float",
@@ -81,12 +82,8 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
                 ClearValue::DepthStencil(..) => "DepthStencil",
             };
             // Zero has the same bits in every type.
-            (!fits && value != ClearValue::ZERO).then(|| {
-                format!(
-                    "{:?} is cleared to a value of type {word}, and not to {value:?}",
-                    used.resource.format()
-                )
-            })
+            (!fits && value != ClearValue::ZERO)
+                .then(|| format!("{format:?} is cleared to a value of type {word}, and not to {value:?}"))
         },
     },
 ];

@@ -156,7 +156,7 @@ pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>) -> Problem> = &[
         },
     },
     Rule {
-        rule: "VUID-VkSubmitInfo-pWaitDstStageMask-03937",
+        rule: "section \"Semaphore Waiting\"",
         broken: |semaphore| {
             (semaphore.waits && semaphore.op.stages.is_empty())
                 .then(|| "no stage waits for it: name those that do, or ALL_COMMANDS".to_owned())

@@ -121,10 +121,9 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         rule: "section \"Formats Requiring Sampler Y'CbCr Conversion\"",
         broken: |image| {
             let found = image.desc.format;
-            image
-                .info
-                .is_none()
-                .then(|| format!("{found:?} is subsampled or has several planes, which is not supported"))
+            image.info.is_none().then(|| {
+                format!("{found:?} is sampled through a conversion from Y'CbCr, which is not supported")
+            })
         },
     },
     Rule {

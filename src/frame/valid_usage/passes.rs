@@ -80,6 +80,21 @@ impl RenderPass<'_> {
         })
     }
 
+    /// That an attachment with an aspect has fewer layers than the pass renders views.
+    fn lacks_views(&self, aspect: Aspects) -> Problem {
+        let mask = Some(self.pass.view_mask).filter(|mask| *mask != 0)?;
+        let views = u32::BITS - mask.leading_zeros();
+        let mut attached = self.accesses.iter().filter(|access| access.kind.is_attached());
+        let short = attached.find(|access| {
+            access.range.aspects.contains(aspect) && (access.range.layers.len() as u32) < views
+        })?;
+        let layers = short.range.layers.len();
+        Some(format!(
+            "it renders views {mask:#b}, and `{}` has {layers} layers",
+            self.name_of(short)
+        ))
+    }
+
     /// A color attachment of which a subpass has another access.
     fn color_twice(&self) -> Option<&Access> {
         let colors = || {
@@ -149,12 +164,15 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
     },
     Rule {
         rule: "VUID-VkRenderingInfo-viewMask-12403",
-        broken: |pass| {
-            let (_, layers) = covered(pass.accesses, pass.resources)?;
-            let mask = pass.pass.view_mask;
-            (u32::BITS - mask.leading_zeros() > layers)
-                .then(|| format!("it renders views {mask:#b}, and its attachments have {layers} layers"))
-        },
+        broken: |pass| pass.lacks_views(Aspects::COLOR),
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-viewMask-12404",
+        broken: |pass| pass.lacks_views(Aspects::DEPTH),
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-viewMask-12405",
+        broken: |pass| pass.lacks_views(Aspects::STENCIL),
     },
     Rule {
         rule: "VUID-VkRenderingInfo-imageView-09429",

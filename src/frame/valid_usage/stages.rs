@@ -133,11 +133,10 @@ pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> R
     let missing = named.find(|row| scopes::unperformed(stages, row.access).is_some());
     let Some(row) = missing else { return Ok(()) };
     let access = names::bit_names(row.access).join(" and ");
-    let stages = match stages.is_empty() {
-        true => "no stage".to_owned(),
-        false => listed(stages),
+    let problem = match stages.is_empty() {
+        true => format!("it names no stage, and {access} needs one that performs it"),
+        false => format!("{} does not perform {access}", listed(stages)),
     };
-    let problem = format!("{stages} does not perform {access}");
     InvalidUsage::check(row.rule, subject, Some(problem))
 }
 

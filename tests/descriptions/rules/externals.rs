@@ -298,7 +298,7 @@ pub(crate) static CASES: &[Case] = &[
         |scene| batches(scene, S::ALL_TRANSFER, S::ALL_COMMANDS),
     ),
     described(
-        "VUID-VkSubmitInfo-pWaitDstStageMask-03937",
+        "section \"Semaphore Waiting\"",
         |scene| batches(scene, S::ALL_COMMANDS, S::NONE),
         |scene| batches(scene, S::ALL_COMMANDS, S::COPY),
     ),

@@ -1,7 +1,7 @@
 //! Attachments of render passes.
 
 use ash::vk::{self, Format as F, ImageAspectFlags as Aspects, SampleCountFlags as Samples};
-use tileheap::frame::{AccessKind, LoadOp, ResourceId};
+use tileheap::frame::{AccessKind, ImageDesc, LoadOp, ResourceId};
 
 use super::super::{
     CLEAR, CLEAR_DEPTH, FORMAT, Scene, as_format, of_format, of_size, plain, with_layers, with_samples,
@@ -19,6 +19,16 @@ fn area(x: i32, width: u32) -> vk::Rect2D {
 fn drawn_with(scene: &mut Scene, image: ResourceId, samples: Samples, hook: u32) {
     let pass = scene.render().color(image, CLEAR);
     pass.samples(samples).hook(hook);
+}
+
+/// Renders views 0 and 2 into depth or stencil of some layers.
+fn viewed(scene: &mut Scene, format: F, array_layers: u32) {
+    let desc = ImageDesc {
+        array_layers,
+        ..of_format(format)
+    };
+    let image = scene.frame.image("image", desc);
+    scene.render().depth(image, CLEAR_DEPTH).views(0b101);
 }
 
 /// Resolves one image into another one.
@@ -83,6 +93,16 @@ pub(crate) static CASES: &[Case] = &[
             let image = scene.frame.image("image", with_layers(3));
             scene.render().color(image, CLEAR).views(0b101);
         },
+    ),
+    case(
+        "VUID-VkRenderingInfo-viewMask-12404",
+        |scene| viewed(scene, F::D32_SFLOAT, 2),
+        |scene| viewed(scene, F::D32_SFLOAT, 3),
+    ),
+    described(
+        "VUID-VkRenderingInfo-viewMask-12405",
+        |scene| viewed(scene, F::S8_UINT, 2),
+        |scene| viewed(scene, F::S8_UINT, 3),
     ),
     case(
         "VUID-VkRenderingInfo-imageView-09429",
