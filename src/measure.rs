@@ -124,7 +124,6 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> Result<Requirements, 
                 (desc.size.checked_align_up(BUFFER_ALIGNMENT), BUFFER_ALIGNMENT)
             }
         };
-        check_width(resource, profile)?;
         let size = check_size(resource, size, profile)?;
         let tile = tile_requirements(resource, profile);
         let lazy_type_bits = if attachment_only(resource) {
@@ -247,23 +246,6 @@ fn buffer_info(resource: &Resource) -> vk::BufferCreateInfo<'static> {
         info.usage = usage;
     }
     info
-}
-
-fn check_width(resource: &Resource, profile: &DeviceProfile) -> Result<(), DeviceError> {
-    let limit = profile.limits.max_image_dimension_2d;
-    match resource.kind {
-        ResourceKind::Image { desc, extent, .. }
-            if desc.image_type == vk::ImageType::TYPE_2D && extent.width.max(extent.height) > limit =>
-        {
-            Err(DeviceError::ResourceTooLarge {
-                resource: resource.name.clone(),
-                size: format!("{} x {} texels", extent.width, extent.height),
-                profile: profile.name.clone(),
-                limit: format!("{limit} x {limit} (maxImageDimension2D)"),
-            })
-        }
-        _ => Ok(()),
-    }
 }
 
 fn check_size(

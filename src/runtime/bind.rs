@@ -22,7 +22,6 @@ use super::resources::{self, Created, Creation, Handles};
 use super::retire::RetiredFrames;
 use super::store;
 use super::submission::Submission;
-use super::tiles::check_shading;
 use super::timelines::Timelines;
 use crate::Result;
 use crate::frame::ResourceId;
@@ -280,7 +279,6 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Plan, in_full: bool) -> Res
     if in_full {
         plan.check()?;
     }
-    check_shading(state, plan)?;
     check_stores(plan)?;
     state.check_hooks(plan)
 }

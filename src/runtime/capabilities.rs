@@ -16,6 +16,7 @@ use crate::ffi::{
     PhysicalDeviceMaintenance9FeaturesKHR, PhysicalDeviceTileMemoryHeapFeaturesQCOM,
     PhysicalDeviceTileShadingFeaturesQCOM, maintenance9, tile_memory_heap, tile_properties, tile_shading,
 };
+use crate::profile::OptionalFeatures;
 
 bitflags! {
     /// Capabilities that a device offers ([`Support::offers`](super::Support::offers)) or has enabled
@@ -56,6 +57,19 @@ bitflags! {
 impl Capabilities {
     /// Everything except buffer device addresses.
     pub const RECOMMENDED: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
+
+    /// Those that are optional features of frames, too.
+    pub(super) fn optional_features(self) -> OptionalFeatures {
+        let pairs = [
+            (
+                Capabilities::BUFFER_DEVICE_ADDRESS,
+                OptionalFeatures::BUFFER_DEVICE_ADDRESS,
+            ),
+            (Capabilities::TILE_SHADING, OptionalFeatures::TILE_SHADING),
+        ];
+        let held = pairs.into_iter().filter(|(from, _)| self.contains(*from));
+        held.map(|(_, feature)| feature).collect()
+    }
 }
 
 /// Vulkan 1.4.

@@ -44,7 +44,8 @@ pub struct DeviceDesc {
     /// Capabilities not to use even if enabled: forces the fallbacks.
     pub without: Capabilities,
     /// The optional features enabled on the device: [`Enable::optional_features`](super::detect::Enable::optional_features), or as the
-    /// caller knows them. Frames that need another one are rejected when they are planned; `None` to let every frame pass.
+    /// caller knows them. Frames that need another one are rejected when they are planned. `None` for all of them. Features that are
+    /// [`Capabilities`] too are those in use.
     pub optional_features: Option<OptionalFeatures>,
     /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` to use the
     /// runtime's own.
@@ -73,6 +74,15 @@ impl fmt::Debug for QueuesLocked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("QueuesLocked")
     }
+}
+
+/// The optional features in use. One that the runtime uses itself is there if it is a capability in use; a device address also if the caller
+/// has enabled it by other means (`VK_EXT_buffer_device_address`).
+fn optional_features(desc: &DeviceDesc, capabilities: Capabilities) -> OptionalFeatures {
+    let own = Capabilities::all().optional_features();
+    let unused = desc.without.optional_features() | OptionalFeatures::TILE_SHADING;
+    let stated = desc.optional_features.unwrap_or(own.complement());
+    stated.difference(unused) | capabilities.optional_features()
 }
 
 /// State that the handles of a [`Device`] share.
@@ -141,7 +151,7 @@ impl Device {
         let mut profile = DeviceProfile::clone(support.profile());
         profile.tile = profile.tile.filter(|_| missing.is_empty());
         profile.features = plan_features(capabilities);
-        profile.optional_features = desc.optional_features;
+        profile.optional_features = Some(optional_features(&desc, capabilities));
         let device_address = capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS);
         let memory = MemoryAllocator::new(instance, physical_device, device, desc.allocator, device_address)?;
         let profile = Arc::new(profile);

@@ -96,7 +96,7 @@ impl Enable {
         let optional = unsafe { optional_features(info) };
         // SAFETY: the caller's duty.
         let extended = unsafe { features_of_extensions(&enable.names) };
-        enable.optional_features = optional | extended | own_features(enable.capabilities);
+        enable.optional_features = optional | extended | enable.capabilities.optional_features();
         // SAFETY: the caller's duty.
         unsafe { enable.add_names(support) };
         enable
@@ -191,20 +191,6 @@ const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 4] = [
         OptionalFeatures::NV_FRAMEBUFFER_MIXED_SAMPLES,
     ),
 ];
-
-/// The optional features that capabilities stand for.
-fn own_features(capabilities: Capabilities) -> OptionalFeatures {
-    let mut features = OptionalFeatures::empty();
-    features.set(
-        OptionalFeatures::BUFFER_DEVICE_ADDRESS,
-        capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS),
-    );
-    features.set(
-        OptionalFeatures::TILE_SHADING,
-        capabilities.contains(Capabilities::TILE_SHADING),
-    );
-    features
-}
 
 /// The optional features that the caller enables.
 ///

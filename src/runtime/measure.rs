@@ -84,7 +84,6 @@ impl DeviceState {
             }
             QueriedObject::Buffer(row) => {
                 let info = buffer_info(row, &[]);
-                self.addresses_are_supported(resource, &info)?;
                 self.buffer_requirements(name, &info).map(Some)
             }
         }
@@ -169,20 +168,6 @@ impl DeviceState {
             "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples exceeds its limits ({rule})",
             info.format, info.usage, info.mip_levels, info.array_layers, info.samples
         );
-        Err(RuntimeError::unsupported(&resource.name, why))
-    }
-
-    /// An error if the buffer's address is used and device addresses are not enabled.
-    pub(super) fn addresses_are_supported(
-        &self,
-        resource: &Resource,
-        info: &vk::BufferCreateInfo<'_>,
-    ) -> Result<()> {
-        let wanted = info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
-        if !wanted || self.functions.buffer_device_address.is_some() {
-            return Ok(());
-        }
-        let why = "its device address is used, but bufferDeviceAddress is not enabled";
         Err(RuntimeError::unsupported(&resource.name, why))
     }
 

@@ -390,7 +390,6 @@ impl<'a> Creator<'a> {
             }
             Row::Buffer(row) => {
                 let info = buffer_info(row, &key.families);
-                state.addresses_are_supported(resource, &info)?;
                 // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
                 let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
                 let image = vk::Image::null();

@@ -6,13 +6,10 @@
 
 use super::capabilities::Capabilities;
 use super::device_state::DeviceState;
-use super::error::RuntimeError;
-use crate::Result;
 use crate::ffi::{
     RenderPassTileShadingCreateInfoQCOM, TileMemorySizeInfoQCOM, TileShadingRenderPassFlagsQCOM,
 };
 use crate::lower::tables::instances::InstanceRow;
-use crate::plan::Plan;
 use crate::units::Bytes;
 
 /// The structures about tiles that are chained to a render pass or a dynamic rendering.
@@ -35,18 +32,5 @@ impl Tiles {
             size: (properties && bound > Bytes::ZERO).then_some(size),
             shading: shaded.then_some(enable),
         }
-    }
-}
-
-/// An error if a pass is marked for tile shading on a device without it.
-pub(super) fn check_shading(state: &DeviceState, plan: &Plan) -> Result<()> {
-    let there = state.capabilities.contains(Capabilities::TILE_SHADING);
-    let mut passes = plan.frame.passes().iter();
-    match passes.find(|pass| pass.tile_shading && !there) {
-        Some(pass) => {
-            let why = "it uses tile shading, but VK_QCOM_tile_shading is not enabled";
-            Err(RuntimeError::unsupported_pass(&pass.name, why))
-        }
-        None => Ok(()),
     }
 }
