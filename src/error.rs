@@ -49,3 +49,14 @@ pub enum Error {
     #[error(transparent)]
     Check(#[from] crate::plan::check::CheckError),
 }
+
+impl Error {
+    /// The rule of Vulkan that a frame breaks, on every device or on the one that it was planned for; `None` for other errors.
+    pub fn invalid_usage(&self) -> Option<&crate::frame::valid_usage::InvalidUsage> {
+        match self {
+            Error::Frame(crate::frame::FrameError::InvalidUsage(broken)) => Some(broken),
+            Error::Plan(crate::plan::PlanError::InvalidUsage(broken)) => Some(broken),
+            _ => None,
+        }
+    }
+}

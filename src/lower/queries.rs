@@ -121,7 +121,7 @@ pub(crate) fn add_answer(
 /// support.
 ///
 /// # Errors
-/// The name of a resource that the device does not support in ordinary memory.
+/// The name of a resource that the device does not support in ordinary memory: without an answer, or in memory of no type.
 ///
 /// # Panics
 /// If there are not as many answers as queries.
@@ -135,8 +135,9 @@ pub fn requirements_from(
     let mut resources = vec![ResourceRequirements::NONE; frame.resources().len()];
     for (query, answer) in queries.iter().zip(answers) {
         let needs = &mut resources[query.resource.index()];
-        match answer {
-            Some(answer) => add_answer(needs, query.memory, answer, profile),
+        // Every object can be in memory of some type ("Resource Memory Association").
+        match answer.filter(|answer| answer.memory_type_bits != 0) {
+            Some(answer) => add_answer(needs, query.memory, &answer, profile),
             None if query.memory == MemoryKind::Arena => {
                 let resource = frame.resource(query.resource).name.clone();
                 return Err(UnsupportedResource { resource });

@@ -81,13 +81,16 @@ struct Error {
     ThStatus status = TH_STATUS_SUCCESS;
     /** One line that names the object, the demand and the limit. */
     std::string message;
+    /** The rule of Vulkan that a description breaks ("VUID-..."); empty for other errors. */
+    std::string rule;
 };
 
 /** An Error as an exception. */
 class Exception : public std::runtime_error {
 public:
-    explicit Exception(const Error &error) : std::runtime_error(error.message), status(error.status) {}
+    explicit Exception(const Error &error) : std::runtime_error(error.message), status(error.status), rule(error.rule) {}
     ThStatus status;
+    std::string rule;
 };
 
 /** A value or an Error. */
@@ -175,9 +178,12 @@ inline ErrorObject new_error() {
 }
 
 inline Error error_of(ThStatus status, ThError error) {
-    ThStringView message = {};
-    if (error) thGetErrorMessage(error, &message);
-    return {status, std::string(to_cpp(message))};
+    ThStringView message = {}, rule = {};
+    if (error) {
+        thGetErrorMessage(error, &message);
+        thGetErrorRule(error, &rule);
+    }
+    return {status, std::string(to_cpp(message)), std::string(to_cpp(rule))};
 }
 
 /** Calls a function, and once more with an error object if it fails, for its message: a failed call has no effect. */

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use crate::error::ErrorObject;
+use crate::error::{ErrorObject, Failure};
 use crate::opaque::ErrorHandle;
 use crate::status::{Fault, Status};
 
@@ -34,8 +34,13 @@ pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status,
             Fault::new(Status::ErrorInternal, format!("defect in tileheap: {message}"))
         }
     };
-    ErrorObject::set(error, fault.message);
-    fault.status
+    let Fault {
+        status,
+        message,
+        rule,
+    } = fault;
+    ErrorObject::set(error, Failure { message, rule });
+    status
 }
 
 /// As [`boundary`], for a body that ends in success.

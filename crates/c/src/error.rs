@@ -7,23 +7,31 @@ use crate::opaque::{ErrorHandle, ErrorT};
 
 object!(ErrorT, ErrorObject: Error);
 
-/// The message of the last function that failed with it.
+/// The last failure of a function that was given it.
 #[derive(Default)]
 pub struct ErrorObject {
-    message: Mutex<String>,
+    last: Mutex<Failure>,
+}
+
+/// What a failed function says.
+#[derive(Default)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    /// The rule of Vulkan that a description breaks; empty for other failures.
+    pub(crate) rule: &'static str,
 }
 
 impl ErrorObject {
-    /// Replaces the message of an error object; nothing happens without one.
-    pub(crate) fn set(error: ErrorHandle, message: String) {
+    /// Replaces what an error object says; nothing happens without one.
+    pub(crate) fn set(error: ErrorHandle, failure: Failure) {
         if let Ok(Some(object)) = error.get_if_any() {
-            *object.message.lock().unwrap_or_else(PoisonError::into_inner) = message;
+            *object.last.lock().unwrap_or_else(PoisonError::into_inner) = failure;
         }
     }
 
-    /// Calls `with` with the message.
-    pub(crate) fn with<R>(&self, with: impl FnOnce(&str) -> R) -> R {
-        with(&self.message.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Calls `with` with the last failure.
+    pub(crate) fn with<R>(&self, with: impl FnOnce(&Failure) -> R) -> R {
+        with(&self.last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     #[cfg(test)]
@@ -33,6 +41,6 @@ impl ErrorObject {
 
     #[cfg(test)]
     pub(crate) fn message_of(error: ErrorHandle) -> Option<String> {
-        error.get().ok().map(|object| object.with(str::to_owned))
+        error.get().ok().map(|object| object.with(|last| last.message.clone()))
     }
 }

@@ -279,7 +279,7 @@ pub unsafe extern "C" fn create_requirements(
             .enumerate()
             .map(|(index, (answer, query))| {
                 let name = &frame.frame.resource(query.resource).name;
-                answer_of(answer, query).map_err(|fault| fault.of(&format!("answer {index}, resource"), name))
+                answer_of(answer, query, &profile.profile).map_err(|fault| fault.of(&format!("answer {index}, resource"), name))
             });
         let answers: Result<Vec<_>, Fault> = answers.collect();
         let found = requirements_from(&frame.frame, &profile.profile, &answers?)?;
@@ -289,7 +289,11 @@ pub unsafe extern "C" fn create_requirements(
 }
 
 /// An answer to a query, in sizes that a device can have.
-fn answer_of(answer: &RequirementAnswer, query: &Query) -> Result<Option<MemoryRequirements>, Fault> {
+fn answer_of(
+    answer: &RequirementAnswer,
+    query: &Query,
+    profile: &DeviceProfile,
+) -> Result<Option<MemoryRequirements>, Fault> {
     let (resource, memory) = (query.resource.index() as u32, query.memory as u32);
     if (answer.resource, answer.memory) != (resource, memory) {
         return Err(Fault::argument(format!(
@@ -305,6 +309,12 @@ fn answer_of(answer: &RequirementAnswer, query: &Query) -> Result<Option<MemoryR
         alignment,
         memory_type_bits,
     } = answer.requirements;
+    let types = profile.memory_types.len() as u32;
+    if memory_type_bits == 0 || memory_type_bits.checked_shr(types).unwrap_or(0) != 0 {
+        return Err(Fault::argument(format!(
+            "memoryTypeBits {memory_type_bits:#b} does not name memory types of the profile, which has {types}"
+        )));
+    }
     let tile = match answer.tile_size {
         0 => None,
         size => Some(TileRequirements {

@@ -45,12 +45,17 @@ pub enum Status {
 pub(crate) struct Fault {
     pub(crate) status: Status,
     pub(crate) message: String,
+    /// The rule of Vulkan that a description breaks; empty for other faults.
+    pub(crate) rule: &'static str,
 }
 
 impl Fault {
     pub(crate) fn new(status: Status, message: impl Into<String>) -> Fault {
-        let message = message.into();
-        Fault { status, message }
+        Fault {
+            status,
+            message: message.into(),
+            rule: "",
+        }
     }
 
     pub(crate) fn argument(message: impl Into<String>) -> Fault {
@@ -63,20 +68,29 @@ impl Fault {
 
     /// The fault of a named part of a description.
     pub(crate) fn of(self, what: &str, name: &str) -> Fault {
-        let Fault { status, message } = self;
-        Fault::new(status, format!("{what} `{name}`: {message}"))
+        Fault {
+            message: format!("{what} `{name}`: {}", self.message),
+            ..self
+        }
     }
 
     /// An error of the library with another status than its type suggests.
     pub(crate) fn with(status: Status) -> impl Fn(tileheap::Error) -> Fault {
-        move |error| Fault::new(status, in_full(&error))
+        move |error| Fault {
+            status,
+            ..Fault::from(error)
+        }
     }
 }
 
 impl<E: Into<tileheap::Error>> From<E> for Fault {
     fn from(error: E) -> Fault {
         let error = error.into();
-        Fault::new(status_of(&error), in_full(&error))
+        Fault {
+            status: status_of(&error),
+            message: in_full(&error),
+            rule: error.invalid_usage().map_or("", |broken| broken.rule),
+        }
     }
 }
 

@@ -38,7 +38,21 @@ pub unsafe extern "C" fn get_error_message(error: ErrorHandle, message: *mut Str
     run(std::ptr::null_mut(), || {
         let object = error.get()?;
         // SAFETY: null or writable.
-        object.with(|text| unsafe { put(message, view(text), "message") })
+        object.with(|last| unsafe { put(message, view(&last.message), "message") })
+    })
+}
+
+/// Returns the rule of Vulkan that the description breaks with which the last function failed: the identifier of a valid usage statement
+/// (`VUID-...`), or a section of the specification. Empty for other failures. The string is valid until the next function fails with the
+/// object, or it is destroyed.
+///
+/// Thread safety: an error object may be used by one thread at a time.
+#[unsafe(export_name = "thGetErrorRule")]
+pub unsafe extern "C" fn get_error_rule(error: ErrorHandle, rule: *mut StringView) -> Status {
+    run(std::ptr::null_mut(), || {
+        let object = error.get()?;
+        // SAFETY: null or writable.
+        object.with(|last| unsafe { put(rule, view(last.rule), "rule") })
     })
 }
 

@@ -16,15 +16,16 @@ use crate::format::FormatInfo;
 use crate::frame::ClearValue;
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 
-/// The first of `rules` that a subject breaks on a device.
-pub(super) fn check_on<S: Subject>(
+/// Tells `broken` each of `rules` that a subject breaks on a device, up to its first error.
+pub(super) fn check<S: Subject>(
     rules: &Rules<fn(&S, &DeviceProfile) -> Problem>,
     subject: &S,
     device: &DeviceProfile,
+    broken: &mut dyn FnMut(InvalidUsage) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
-    rules
-        .iter()
-        .try_for_each(|row| InvalidUsage::check(row.rule, subject, (row.broken)(subject, device)))
+    rules.iter().try_for_each(|row| {
+        InvalidUsage::check(row.rule, subject, (row.broken)(subject, device)).or_else(&mut *broken)
+    })
 }
 
 /// That a feature is needed which the device has not enabled.

@@ -27,7 +27,6 @@ use crate::profile::DeviceProfile;
 use accesses::Use;
 pub use buffers::BUFFER_USAGES;
 use buffers::Buffer;
-use device::check_on;
 use externals::{External, Semaphore};
 pub use images::IMAGE_USAGES;
 use images::Image;
@@ -119,19 +118,39 @@ impl Frame {
     /// # Errors
     /// The first rule that the frame breaks on the device.
     pub fn check_on(&self, device: &DeviceProfile) -> Result<(), InvalidUsage> {
-        visit(&self.tables, &mut |subject| match subject {
-            Checked::Image(image) => check_on(device::IMAGES, &image, device),
-            Checked::Buffer(buffer) => check_on(device::BUFFERS, &buffer, device),
-            Checked::External(external) => check_on(device::EXTERNALS, &external, device),
-            Checked::Use(used) => {
-                check_on(device::USES, &used, device)?;
-                check_on(device::CLEARS, &used, device)
-            }
-            Checked::View(view) => check_on(device::VIEWS, &view, device),
-            Checked::RenderPass(pass) => check_on(device::RENDER_PASSES, &pass, device),
-            Checked::Semaphore(semaphore) => check_on(device::SEMAPHORES, &semaphore, device),
-        })
+        check_on(&self.tables, device, &mut Err)
     }
+
+    /// Every rule that the frame breaks on a device, in the order of resources, passes and batches; empty where the device can run it.
+    pub fn broken_on(&self, device: &DeviceProfile) -> Vec<InvalidUsage> {
+        let mut all = Vec::new();
+        // Goes on after each: nothing is returned.
+        let _ = check_on(&self.tables, device, &mut |broken| {
+            all.push(broken);
+            Ok(())
+        });
+        all
+    }
+}
+
+/// Tells `broken` each rule of a device that a frame breaks, up to its first error.
+fn check_on(
+    tables: &Tables,
+    device: &DeviceProfile,
+    broken: &mut dyn FnMut(InvalidUsage) -> Result<(), InvalidUsage>,
+) -> Result<(), InvalidUsage> {
+    visit(tables, &mut |subject| match subject {
+        Checked::Image(image) => device::check(device::IMAGES, &image, device, broken),
+        Checked::Buffer(buffer) => device::check(device::BUFFERS, &buffer, device, broken),
+        Checked::External(external) => device::check(device::EXTERNALS, &external, device, broken),
+        Checked::Use(used) => {
+            device::check(device::USES, &used, device, broken)?;
+            device::check(device::CLEARS, &used, device, broken)
+        }
+        Checked::View(view) => device::check(device::VIEWS, &view, device, broken),
+        Checked::RenderPass(pass) => device::check(device::RENDER_PASSES, &pass, device, broken),
+        Checked::Semaphore(semaphore) => device::check(device::SEMAPHORES, &semaphore, device, broken),
+    })
 }
 
 /// What rules are about.

@@ -181,7 +181,7 @@ fn a_drivers_answers_are_counted_and_checked() {
     assert_says(message, &["queries", "answers"]);
     // Sizes and alignments that no device has, and answers to another query.
     type Change = fn(&mut RequirementAnswer);
-    let wrong: [(Change, &str); 8] = [
+    let wrong: [(Change, &str); 10] = [
         (|answer| answer.requirements.alignment = 0, "alignment is 0"),
         (
             |answer| answer.requirements.alignment = 12_288,
@@ -199,6 +199,14 @@ fn a_drivers_answers_are_counted_and_checked() {
         (
             |answer| (answer.tile_size, answer.tile_alignment) = (4096, 0),
             "tileAlignment is 0",
+        ),
+        (
+            |answer| answer.requirements.memory_type_bits = 0,
+            "memoryTypeBits 0b0",
+        ),
+        (
+            |answer| answer.requirements.memory_type_bits |= 1 << 31,
+            "memoryTypeBits",
         ),
         (|answer| answer.dedicated = 3, "ThDedicated"),
         (|answer| answer.resource += 1, "the query is about resource"),

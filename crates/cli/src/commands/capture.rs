@@ -125,7 +125,11 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<Vec<Chart>> {
     let text_of_document = read_text(document, "captured frame")?;
     let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
     let capture = capture.unwrap_or_default();
-    let options = &arguments.options;
+    // The program need not run on the device that its frame is planned for.
+    let options = &FrameOptions {
+        ignore_unsupported: true,
+        ..arguments.options.clone()
+    };
     let frame = FrameArguments {
         frame: document.to_owned(),
         options: options.clone(),
@@ -137,7 +141,10 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<Vec<Chart>> {
     let search = ArrangeOptions::best(arguments.limits.clone());
     let best = search.arrange(options, &imported, &described)?;
     let best = best.expect("a search was asked for");
-    let page = brief(&described, &best, &capture);
+    let mut page = brief(&described, &best, &capture);
+    let ignored = options.ignored(&imported.frame)?;
+    let told = ignored.iter().map(|broken| format!("The device cannot run this: {broken}."));
+    page.notes.splice(0..0, told);
     Output::stdout().write_report(&text(&page))?;
     let mut charts = vec![page];
     for (how, arranged) in [("as it is", None), ("in the best arrangement", Some(&best))] {

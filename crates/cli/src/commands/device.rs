@@ -27,16 +27,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let document = json!({ "format": "tileheap-devices", "version": 1, "devices": devices? });
         return Output::stdout().write(&format!("{document:#}\n"));
     }
-    let texts: Vec<String> = devices.iter().map(in_words).collect();
-    Output::stdout().write_report(&texts.join("\n\n"))
+    let texts: Result<Vec<String>> = devices.iter().map(in_words).collect();
+    Output::stdout().write_report(&texts?.join("\n\n"))
 }
 
-fn in_words(device: &DeviceSupport) -> String {
+fn in_words(device: &DeviceSupport) -> Result<String> {
     let support = match &device.support {
         Ok(support) => support,
-        Err(error) => return format!("{}\n  not usable: {error}\n", device.name),
+        Err(error) => return Ok(format!("{}\n  not usable: {error}\n", device.name)),
     };
-    let mut text = profile::text(support.profile());
+    let mut text = profile::text(support.profile())?;
     text += &format!(
         "\nKind\n  {}, used with Vulkan {}\n",
         kind(device.kind),
@@ -50,14 +50,14 @@ fn in_words(device: &DeviceSupport) -> String {
             "\nTile memory is supported{}: `tileheap plan` shows what a frame would place there.\n",
             emulated.unwrap_or_default()
         );
-        return text;
+        return Ok(text);
     }
     text += "\nMissing for tile memory\n";
     for missing in support.missing() {
         text += &format!("  {missing}\n");
     }
     text += "  Frames use ordinary memory on this device; `tileheap plan` shows what a device with tile memory would save.\n";
-    text
+    Ok(text)
 }
 
 fn in_json(device: &DeviceSupport) -> Result<Value> {

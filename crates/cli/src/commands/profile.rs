@@ -24,5 +24,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.json {
         return Output::stdout().write(&profile.to_json());
     }
-    Output::stdout().write_report(&profile::text(&profile))
+    Output::stdout().write_report(&profile::text(&profile)?)
 }

@@ -272,7 +272,8 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
         Detail::Full => true,
         Detail::Plan => false,
     };
-    let mut notes = imported.notes;
+    let mut notes = options.ignored(&imported.frame)?;
+    notes.extend(imported.notes);
     if thorough {
         progress.set_message("searching for advice");
     }

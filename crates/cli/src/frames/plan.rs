@@ -8,7 +8,7 @@ use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum, ValueHint};
 use tileheap::frame::import::{self, Imported};
 use tileheap::frame::weights::Weights;
-use tileheap::frame::{Reaches, ResourceId};
+use tileheap::frame::{Frame, Reaches, ResourceId};
 use tileheap::measure::{estimate, raw};
 use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule};
 use tileheap::profile::DeviceProfile;
@@ -63,6 +63,9 @@ pub(crate) struct FrameOptions {
     /// Measured savings per access, instead of the model's, as JSON ("format": "tileheap-weights")
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
+    /// Plan frames that the device cannot run, too, and list the rules that they break
+    #[arg(long)]
+    pub(crate) ignore_unsupported: bool,
     #[command(flatten)]
     pub(crate) assumed: AssumedReach,
     /// Require a resource in tile memory, or fail with the rule that forbids it; may be repeated
@@ -135,8 +138,20 @@ impl FrameOptions {
         })
     }
 
+    /// The rules that a frame breaks on the device where they do not keep it from being planned.
+    pub(crate) fn ignored(&self, frame: &Frame) -> Result<Vec<String>> {
+        if !self.ignore_unsupported {
+            return Ok(Vec::new());
+        }
+        let broken = frame.broken_on(&self.read_profile()?);
+        Ok(broken.iter().map(ToString::to_string).collect())
+    }
+
     pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Plan> {
         let frame = &imported.frame;
+        let any = self.ignore_unsupported.then(|| profile.clone().for_any_frame());
+        let profile = any.as_ref().unwrap_or(profile);
+        reject_unsupported(frame, profile)?;
         let options = PlanOptions {
             strategy: self.strategy,
             budget: self.budget.0,
@@ -192,6 +207,26 @@ impl FrameOptions {
         imported.frame = imported.frame.with_pinned(&pinned).with_excluded(&excluded);
         Ok(imported)
     }
+}
+
+/// At most so many broken rules are told.
+const TOLD: usize = 20;
+
+/// An error with every rule that a frame breaks on a device.
+fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
+    let broken = frame.broken_on(profile);
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let mut told: Vec<String> = broken.iter().take(TOLD).map(ToString::to_string).collect();
+    if broken.len() > TOLD {
+        told.push(format!("{} more", broken.len() - TOLD));
+    }
+    Err(Error::new(format!(
+        "`{}` cannot run the frame: {}: give another --profile, or --ignore-unsupported to plan it nevertheless",
+        profile.name,
+        told.join("; ")
+    )))
 }
 
 /// The frame in a text, native or loose, at another base extent if one is given.

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use tileheap::names;
-use tileheap::profile::{DeviceProfile, PRESETS};
+use tileheap::profile::{DeviceProfile, OptionalFeatures, PRESETS};
+use tileheap::units::Bytes;
 
 use crate::error::{Error, Result};
 use crate::input::{is_stdin, read_text, shown};
@@ -19,7 +21,7 @@ pub(crate) fn read(name_or_file: &str) -> Result<DeviceProfile> {
     DeviceProfile::from_json(&text).map_err(|error| Error::of(shown(path), error))
 }
 
-pub(crate) fn text(profile: &DeviceProfile) -> String {
+pub(crate) fn text(profile: &DeviceProfile) -> Result<String> {
     let mut text = format!("{}\n  {}\n", one_line(&profile.name), one_line(&profile.source));
     text += "\nMemory heaps\n";
     for (index, heap) in profile.heaps.iter().enumerate() {
@@ -56,24 +58,41 @@ pub(crate) fn text(profile: &DeviceProfile) -> String {
         let (attachments, bits) = (merge.attachments, merge.color_bits);
         text += &format!("  merges passes with   {attachments} attachments, {bits} color bits a pixel\n");
     }
-    let limits = &profile.limits;
     text += "\nLimits\n";
-    for (name, limit) in [
-        (
-            "bufferImageGranularity",
-            limits.buffer_image_granularity.to_string(),
-        ),
-        ("maxMemoryAllocationSize", limits.max_allocation.to_string()),
-        ("maxImageDimension2D", limits.max_image_dimension_2d.to_string()),
-        ("maxColorAttachments", limits.max_color_attachments.to_string()),
-    ] {
-        text += &format!("  {name:<26} {limit}\n");
+    for (name, limit) in limits(profile)? {
+        text += &format!("  {name:<42} {limit}\n");
     }
     let features = profile.features.iter_names();
     let features: Vec<String> = features.map(|(name, _)| name.to_ascii_lowercase()).collect();
     let none = if features.is_empty() { "none" } else { "" };
     text += &format!("\nFeatures\n  {none}{}\n", features.join(", "));
-    text
+    if let Some(optional) = profile.optional_features {
+        let names: Vec<&str> = optional.iter().map(OptionalFeatures::name).collect();
+        let none = if names.is_empty() { "none" } else { "" };
+        text += &format!("\nFeatures that frames may need\n  {none}{}\n", names.join(", "));
+    }
+    Ok(text)
+}
+
+/// The limits that a profile states, as its JSON names them.
+fn limits(profile: &DeviceProfile) -> Result<Vec<(String, String)>> {
+    let document: Value = serde_json::from_str(&profile.to_json())
+        .map_err(|error| Error::of("the profile as JSON", error))?;
+    let stated = document["limits"].as_object().into_iter().flatten();
+    let limits = stated.map(|(name, value)| {
+        let value = match value {
+            Value::Number(size) if name.ends_with("Size") => {
+                size.as_u64().map_or_else(String::new, |size| Bytes(size).to_string())
+            }
+            Value::Array(flags) => {
+                let names = flags.iter().filter_map(Value::as_str).map(str::to_owned);
+                short(names.collect(), "VK_SAMPLE_COUNT_")
+            }
+            other => other.to_string(),
+        };
+        (name.clone(), value)
+    });
+    Ok(limits.collect())
 }
 
 /// Flag names without their common prefix.

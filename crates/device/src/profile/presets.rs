@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use ash::vk;
 
-use super::device::DeviceProfile;
+use super::device::{DeviceProfile, Features};
+use super::limits::Limits;
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
@@ -170,6 +171,19 @@ impl DeviceProfile {
     /// ```
     pub fn preset(name: &str) -> Result<DeviceProfile> {
         find(name).cloned()
+    }
+
+    /// The same device, as if it could run every frame: without the limits and features that do nothing but reject frames. For comparing
+    /// plans of a frame that the device cannot run.
+    pub fn for_any_frame(mut self) -> DeviceProfile {
+        self.limits = Limits {
+            buffer_image_granularity: self.limits.buffer_image_granularity,
+            max_allocation: self.limits.max_allocation,
+            ..Limits::UNKNOWN
+        };
+        self.features |= Features::MULTIVIEW;
+        self.optional_features = None;
+        self
     }
 
     /// The same device with a tile heap of `size` bytes; where that is more than its GMEM, GMEM grows with it.
