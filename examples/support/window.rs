@@ -7,7 +7,7 @@ use ash::vk;
 use ash_window::{create_surface, enumerate_required_extensions};
 use egui::{Event, Key, Modifiers, PointerButton, Pos2};
 use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
-use tileheap::runtime::context::Message;
+use tileheap::runtime::context::{ExtensionNames, Message, SurfaceMaker};
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
 use tileheap::runtime::{Context, ContextDesc, Imports};
 use winit::application::ApplicationHandler;
@@ -175,15 +175,19 @@ impl<P: Painter> Shown<P> {
         let display = window.display_handle().map_err(no_window)?.as_raw();
         let handle = window.window_handle().map_err(no_window)?.as_raw();
         let extensions = enumerate_required_extensions(display).map_err(no_window)?;
-        // SAFETY: the extensions are in the description, and the window outlives the context (see `Shown::close`).
+        // SAFETY: the extensions are in the description.
         let surface = |entry: &ash::Entry, instance: &ash::Instance| unsafe {
             create_surface(entry, instance, display, handle, None)
         };
-        let mut desc = desc.clone();
         // SAFETY: the names are static strings of ash.
-        desc.instance_extensions
-            .extend(extensions.iter().map(|&name| unsafe { CStr::from_ptr(name) }));
-        desc.surface = Some(&surface);
+        let extensions = extensions.iter().map(|&name| unsafe { CStr::from_ptr(name) });
+        let desc = ContextDesc {
+            // SAFETY: they are all that the surface needs.
+            instance_extensions: unsafe { ExtensionNames::new(extensions) },
+            // SAFETY: a surface of that instance, whose window outlives the context (see `Shown::close`).
+            surface: Some(unsafe { SurfaceMaker::new(&surface) }),
+            ..desc.clone()
+        };
         let context = Context::new(&desc)?;
 
         let mut swapchain = Swapchain::new(&context)?;

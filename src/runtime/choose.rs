@@ -117,7 +117,7 @@ pub(super) fn create_device(
         main,
     } = candidate;
     let by = || support.profile().name.clone();
-    let mut extensions = desc.device_extensions.clone();
+    let mut extensions = desc.device_extensions.names().to_vec();
     if desc.surface.is_some() {
         extensions.push(ash::khr::swapchain::NAME);
     }

@@ -11,7 +11,7 @@ use super::instance::{Instance, load};
 use super::support::Support;
 use crate::Result;
 
-pub use super::context_desc::{ContextDesc, DeviceChoice, SurfaceMaker};
+pub use super::context_desc::{ContextDesc, DeviceChoice, ExtensionNames, SurfaceMaker};
 pub use super::instance::Message;
 
 /// A Vulkan instance, device and queues, with the runtime on them.

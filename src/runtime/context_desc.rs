@@ -7,8 +7,48 @@ use std::fmt;
 
 use ash::vk;
 
-/// Creates the surface that the device must be able to present to.
-pub type SurfaceMaker<'a> = &'a dyn Fn(&ash::Entry, &ash::Instance) -> ash::prelude::VkResult<vk::SurfaceKHR>;
+/// Makes the surface that the device must be able to present to.
+#[derive(Clone, Copy)]
+pub struct SurfaceMaker<'a>(&'a MakeSurface<'a>);
+
+type MakeSurface<'a> = dyn Fn(&ash::Entry, &ash::Instance) -> ash::prelude::VkResult<vk::SurfaceKHR> + 'a;
+
+impl<'a> SurfaceMaker<'a> {
+    /// A maker of surfaces, which the context then owns and destroys.
+    ///
+    /// # Safety
+    /// It makes surfaces of the instance that it is given. What they present to lives until the context is destroyed.
+    pub unsafe fn new(make: &'a MakeSurface<'a>) -> SurfaceMaker<'a> {
+        SurfaceMaker(make)
+    }
+
+    pub(super) fn make(
+        &self,
+        entry: &ash::Entry,
+        instance: &ash::Instance,
+    ) -> ash::prelude::VkResult<vk::SurfaceKHR> {
+        (self.0)(entry, instance)
+    }
+}
+
+/// Names of extensions of an instance or a device.
+#[derive(Clone, Debug, Default)]
+pub struct ExtensionNames<'a>(Vec<&'a CStr>);
+
+impl<'a> ExtensionNames<'a> {
+    /// These names.
+    ///
+    /// # Safety
+    /// What each extension requires is among them too, or in the version of Vulkan that is used
+    /// (VUID-vkCreateInstance-ppEnabledExtensionNames-01388, VUID-vkCreateDevice-ppEnabledExtensionNames-01387).
+    pub unsafe fn new(names: impl IntoIterator<Item = &'a CStr>) -> ExtensionNames<'a> {
+        ExtensionNames(names.into_iter().collect())
+    }
+
+    pub(super) fn names(&self) -> &[&'a CStr] {
+        &self.0
+    }
+}
 
 /// The parameters of [`Context::new`](super::Context::new).
 #[derive(Clone, Default)]
@@ -21,15 +61,15 @@ pub struct ContextDesc<'a> {
     pub validate: bool,
     /// The Vulkan version to request; 0 for the highest available (at most 1.3, the highest that `ash` has).
     pub api_version: u32,
-    /// Instance extensions in addition to the context's own (those of `ash_window::enumerate_required_extensions`).
-    pub instance_extensions: Vec<&'a CStr>,
+    /// Instance extensions in addition to the context's own, such as those of `ash_window::enumerate_required_extensions`.
+    pub instance_extensions: ExtensionNames<'a>,
     /// Device extensions in addition to the runtime's own.
-    pub device_extensions: Vec<&'a CStr>,
+    pub device_extensions: ExtensionNames<'a>,
     /// Device features to enable; an error if one is not supported.
     pub features: vk::PhysicalDeviceFeatures,
     /// Enables buffer device addresses; an error if they are not supported.
     pub buffer_device_address: bool,
-    /// Enables `VK_KHR_swapchain` and takes a device whose first queue presents to this surface, which the context owns.
+    /// Enables `VK_KHR_swapchain` and takes a device whose first queue presents to this surface.
     pub surface: Option<SurfaceMaker<'a>>,
     /// Capabilities not to enable even if supported: forces the fallbacks.
     pub without: Capabilities,

@@ -76,13 +76,11 @@ impl fmt::Debug for QueuesLocked<'_> {
     }
 }
 
-/// The optional features in use. One that the runtime uses itself is there if it is a capability in use; a device address also if the caller
-/// has enabled it by other means (`VK_EXT_buffer_device_address`).
+/// The optional features in use: those that are capabilities too are in use where these are.
 fn optional_features(desc: &DeviceDesc, capabilities: Capabilities) -> OptionalFeatures {
     let own = Capabilities::all().optional_features();
-    let unused = desc.without.optional_features() | OptionalFeatures::TILE_SHADING;
-    let stated = desc.optional_features.unwrap_or(own.complement());
-    stated.difference(unused) | capabilities.optional_features()
+    let stated = desc.optional_features.unwrap_or(OptionalFeatures::all());
+    stated.difference(own) | capabilities.optional_features()
 }
 
 /// State that the handles of a [`Device`] share.

@@ -65,7 +65,7 @@ impl Instance {
         let names: Vec<_> = offer
             .names
             .iter()
-            .chain(&desc.instance_extensions)
+            .chain(desc.instance_extensions.names())
             .map(|name| name.as_ptr())
             .collect();
         let layers = [VALIDATION.as_ptr()];
@@ -134,7 +134,9 @@ impl Instance {
     }
 
     pub(super) fn make_surface(&mut self, maker: SurfaceMaker<'_>) -> Result<()> {
-        let surface = maker(&self.entry, &self.raw).with_call("vkCreate…SurfaceKHR", || "the window")?;
+        let surface = maker
+            .make(&self.entry, &self.raw)
+            .with_call("vkCreate…SurfaceKHR", || "the window")?;
         self.surface = Some((ash::khr::surface::Instance::new(&self.entry, &self.raw), surface));
         Ok(())
     }
@@ -235,7 +237,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     }
     let listed = extensions(entry, None)?;
     let has = |name: &CStr| listed.iter().any(|other| other.as_c_str() == name);
-    for name in &desc.instance_extensions {
+    for name in desc.instance_extensions.names() {
         if !has(name) {
             return Err(RuntimeError::missing(INSTALLATION, name.to_string_lossy()));
         }
@@ -256,7 +258,10 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     // The validation layer provides the extension if the loader does not.
     let debug = (has(ash::ext::debug_utils::NAME) || desc.validate)
         && !desc.without.contains(Capabilities::DEBUG_UTILS);
-    let asked = desc.instance_extensions.contains(&ash::ext::debug_utils::NAME);
+    let asked = desc
+        .instance_extensions
+        .names()
+        .contains(&ash::ext::debug_utils::NAME);
     if debug && !asked {
         names.push(ash::ext::debug_utils::NAME);
     }
@@ -264,6 +269,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     if portability
         && !desc
             .instance_extensions
+            .names()
             .contains(&ash::khr::portability_enumeration::NAME)
     {
         names.push(ash::khr::portability_enumeration::NAME);

@@ -144,23 +144,12 @@ impl MemoryBlock {
         }
     }
 
-    fn mapping(&self) -> Option<NonNull<[u8]>> {
+    /// Its bytes; `None` if its memory type is not host-visible. They are there for as long as the block.
+    pub fn mapped(&self) -> Option<NonNull<[u8]>> {
         match &self.0 {
             Source::Allocated(block) => block.mapped,
             Source::Raw(_) => None,
         }
-    }
-
-    /// Its bytes; `None` if its memory type is not host-visible. The device must not write them meanwhile.
-    pub fn mapped(&self) -> Option<&[u8]> {
-        // SAFETY: the allocator mapped them, for as long as the block lives.
-        self.mapping().map(|bytes| unsafe { bytes.as_ref() })
-    }
-
-    /// Its bytes, to write; `None` if its memory type is not host-visible. The device must not use them meanwhile.
-    pub fn mapped_mut(&mut self) -> Option<&mut [u8]> {
-        // SAFETY: as above; the block is borrowed exclusively.
-        self.mapping().map(|mut bytes| unsafe { bytes.as_mut() })
     }
 
     /// The memory object, if only this block uses it.

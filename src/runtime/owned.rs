@@ -185,11 +185,6 @@ impl OwnedObjects {
         &self.blocks
     }
 
-    /// The blocks of memory, to write their contents.
-    pub fn blocks_mut(&mut self) -> &mut [MemoryBlock] {
-        &mut self.blocks
-    }
-
     /// Destroys everything; more can be created afterwards.
     ///
     /// # Safety

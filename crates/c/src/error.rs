@@ -41,6 +41,9 @@ impl ErrorObject {
 
     #[cfg(test)]
     pub(crate) fn message_of(error: ErrorHandle) -> Option<String> {
-        error.get().ok().map(|object| object.with(|last| last.message.clone()))
+        error
+            .get()
+            .ok()
+            .map(|object| object.with(|last| last.message.clone()))
     }
 }

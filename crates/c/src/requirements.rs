@@ -279,7 +279,8 @@ pub unsafe extern "C" fn create_requirements(
             .enumerate()
             .map(|(index, (answer, query))| {
                 let name = &frame.frame.resource(query.resource).name;
-                answer_of(answer, query, &profile.profile).map_err(|fault| fault.of(&format!("answer {index}, resource"), name))
+                answer_of(answer, query, &profile.profile)
+                    .map_err(|fault| fault.of(&format!("answer {index}, resource"), name))
             });
         let answers: Result<Vec<_>, Fault> = answers.collect();
         let found = requirements_from(&frame.frame, &profile.profile, &answers?)?;

@@ -10,6 +10,7 @@ use tileheap::frame::{
     ClearValue, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
 };
 use tileheap::plan::PlanOptions;
+use tileheap::runtime::context::ExtensionNames;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage, ImportedSemaphore};
 use tileheap::runtime::{BoundFrame, Capabilities, ContextDesc, Imports, PassCommands};
 
@@ -294,7 +295,8 @@ fn images_go_from_device_to_device_by_file_descriptors() {
         }
         let [mut drawer, mut reader] = [0; 2].map(|_| {
             Gpu::with(ContextDesc {
-                device_extensions: vec![fd, extension],
+                // SAFETY: what they require is in Vulkan 1.1.
+                device_extensions: unsafe { ExtensionNames::new([fd, extension]) },
                 ..ContextDesc::from_env("tileheap tests")
             })
         });

@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::Error;
 use tileheap::frame::{AccessKind, BufferDesc, FrameBuilder, ImageDesc};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::context::DeviceChoice;
+use tileheap::runtime::context::{DeviceChoice, ExtensionNames};
 use tileheap::runtime::{Capabilities, Context, ContextDesc, RuntimeError};
 use tileheap::units::Bytes;
 
@@ -67,9 +67,8 @@ fn what_the_device_cannot_do_is_named() {
 
 #[test]
 fn a_context_names_what_is_missing() {
-    let base = || ContextDesc::from_env("tileheap tests");
     let with = |change: fn(&mut ContextDesc<'_>)| {
-        let mut desc = base();
+        let mut desc = ContextDesc::from_env("tileheap tests");
         change(&mut desc);
         Context::new(&desc).expect_err("missing")
     };
@@ -80,7 +79,11 @@ fn a_context_names_what_is_missing() {
             "whose name contains `no such device`",
         ),
         (|desc| desc.device = DeviceChoice::Index(99), "of index 99"),
-        (|desc| desc.device_extensions = vec![c"VK_FOO_bar"], "VK_FOO_bar"),
+        (
+            // SAFETY: no device has it.
+            |desc| desc.device_extensions = unsafe { ExtensionNames::new([c"VK_FOO_bar"]) },
+            "VK_FOO_bar",
+        ),
         (|desc| desc.api_version = vk::API_VERSION_1_0, "1.0.0"),
         (|desc| desc.api_version = vk::API_VERSION_1_0, "requires 1.1"),
     ];
@@ -88,7 +91,8 @@ fn a_context_names_what_is_missing() {
         let text = with(change).to_string();
         assert!(text.contains(needs) && !text.contains('\n'), "{text}");
     }
-    let error = with(|desc| desc.instance_extensions = vec![c"VK_FOO_baz"]);
+    // SAFETY: no loader has it.
+    let error = with(|desc| desc.instance_extensions = unsafe { ExtensionNames::new([c"VK_FOO_baz"]) });
     assert!(
         matches!(error, Error::Runtime(RuntimeError::MissingFeature { .. })),
         "{error}"

@@ -323,9 +323,8 @@ fn errors_have_the_rule_of_vulkan_that_a_description_breaks() {
     let profile = c::profile("adreno-830");
     let mut count = 0;
     // SAFETY: the count can be written.
-    let refused = rule_of(|error| unsafe {
-        get_requirement_queries(frame, profile, &mut count, null_mut(), error)
-    });
+    let refused =
+        rule_of(|error| unsafe { get_requirement_queries(frame, profile, &mut count, null_mut(), error) });
     let expected = "VUID-VkImageCreateInfo-extent-02252".to_owned();
     assert_eq!(refused, (Status::ErrorCannotPlan, expected));
     call(|_| destroy_frame(frame)).unwrap();

@@ -143,7 +143,9 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<Vec<Chart>> {
     let best = best.expect("a search was asked for");
     let mut page = brief(&described, &best, &capture);
     let ignored = options.ignored(&imported.frame)?;
-    let told = ignored.iter().map(|broken| format!("The device cannot run this: {broken}."));
+    let told = ignored
+        .iter()
+        .map(|broken| format!("The device cannot run this: {broken}."));
     page.notes.splice(0..0, told);
     Output::stdout().write_report(&text(&page))?;
     let mut charts = vec![page];

@@ -76,14 +76,14 @@ pub(crate) fn text(profile: &DeviceProfile) -> Result<String> {
 
 /// The limits that a profile states, as its JSON names them.
 fn limits(profile: &DeviceProfile) -> Result<Vec<(String, String)>> {
-    let document: Value = serde_json::from_str(&profile.to_json())
-        .map_err(|error| Error::of("the profile as JSON", error))?;
+    let document: Value =
+        serde_json::from_str(&profile.to_json()).map_err(|error| Error::of("the profile as JSON", error))?;
     let stated = document["limits"].as_object().into_iter().flatten();
     let limits = stated.map(|(name, value)| {
         let value = match value {
-            Value::Number(size) if name.ends_with("Size") => {
-                size.as_u64().map_or_else(String::new, |size| Bytes(size).to_string())
-            }
+            Value::Number(size) if name.ends_with("Size") => size
+                .as_u64()
+                .map_or_else(String::new, |size| Bytes(size).to_string()),
             Value::Array(flags) => {
                 let names = flags.iter().filter_map(Value::as_str).map(str::to_owned);
                 short(names.collect(), "VK_SAMPLE_COUNT_")

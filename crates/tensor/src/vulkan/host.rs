@@ -1,5 +1,7 @@
 //! Buffers that both sides see: inputs, outputs, staging.
 
+use std::ptr::NonNull;
+
 use ash::vk;
 
 use crate::error::Result;
@@ -77,11 +79,16 @@ impl HostBuffer {
         self.buffer
     }
 
+    fn mapped(&self) -> NonNull<[u8]> {
+        let owned = self.owned.as_ref().expect("not destroyed");
+        owned.blocks()[0].mapped().expect("made with mapped memory")
+    }
+
     /// Its bytes, for the host.
     fn bytes(&mut self) -> &mut [u8] {
-        let owned = self.owned.as_mut().expect("not destroyed");
-        let mapped = owned.blocks_mut()[0].mapped_mut();
-        mapped.expect("made with mapped memory")
+        let mut bytes = self.mapped();
+        // SAFETY: they live as long as the buffer, which is borrowed exclusively; who lets a run use it keeps the host away meanwhile.
+        unsafe { bytes.as_mut() }
     }
 
     /// Writes from its start. No frame or run that uses it is in flight.
@@ -105,8 +112,8 @@ impl HostBuffer {
 
     /// Its bytes. No run that writes it is in flight.
     pub fn read(&self) -> &[u8] {
-        let owned = self.owned.as_ref().expect("not destroyed");
-        let bytes = owned.blocks()[0].mapped().expect("made with mapped memory");
+        // SAFETY: they live as long as the buffer, which is borrowed; who lets a run write it keeps the host away meanwhile.
+        let bytes = unsafe { self.mapped().as_ref() };
         &bytes[..self.buffer.size as usize]
     }
 

@@ -138,8 +138,9 @@ impl NetworkPasses {
     /// When another pass comes next, the commands are those of another device, or the driver fails.
     ///
     /// # Safety
-    /// `commands` is of a frame built from the [`FrameBuilder`](tileheap::frame::FrameBuilder) that they were declared in, bound on the
-    /// same device.
+    /// - `commands` is of a frame built from the [`FrameBuilder`](tileheap::frame::FrameBuilder) that they were declared in, bound on the
+    ///   same device.
+    /// - The host does not use the buffers that the frame imports until it has ended.
     pub unsafe fn record(&mut self, commands: &mut Commands<'_>) -> Result<()> {
         for step in &self.steps {
             commands.pass(step.pass, |pass| step.record(&mut self.dispatcher, pass))??;
