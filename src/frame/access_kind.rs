@@ -350,7 +350,7 @@ impl AccessKind {
         flags(read, self.row().read) | flags(write, self.row().write)
     }
 
-    /// The layout in which an image with (`depth`) or without depth and stencil aspects is accessed so.
+    /// The layout in which an image is accessed so. `depth`: it can be a depth or stencil attachment.
     pub fn layout(self, depth: bool, write: bool) -> vk::ImageLayout {
         match self.row().layouts {
             Layouts::None => L::UNDEFINED,

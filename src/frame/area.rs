@@ -2,18 +2,40 @@
 
 use ash::vk;
 
-use super::AccessKind;
 use super::tables::{Access, Resource, ResourceKind};
+use super::{AccessKind, ImageDesc};
+use crate::format;
+
+/// The texels of a level that a view shows across and down: of blocks, where it shows compressed blocks as texels
+/// ("Image Views", `VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT`).
+fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
+    let block = match (
+        format::info(desc.format),
+        access.view.format.and_then(format::info),
+    ) {
+        (Some(own), Some(view)) if own.is_compressed() && !view.is_compressed() => {
+            [own.block.width, own.block.height]
+        }
+        _ => [1, 1],
+    };
+    let side = |texels: u32, block: u32| {
+        (texels >> access.range.levels.first.min(31))
+            .max(1)
+            .div_ceil(block)
+    };
+    vk::Extent2D {
+        width: side(extent.width, block[0]),
+        height: side(extent.height, block[1]),
+    }
+}
 
 /// The texels and layers that every attachment of a render pass has, input attachments included; `None` without attachments.
 pub(super) fn covered(accesses: &[Access], resources: &[Resource]) -> Option<(vk::Extent2D, u32)> {
     let attached =
         |access: &&Access| access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
     let of_one = |access: &Access| match resources[access.resource.index()].kind {
-        ResourceKind::Image { extent, .. } => {
-            let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
-            let (width, height) = (side(extent.width), side(extent.height));
-            Some((vk::Extent2D { width, height }, access.range.layers.len() as u32))
+        ResourceKind::Image { desc, extent, .. } => {
+            Some((viewed(&desc, extent, access), access.range.layers.len() as u32))
         }
         ResourceKind::Buffer { .. } => None,
     };

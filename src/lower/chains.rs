@@ -19,7 +19,7 @@ use ash::vk;
 
 use super::placed::Placed;
 use super::tables::DeviceQueueIndex;
-use crate::frame::tables::{Access, PassKind, Version};
+use crate::frame::tables::{Access, PassKind, ResourceKind, Version};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;
 use crate::units::Run;
@@ -187,6 +187,9 @@ struct Part {
     fixed: Option<vk::ImageLayout>,
     /// Whether the image has no colour aspect.
     depth: bool,
+    /// Whether it can also be a depth or stencil attachment, which the layouts of these demand
+    /// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01210).
+    depth_attached: bool,
     /// Whether it is only one of the image's two aspects.
     one_aspect: bool,
     /// Whether it consists of several slices in one layout that accesses use separately.
@@ -198,7 +201,7 @@ impl Part {
         if let Some(layout) = self.fixed {
             return layout;
         }
-        let layout = access.kind.layout(self.depth, access.writes);
+        let layout = access.kind.layout(self.depth_attached, access.writes);
         if self.one_aspect {
             of_aspect(layout, self.range.aspects)
         } else {
@@ -259,6 +262,8 @@ impl Gather<'_> {
                     },
                     fixed,
                     depth: !whole.aspects.contains(vk::ImageAspectFlags::COLOR),
+                    depth_attached: matches!(resource.kind, ResourceKind::Image { usage, .. }
+                        if usage.contains(vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT)),
                     one_aspect: aspects != whole.aspects,
                     sliced,
                 };

@@ -208,11 +208,12 @@ const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
 
 /// The usage of a view of `format`: empty, which inherits the image's, unless the format may allow less than the image's usage.
 ///
-/// There, sRGB is not stored: that is for views of other formats (VUID-VkImageViewCreateInfo-usage-02275).
+/// There, views of sRGB for several usages are not for storing: few devices allow that (VUID-VkImageViewCreateInfo-usage-02275).
 fn view_usage(image: &ImageRow, format: vk::Format, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
     let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
+    let several = usage != vk::ImageUsageFlags::STORAGE;
     match extended || format != image.format {
-        true if crate::format::info(format).is_some_and(|info| info.srgb) => {
+        true if several && crate::format::info(format).is_some_and(|info| info.srgb) => {
             image.usage & usage & !vk::ImageUsageFlags::STORAGE
         }
         true => image.usage & usage,
@@ -243,14 +244,16 @@ fn whole(image: &ImageRow) -> SubresourceRange {
     }
 }
 
-/// The view of all of an image for shaders; `None` if its usage allows none. Without `cube_arrays`, several cubes are an array of layers
-/// (VUID-VkImageViewCreateInfo-viewType-01004).
+/// The view of all of an image for shaders; `None` if its usage allows none.
 #[cfg(feature = "runtime")]
 pub(crate) fn whole_view(index: u32, image: &ImageRow, cube_arrays: bool) -> Option<ViewRow> {
-    let mut view = shader_view(index, image, whole(image), ViewDesc::default(), VIEWED)?;
-    if view.view_type == vk::ImageViewType::CUBE_ARRAY && !cube_arrays {
-        view.view_type = vk::ImageViewType::TYPE_2D_ARRAY;
-    }
+    let view = shader_view(
+        (index, image),
+        whole(image),
+        ViewDesc::default(),
+        VIEWED,
+        cube_arrays,
+    )?;
     let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
     Some(view).filter(|view| !extended || !view.usage.is_empty())
 }
@@ -266,13 +269,14 @@ pub(crate) fn level_0_view(index: u32, image: &ImageRow) -> ViewRow {
     attachment_view(index, image, range, ViewDesc::default(), ATTACHED)
 }
 
-/// The view of a part of an image for descriptors of a usage; `None` if its usage allows none.
+/// The view of a part of an image for descriptors of a usage; `None` if its usage allows none. Without `cube_arrays`, several cubes are
+/// an array of layers by default (VUID-VkImageViewCreateInfo-viewType-01004).
 pub(crate) fn shader_view(
-    index: u32,
-    image: &ImageRow,
+    (index, image): (u32, &ImageRow),
     range: SubresourceRange,
     desc: ViewDesc,
     usage: vk::ImageUsageFlags,
+    cube_arrays: bool,
 ) -> Option<ViewRow> {
     let mut range = range;
     if !image.usage.intersects(VIEWED) {
@@ -285,8 +289,8 @@ pub(crate) fn shader_view(
     let cubes = image.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && range.layers.len() % 6 == 0;
     let view_type = match (cubes, range.layers.len()) {
         (true, 6) => vk::ImageViewType::CUBE,
-        (true, _) => vk::ImageViewType::CUBE_ARRAY,
-        (false, _) => plain_type(image.image_type, range),
+        (true, _) if cube_arrays => vk::ImageViewType::CUBE_ARRAY,
+        (_, _) => plain_type(image.image_type, range),
     };
     if range.aspects.contains(vk::ImageAspectFlags::DEPTH) {
         // A shader reads one aspect (VUID-VkDescriptorImageInfo-imageView-01976).

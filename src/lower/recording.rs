@@ -24,6 +24,7 @@ use crate::frame::tables::{Contents, PassKind, ResourceKind};
 use crate::frame::{
     AccessKind, ClearValue, CommandBufferId, Frame, PassId, SubresourceRange, Texels, texels_of,
 };
+use crate::profile::OptionalFeatures;
 use crate::units::{Bytes, Run};
 
 /// Fills the tables of recorded commands.
@@ -161,6 +162,7 @@ fn store(frame: &Frame, pass: PassId, lowered: &mut Lowered) -> OptionalIndex {
 /// Per access of the frame, what it uses and how.
 fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowered: &mut Lowered) {
     let all = placed.plan.frame.accesses();
+    let cube_arrays = placed.plan.profile.may_have(OptionalFeatures::IMAGE_CUBE_ARRAY);
     lowered.accesses.reserve(all.len());
     let attached = all.iter().filter(|access| access.kind.is_attached()).count();
     lowered.attachments.reserve(attached);
@@ -181,7 +183,7 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowe
             }
             Object::Image(image) if access.kind.is_shader() => {
                 let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));
-                shader_view(image, row, access.range, access.view, usage)
+                shader_view((image, row), access.range, access.view, usage, cube_arrays)
             }
             _ => None,
         };

@@ -299,6 +299,11 @@ pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'st
             own.max_allocation == others.max_allocation,
             "maxMemoryAllocationSize",
         ),
+        // Decides which passes of several subpasses are render pass objects.
+        (
+            own.max_color_attachments == others.max_color_attachments,
+            "maxColorAttachments",
+        ),
         (one.features == other.features, "features"),
     ];
     let different = same.into_iter().find(|(same, _)| !same);

@@ -29,6 +29,7 @@ impl DeviceState {
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();
         // The driver must not even be asked about what it cannot create.
         frame.check_on(&self.profile).map_err(PlanError::from)?;
+        self.views_are_supported(frame)?;
         if self.functions.maintenance_4.is_none() {
             tracing::debug!(
                 reason = "maintenance4 is not enabled",

@@ -103,6 +103,7 @@ mod submit;
 mod support;
 mod tiles;
 mod timelines;
+mod view_formats;
 
 /// Views of the parts of images that passes access.
 pub mod parts {

@@ -170,8 +170,7 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
     let (mut pool, mut handles) = (creator.pool, creator.handles);
     let blocks = handles.blocks.iter();
     handles.memory = blocks.map(|&block| pool.location(block).0).collect();
-    let features = state.profile.optional_features;
-    let cube_arrays = features.is_none_or(|features| features.contains(OptionalFeatures::IMAGE_CUBE_ARRAY));
+    let cube_arrays = state.profile.may_have(OptionalFeatures::IMAGE_CUBE_ARRAY);
     for (index, row) in (0..).zip(&tables.images) {
         if row.binding.is_imported() {
             continue;

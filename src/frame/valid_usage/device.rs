@@ -30,10 +30,7 @@ pub(super) fn check<S: Subject>(
 
 /// That a feature is needed which the device has not enabled.
 fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
-    let lacking = device
-        .optional_features
-        .is_some_and(|features| !features.contains(feature));
-    lacking.then(|| {
+    (!device.may_have(feature)).then(|| {
         let (name, device) = (feature.name(), &device.name);
         let kind = match name.starts_with("VK_") {
             true => "extension",
@@ -298,7 +295,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[
         rule: "VUID-VkImageViewCreateInfo-viewType-01004",
         broken: |view, device| {
             let problem = || lacks(device, Feature::IMAGE_CUBE_ARRAY, "a view of type CUBE_ARRAY");
-            (view.view_type() == Some(V::CUBE_ARRAY)).then(problem).flatten()
+            (view.declared == Some(V::CUBE_ARRAY)).then(problem).flatten()
         },
     },
     Rule {

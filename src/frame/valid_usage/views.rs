@@ -5,8 +5,8 @@ use ash::vk::{self, ImageCreateFlags as F, ImageViewType as V};
 use super::images::Image;
 use super::rule::{Problem, Rule, Rules, Subject};
 use crate::format::FormatInfo;
+use crate::frame::SubresourceRange;
 use crate::frame::tables::{Access, Pass, Resource};
-use crate::frame::{AccessKind, SubresourceRange};
 
 /// The view of an access.
 pub(super) struct View<'a> {
@@ -14,7 +14,7 @@ pub(super) struct View<'a> {
     pub(super) image: Image<'a>,
     pub(super) access: &'a Access,
     /// Of a declared type.
-    declared: Option<V>,
+    pub(super) declared: Option<V>,
     /// None if the format is unknown or has several planes.
     pub(super) info: Option<&'static FormatInfo>,
     pub(super) format: vk::Format,
@@ -44,13 +44,6 @@ impl<'a> View<'a> {
 
     fn is_declared(&self, types: &[V]) -> bool {
         self.declared.is_some_and(|declared| types.contains(&declared))
-    }
-
-    /// Its type, if it is declared or the array of cubes that shaders see by default.
-    pub(super) fn view_type(&self) -> Option<V> {
-        let cubes = self.image.desc.flags.contains(F::CUBE_COMPATIBLE) && !self.access.kind.is_attached();
-        let several = self.layers() > 6 && self.layers() % 6 == 0;
-        self.declared.or((cubes && several).then_some(V::CUBE_ARRAY))
     }
 
     pub(super) fn layers(&self) -> u32 {
@@ -195,19 +188,6 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
                 format!(
                     "views of compressed blocks as texels have one level, and it uses {}",
                     view.levels()
-                )
-            })
-        },
-    },
-    Rule {
-        rule: "VUID-VkImageViewCreateInfo-usage-02275",
-        broken: |view| {
-            let stored = [AccessKind::StorageImage, AccessKind::TileAttachment].contains(&view.access.kind);
-            let is_srgb = |info: Option<&FormatInfo>| info.is_some_and(|info| info.srgb);
-            (stored && is_srgb(view.info) && !is_srgb(view.image.info)).then(|| {
-                format!(
-                    "images of {:?} are not stored through views of {:?}: few devices have storage images of sRGB",
-                    view.image.desc.format, view.format
                 )
             })
         },

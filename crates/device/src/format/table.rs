@@ -87,7 +87,7 @@ const fn depth_stencil(format: F, class: &'static str, bytes: u32) -> FormatInfo
 }
 
 /// Ascending by the number of the format; those of Vulkan 1.0 are numbered from 1 on without a gap.
-pub(super) static FORMATS: [FormatInfo; 215] = [
+pub(super) static FORMATS: [FormatInfo; 217] = [
     float(F::R4G4_UNORM_PACK8, "8-bit", 1),
     float(F::R4G4B4A4_UNORM_PACK16, "16-bit", 2),
     float(F::B4G4R4A4_UNORM_PACK16, "16-bit", 2),
@@ -296,8 +296,10 @@ pub(super) static FORMATS: [FormatInfo; 215] = [
     compressed(F::ASTC_12X12_SFLOAT_BLOCK, "ASTC_12x12", [12, 12, 16]),
     float(F::R10X6_UNORM_PACK16, "16-bit", 2),
     float(F::R10X6G10X6_UNORM_2PACK16, "32-bit", 4),
+    float(F::R10X6G10X6B10X6A10X6_UNORM_4PACK16, "64-bit R10G10B10A10", 8),
     float(F::R12X4_UNORM_PACK16, "16-bit", 2),
     float(F::R12X4G12X4_UNORM_2PACK16, "32-bit", 4),
+    float(F::R12X4G12X4B12X4A12X4_UNORM_4PACK16, "64-bit R12G12B12A12", 8),
     float(F::A4R4G4B4_UNORM_PACK16, "16-bit", 2),
     float(F::A4B4G4R4_UNORM_PACK16, "16-bit", 2),
     float(F::R16G16_S10_5_NV, "32-bit", 4),

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ash::vk;
 
 use super::device::{DeviceProfile, Features};
-use super::limits::Limits;
+use super::limits::{Limits, OptionalFeatures};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
@@ -171,6 +171,12 @@ impl DeviceProfile {
     /// ```
     pub fn preset(name: &str) -> Result<DeviceProfile> {
         find(name).cloned()
+    }
+
+    /// Whether the device has a feature, as far as its profile says: also where that does not state its optional features.
+    pub fn may_have(&self, feature: OptionalFeatures) -> bool {
+        self.optional_features
+            .is_none_or(|features| features.contains(feature))
     }
 
     /// The same device, as if it could run every frame: without the limits and features that do nothing but reject frames. For comparing

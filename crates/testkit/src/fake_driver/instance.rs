@@ -175,6 +175,15 @@ entry_points! {
         let _: vk::Result = fill!(&Config::queue_families(), count, out);
     }
 
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceFormatProperties(device, format, out) |_call| {
+        let stored = !tileheap::format::info(format).is_some_and(|info| info.srgb);
+        let mut features = vk::FormatFeatureFlags::from_raw(u32::MAX);
+        if !stored {
+            features &= !vk::FormatFeatureFlags::STORAGE_IMAGE;
+        }
+        given!(mut out).optimal_tiling_features = features;
+    }
+
     Since::Instance => vk::PFN_vkGetPhysicalDeviceImageFormatProperties2(device, info, out) |call may fail| {
         let info = given!(info);
         let asked = ImageFacts {
