@@ -6,6 +6,7 @@ use ash::vk;
 
 use super::capabilities::{Capabilities, ChainedFeatures, EXTENSIONS, FeatureStructs};
 use super::support::Support;
+use crate::ffi::PhysicalDeviceVulkan14Features;
 use crate::profile::OptionalFeatures;
 
 /// Extension names and feature structs to add to a `VkDeviceCreateInfo`, without duplicating what it has.
@@ -92,6 +93,8 @@ impl Enable {
             enable.capabilities -= C::LOCAL_READ;
             enable.features.local = None;
         }
+        // Memory must allow device addresses where the caller enables them (VUID-vkBindBufferMemory-bufferDeviceAddress-03339).
+        enable.capabilities |= chained.enabled & support.offers() & C::BUFFER_DEVICE_ADDRESS;
         // SAFETY: the caller's duty.
         let optional = unsafe { optional_features(info) };
         // SAFETY: the caller's duty.
@@ -251,15 +254,6 @@ unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureT
             let all = unsafe { &*base.cast::<vk::PhysicalDeviceFeatures2<'_>>() };
             core_features(&all.features)
         }
-        S::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES => {
-            features!(PhysicalDeviceVulkan12Features: BUFFER_DEVICE_ADDRESS = buffer_device_address)
-        }
-        S::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES => {
-            features!(PhysicalDeviceBufferDeviceAddressFeatures: BUFFER_DEVICE_ADDRESS = buffer_device_address)
-        }
-        S::PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT => {
-            features!(PhysicalDeviceBufferDeviceAddressFeaturesEXT: BUFFER_DEVICE_ADDRESS = buffer_device_address)
-        }
         S::PHYSICAL_DEVICE_MESH_SHADER_FEATURES_NV => {
             features!(PhysicalDeviceMeshShaderFeaturesNV: MESH_SHADER = mesh_shader, TASK_SHADER = task_shader)
         }
@@ -337,6 +331,10 @@ unsafe fn read_chain(mut next: *const vk::BaseInStructure<'_>) -> ChainedFeature
                 let all = read!(vk::PhysicalDeviceVulkan11Features<'_>);
                 chained.state(C::MULTIVIEW, all.multiview);
             }
+            <PhysicalDeviceVulkan14Features<'_> as vk::TaggedStructure>::STRUCTURE_TYPE => {
+                let all = read!(PhysicalDeviceVulkan14Features<'_>);
+                chained.state(C::LOCAL_READ, all.dynamic_rendering_local_read);
+            }
             // SAFETY: as above.
             kind => unsafe { chained.read(next, kind) },
         }
@@ -354,16 +352,27 @@ mod tests {
     fn features_of_earlier_extensions_are_read() {
         let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesNV::default().task_shader(true);
         let mut rate = vk::PhysicalDeviceShadingRateImageFeaturesNV::default().shading_rate_image(true);
-        let mut address =
-            vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default().buffer_device_address(true);
         let info = vk::DeviceCreateInfo::default()
             .push_next(&mut mesh)
-            .push_next(&mut rate)
-            .push_next(&mut address);
+            .push_next(&mut rate);
         // SAFETY: the chain is alive.
         let found = unsafe { optional_features(&info) };
-        let expected = F::TASK_SHADER | F::ATTACHMENT_FRAGMENT_SHADING_RATE | F::BUFFER_DEVICE_ADDRESS;
+        let expected = F::TASK_SHADER | F::ATTACHMENT_FRAGMENT_SHADING_RATE;
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn features_of_versions_are_read() {
+        let mut core12 = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
+        let mut core14 = PhysicalDeviceVulkan14Features::default().dynamic_rendering_local_read(true);
+        let info = vk::DeviceCreateInfo::default()
+            .push_next(&mut core12)
+            .push_next(&mut core14);
+        // SAFETY: the chain is alive.
+        let chained = unsafe { read_chain(info.p_next.cast()) };
+        let expected = Capabilities::BUFFER_DEVICE_ADDRESS | Capabilities::LOCAL_READ;
+        assert_eq!(chained.enabled, expected);
+        assert!(chained.stated.contains(Capabilities::TIMELINE_SEMAPHORE));
     }
 
     #[test]

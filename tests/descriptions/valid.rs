@@ -10,6 +10,7 @@ use super::{
 };
 use vk::Format as F;
 use vk::ImageAspectFlags as Aspects;
+use vk::ImageCreateFlags as Flags;
 
 pub(crate) static VALID: &[(&str, Describe)] = &[
     ("depth cleared to its ends", |scene| {
@@ -18,6 +19,41 @@ pub(crate) static VALID: &[(&str, Describe)] = &[
             let clear = LoadOp::Clear(ClearValue::DepthStencil(depth, 0));
             scene.render().depth(image, clear);
         }
+    }),
+    ("depth that is copied to and sampled", |scene| {
+        for format in [F::D32_SFLOAT, F::D32_SFLOAT_S8_UINT] {
+            let image = scene.frame.image(format!("{format:?}"), of_format(format));
+            scene.transfer().transfer_destination(image);
+            let out = scene.out;
+            scene
+                .render()
+                .sampled(image)
+                .aspect(Aspects::DEPTH)
+                .color(out, CLEAR);
+        }
+    }),
+    ("compressed blocks attached as texels", |scene| {
+        let desc = ImageDesc {
+            flags: Flags::BLOCK_TEXEL_VIEW_COMPATIBLE | Flags::MUTABLE_FORMAT | Flags::EXTENDED_USAGE,
+            ..of_format(F::BC1_RGB_UNORM_BLOCK)
+        };
+        let image = scene.frame.image("image", desc);
+        let clear = LoadOp::Clear(ClearValue::Uint([0; 4]));
+        scene
+            .render()
+            .color(image, clear)
+            .viewed(as_format(F::R32G32_UINT));
+        let out = scene.out;
+        scene.render().sampled(image).color(out, CLEAR);
+    }),
+    ("several cubes", |scene| {
+        let desc = ImageDesc {
+            flags: Flags::CUBE_COMPATIBLE,
+            ..with_layers(12)
+        };
+        let image = scene.cleared("image", desc);
+        let out = scene.out;
+        scene.render().sampled(image).color(out, CLEAR);
     }),
     ("storage in one slice of a 3D image", |scene| {
         let image = scene.frame.image("image", solid());

@@ -7,7 +7,7 @@ use tileheap::lower::tables::instances::{InstanceRow, ReferenceRow, SubpassRow};
 use tileheap::lower::tables::objects::ViewRow;
 use tileheap::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
 use tileheap::plan::PlanOptions;
-use tileheap::profile::{DeviceProfile, Features};
+use tileheap::profile::{DeviceProfile, Features, OptionalFeatures};
 
 use crate::planned::plan_with;
 
@@ -346,4 +346,36 @@ fn views_that_may_not_allow_all_usage_have_that_of_their_accesses() {
         usages(stored),
         [0, vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()]
     );
+}
+
+/// Several cubes are an array of layers where the device cannot view them as cubes (VUID-VkImageViewCreateInfo-viewType-01004).
+#[test]
+fn several_cubes_are_viewed_as_the_device_can() {
+    let mut frame = FrameBuilder::new("cubes", EXTENT);
+    let cubes = ImageDesc {
+        flags: vk::ImageCreateFlags::CUBE_COMPATIBLE,
+        array_layers: 12,
+        ..image(vk::Format::R8G8B8A8_UNORM)
+    };
+    let cubes = frame.image("cubes", cubes);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    frame.render_pass(commands, "draw").color(cubes, CLEAR);
+    frame.compute_pass(commands, "read").sampled(cubes);
+    let frame = frame.build().unwrap();
+    let mut profile = DeviceProfile::preset("no-tile-memory").unwrap();
+    for (features, expected) in [
+        (None, vk::ImageViewType::CUBE_ARRAY),
+        (
+            Some(OptionalFeatures::IMAGE_CUBE_ARRAY),
+            vk::ImageViewType::CUBE_ARRAY,
+        ),
+        (Some(OptionalFeatures::empty()), vk::ImageViewType::TYPE_2D_ARRAY),
+    ] {
+        profile.optional_features = features;
+        let plan = plan_with(&frame, &profile, &PlanOptions::default());
+        let tables = lower(&plan, &Situation::first(DeviceQueues::one(&frame))).unwrap();
+        let read = tables.accesses.last().unwrap();
+        let view = tables.views[read.view.get().unwrap() as usize];
+        assert_eq!(view.view_type, expected, "{features:?}");
+    }
 }

@@ -1,5 +1,7 @@
 //! What the JSON forms of frames, profiles and plans share: a header, and errors that name the place on one line.
 
+mod path;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -109,8 +111,7 @@ pub struct JsonSyntaxError {
 
 fn at(path: &str) -> String {
     match path {
-        // What the parser gives for no place in particular.
-        "" | "." | "?" => String::new(),
+        "" => String::new(),
         path => format!(", at `{path}`"),
     }
 }
@@ -123,16 +124,12 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     if let Some(list) = list_instead(text) {
         return Err(list);
     }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed: Result<T, _> = serde_path_to_error::deserialize(&mut deserializer);
-    let (path, error) = match parsed {
-        Ok(document) => match deserializer.end() {
-            Ok(()) => return Ok(document),
-            Err(error) => (String::new(), error),
-        },
-        Err(error) => (error.path().to_string(), error.into_inner()),
+    let error = match serde_json::from_str(text) {
+        Ok(document) => return Ok(document),
+        Err(error) => error,
     };
     let (line, column) = (error.line(), error.column());
+    let path = path::of(text, line, column);
     let mut problem = error.to_string();
     // The place is told once, in front.
     let suffix = format!(" at line {line} column {column}");

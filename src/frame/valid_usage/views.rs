@@ -5,8 +5,8 @@ use ash::vk::{self, ImageCreateFlags as F, ImageViewType as V};
 use super::images::Image;
 use super::rule::{Problem, Rule, Rules, Subject};
 use crate::format::FormatInfo;
-use crate::frame::SubresourceRange;
 use crate::frame::tables::{Access, Pass, Resource};
+use crate::frame::{AccessKind, SubresourceRange};
 
 /// The view of an access.
 pub(super) struct View<'a> {
@@ -107,6 +107,14 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
             let solid = view.image.desc.image_type == vk::ImageType::TYPE_3D;
             (solid && !view.access.kind.is_attached() && view.is_declared(&[V::TYPE_2D, V::TYPE_2D_ARRAY]))
                 .then(|| "shaders see 3D images as TYPE_3D, whole levels of them".to_owned())
+        },
+    },
+    Rule {
+        rule: "VUID-VkDescriptorImageInfo-imageView-07795",
+        broken: |view| {
+            let solid = view.image.desc.image_type == vk::ImageType::TYPE_3D;
+            (solid && view.access.kind == AccessKind::InputAttachment)
+                .then(|| "input attachments are not slices of 3D images".to_owned())
         },
     },
     Rule {

@@ -24,6 +24,13 @@ fn copied(scene: &mut Scene, desc: ImageDesc, view: ViewDesc, [levels, layers]: 
     pass.viewed(view).color(out, CLEAR);
 }
 
+/// Draws into an image and reads it in place.
+fn read_in_place(scene: &mut Scene, desc: ImageDesc) {
+    let image = scene.cleared("image", desc);
+    let out = scene.out;
+    scene.render().input(image).layers(0..1).color(out, CLEAR);
+}
+
 fn cubes(array_layers: u32) -> ImageDesc {
     ImageDesc {
         flags: Flags::CUBE_COMPATIBLE,
@@ -86,6 +93,11 @@ pub(crate) static CASES: &[Case] = &[
         "VUID-VkDescriptorImageInfo-imageView-07796",
         |scene| sampled(scene, solid(), as_type(V::TYPE_2D)),
         |scene| sampled(scene, solid(), as_type(V::TYPE_3D)),
+    ),
+    case(
+        "VUID-VkDescriptorImageInfo-imageView-07795",
+        |scene| read_in_place(scene, solid()),
+        |scene| read_in_place(scene, plain()),
     ),
     case(
         "VUID-VkImageViewCreateInfo-imageViewType-04973",

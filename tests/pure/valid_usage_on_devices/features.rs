@@ -102,21 +102,6 @@ pub(super) fn features() -> Vec<Case> {
             IMAGE_CUBE_ARRAY
         ),
         feature!(
-            "VUID-VkImageViewCreateInfo-viewType-01004",
-            |scene| {
-                let flags = vk::ImageCreateFlags::CUBE_COMPATIBLE;
-                let image = scene.cleared(
-                    "image",
-                    ImageDesc {
-                        flags,
-                        ..with_layers(12)
-                    },
-                );
-                scene.sample(image, Default::default());
-            },
-            IMAGE_CUBE_ARRAY
-        ),
-        feature!(
             SAMPLES,
             |scene| drawn_with(scene, F::R8G8B8A8_UNORM, Samples::TYPE_1, 1),
             MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED,

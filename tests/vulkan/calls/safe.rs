@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use ash::vk;
+use tileheap::frame::tables::ViewDesc;
 use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule};
@@ -350,6 +351,21 @@ const PROGRAMS: &[Program] = &[
             adopt(rig, |tables, situation| {
                 *tables = lower(&other, situation).unwrap().into_inner()
             })
+        },
+    ),
+    (
+        "storage through a view that does not allow it",
+        "VUID-VkImageViewCreateInfo-usage-02275",
+        |rig| {
+            let mut frame = FrameBuilder::new("f", EXTENT);
+            let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+            let commands = one_queue(&mut frame, vk::QueueFlags::COMPUTE);
+            let pass = frame.compute_pass(commands, "store").storage_write(image);
+            pass.viewed(ViewDesc {
+                format: Some(vk::Format::R8G8B8A8_SRGB),
+                ..ViewDesc::default()
+            });
+            said(rig.tile.measure(&frame.build().unwrap()))
         },
     ),
 ];

@@ -5,7 +5,7 @@
 //! vk::CommandBufferInheritanceInfo ──► TileMemoryBindInfoQCOM ──► memory  inside a render pass
 //! tile_memory_heap::Device::cmd_bind_tile_memory(cmd, Some(&TileMemoryBindInfoQCOM))   outside one
 //! ```
-//! One module per extension, each with its `NAME`, `SPEC_VERSION`, structures, constants and a `Device` that loads its
+//! One module per extension or version, each with its `NAME`, `SPEC_VERSION`, structures, constants and a `Device` that loads its
 //! commands. Structures and constants are also named here, as `ash::vk` does. Structures chain with `ash`'s `push_next`
 //! exactly where the registry says `structextends`; other chains do not compile.
 //!
@@ -23,6 +23,7 @@ pub mod maintenance9;
 pub mod tile_memory_heap;
 pub mod tile_properties;
 pub mod tile_shading;
+pub mod vulkan_1_4;
 
 use std::ffi::CStr;
 
@@ -41,6 +42,7 @@ pub use tile_shading::{
     PhysicalDeviceTileShadingPropertiesQCOM, RenderPassTileShadingCreateInfoQCOM,
     SUBPASS_DESCRIPTION_TILE_SHADING_APRON_BIT_QCOM, TileShadingRenderPassFlagsQCOM,
 };
+pub use vulkan_1_4::PhysicalDeviceVulkan14Features;
 
 /// The layer that gives a driver an emulated tile memory heap: the package `tileheap-emulator`. It is the `layer` of its entry
 /// among the tools of a physical device (`vkGetPhysicalDeviceToolProperties`).
