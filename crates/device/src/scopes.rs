@@ -255,6 +255,7 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
     if capabilities.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE) {
         // Frames assume that graphics queues support compute.
         supported |= S::COMPUTE_SHADER | S::DRAW_INDIRECT | S::RAY_TRACING_SHADER_KHR;
+        supported |= S::CONDITIONAL_RENDERING_EXT;
     }
     let known =
         supported | graphics() | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS | SHADERS;
@@ -420,6 +421,17 @@ mod tests {
         assert_eq!(
             unsupported(S::COMPUTE_SHADER, vk::QueueFlags::TRANSFER),
             Some(S::COMPUTE_SHADER)
+        );
+    }
+
+    #[test]
+    fn dispatches_are_conditional_too() {
+        let conditional = S::CONDITIONAL_RENDERING_EXT;
+        assert_eq!(unsupported(conditional, vk::QueueFlags::COMPUTE), None);
+        assert_eq!(unsupported(conditional, vk::QueueFlags::GRAPHICS), None);
+        assert_eq!(
+            unsupported(conditional, vk::QueueFlags::TRANSFER),
+            Some(conditional)
         );
     }
 }
