@@ -45,6 +45,14 @@ const PIPELINES: [&[S]; 4] = [
 /// Read before the early fragment tests; unordered with other graphics stages.
 const DENSITY: S = S::FRAGMENT_DENSITY_PROCESS_EXT;
 
+/// The graphics stages without a place in the logical order of stages.
+const UNORDERED: S = S::from_raw(
+    S::CONDITIONAL_RENDERING_EXT.as_raw()
+        | S::SUBPASS_SHADER_HUAWEI.as_raw()
+        | S::INVOCATION_MASK_HUAWEI.as_raw()
+        | S::CLUSTER_CULLING_SHADER_HUAWEI.as_raw(),
+);
+
 /// Flags for sets of stages, and `TOP_OF_PIPE` and `BOTTOM_OF_PIPE`, at which no work is done.
 const COMPOSITE: S = S::from_raw(
     S::TOP_OF_PIPE.as_raw()
@@ -63,14 +71,15 @@ const TRANSFER: S =
 /// The stages that `ALL_TRANSFER` stands for.
 const ALL_TRANSFER: S = S::from_raw(TRANSFER.as_raw() | S::ACCELERATION_STRUCTURE_COPY_KHR.as_raw());
 
-/// The stages that run vertex, tessellation, geometry, task and mesh shaders.
+/// The stages that run vertex, tessellation, geometry, task, mesh and cluster culling shaders.
 const PRE_RASTERIZATION: S = S::from_raw(
     S::VERTEX_SHADER.as_raw()
         | S::TESSELLATION_CONTROL_SHADER.as_raw()
         | S::TESSELLATION_EVALUATION_SHADER.as_raw()
         | S::GEOMETRY_SHADER.as_raw()
         | S::TASK_SHADER_EXT.as_raw()
-        | S::MESH_SHADER_EXT.as_raw(),
+        | S::MESH_SHADER_EXT.as_raw()
+        | S::CLUSTER_CULLING_SHADER_HUAWEI.as_raw(),
 );
 
 /// The stages that run shaders.
@@ -78,11 +87,15 @@ const SHADERS: S = S::from_raw(
     PRE_RASTERIZATION.as_raw()
         | S::FRAGMENT_SHADER.as_raw()
         | S::COMPUTE_SHADER.as_raw()
-        | S::RAY_TRACING_SHADER_KHR.as_raw(),
+        | S::RAY_TRACING_SHADER_KHR.as_raw()
+        | S::SUBPASS_SHADER_HUAWEI.as_raw(),
 );
 
 /// The stage that builds acceleration structures.
 const BUILD: S = S::ACCELERATION_STRUCTURE_BUILD_KHR;
+
+/// The stages that build acceleration structures and micromaps.
+const BUILDS: S = S::from_raw(BUILD.as_raw() | S::MICROMAP_BUILD_EXT.as_raw());
 
 /// The stages that trace rays, or build and copy what they trace.
 const ACCELERATION: S =
@@ -108,7 +121,10 @@ pub const PERFORMERS: [(A, S); 33] = [
     (A::SHADER_STORAGE_WRITE, SHADERS),
     (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM, TILE_SHADERS),
     (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM, TILE_SHADERS),
-    (A::INPUT_ATTACHMENT_READ, S::FRAGMENT_SHADER),
+    (
+        A::INPUT_ATTACHMENT_READ,
+        with(S::FRAGMENT_SHADER, S::SUBPASS_SHADER_HUAWEI),
+    ),
     (A::COLOR_ATTACHMENT_READ, S::COLOR_ATTACHMENT_OUTPUT),
     (A::COLOR_ATTACHMENT_WRITE, S::COLOR_ATTACHMENT_OUTPUT),
     (
@@ -117,8 +133,8 @@ pub const PERFORMERS: [(A, S); 33] = [
     ),
     (A::DEPTH_STENCIL_ATTACHMENT_READ, FRAGMENT_TESTS),
     (A::DEPTH_STENCIL_ATTACHMENT_WRITE, FRAGMENT_TESTS),
-    (A::TRANSFER_READ, with(ALL_TRANSFER, BUILD)),
-    (A::TRANSFER_WRITE, with(ALL_TRANSFER, BUILD)),
+    (A::TRANSFER_READ, with(ALL_TRANSFER, BUILDS)),
+    (A::TRANSFER_WRITE, with(ALL_TRANSFER, BUILDS)),
     (A::HOST_READ, S::HOST),
     (A::HOST_WRITE, S::HOST),
     (
@@ -142,7 +158,7 @@ pub const PERFORMERS: [(A, S); 33] = [
     (A::DESCRIPTOR_BUFFER_READ_EXT, SHADERS),
     (A::COMMAND_PREPROCESS_READ_NV, S::COMMAND_PREPROCESS_NV),
     (A::COMMAND_PREPROCESS_WRITE_NV, S::COMMAND_PREPROCESS_NV),
-    (A::SHADER_READ, with(SHADERS, BUILD)),
+    (A::SHADER_READ, with(SHADERS, BUILDS)),
     (A::SHADER_WRITE, SHADERS),
 ];
 
@@ -272,7 +288,7 @@ fn everything() -> S {
 /// The stages that `ALL_GRAPHICS` stands for.
 fn graphics() -> S {
     let ordered = PIPELINES[..2].iter().copied().flatten();
-    ordered.fold(DENSITY | S::CONDITIONAL_RENDERING_EXT, |all, &stage| all | stage)
+    ordered.fold(DENSITY | UNORDERED, |all, &stage| all | stage)
 }
 
 /// `stages` with all that are logically earlier in some pipeline.
@@ -432,6 +448,31 @@ mod tests {
         assert_eq!(
             unsupported(conditional, vk::QueueFlags::TRANSFER),
             Some(conditional)
+        );
+    }
+
+    #[test]
+    fn stages_of_vendors_perform_what_the_registry_says() {
+        let (subpass, culling) = (S::SUBPASS_SHADER_HUAWEI, S::CLUSTER_CULLING_SHADER_HUAWEI);
+        assert_eq!(unperformed(S::MICROMAP_BUILD_EXT, A::SHADER_READ), None);
+        assert_eq!(
+            unperformed(S::MICROMAP_BUILD_EXT, A::SHADER_WRITE),
+            Some(A::SHADER_WRITE)
+        );
+        assert_eq!(
+            unperformed(subpass, A::INPUT_ATTACHMENT_READ | A::UNIFORM_READ),
+            None
+        );
+        assert_eq!(
+            unperformed(culling, A::INPUT_ATTACHMENT_READ),
+            Some(A::INPUT_ATTACHMENT_READ)
+        );
+        assert_eq!(unperformed(culling, A::SHADER_STORAGE_WRITE), None);
+        assert!(expand(S::PRE_RASTERIZATION_SHADERS).contains(culling));
+        assert!(expand(S::ALL_GRAPHICS).contains(subpass | culling | S::INVOCATION_MASK_HUAWEI));
+        assert_eq!(
+            unsupported(S::INVOCATION_MASK_HUAWEI, vk::QueueFlags::COMPUTE),
+            Some(S::INVOCATION_MASK_HUAWEI)
         );
     }
 }

@@ -4,7 +4,8 @@ use ash::vk;
 use tileheap_device::scopes::{NO_STAGE, PERFORMERS, Scope, WRITES};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-const BUILD: S = S::ACCELERATION_STRUCTURE_BUILD_KHR;
+/// The stages that build acceleration structures and micromaps.
+const BUILDS: S = S::from_raw(S::ACCELERATION_STRUCTURE_BUILD_KHR.as_raw() | S::MICROMAP_BUILD_EXT.as_raw());
 
 /// The number of usages that fit in a set.
 const CAPACITY: usize = 128;
@@ -20,8 +21,8 @@ const USAGES: [(S, A); CAPACITY + 64] = {
         let (access, stages) = PERFORMERS[row];
         let mut bit = 0;
         while bit < 63 {
-            // Builds of acceleration structures read buffers by SHADER_READ: the sampled part stands for it.
-            let is_build = access.as_raw() == A::SHADER_READ.as_raw() && 1 << bit == BUILD.as_raw();
+            // Builds read buffers by SHADER_READ: the sampled part stands for it.
+            let is_build = access.as_raw() == A::SHADER_READ.as_raw() && BUILDS.as_raw() >> bit & 1 == 1;
             let access = if is_build { A::SHADER_SAMPLED_READ } else { access };
             if stages.as_raw() >> bit & 1 == 1 && access.as_raw() & composite == 0 {
                 usages[next] = (S::from_raw(1 << bit), access);
@@ -90,8 +91,8 @@ impl Usage {
         if access.is_empty() {
             return Some(Usage((CAPACITY as u32 + bit) as u8));
         }
-        let access = match (stage, access) {
-            (BUILD, A::SHADER_READ) => A::SHADER_SAMPLED_READ,
+        let access = match access {
+            A::SHADER_READ if BUILDS.contains(stage) => A::SHADER_SAMPLED_READ,
             _ => access,
         };
         let found = any(&BY_STAGE, stage.as_raw()) & any(&BY_ACCESS, access.as_raw());
@@ -196,5 +197,15 @@ mod tests {
         assert!(!writes.contains(usage(S::CLEAR, A::TRANSFER_WRITE)));
         assert!(!writes.contains(usage(S::COPY, A::TRANSFER_READ)));
         assert!(Usage::of(S::CLEAR, A::SHADER_STORAGE_WRITE).is_none());
+    }
+
+    #[test]
+    fn builds_read_as_shaders_do() {
+        for build in [S::ACCELERATION_STRUCTURE_BUILD_KHR, S::MICROMAP_BUILD_EXT] {
+            let read = Usage::of(build, A::SHADER_READ).expect("a usage");
+            let scope = Scope::destination(build, A::SHADER_READ);
+            assert!(Usages::of(&scope).contains(read), "{build:?}");
+            assert!(Usage::of(build, A::SHADER_STORAGE_WRITE).is_none());
+        }
     }
 }

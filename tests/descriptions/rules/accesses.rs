@@ -5,7 +5,7 @@ use tileheap::frame::{AccessKind, BufferDesc, ClearValue, LoadOp};
 use tileheap::units::Bytes;
 
 use super::super::{CLEAR, Scene, of_format, plain};
-use super::{Case, case};
+use super::{Case, case, described};
 
 /// Samples an image at some stages of a render pass.
 fn sampled_at(scene: &mut Scene, stages: S) {
@@ -156,6 +156,19 @@ pub(crate) static CASES: &[Case] = &[
         "VUID-VkRenderPassCreateInfo2-pDependencies-03054",
         |scene| sampled_at(scene, S::COMPUTE_SHADER),
         |scene| sampled_at(scene, S::VERTEX_SHADER | S::FRAGMENT_SHADER),
+    ),
+    described(
+        "VUID-VkRenderPassCreateInfo2-pDependencies-03054",
+        |scene| sampled_at(scene, S::FRAGMENT_SHADER | S::COMMAND_PREPROCESS_NV),
+        |scene| {
+            let stages = S::SUBPASS_SHADER_HUAWEI | S::CLUSTER_CULLING_SHADER_HUAWEI;
+            sampled_at(scene, stages | S::INVOCATION_MASK_HUAWEI);
+        },
+    ),
+    described(
+        "VUID-VkMemoryBarrier2-dstAccessMask-03903",
+        |scene| input_at(scene, S::CLUSTER_CULLING_SHADER_HUAWEI),
+        |scene| input_at(scene, S::SUBPASS_SHADER_HUAWEI),
     ),
     case(
         "section \"Pipeline Stages\"",

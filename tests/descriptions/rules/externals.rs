@@ -115,6 +115,18 @@ pub(crate) static CASES: &[Case] = &[
         S::VERTEX_SHADER
     ),
     performed!(
+        "VUID-VkMemoryBarrier2-dstAccessMask-07454",
+        A::SHADER_READ,
+        S::HOST,
+        S::MICROMAP_BUILD_EXT
+    ),
+    performed!(
+        "VUID-VkMemoryBarrier2-dstAccessMask-03903",
+        A::INPUT_ATTACHMENT_READ,
+        S::CLUSTER_CULLING_SHADER_HUAWEI,
+        S::SUBPASS_SHADER_HUAWEI
+    ),
+    performed!(
         "VUID-VkMemoryBarrier2-dstAccessMask-03909",
         A::SHADER_WRITE,
         S::COPY,
@@ -323,6 +335,25 @@ pub(crate) static CASES: &[Case] = &[
                 vk::QueueFlags::GRAPHICS,
                 S::ALL_COMMANDS,
                 S::FRAGMENT_SHADER,
+            )
+        },
+    ),
+    described(
+        "VUID-vkQueueSubmit2-stageMask-03870",
+        |scene| {
+            ordered(
+                scene,
+                vk::QueueFlags::TRANSFER,
+                S::ALL_COMMANDS,
+                S::CONDITIONAL_RENDERING_EXT,
+            )
+        },
+        |scene| {
+            ordered(
+                scene,
+                vk::QueueFlags::COMPUTE,
+                S::ALL_COMMANDS,
+                S::CONDITIONAL_RENDERING_EXT,
             )
         },
     ),
