@@ -9,22 +9,23 @@ use super::buffers::Buffer;
 use super::externals::{External, Semaphore};
 use super::images::Image;
 use super::passes::RenderPass;
-use super::rule::{InvalidUsage, Problem, Rule, Rules, Subject};
+use super::rule::{InvalidUsage, Problem, Row, Rule, Rules, Subject, Table};
 use super::stages::listed;
 use super::views::View;
 use crate::format::FormatInfo;
 use crate::frame::ClearValue;
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 
-/// Tells `broken` each of `rules` that a subject breaks on a device, up to its first error.
+/// Tells `broken` each rule of a table that a subject breaks on a device, up to its first error.
 pub(super) fn check<S: Subject>(
-    rules: &Rules<fn(&S, &DeviceProfile) -> Problem>,
+    (table, rules): Table<'_, fn(&S, &DeviceProfile) -> Problem>,
     subject: &S,
     device: &DeviceProfile,
     broken: &mut dyn FnMut(InvalidUsage) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
-    rules.iter().try_for_each(|row| {
-        InvalidUsage::check(row.rule, subject, (row.broken)(subject, device)).or_else(&mut *broken)
+    rules.iter().enumerate().try_for_each(|(index, row)| {
+        let at = (Row { table, index }, row.rule);
+        InvalidUsage::check(at, subject, (row.broken)(subject, device)).or_else(&mut *broken)
     })
 }
 

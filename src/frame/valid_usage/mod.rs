@@ -31,51 +31,47 @@ use externals::{External, Semaphore};
 pub use images::IMAGE_USAGES;
 use images::Image;
 use passes::RenderPass;
-pub use rule::InvalidUsage;
-use rule::{Rules, check};
+pub use rule::{InvalidUsage, Row};
+use rule::{check, rows_of, table};
 use views::View;
 
-/// The identifiers of all rules of devices, in the order in which they are checked.
-pub fn device_rules() -> Vec<&'static str> {
+/// The rows of all tables of devices with their rules, in the order in which they are checked.
+pub fn device_rules() -> Vec<(Row, &'static str)> {
     [
-        names_of(device::IMAGES),
-        names_of(device::BUFFERS),
-        names_of(device::EXTERNALS),
-        names_of(device::USES),
-        names_of(device::CLEARS),
-        names_of(device::VIEWS),
-        names_of(device::RENDER_PASSES),
-        names_of(device::SEMAPHORES),
+        rows_of(table!(device::IMAGES)),
+        rows_of(table!(device::BUFFERS)),
+        rows_of(table!(device::EXTERNALS)),
+        rows_of(table!(device::USES)),
+        rows_of(table!(device::CLEARS)),
+        rows_of(table!(device::VIEWS)),
+        rows_of(table!(device::RENDER_PASSES)),
+        rows_of(table!(device::SEMAPHORES)),
     ]
     .concat()
 }
 
-/// The identifiers of all rules that hold on every device, in the order in which they are checked.
-pub fn rules() -> Vec<&'static str> {
+/// The rows of all tables that hold on every device with their rules, in the order in which they are checked.
+pub fn rules() -> Vec<(Row, &'static str)> {
     [
-        names_of(images::DECLARED),
-        names_of(images::USED),
-        names_of(buffers::USED),
-        names_of(externals::EXTERNALS),
-        names_of(accesses::USES),
-        stages::PERFORMED.iter().map(|row| row.rule).collect(),
-        names_of(views::VIEWS),
-        names_of(images::PREVIOUS),
-        names_of(buffers::PREVIOUS),
-        names_of(passes::RENDER_PASSES),
-        names_of(externals::SEMAPHORES),
+        rows_of(table!(images::DECLARED)),
+        rows_of(table!(images::USED)),
+        rows_of(table!(buffers::USED)),
+        rows_of(table!(externals::EXTERNALS)),
+        rows_of(table!(accesses::USES)),
+        stages::rows(),
+        rows_of(table!(views::VIEWS)),
+        rows_of(table!(images::PREVIOUS)),
+        rows_of(table!(buffers::PREVIOUS)),
+        rows_of(table!(passes::RENDER_PASSES)),
+        rows_of(table!(externals::SEMAPHORES)),
     ]
     .concat()
-}
-
-fn names_of<F>(rules: &Rules<F>) -> Vec<&'static str> {
-    rules.iter().map(|row| row.rule).collect()
 }
 
 /// Checks images as they are declared.
 pub(super) fn check_declared(resource: &Resource) -> Result<(), InvalidUsage> {
     match Image::of(resource) {
-        Some(image) => check(images::DECLARED, &image),
+        Some(image) => check(table!(images::DECLARED), &image),
         None => Ok(()),
     }
 }
@@ -83,20 +79,20 @@ pub(super) fn check_declared(resource: &Resource) -> Result<(), InvalidUsage> {
 /// Checks everything else that holds on every device: ranges, usages and render areas have been derived.
 pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
     visit(tables, &mut |subject| match subject {
-        Checked::Image(image) => check(images::USED, &image),
-        Checked::Buffer(buffer) => check(buffers::USED, &buffer),
+        Checked::Image(image) => check(table!(images::USED), &image),
+        Checked::Buffer(buffer) => check(table!(buffers::USED), &buffer),
         Checked::External(external) => {
-            check(externals::EXTERNALS, &external)?;
+            check(table!(externals::EXTERNALS), &external)?;
             stages::check_performed(&external, external.state.stages, external.state.access)
         }
         Checked::Use(used) => {
-            check(accesses::USES, &used)?;
+            check(table!(accesses::USES), &used)?;
             stages::check_performed(&used, used.access.stages, used.access.flags())?;
             check_previous(&used)
         }
-        Checked::View(view) => check(views::VIEWS, &view),
-        Checked::RenderPass(pass) => check(passes::RENDER_PASSES, &pass),
-        Checked::Semaphore(semaphore) => check(externals::SEMAPHORES, &semaphore),
+        Checked::View(view) => check(table!(views::VIEWS), &view),
+        Checked::RenderPass(pass) => check(table!(passes::RENDER_PASSES), &pass),
+        Checked::Semaphore(semaphore) => check(table!(externals::SEMAPHORES), &semaphore),
     })
 }
 
@@ -106,8 +102,8 @@ fn check_previous(used: &Use<'_>) -> Result<(), InvalidUsage> {
         return Ok(());
     }
     match (Image::of(used.resource), Buffer::of(used.resource)) {
-        (Some(image), _) => check(images::PREVIOUS, &image),
-        (_, Some(buffer)) => check(buffers::PREVIOUS, &buffer),
+        (Some(image), _) => check(table!(images::PREVIOUS), &image),
+        (_, Some(buffer)) => check(table!(buffers::PREVIOUS), &buffer),
         (None, None) => Ok(()),
     }
 }
@@ -140,16 +136,18 @@ fn check_on(
     broken: &mut dyn FnMut(InvalidUsage) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
     visit(tables, &mut |subject| match subject {
-        Checked::Image(image) => device::check(device::IMAGES, &image, device, broken),
-        Checked::Buffer(buffer) => device::check(device::BUFFERS, &buffer, device, broken),
-        Checked::External(external) => device::check(device::EXTERNALS, &external, device, broken),
+        Checked::Image(image) => device::check(table!(device::IMAGES), &image, device, broken),
+        Checked::Buffer(buffer) => device::check(table!(device::BUFFERS), &buffer, device, broken),
+        Checked::External(external) => device::check(table!(device::EXTERNALS), &external, device, broken),
         Checked::Use(used) => {
-            device::check(device::USES, &used, device, broken)?;
-            device::check(device::CLEARS, &used, device, broken)
+            device::check(table!(device::USES), &used, device, broken)?;
+            device::check(table!(device::CLEARS), &used, device, broken)
         }
-        Checked::View(view) => device::check(device::VIEWS, &view, device, broken),
-        Checked::RenderPass(pass) => device::check(device::RENDER_PASSES, &pass, device, broken),
-        Checked::Semaphore(semaphore) => device::check(device::SEMAPHORES, &semaphore, device, broken),
+        Checked::View(view) => device::check(table!(device::VIEWS), &view, device, broken),
+        Checked::RenderPass(pass) => device::check(table!(device::RENDER_PASSES), &pass, device, broken),
+        Checked::Semaphore(semaphore) => {
+            device::check(table!(device::SEMAPHORES), &semaphore, device, broken)
+        }
     })
 }
 

@@ -10,6 +10,17 @@ pub struct InvalidUsage {
     pub subject: String,
     /// The demand, and how the description misses it.
     pub problem: String,
+    /// The row of the tables that says so: several rows can have one rule.
+    pub row: Row,
+}
+
+/// A row of the tables of rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Row {
+    /// The name of its table.
+    pub table: &'static str,
+    /// Its index in the table.
+    pub index: usize,
 }
 
 /// A row of a table of rules. `broken` gives the demand, and how a subject misses it; `None` where it does not.
@@ -20,6 +31,24 @@ pub(super) struct Rule<F> {
 
 /// A table of rules, in the order in which they are checked.
 pub(super) type Rules<F> = [Rule<F>];
+
+/// A table of rules with its name.
+pub(super) type Table<'t, F> = (&'static str, &'t Rules<F>);
+
+/// A table with the path to it as its name.
+macro_rules! table {
+    ($table:path) => {
+        (stringify!($table), $table)
+    };
+}
+pub(super) use table;
+
+/// The rows of a table, each with its rule.
+pub(super) fn rows_of<F>((table, rules): Table<'_, F>) -> Vec<(Row, &'static str)> {
+    let rows = rules.iter().enumerate();
+    rows.map(|(index, row)| (Row { table, index }, row.rule))
+        .collect()
+}
 
 /// How a subject breaks a rule, in words; `None` where it does not.
 pub(super) type Problem = Option<String>;
@@ -33,7 +62,7 @@ pub(super) trait Subject {
 impl InvalidUsage {
     /// An error where there is a problem.
     pub(super) fn check(
-        rule: &'static str,
+        (row, rule): (Row, &'static str),
         subject: &impl Subject,
         problem: Problem,
     ) -> Result<(), InvalidUsage> {
@@ -43,14 +72,19 @@ impl InvalidUsage {
                 rule,
                 subject: subject.words(),
                 problem,
+                row,
             }),
         }
     }
 }
 
-/// The first of `rules` that a subject breaks.
-pub(super) fn check<S: Subject>(rules: &Rules<fn(&S) -> Problem>, subject: &S) -> Result<(), InvalidUsage> {
-    rules
-        .iter()
-        .try_for_each(|row| InvalidUsage::check(row.rule, subject, (row.broken)(subject)))
+/// The first rule of a table that a subject breaks.
+pub(super) fn check<S: Subject>(
+    (table, rules): Table<'_, fn(&S) -> Problem>,
+    subject: &S,
+) -> Result<(), InvalidUsage> {
+    rules.iter().enumerate().try_for_each(|(index, row)| {
+        let at = (Row { table, index }, row.rule);
+        InvalidUsage::check(at, subject, (row.broken)(subject))
+    })
 }

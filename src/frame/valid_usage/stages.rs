@@ -4,15 +4,15 @@ use std::sync::LazyLock;
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::rule::{InvalidUsage, Subject};
+use super::rule::{InvalidUsage, Row, Subject};
 use crate::ffi;
 use crate::names::{self, Vocabulary};
 use tileheap_device::scopes;
 
 /// An access that some stages perform.
-pub(super) struct Performed {
+struct Performed {
     access: A,
-    pub(super) rule: &'static str,
+    rule: &'static str,
 }
 
 const fn row(access: A, rule: &'static str) -> Performed {
@@ -20,7 +20,7 @@ const fn row(access: A, rule: &'static str) -> Performed {
 }
 
 /// The accesses whose stages are checked, each with its rule; [`scopes::PERFORMERS`] has the stages.
-pub(super) static PERFORMED: [Performed; 32] = [
+static PERFORMED: [Performed; 32] = [
     row(
         A::INDIRECT_COMMAND_READ,
         "VUID-VkMemoryBarrier2-dstAccessMask-03900",
@@ -127,17 +127,29 @@ pub(super) static PERFORMED: [Performed; 32] = [
     ),
 ];
 
+/// A row of the table above.
+fn row_at(index: usize) -> (Row, &'static str) {
+    let table = "stages::PERFORMED";
+    (Row { table, index }, PERFORMED[index].rule)
+}
+
+/// The rows of the table above.
+pub(super) fn rows() -> Vec<(Row, &'static str)> {
+    (0..PERFORMED.len()).map(row_at).collect()
+}
+
 /// An error for the first single access of `access` that none of `stages` performs.
 pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
-    let mut named = PERFORMED.iter().filter(|row| access.contains(row.access));
-    let missing = named.find(|row| scopes::unperformed(stages, row.access).is_some());
-    let Some(row) = missing else { return Ok(()) };
-    let access = names::bit_names(row.access).join(" and ");
+    let missing = PERFORMED
+        .iter()
+        .position(|row| access.contains(row.access) && scopes::unperformed(stages, row.access).is_some());
+    let Some(index) = missing else { return Ok(()) };
+    let access = names::bit_names(PERFORMED[index].access).join(" and ");
     let problem = match stages.is_empty() {
         true => format!("it names no stage, and {access} needs one that performs it"),
         false => format!("{} does not perform {access}", listed(stages)),
     };
-    InvalidUsage::check(row.rule, subject, Some(problem))
+    InvalidUsage::check(row_at(index), subject, Some(problem))
 }
 
 /// That some of `stages` are not stages of Vulkan.
