@@ -2,7 +2,7 @@
 
 use ash::vk::PipelineStageFlags2 as S;
 
-use super::rule::{Problem, Rule, Rules, Subject};
+use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use super::stages::{listed, unknown_stages};
 use crate::frame::tables::{Access, Pass, PassKind, Resource};
 use crate::frame::{ClearValue, LoadOp};
@@ -38,7 +38,7 @@ impl Subject for Use<'_> {
 
 pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
     Rule {
-        rule: "VUID-VkMemoryBarrier2-dstStageMask-parameter",
+        rule: NOT_SUPPORTED,
         broken: |used| unknown_stages(used.access.stages),
     },
     Rule {

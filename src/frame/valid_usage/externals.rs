@@ -2,7 +2,7 @@
 
 use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L, PipelineStageFlags2 as S};
 
-use super::rule::{Problem, Rule, Rules, Subject};
+use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use super::stages::{listed, unknown_access, unknown_stages};
 use crate::frame::external::ResourceState;
 use crate::frame::tables::{Queue, Resource, SemaphoreOp};
@@ -30,11 +30,11 @@ impl Subject for External<'_> {
 
 pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
     Rule {
-        rule: "VUID-VkMemoryBarrier2-srcStageMask-parameter",
+        rule: NOT_SUPPORTED,
         broken: |external| unknown_stages(external.state.stages),
     },
     Rule {
-        rule: "VUID-VkMemoryBarrier2-srcAccessMask-parameter",
+        rule: NOT_SUPPORTED,
         broken: |external| unknown_access(external.state.access),
     },
     Rule {
@@ -50,10 +50,11 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
         },
     },
     Rule {
-        rule: "VUID-VkImageMemoryBarrier2-newLayout-parameter",
+        rule: NOT_SUPPORTED,
         broken: |external| {
             let name = names::name_of(external.state.layout);
-            name.starts_with("0x").then(|| format!("{name} is not a layout"))
+            name.starts_with("0x")
+                .then(|| format!("tileheap does not know layout {name}"))
         },
     },
     Rule {
@@ -145,7 +146,7 @@ impl Subject for Semaphore<'_> {
 
 pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>) -> Problem> = &[
     Rule {
-        rule: "VUID-VkSemaphoreSubmitInfo-stageMask-parameter",
+        rule: NOT_SUPPORTED,
         broken: |semaphore| unknown_stages(semaphore.op.stages),
     },
     Rule {

@@ -9,7 +9,7 @@
 //! device.rs                  the same subjects against the limits and features of a device
 //! ```
 //! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in
-//! release builds alike. The first broken rule is the error, in the order of resources, passes, accesses and batches.
+//! release builds alike. Rows for what Vulkan allows and tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the error, in the order of resources, passes, accesses and batches.
 
 mod accesses;
 mod buffers;
@@ -31,7 +31,7 @@ use externals::{External, Semaphore};
 pub use images::IMAGE_USAGES;
 use images::Image;
 use passes::RenderPass;
-pub use rule::{InvalidUsage, Row};
+pub use rule::{InvalidUsage, NOT_SUPPORTED, Row};
 use rule::{check, rows_of, table};
 use views::View;
 

@@ -1,10 +1,14 @@
 //! A rule, and the error that it is broken.
 
+/// The rule of rows that refuse what Vulkan allows.
+pub const NOT_SUPPORTED: &str = "not supported by tileheap";
+
 /// A rule of Vulkan that a description breaks: nothing can be created or recorded from it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{subject}: {problem} ({rule})")]
 pub struct InvalidUsage {
-    /// The identifier of the valid usage statement (`VUID-…`), or the section of the specification where there is none.
+    /// The identifier of the valid usage statement (`VUID-…`), or the section of the specification where there is none; [`NOT_SUPPORTED`] where
+    /// Vulkan allows it.
     pub rule: &'static str,
     /// The kind and name of the resource, pass or semaphore.
     pub subject: String,

@@ -152,25 +152,25 @@ pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> R
     InvalidUsage::check(row_at(index), subject, Some(problem))
 }
 
-/// That some of `stages` are not stages of Vulkan.
+/// That some of `stages` are unknown: newer than the registry that names come from, or no stages at all.
 pub(super) fn unknown_stages(stages: S) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<S>);
-    unknown(stages, &KNOWN).map(|named| format!("{named} is not a stage"))
+    unknown(stages, &KNOWN).map(|named| format!("tileheap does not know stage {named}"))
 }
 
-/// That some of `access` are not accesses of Vulkan.
+/// The same for `access`.
 pub(super) fn unknown_access(access: A) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<A>);
-    unknown(access, &KNOWN).map(|named| format!("{named} is not an access"))
+    unknown(access, &KNOWN).map(|named| format!("tileheap does not know access {named}"))
 }
 
-/// All bits that Vulkan names.
-pub(super) fn known<T: Vocabulary>() -> u64 {
+/// All bits that have names.
+fn known<T: Vocabulary>() -> u64 {
     names::all::<T>().fold(0, |all, (_, bit)| all | bit.to_raw())
 }
 
 /// The bits of a mask that are not among the known ones, in words.
-pub(super) fn unknown<T: Vocabulary>(mask: T, known: &LazyLock<u64>) -> Option<String> {
+fn unknown<T: Vocabulary>(mask: T, known: &LazyLock<u64>) -> Option<String> {
     let unknown = mask.to_raw() & !**known;
     (unknown != 0).then(|| names::bit_names(T::from_raw_value(unknown)).join(" and "))
 }

@@ -1,6 +1,7 @@
 //! Stages and clear values of accesses.
 
 use ash::vk::{self, PipelineStageFlags2 as S};
+use tileheap::frame::valid_usage::NOT_SUPPORTED;
 use tileheap::frame::{AccessKind, BufferDesc, ClearValue, LoadOp};
 use tileheap::units::Bytes;
 
@@ -73,7 +74,7 @@ fn cleared_to(scene: &mut Scene, format: vk::Format, value: ClearValue) {
 
 pub(crate) static CASES: &[Case] = &[
     case(
-        "VUID-VkMemoryBarrier2-dstStageMask-parameter",
+        NOT_SUPPORTED,
         |scene| sampled_at(scene, S::from_raw(1 << 60)),
         |scene| sampled_at(scene, S::FRAGMENT_SHADER),
     ),
