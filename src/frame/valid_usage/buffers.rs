@@ -1,11 +1,8 @@
 //! Rules about buffers.
 
-use std::sync::LazyLock;
-
 use ash::vk::BufferUsageFlags as U;
 
-use super::rule::{Problem, Rule, Rules, Subject};
-use super::stages::{known, unknown};
+use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
 use crate::frame::Persistence;
 use crate::frame::tables::{Resource, ResourceKind};
@@ -70,25 +67,17 @@ pub const BUFFER_USAGES: U = U::from_raw(
 
 pub(super) static USED: &Rules<fn(&Buffer<'_>) -> Problem> = &[
     Rule {
-        rule: "VUID-VkBufferCreateInfo-None-09499",
-        broken: |buffer| {
-            static KNOWN: LazyLock<u64> = LazyLock::new(known::<U>);
-            let named = unknown(buffer.usage, &KNOWN).filter(|_| !buffer.is_external)?;
-            Some(format!("{named} is not a usage of buffers"))
-        },
-    },
-    Rule {
-        rule: "section \"Buffers\"",
+        rule: NOT_SUPPORTED,
         broken: |buffer| {
             let other = buffer.usage & !(BUFFER_USAGES | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
             (!other.is_empty() && !buffer.is_external).then(|| {
                 let named = names::bit_names(other).join(", ");
-                format!("buffers with usage {named} are supported only as external resources")
+                format!("buffers with usage {named} can only be external resources")
             })
         },
     },
     Rule {
-        rule: "VUID-VkBufferCreateInfo-usage-10764",
+        rule: NOT_SUPPORTED,
         broken: |buffer| {
             buffer
                 .usage
@@ -100,11 +89,11 @@ pub(super) static USED: &Rules<fn(&Buffer<'_>) -> Problem> = &[
 
 /// What is read as the previous version: the runtime fills what no frame has written yet.
 pub(super) static PREVIOUS: &Rules<fn(&Buffer<'_>) -> Problem> = &[Rule {
-    rule: "section \"vkCmdFillBuffer\"",
+    rule: NOT_SUPPORTED,
     broken: |buffer| {
         (buffer.size.0 % 4 != 0).then(|| {
             format!(
-                "its previous version is filled with zero in the first frame, in words of 4 bytes, and it has {}",
+                "its previous version is filled with zero in the first frame, by vkCmdFillBuffer in words of 4 bytes, and it has {}",
                 buffer.size
             )
         })

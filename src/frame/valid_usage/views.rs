@@ -3,7 +3,7 @@
 use ash::vk::{self, ImageCreateFlags as F, ImageViewType as V};
 
 use super::images::Image;
-use super::rule::{Problem, Rule, Rules, Subject};
+use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::format::FormatInfo;
 use crate::frame::tables::{Access, Pass, Resource};
 use crate::frame::{AccessKind, SubresourceRange};
@@ -196,6 +196,19 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
                 format!(
                     "views of compressed blocks as texels have one level, and it uses {}",
                     view.levels()
+                )
+            })
+        },
+    },
+    Rule {
+        rule: NOT_SUPPORTED,
+        broken: |view| {
+            let stored = [AccessKind::StorageImage, AccessKind::TileAttachment].contains(&view.access.kind);
+            let is_srgb = |info: Option<&FormatInfo>| info.is_some_and(|info| info.srgb);
+            (stored && is_srgb(view.info) && !is_srgb(view.image.info)).then(|| {
+                format!(
+                    "images of {:?} are not stored through views of {:?}: few devices have storage images of sRGB",
+                    view.image.desc.format, view.format
                 )
             })
         },

@@ -3,6 +3,7 @@
 use ash::vk::{self, ImageCreateFlags as Flags, ImageUsageFlags as Usage};
 use tileheap::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::valid_usage::NOT_SUPPORTED;
 use tileheap::frame::{AccessKind, BufferDesc, ImageDesc, Persistence};
 use tileheap::units::Bytes;
 
@@ -87,12 +88,17 @@ pub(crate) static CASES: &[Case] = &[
         |scene| drawn(scene, of_type(vk::ImageType::TYPE_2D, [64, 64, 1])),
     ),
     case(
-        "VUID-VkImageCreateInfo-format-parameter",
+        "VUID-VkImageCreateInfo-pNext-01975",
+        |scene| copied(scene, of_format(vk::Format::UNDEFINED)),
+        |scene| copied(scene, of_format(vk::Format::R8_UNORM)),
+    ),
+    case(
+        NOT_SUPPORTED,
         |scene| copied(scene, of_format(vk::Format::from_raw(185))),
         |scene| copied(scene, of_format(vk::Format::R8_UINT)),
     ),
     case(
-        "section \"Formats Requiring Sampler Y'CbCr Conversion\"",
+        NOT_SUPPORTED,
         |scene| copied(scene, of_format(vk::Format::G8B8G8R8_422_UNORM)),
         |scene| copied(scene, of_format(vk::Format::R8G8B8A8_UNORM)),
     ),
@@ -105,7 +111,7 @@ pub(crate) static CASES: &[Case] = &[
         |scene| drawn(scene, with_samples(FORMAT)),
     ),
     case(
-        "VUID-VkImageCreateInfo-flags-parameter",
+        NOT_SUPPORTED,
         |scene| drawn(scene, flagged(Flags::SPARSE_BINDING)),
         |scene| drawn(scene, flagged(Flags::MUTABLE_FORMAT)),
     ),
@@ -308,22 +314,27 @@ pub(crate) static CASES: &[Case] = &[
         |scene| drawn(scene, flagged(Flags::SUBSAMPLED_EXT)),
     ),
     case(
-        "VUID-VkImageCreateInfo-usage-parameter",
+        NOT_SUPPORTED,
         |scene| drawn(scene, used(Usage::from_raw(1 << 29))),
         |scene| drawn(scene, used(Usage::STORAGE)),
     ),
     case(
-        "section \"Images\"",
+        NOT_SUPPORTED,
         |scene| drawn(scene, used(Usage::VIDEO_DECODE_DST_KHR)),
         |scene| drawn(scene, used(Usage::INPUT_ATTACHMENT)),
     ),
     described(
-        "section \"Images\"",
+        NOT_SUPPORTED,
         |scene| drawn(scene, used(Usage::ATTACHMENT_FEEDBACK_LOOP_EXT)),
         |scene| drawn(scene, used(Usage::HOST_TRANSFER_EXT)),
     ),
+    case(
+        NOT_SUPPORTED,
+        |scene| drawn(scene, used(Usage::INVOCATION_MASK_HUAWEI)),
+        |scene| drawn(scene, used(Usage::SAMPLED)),
+    ),
     described(
-        "section \"Images\"",
+        NOT_SUPPORTED,
         |scene| drawn(scene, used(Usage::VIDEO_DECODE_DST_KHR | Usage::SAMPLED)),
         |scene| {
             let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
@@ -333,12 +344,12 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     case(
-        "VUID-VkImageCreateInfo-usage-parameter",
+        NOT_SUPPORTED,
         |scene| drawn(scene, used(Usage::from_raw(1 << 30))),
         |scene| drawn(scene, used(Usage::TRANSFER_SRC)),
     ),
     case(
-        "VUID-VkImageCreateInfo-tileMemoryHeap-10766",
+        NOT_SUPPORTED,
         |scene| sampled(scene, used(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM)),
         |scene| sampled(scene, used(Usage::SAMPLED)),
     ),
@@ -379,32 +390,32 @@ pub(crate) static CASES: &[Case] = &[
         |scene| drawn(scene, used(MAP)),
     ),
     case(
-        "VUID-VkBufferCreateInfo-None-09499",
+        NOT_SUPPORTED,
         |scene| buffer(scene, vk::BufferUsageFlags::from_raw(1 << 30)),
         |scene| buffer(scene, vk::BufferUsageFlags::INDEX_BUFFER),
     ),
     described(
-        "section \"Buffers\"",
+        NOT_SUPPORTED,
         |scene| buffer(scene, vk::BufferUsageFlags::VIDEO_DECODE_SRC_KHR),
         |scene| buffer(scene, vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT),
     ),
     case(
-        "VUID-VkBufferCreateInfo-None-09499",
+        NOT_SUPPORTED,
         |scene| buffer(scene, vk::BufferUsageFlags::from_raw(1 << 31)),
         |scene| buffer(scene, vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER),
     ),
     case(
-        "VUID-VkBufferCreateInfo-usage-10764",
+        NOT_SUPPORTED,
         |scene| buffer(scene, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM),
         |scene| buffer(scene, vk::BufferUsageFlags::empty()),
     ),
     case(
-        "VUID-vkCmdClearColorImage-image-00007",
+        NOT_SUPPORTED,
         |scene| history(scene, of_format(BC1)),
         |scene| history(scene, of_format(vk::Format::R16G16B16A16_SFLOAT)),
     ),
     described(
-        "VUID-vkCmdClearColorImage-image-09678",
+        NOT_SUPPORTED,
         |scene| history(scene, of_format(vk::Format::R64G64B64A64_SFLOAT)),
         |scene| history(scene, of_format(vk::Format::R64G64_SFLOAT)),
     ),
@@ -437,7 +448,7 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     case(
-        "section \"vkCmdFillBuffer\"",
+        NOT_SUPPORTED,
         |scene| buffer_history(scene, 3),
         |scene| buffer_history(scene, 8),
     ),
