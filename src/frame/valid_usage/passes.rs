@@ -3,7 +3,7 @@
 use ash::vk::{self, ImageAspectFlags as Aspects};
 
 use super::images::is_sample_count;
-use super::rule::{Problem, Rule, Rules, Subject};
+use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::frame::AccessKind;
 use crate::frame::area::{covered, intersection};
 use crate::frame::tables::{Access, Pass, Resource, ResourceKind};
@@ -112,26 +112,18 @@ impl RenderPass<'_> {
         })
     }
 
-    /// A use of an attachment's texels that is not one as an attachment, where the attachment is written. `wanted` has the attachment, the
-    /// other use, and the aspects that both have.
-    fn feedback(&self, wanted: impl Fn(&Access, &Access, Aspects) -> bool) -> Option<&Access> {
+    /// A written attachment of which shaders use an aspect in another way.
+    ///
+    /// Source: VUID-vkCmdDraw-None-10795 to -10797, which allow that where the feedback loop is enabled.
+    fn feedback(&self) -> Option<&Access> {
         let written = |access: &&Access| access.kind.is_attachment() && access.writes;
         self.accesses.iter().filter(written).find(|attached| {
-            let mut others = self.accesses.iter().filter(|other| {
+            self.accesses.iter().any(|other| {
                 !other.kind.is_attached()
                     && (other.resource, other.version) == (attached.resource, attached.version)
                     && other.range.intersects(attached.range)
-            });
-            others.any(|other| wanted(attached, other, attached.range.aspects & other.range.aspects))
+            })
         })
-    }
-
-    fn reads_attachment(&self, aspect: Aspects) -> Problem {
-        let attached = self.feedback(|_, _, aspects| aspects.contains(aspect))?;
-        Some(format!(
-            "it writes `{}` as an attachment, so its shaders read that only as an input attachment or in another pass",
-            self.name_of(attached)
-        ))
     }
 }
 
@@ -267,15 +259,13 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
         },
     },
     Rule {
-        rule: "VUID-vkCmdDraw-None-10795",
-        broken: |pass| pass.reads_attachment(Aspects::COLOR),
-    },
-    Rule {
-        rule: "VUID-vkCmdDraw-None-10796",
-        broken: |pass| pass.reads_attachment(Aspects::DEPTH),
-    },
-    Rule {
-        rule: "VUID-vkCmdDraw-None-10797",
-        broken: |pass| pass.reads_attachment(Aspects::STENCIL),
+        rule: NOT_SUPPORTED,
+        broken: |pass| {
+            let attached = pass.feedback()?;
+            Some(format!(
+                "it writes `{}` as an attachment, and its shaders read that in a feedback loop: read it as an input attachment or in another pass",
+                pass.name_of(attached)
+            ))
+        },
     },
 ];

@@ -1,6 +1,7 @@
 //! Attachments of render passes.
 
 use ash::vk::{self, Format as F, ImageAspectFlags as Aspects, SampleCountFlags as Samples};
+use tileheap::frame::valid_usage::NOT_SUPPORTED;
 use tileheap::frame::{AccessKind, ImageDesc, LoadOp, ResourceId};
 
 use super::super::{
@@ -225,7 +226,7 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     case(
-        "VUID-vkCmdDraw-None-10795",
+        NOT_SUPPORTED,
         |scene| {
             let image = scene.cleared("image", plain());
             scene.render().sampled(image).color(image, LoadOp::Load);
@@ -236,7 +237,7 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     case(
-        "VUID-vkCmdDraw-None-10795",
+        NOT_SUPPORTED,
         |scene| {
             let image = scene.frame.image("image", plain());
             scene.render().sampled(image).color(image, LoadOp::DontCare);
@@ -249,12 +250,12 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     case(
-        "VUID-vkCmdDraw-None-10796",
+        NOT_SUPPORTED,
         |scene| tested(scene, true, Aspects::DEPTH, Aspects::DEPTH),
         |scene| tested(scene, false, Aspects::DEPTH, Aspects::DEPTH),
     ),
     case(
-        "VUID-vkCmdDraw-None-10797",
+        NOT_SUPPORTED,
         |scene| tested(scene, true, Aspects::STENCIL, Aspects::STENCIL),
         |scene| tested(scene, false, Aspects::STENCIL, Aspects::STENCIL),
     ),
