@@ -5,7 +5,7 @@ use ash::vk::{self, ImageAspectFlags as Aspects};
 use super::images::is_sample_count;
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::frame::AccessKind;
-use crate::frame::area::{covered, intersection};
+use crate::frame::area::covered;
 use crate::frame::tables::{Access, Pass, Resource, ResourceKind};
 
 /// A render pass with all its subpasses.
@@ -30,20 +30,81 @@ impl RenderPass<'_> {
         attached.map(|access| (access, self.samples_of(access)))
     }
 
+    /// A color attachment with other samples than another one of its subpass.
+    pub(super) fn different_colors(&self) -> Option<&Access> {
+        self.different(|access| access.kind == AccessKind::ColorAttachment)
+    }
+
+    /// The first of some attachments with other samples than another one of its subpass.
+    fn different(&self, wanted: fn(&Access) -> bool) -> Option<&Access> {
+        let all = || self.sampled().filter(|(access, _)| wanted(access));
+        let (first, _) = all().find(|(access, samples)| {
+            all().any(|(other, others)| other.subpass == access.subpass && others != *samples)
+        })?;
+        Some(first)
+    }
+
+    fn differ(&self, first: &Access) -> String {
+        format!(
+            "its attachments differ in samples: `{}` has {:?}; where the device allows that, name those of its pipelines",
+            self.name_of(first),
+            self.samples_of(first)
+        )
+    }
+
+    /// The column after its render area.
+    fn right(&self) -> i64 {
+        let area = self.pass.area;
+        i64::from(area.offset.x) + i64::from(area.extent.width)
+    }
+
+    /// The row after its render area.
+    fn bottom(&self) -> i64 {
+        let area = self.pass.area;
+        i64::from(area.offset.y) + i64::from(area.extent.height)
+    }
+
+    /// The smallest side of the attachments of some kinds; unlimited without any.
+    fn smallest(&self, wanted: fn(AccessKind) -> bool, side: fn(vk::Extent2D) -> u32) -> i64 {
+        let attached = self.accesses.iter().filter(|access| wanted(access.kind));
+        let sides = attached.filter_map(|access| {
+            let (extent, _) = covered(std::slice::from_ref(access), self.resources)?;
+            Some(i64::from(side(extent)))
+        });
+        sides.min().unwrap_or(i64::MAX)
+    }
+
+    fn area_words(&self) -> String {
+        let vk::Rect2D { offset, extent } = self.pass.area;
+        format!(
+            "{} x {} at ({}, {})",
+            extent.width, extent.height, offset.x, offset.y
+        )
+    }
+
+    fn is_empty(&self, side: u32) -> Problem {
+        let vk::Extent2D { width, height } = self.pass.area.extent;
+        (side == 0).then(|| format!("its render area, {width} x {height}, is empty"))
+    }
+
+    fn outside(&self, is_outside: bool) -> Problem {
+        let limit = covered(self.accesses, self.resources).map_or(self.base, |(extent, _)| extent);
+        is_outside.then(|| {
+            format!(
+                "its render area, {}, is not inside of the {} x {} texels that its attachments cover",
+                self.area_words(),
+                limit.width,
+                limit.height
+            )
+        })
+    }
+
     /// The color attachments of the subpass that has most.
     pub(super) fn most_colors(&self) -> u32 {
-        self.most(AccessKind::ColorAttachment)
-    }
-
-    /// The input attachments of the subpass that has most.
-    pub(super) fn most_inputs(&self) -> u32 {
-        self.most(AccessKind::InputAttachment)
-    }
-
-    fn most(&self, kind: AccessKind) -> u32 {
         let of_subpass = |subpass: u32| {
-            let of_kind = self.accesses.iter().filter(|access| access.kind == kind);
-            of_kind.filter(|access| access.subpass == subpass).count() as u32
+            let of_kind = |access: &&Access| access.kind == AccessKind::ColorAttachment;
+            let colors = self.accesses.iter().filter(of_kind);
+            colors.filter(|access| access.subpass == subpass).count() as u32
         };
         (0..self.pass.subpasses).map(of_subpass).max().unwrap_or(0)
     }
@@ -133,23 +194,54 @@ impl Subject for RenderPass<'_> {
     }
 }
 
+fn is_input(kind: AccessKind) -> bool {
+    kind == AccessKind::InputAttachment
+}
+
 pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkRenderingInfo-None-08994",
-        broken: |pass| {
-            let vk::Extent2D { width, height } = pass.pass.area.extent;
-            (width == 0 || height == 0).then(|| format!("its render area, {width} x {height}, is empty"))
-        },
+        broken: |pass| pass.is_empty(pass.pass.area.extent.width),
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-None-08995",
+        broken: |pass| pass.is_empty(pass.pass.area.extent.height),
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-pNext-06077",
+        broken: |pass| pass.outside(pass.pass.area.offset.x < 0),
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-pNext-06078",
+        broken: |pass| pass.outside(pass.pass.area.offset.y < 0),
     },
     Rule {
         rule: "VUID-VkRenderingInfo-pNext-06079",
+        broken: |pass| pass.outside(pass.right() > pass.smallest(AccessKind::is_attachment, |all| all.width)),
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-pNext-06080",
         broken: |pass| {
-            let limit = covered(pass.accesses, pass.resources).map_or(pass.base, |(extent, _)| extent);
-            let vk::Rect2D { offset, extent } = pass.pass.area;
-            (intersection(pass.pass.area, limit.into()) != Some(pass.pass.area)).then(|| {
+            pass.outside(pass.bottom() > pass.smallest(AccessKind::is_attachment, |all| all.height))
+        },
+    },
+    Rule {
+        rule: "VUID-VkFramebufferCreateInfo-flags-04533",
+        broken: |pass| pass.outside(pass.right() > pass.smallest(is_input, |all| all.width)),
+    },
+    Rule {
+        rule: "VUID-VkFramebufferCreateInfo-flags-04534",
+        broken: |pass| pass.outside(pass.bottom() > pass.smallest(is_input, |all| all.height)),
+    },
+    Rule {
+        rule: NOT_SUPPORTED,
+        broken: |pass| {
+            let vk::Extent2D { width, height } = pass.base;
+            let outside = pass.right() > width.into() || pass.bottom() > height.into();
+            (outside && covered(pass.accesses, pass.resources).is_none()).then(|| {
                 format!(
-                    "its render area, {} x {} at ({}, {}), is not inside of the {} x {} texels that its attachments cover",
-                    extent.width, extent.height, offset.x, offset.y, limit.width, limit.height
+                    "its render area, {}, is not inside of the frame's base extent, {width} x {height}, and it has no attachments",
+                    pass.area_words()
                 )
             })
         },
@@ -169,16 +261,15 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkRenderingInfo-imageView-09429",
         broken: |pass| {
-            let (first, samples) = pass.sampled().find(|(access, samples)| {
-                pass.sampled()
-                    .any(|(other, others)| other.subpass == access.subpass && others != *samples)
-            })?;
-            pass.pass.samples.is_none().then(|| {
-                format!(
-                    "its attachments differ in samples: `{}` has {samples:?}; where the device allows that, name those of its pipelines",
-                    pass.name_of(first)
-                )
-            })
+            let different = pass.different_colors().filter(|_| pass.pass.samples.is_none())?;
+            Some(pass.differ(different))
+        },
+    },
+    Rule {
+        rule: "VUID-VkRenderingInfo-multisampledRenderToSingleSampled-06857",
+        broken: |pass| {
+            let different = pass.different(|_| true).filter(|_| pass.pass.samples.is_none())?;
+            Some(pass.differ(different))
         },
     },
     Rule {

@@ -2,7 +2,8 @@
 
 use ash::vk::{self, Format as F, ImageAspectFlags as Aspects, SampleCountFlags as Samples};
 use tileheap::frame::valid_usage::NOT_SUPPORTED;
-use tileheap::frame::{AccessKind, ImageDesc, LoadOp, ResourceId};
+use tileheap::frame::{AccessKind, BufferDesc, ImageDesc, LoadOp, ResourceId};
+use tileheap::units::Bytes;
 
 use super::super::{
     CLEAR, CLEAR_DEPTH, FORMAT, Scene, as_format, of_format, of_size, plain, with_layers, with_samples,
@@ -14,6 +15,33 @@ fn area(x: i32, width: u32) -> vk::Rect2D {
         offset: vk::Offset2D { x, y: 0 },
         extent: vk::Extent2D { width, height: 64 },
     }
+}
+
+fn tall_area(y: i32, height: u32) -> vk::Rect2D {
+    vk::Rect2D {
+        offset: vk::Offset2D { x: 0, y },
+        extent: vk::Extent2D { width: 64, height },
+    }
+}
+
+fn drawn_in(scene: &mut Scene, area: vk::Rect2D) {
+    let out = scene.out;
+    scene.render().color(out, CLEAR).area(area);
+}
+
+/// Reads an input attachment in an area of a larger image.
+fn input_in(scene: &mut Scene, input: ImageDesc, area: vk::Rect2D) {
+    let input = scene.cleared("input", input);
+    let out = scene.out;
+    scene.render().input(input).color(out, CLEAR).area(area);
+}
+
+/// Writes a buffer in a pass without attachments.
+fn stored_in(scene: &mut Scene, area: vk::Rect2D) {
+    let buffer = scene.frame.buffer("buffer", BufferDesc::new(Bytes(256)));
+    let pass = scene.render().area(area);
+    pass.storage_write(buffer)
+        .at(vk::PipelineStageFlags2::FRAGMENT_SHADER);
 }
 
 /// Draws with pipelines of some samples and a hook.
@@ -51,38 +79,48 @@ fn tested(scene: &mut Scene, writes: bool, attached: Aspects, sampled: Aspects) 
 pub(crate) static CASES: &[Case] = &[
     case(
         "VUID-VkRenderingInfo-None-08994",
-        |scene| {
-            let out = scene.out;
-            scene.render().color(out, CLEAR).area(area(0, 0));
-        },
-        |scene| {
-            let out = scene.out;
-            scene.render().color(out, CLEAR).area(area(0, 1));
-        },
+        |scene| drawn_in(scene, area(0, 0)),
+        |scene| drawn_in(scene, area(0, 1)),
+    ),
+    case(
+        "VUID-VkRenderingInfo-None-08995",
+        |scene| drawn_in(scene, tall_area(0, 0)),
+        |scene| drawn_in(scene, tall_area(0, 1)),
+    ),
+    case(
+        "VUID-VkRenderingInfo-pNext-06077",
+        |scene| drawn_in(scene, area(-1, 64)),
+        |scene| drawn_in(scene, area(0, 64)),
+    ),
+    case(
+        "VUID-VkRenderingInfo-pNext-06078",
+        |scene| drawn_in(scene, tall_area(-1, 64)),
+        |scene| drawn_in(scene, tall_area(0, 64)),
     ),
     case(
         "VUID-VkRenderingInfo-pNext-06079",
-        |scene| {
-            let out = scene.out;
-            scene.render().color(out, CLEAR).area(area(1, 64));
-        },
-        |scene| {
-            let out = scene.out;
-            scene.render().color(out, CLEAR).area(area(1, 63));
-        },
+        |scene| drawn_in(scene, area(1, 64)),
+        |scene| drawn_in(scene, area(1, 63)),
     ),
     case(
-        "VUID-VkRenderingInfo-pNext-06079",
-        |scene| {
-            let input = scene.cleared("input", of_size(16, 64));
-            let out = scene.out;
-            scene.render().input(input).color(out, CLEAR).area(area(0, 17));
-        },
-        |scene| {
-            let input = scene.cleared("input", of_size(16, 64));
-            let out = scene.out;
-            scene.render().input(input).color(out, CLEAR).area(area(0, 16));
-        },
+        "VUID-VkRenderingInfo-pNext-06080",
+        |scene| drawn_in(scene, tall_area(1, 64)),
+        |scene| drawn_in(scene, tall_area(1, 63)),
+    ),
+    case(
+        "VUID-VkFramebufferCreateInfo-flags-04533",
+        |scene| input_in(scene, of_size(16, 64), area(0, 17)),
+        |scene| input_in(scene, of_size(16, 64), area(0, 16)),
+    ),
+    case(
+        "VUID-VkFramebufferCreateInfo-flags-04534",
+        |scene| input_in(scene, of_size(64, 16), tall_area(0, 17)),
+        |scene| input_in(scene, of_size(64, 16), tall_area(0, 16)),
+    ),
+    described(
+        NOT_SUPPORTED,
+        |scene| stored_in(scene, area(1, 64)),
+        |scene| stored_in(scene, area(1, 63)),
     ),
     case(
         "VUID-VkRenderingInfo-viewMask-12403",
@@ -118,7 +156,7 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     described(
-        "VUID-VkRenderingInfo-imageView-09429",
+        "VUID-VkRenderingInfo-multisampledRenderToSingleSampled-06857",
         |scene| {
             let depth = scene.frame.image("depth", with_samples(F::D32_SFLOAT));
             let out = scene.out;
