@@ -375,20 +375,6 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
         },
     },
     Rule {
-        rule: "section \"Limits\": maxPerStageDescriptorInputAttachments",
-        broken: |pass, device| {
-            let limit = device.limits.max_per_stage_descriptor_input_attachments;
-            let name = "maxPerStageDescriptorInputAttachments";
-            exceeds(
-                device,
-                "its number of input attachments is",
-                pass.most_inputs(),
-                limit,
-                name,
-            )
-        },
-    },
-    Rule {
         rule: "VUID-VkRenderingInfo-pNext-07815",
         broken: |pass, device| {
             let area = pass.pass.area;

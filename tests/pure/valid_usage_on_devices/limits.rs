@@ -171,20 +171,6 @@ pub(super) fn limits() -> Vec<Case> {
             8
         ),
         limit!(
-            "section \"Limits\": maxPerStageDescriptorInputAttachments",
-            |scene| {
-                let images: Vec<_> = (0..3)
-                    .map(|n| scene.cleared(&format!("image {n}"), plain()))
-                    .collect();
-                let out = scene.out;
-                let pass = scene.render().color(out, CLEAR);
-                images.into_iter().fold(pass, |pass, image| pass.input(image));
-            },
-            max_per_stage_descriptor_input_attachments,
-            3,
-            2
-        ),
-        limit!(
             "VUID-VkImageCreateInfo-usage-00964",
             |scene| drawn_to(scene, 70, 1),
             max_framebuffer_width,

@@ -102,10 +102,6 @@ impl DeviceProfile {
             (limits.max_framebuffer_height.into(), "maxFramebufferHeight"),
             (limits.max_framebuffer_layers.into(), "maxFramebufferLayers"),
             (limits.max_multiview_view_count.into(), "maxMultiviewViewCount"),
-            (
-                limits.max_per_stage_descriptor_input_attachments.into(),
-                "maxPerStageDescriptorInputAttachments",
-            ),
             (limits.max_buffer_size.0, "maxBufferSize"),
         ];
         let (_, name) = zero.into_iter().find(|(limit, _)| *limit == 0)?;

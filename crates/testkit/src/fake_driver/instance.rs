@@ -271,7 +271,6 @@ fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
         max_framebuffer_width: 16_384,
         max_framebuffer_height: 16_384,
         max_framebuffer_layers: 1024,
-        max_per_stage_descriptor_input_attachments: 8,
         max_image_dimension3_d: 2048,
         max_image_array_layers: 2048,
         max_color_attachments: 8,
