@@ -408,13 +408,10 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
         rule: "VUID-VkRenderingInfo-layerCount-07817",
         broken: |pass, device| {
             let limit = device.limits.max_framebuffer_layers;
-            exceeds(
-                device,
-                "its number of layers is",
-                pass.pass.layers,
-                limit,
-                "maxFramebufferLayers",
-            )
+            // Views replace layers.
+            let layers = if pass.pass.view_mask == 0 { pass.pass.layers } else { 1 };
+            let (what, name) = ("its number of layers is", "maxFramebufferLayers");
+            exceeds(device, what, layers, limit, name)
         },
     },
     Rule {

@@ -254,6 +254,18 @@ fn sides_and_samples_are_the_drivers_where_it_is_asked() {
 }
 
 #[test]
+fn layers_of_views_are_not_limited() {
+    let frame = described::frame("f", |scene| {
+        let image = scene.frame.image("image", with_layers(5));
+        scene.render().color(image, CLEAR).views(0b11);
+    });
+    let mut device = unknown();
+    device.features |= Features::MULTIVIEW;
+    device.limits.max_framebuffer_layers = 4;
+    assert_eq!(planned(&frame.unwrap(), &device), None);
+}
+
+#[test]
 fn every_rule_of_devices_has_a_case() {
     let broken = cases().filter_map(|case| {
         let frame = described::frame("f", case.describe).unwrap();
