@@ -360,6 +360,27 @@ stages! {
 /// The extensions by which attachments and pipelines differ in samples.
 const MIXED: Feature = Feature::AMD_MIXED_ATTACHMENT_SAMPLES.union(Feature::NV_FRAMEBUFFER_MIXED_SAMPLES);
 
+/// That an attachment with an aspect has other samples than the pipelines of its pass, which the device does not allow.
+fn mixes_samples(pass: &RenderPass<'_>, device: &DeviceProfile, aspect: Aspects) -> Problem {
+    let samples = pass.pass.samples?;
+    let mut attached = pass.sampled();
+    let (access, found) =
+        attached.find(|(access, found)| access.range.aspects.contains(aspect) && *found != samples)?;
+    // The structure of the two extensions is chained to pipelines, that of the feature by a hook.
+    let hooked = pass.pass.hook > 0;
+    let enabled = device.optional_features?;
+    let single = hooked && enabled.contains(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED);
+    (!single && !enabled.intersects(MIXED)).then(|| {
+        format!(
+            "its pipelines have {samples:?} samples and `{}` has {found:?}, which needs VK_AMD_mixed_attachment_samples, \
+             VK_NV_framebuffer_mixed_samples, or the feature multisampledRenderToSingleSampled and a hook that chains its \
+             structure, and `{}` has enabled none",
+            pass.name_of(access),
+            device.name
+        )
+    })
+}
+
 pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> Problem> = &[
     Rule {
         rule: "VUID-VkRenderingInfo-colorAttachmentCount-06106",
@@ -409,7 +430,11 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
         broken: |pass, device| {
             let limit = device.limits.max_framebuffer_layers;
             // Views replace layers.
-            let layers = if pass.pass.view_mask == 0 { pass.pass.layers } else { 1 };
+            let layers = if pass.pass.view_mask == 0 {
+                pass.pass.layers
+            } else {
+                1
+            };
             let (what, name) = ("its number of layers is", "maxFramebufferLayers");
             exceeds(device, what, layers, limit, name)
         },
@@ -441,24 +466,27 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
         },
     },
     Rule {
-        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285",
+        rule: "VUID-VkRenderingInfo-imageView-09429",
         broken: |pass, device| {
-            let samples = pass.pass.samples?;
-            let (access, found) = pass.sampled().find(|(_, found)| *found != samples)?;
-            // The structure of the two extensions is chained to pipelines, that of the feature by a hook.
-            let hooked = pass.pass.hook > 0;
-            let enabled = device.optional_features?;
-            let single = hooked && enabled.contains(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED);
-            (!single && !enabled.intersects(MIXED)).then(|| {
-                format!(
-                    "its pipelines have {samples:?} samples and `{}` has {found:?}, which needs VK_AMD_mixed_attachment_samples, \
-                     VK_NV_framebuffer_mixed_samples, or the feature multisampledRenderToSingleSampled and a hook that chains its \
-                     structure, and `{}` has enabled none",
-                    pass.name_of(access),
-                    device.name
-                )
-            })
+            let color = pass.different_colors().filter(|_| pass.pass.samples.is_some())?;
+            let user = format!(
+                "a subpass whose color attachments differ in samples, as `{}` does,",
+                pass.name_of(color)
+            );
+            lacks(device, Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED, &user)
         },
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285",
+        broken: |pass, device| mixes_samples(pass, device, Aspects::COLOR),
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07286",
+        broken: |pass, device| mixes_samples(pass, device, Aspects::DEPTH),
+    },
+    Rule {
+        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07287",
+        broken: |pass, device| mixes_samples(pass, device, Aspects::STENCIL),
     },
     Rule {
         rule: "VUID-VkRenderingInfo-imageView-06858",

@@ -114,10 +114,33 @@ pub(super) fn features() -> Vec<Case> {
             NV_FRAMEBUFFER_MIXED_SAMPLES
         ),
         feature!(
-            SAMPLES,
+            "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07286",
             |scene| drawn_with(scene, F::D32_SFLOAT, Samples::TYPE_8, 0),
             NV_FRAMEBUFFER_MIXED_SAMPLES,
             AMD_MIXED_ATTACHMENT_SAMPLES
+        ),
+        feature!(
+            "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07287",
+            |scene| drawn_with(scene, F::S8_UINT, Samples::TYPE_8, 0),
+            NV_FRAMEBUFFER_MIXED_SAMPLES,
+            AMD_MIXED_ATTACHMENT_SAMPLES
+        ),
+        // The extensions let depth differ from color, but not colors from each other.
+        case(
+            "VUID-VkRenderingInfo-imageView-09429",
+            |scene| {
+                let [one, four] = [Samples::TYPE_1, Samples::TYPE_4].map(|samples| {
+                    let desc = ImageDesc { samples, ..plain() };
+                    scene.frame.image(format!("{samples:?}"), desc)
+                });
+                let pass = scene.render().color(one, CLEAR).color(four, CLEAR);
+                pass.samples(Samples::TYPE_4).hook(1);
+            },
+            |device| device.optional_features = Some(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED),
+            |device| {
+                let mixed = Feature::AMD_MIXED_ATTACHMENT_SAMPLES | Feature::NV_FRAMEBUFFER_MIXED_SAMPLES;
+                device.optional_features = Some(mixed);
+            },
         ),
         case(
             "VUID-VkRenderingInfo-imageView-06858",
