@@ -159,7 +159,7 @@ impl FrameBuilder {
         BatchId(self.tables.batches.len() as u32 - 1)
     }
 
-    /// Lets `stages` of a batch wait for a semaphore.
+    /// Lets `stages` of a batch wait for a semaphore. A wait at none, or only at the bottom of the pipe, orders no passes.
     pub fn wait(&mut self, batch: BatchId, semaphore: SemaphoreId, stages: vk::PipelineStageFlags2) {
         let operation = SemaphoreOp { semaphore, stages };
         self.tables.batches[batch.index()].waits.push(operation);

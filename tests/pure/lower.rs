@@ -186,3 +186,49 @@ fn color_attachments_that_are_only_read_are_not_stored_or_their_store_is_waited_
     plan.profile = profile.into();
     assert_eq!(found(&plan), (vec![Op::STORE, Op::STORE, Op::STORE], 2));
 }
+
+/// Two images on two queues, the second of which waits for the first at these stages; it reads the first one's image or fills another.
+fn across(waiting: vk::PipelineStageFlags2, reads: bool) -> tileheap::Result<Frame> {
+    let extent = vk::Extent2D {
+        width: 256,
+        height: 256,
+    };
+    let mut frame = FrameBuilder::new("across", extent);
+    let [first, second] =
+        ["first", "second"].map(|name| frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent)));
+    let semaphore = frame.semaphore("semaphore");
+    for (index, image) in [first, second].into_iter().enumerate() {
+        let queue = frame.queue(format!("queue {index}"), vk::QueueFlags::COMPUTE);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        match index {
+            0 => frame.signal(batch, semaphore, vk::PipelineStageFlags2::NONE),
+            _ => frame.wait(batch, semaphore, waiting),
+        }
+        let commands = frame.command_buffer(batch, format!("commands {index}"));
+        let pass = frame.compute_pass(commands, format!("pass {index}"));
+        match index == 1 && reads {
+            true => pass.sampled(first),
+            false => pass.storage_write(image),
+        };
+    }
+    frame.build()
+}
+
+#[test]
+fn a_wait_at_no_stage_orders_nothing() {
+    use vk::PipelineStageFlags2 as S;
+    for stages in [S::NONE, S::BOTTOM_OF_PIPE, S::HOST] {
+        let error = across(stages, true).unwrap_err().to_string();
+        assert!(error.contains("on two queues"), "{error}");
+        let plan = plan_on(&across(stages, false).unwrap(), "adreno-830");
+        for queues in [DeviceQueues::one(&plan.frame), DeviceQueues::apart(&plan.frame)] {
+            assert_eq!(frames(&plan, &queues, 3).len(), 3);
+        }
+    }
+    // A signal at no stage is widened to what is waited for.
+    let plan = plan_on(&across(S::COMPUTE_SHADER, true).unwrap(), "adreno-830");
+    let frames = frames(&plan, &DeviceQueues::apart(&plan.frame), 1);
+    let signals = frames[0].signals.iter().map(|row| row.stages);
+    assert!(signals.clone().any(|stages| stages.contains(S::COMPUTE_SHADER)));
+}

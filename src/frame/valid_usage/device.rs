@@ -322,6 +322,17 @@ fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -
     (!found.is_empty()).then(problem).flatten()
 }
 
+/// That the host waits for a semaphore, which only `vkQueueSubmit2` allows.
+fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
+    let host = semaphore.waits && semaphore.op.stages.contains(S::HOST);
+    (host && !device.features.contains(Features::SYNCHRONIZATION_2)).then(|| {
+        format!(
+            "a wait at VK_PIPELINE_STAGE_2_HOST_BIT needs the feature synchronization2, which `{}` has not enabled",
+            device.name
+        )
+    })
+}
+
 /// The stages that need a feature, each with its rule: for accesses, external resources and semaphores.
 macro_rules! stages {
     ($($number:literal: $stage:ident, $feature:ident;)*) => {
@@ -338,7 +349,10 @@ macro_rules! stages {
         pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
             rule: concat!("VUID-VkSemaphoreSubmitInfo-stageMask-", $number),
             broken: |semaphore, device| stage_lacks(semaphore.op.stages, device, S::$stage, Feature::$feature),
-        }),*];
+        },)* Rule {
+            rule: "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
+            broken: waits_in_host,
+        }];
     };
 }
 

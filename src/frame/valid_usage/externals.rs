@@ -1,6 +1,6 @@
 //! Rules about the states in which external resources enter and leave, and about semaphores.
 
-use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L, PipelineStageFlags2 as S};
+use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L};
 
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use super::stages::{listed, unknown_access, unknown_stages};
@@ -148,28 +148,6 @@ pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>) -> Problem> = &[
     Rule {
         rule: NOT_SUPPORTED,
         broken: |semaphore| unknown_stages(semaphore.op.stages),
-    },
-    Rule {
-        rule: "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
-        broken: |semaphore| {
-            let host = semaphore.op.stages.contains(S::HOST);
-            host.then(|| "no command of a queue runs at VK_PIPELINE_STAGE_2_HOST_BIT".to_owned())
-        },
-    },
-    Rule {
-        rule: "section \"Semaphore Waiting\"",
-        broken: |semaphore| {
-            (semaphore.waits && semaphore.op.stages.is_empty())
-                .then(|| "no stage waits for it: name those that do, or ALL_COMMANDS".to_owned())
-        },
-    },
-    Rule {
-        rule: "section \"Semaphore Signaling\"",
-        broken: |semaphore| {
-            (!semaphore.waits && semaphore.op.stages.is_empty()).then(|| {
-                "no stage is complete when it is signaled: name those that are, or ALL_COMMANDS".to_owned()
-            })
-        },
     },
     Rule {
         rule: "VUID-vkQueueSubmit2-stageMask-03870",

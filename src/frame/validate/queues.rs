@@ -88,10 +88,8 @@ pub(super) fn derive_order(tables: &mut Tables) {
     for (index, batch) in tables.batches.iter().enumerate() {
         let queue = tables.submits[batch.submit.index()].queue.index();
         let mut set = vec![0u64; words];
-        let earlier = batch
-            .waits
-            .iter()
-            .filter_map(|op| signaller[op.semaphore.index()]);
+        let waits = batch.waits.iter().filter(|op| makes_wait(op.stages));
+        let earlier = waits.filter_map(|op| signaller[op.semaphore.index()]);
         for earlier in earlier.chain(last_on_queue[queue]) {
             for (word, more) in set.iter_mut().zip(&before[earlier]) {
                 *word |= more;
@@ -105,6 +103,13 @@ pub(super) fn derive_order(tables: &mut Tables) {
         }
     }
     tables.before = before;
+}
+
+/// Whether commands of a batch wait for a semaphore that is waited for at these stages: no command runs at the bottom of the pipe or on the
+/// host.
+fn makes_wait(stages: vk::PipelineStageFlags2) -> bool {
+    use vk::PipelineStageFlags2 as S;
+    !(stages & !(S::BOTTOM_OF_PIPE | S::HOST)).is_empty()
 }
 
 /// Uses of one resource on two queues must be ordered where one of them writes; any number of queues may read at the same time.
@@ -132,7 +137,7 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
                 if !ordered && version == access.version && (wrote || access.writes) {
                     return Err(FrameRule::Unordered.broken(format!(
                         "passes `{first}` and `{second}` use `{resource}` on two queues with nothing \
-                         between them: signal and wait for a semaphore",
+                         between them: signal a semaphore, and wait for it at stages of the later one",
                         resource = resource.name,
                         first = tables.passes[pass.index()].name,
                         second = tables.passes[access.pass.index()].name

@@ -148,6 +148,12 @@ pub(super) fn features() -> Vec<Case> {
             |device| device.optional_features = Some(Feature::AMD_MIXED_ATTACHMENT_SAMPLES),
             |device| device.optional_features = Some(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED),
         ),
+        case(
+            "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
+            |scene| waited_at(scene, S::HOST),
+            |device| device.features |= Features::SYNCHRONIZATION_2,
+            |device| device.features -= Features::SYNCHRONIZATION_2,
+        ),
         feature!(
             "VUID-VkClearDepthStencilValue-depth-00022",
             |scene| {
