@@ -1,7 +1,8 @@
 //! Rules of a device: its limits and features.
 
 use ash::vk::{
-    self, ImageAspectFlags as Aspects, ImageUsageFlags as U, ImageViewType as V, PipelineStageFlags2 as S,
+    self, ImageAspectFlags as Aspects, ImageLayout as L, ImageUsageFlags as U, ImageViewType as V,
+    PipelineStageFlags2 as S,
 };
 
 use super::accesses::Use;
@@ -322,6 +323,25 @@ fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -
     (!found.is_empty()).then(problem).flatten()
 }
 
+/// That an external resource enters (or leaves) in a layout that came with synchronization2.
+fn newer_layout(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
+    let layout = external.state.layout;
+    let newer = [L::ATTACHMENT_OPTIMAL, L::READ_ONLY_OPTIMAL].contains(&layout);
+    let there = device.features.contains(Features::SYNCHRONIZATION_2);
+    (newer && external.leaves == leaves && !there).then(|| {
+        format!(
+            "layout {layout:?} needs the feature synchronization2, which `{}` has not enabled",
+            device.name
+        )
+    })
+}
+
+/// The aspects of the barriers of an image, where the device has none that name a single one (VUID-VkImageMemoryBarrier2-image-03320).
+fn barrier_aspects(external: &External<'_>, device: &DeviceProfile) -> Option<Aspects> {
+    let apart = device.features.contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS);
+    (!apart && !external.used.is_empty()).then(|| external.resource.aspects())
+}
+
 /// That the host waits for a semaphore, which only `vkQueueSubmit2` allows.
 fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
     let host = semaphore.waits && semaphore.op.stages.contains(S::HOST);
@@ -344,7 +364,23 @@ macro_rules! stages {
         pub(super) static EXTERNALS: &Rules<fn(&External<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
             rule: concat!("VUID-VkMemoryBarrier2-srcStageMask-", $number),
             broken: |external, device| stage_lacks(external.state.stages, device, S::$stage, Feature::$feature),
-        }),*];
+        },)*
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-synchronization2-07793",
+            broken: |external, device| newer_layout(external, device, false),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-synchronization2-07794",
+            broken: |external, device| newer_layout(external, device, true),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-aspectMask-08702",
+            broken: |external, device| external.layout_of_stencil(barrier_aspects(external, device)?),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-aspectMask-08703",
+            broken: |external, device| external.layout_of_depth(barrier_aspects(external, device)?),
+        }];
 
         pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
             rule: concat!("VUID-VkSemaphoreSubmitInfo-stageMask-", $number),

@@ -14,6 +14,28 @@ pub(super) struct External<'a> {
     pub(super) resource: &'a Resource,
     pub(super) state: &'a ResourceState,
     pub(super) leaves: bool,
+    /// The aspects that the frame uses.
+    pub(super) used: Aspects,
+}
+
+impl External<'_> {
+    /// That a barrier with `aspects` has a layout for stencil only, and the aspects include depth.
+    pub(super) fn layout_of_stencil(&self, aspects: Aspects) -> Problem {
+        let layouts = [L::STENCIL_ATTACHMENT_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL];
+        self.layout_without(Aspects::DEPTH, &layouts, aspects)
+    }
+
+    /// The same for depth and stencil.
+    pub(super) fn layout_of_depth(&self, aspects: Aspects) -> Problem {
+        let layouts = [L::DEPTH_ATTACHMENT_OPTIMAL, L::DEPTH_READ_ONLY_OPTIMAL];
+        self.layout_without(Aspects::STENCIL, &layouts, aspects)
+    }
+
+    fn layout_without(&self, missing: Aspects, layouts: &[L], aspects: Aspects) -> Problem {
+        let layout = self.state.layout;
+        (layouts.contains(&layout) && aspects.contains(missing))
+            .then(|| format!("layout {layout:?} is not for {missing:?}, which barriers of it have"))
+    }
 }
 
 impl Subject for External<'_> {
@@ -95,14 +117,20 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
         rule: "VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-04068",
         broken: |external| layout_of_other_aspects(external, L::STENCIL_ATTACHMENT_OPTIMAL),
     },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-aspectMask-08702",
+        broken: |external| external.layout_of_stencil(external.used),
+    },
+    Rule {
+        rule: "VUID-VkImageMemoryBarrier2-aspectMask-08703",
+        broken: |external| external.layout_of_depth(external.used),
+    },
 ];
 
 /// That an image without the aspects of `layout` is in that layout: it cannot have the usage that the layout needs.
 fn layout_of_other_aspects(external: &External<'_>, layout: L) -> Problem {
     let needed = match layout {
         L::COLOR_ATTACHMENT_OPTIMAL => Aspects::COLOR,
-        L::DEPTH_ATTACHMENT_OPTIMAL => Aspects::DEPTH,
-        L::STENCIL_ATTACHMENT_OPTIMAL => Aspects::STENCIL,
         _ => Aspects::DEPTH | Aspects::STENCIL,
     };
     let fits = external.resource.aspects().intersects(needed);

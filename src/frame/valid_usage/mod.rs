@@ -21,6 +21,8 @@ mod rule;
 mod stages;
 mod views;
 
+use ash::vk;
+
 use super::Persistence;
 use super::tables::{Frame, Pass, PassKind, Resource, Tables, Version};
 use crate::profile::DeviceProfile;
@@ -167,7 +169,8 @@ fn visit(
     tables: &Tables,
     check: &mut dyn FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
-    for resource in &tables.resources {
+    let used = aspects_of_externals(tables);
+    for (index, resource) in tables.resources.iter().enumerate() {
         if let Some(image) = Image::of(resource) {
             check(Checked::Image(image))?;
         }
@@ -180,6 +183,7 @@ fn visit(
                     resource,
                     state,
                     leaves,
+                    used: used[index],
                 }))?;
             }
         }
@@ -201,6 +205,19 @@ fn visit(
         }
     }
     Ok(())
+}
+
+/// The aspects of each resource that a frame uses; empty without external resources.
+fn aspects_of_externals(tables: &Tables) -> Vec<vk::ImageAspectFlags> {
+    let is_external = |resource: &Resource| matches!(resource.persistence, Persistence::External(_));
+    if !tables.resources.iter().any(is_external) {
+        return Vec::new();
+    }
+    let mut used = vec![vk::ImageAspectFlags::empty(); tables.resources.len()];
+    for access in &tables.accesses {
+        used[access.resource.index()] |= access.range.aspects;
+    }
+    used
 }
 
 fn visit_pass(

@@ -50,6 +50,16 @@ fn depth_of(scene: &mut Scene, format: vk::Format, layout: L) {
     scene.render().depth(image, CLEAR_DEPTH);
 }
 
+const BOTH: vk::Format = vk::Format::D24_UNORM_S8_UINT;
+
+/// Depth and stencil of which a pass uses depth.
+fn only_depth(scene: &mut Scene, layout: L) {
+    let persistence = Persistence::External(ExternalDesc::in_layout(layout));
+    let image = scene.frame.resource("image", of_format(BOTH), persistence);
+    let pass = scene.render().depth(image, CLEAR_DEPTH);
+    pass.aspect(vk::ImageAspectFlags::DEPTH);
+}
+
 /// Two batches of one queue with a semaphore between them.
 fn batches(scene: &mut Scene, signaled: S, waiting: S) {
     ordered(scene, vk::QueueFlags::GRAPHICS, signaled, waiting);
@@ -328,8 +338,29 @@ pub(crate) static CASES: &[Case] = &[
     ),
     described(
         "VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-04068",
-        |scene| depth(scene, L::STENCIL_ATTACHMENT_OPTIMAL),
+        |scene| color(scene, L::GENERAL, L::STENCIL_ATTACHMENT_OPTIMAL),
         |scene| depth_of(scene, vk::Format::S8_UINT, L::STENCIL_ATTACHMENT_OPTIMAL),
+    ),
+    described(
+        "VUID-VkImageMemoryBarrier2-aspectMask-08702",
+        |scene| depth(scene, L::STENCIL_ATTACHMENT_OPTIMAL),
+        |scene| depth(scene, L::DEPTH_READ_ONLY_OPTIMAL),
+    ),
+    described(
+        "VUID-VkImageMemoryBarrier2-aspectMask-08702",
+        |scene| depth_of(scene, BOTH, L::STENCIL_READ_ONLY_OPTIMAL),
+        |scene| depth_of(scene, vk::Format::S8_UINT, L::STENCIL_READ_ONLY_OPTIMAL),
+    ),
+    described(
+        "VUID-VkImageMemoryBarrier2-aspectMask-08703",
+        |scene| depth_of(scene, BOTH, L::DEPTH_ATTACHMENT_OPTIMAL),
+        |scene| depth_of(scene, BOTH, L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL),
+    ),
+    // With separate layouts, barriers name only the aspects that the frame uses.
+    described(
+        "VUID-VkImageMemoryBarrier2-aspectMask-08703",
+        |scene| depth_of(scene, BOTH, L::DEPTH_READ_ONLY_OPTIMAL),
+        |scene| only_depth(scene, L::DEPTH_READ_ONLY_OPTIMAL),
     ),
     // Not run: under load, lavapipe 22.3 crashes now and then in the semaphores of two submits. Version 26.1 does not.
     described(

@@ -149,6 +149,30 @@ pub(super) fn features() -> Vec<Case> {
             |device| device.optional_features = Some(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED),
         ),
         case(
+            "VUID-VkImageMemoryBarrier2-synchronization2-07793",
+            |scene| handed_over_in(scene, plain(), [L::READ_ONLY_OPTIMAL, L::GENERAL]),
+            |device| device.features |= Features::SYNCHRONIZATION_2,
+            |device| device.features -= Features::SYNCHRONIZATION_2,
+        ),
+        case(
+            "VUID-VkImageMemoryBarrier2-synchronization2-07794",
+            |scene| handed_over_in(scene, plain(), [L::UNDEFINED, L::ATTACHMENT_OPTIMAL]),
+            |device| device.features |= Features::SYNCHRONIZATION_2,
+            |device| device.features -= Features::SYNCHRONIZATION_2,
+        ),
+        case(
+            "VUID-VkImageMemoryBarrier2-aspectMask-08703",
+            |scene| one_aspect(scene, Aspects::DEPTH, L::DEPTH_ATTACHMENT_OPTIMAL),
+            |device| device.features |= Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+            |device| device.features -= Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+        ),
+        case(
+            "VUID-VkImageMemoryBarrier2-aspectMask-08702",
+            |scene| one_aspect(scene, Aspects::STENCIL, L::STENCIL_READ_ONLY_OPTIMAL),
+            |device| device.features |= Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+            |device| device.features -= Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+        ),
+        case(
             "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
             |scene| waited_at(scene, S::HOST),
             |device| device.features |= Features::SYNCHRONIZATION_2,

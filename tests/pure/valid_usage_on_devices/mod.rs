@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ash::vk::{
-    self, Format as F, ImageUsageFlags as Usage, PipelineStageFlags2 as S, SampleCountFlags as Samples,
+    self, Format as F, ImageAspectFlags as Aspects, ImageLayout as L, ImageUsageFlags as Usage,
+    PipelineStageFlags2 as S, SampleCountFlags as Samples,
 };
 use tileheap::Error;
 use tileheap::frame::external::{ExternalDesc, ResourceState};
@@ -143,6 +144,27 @@ fn handed_over_at(scene: &mut Scene, stages: S) {
     let (desc, persistence) = (BufferDesc::new(Bytes(256)), Persistence::External(external));
     let buffer = scene.frame.resource("buffer", desc, persistence);
     scene.compute().storage_write(buffer);
+}
+
+/// An image that enters and leaves the frame in these layouts.
+fn handed_over_in(scene: &mut Scene, desc: ImageDesc, [entry, exit]: [L; 2]) {
+    let state = |layout| ResourceState::new(layout, S::ALL_COMMANDS, vk::AccessFlags2::MEMORY_READ);
+    let external = ExternalDesc {
+        entry: state(entry),
+        exit: state(exit),
+    };
+    let image = scene
+        .frame
+        .resource("image", desc, Persistence::External(external));
+    scene.render().color(image, CLEAR);
+}
+
+/// Depth and stencil of which a pass uses one aspect.
+fn one_aspect(scene: &mut Scene, aspect: Aspects, layout: L) {
+    let persistence = Persistence::External(ExternalDesc::in_layout(layout));
+    let desc = of_format(F::D24_UNORM_S8_UINT);
+    let image = scene.frame.resource("image", desc, persistence);
+    scene.render().depth(image, CLEAR_DEPTH).aspect(aspect);
 }
 
 /// A semaphore that is signaled after these stages.
