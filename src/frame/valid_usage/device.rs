@@ -42,6 +42,19 @@ fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
     })
 }
 
+/// That a bit is defined by an extension of which the device has not enabled the feature.
+fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
+    let extension = match feature {
+        Feature::FRAGMENT_DENSITY_MAP => "VK_EXT_fragment_density_map",
+        Feature::ATTACHMENT_FRAGMENT_SHADING_RATE => "VK_KHR_fragment_shading_rate",
+        Feature::ACCELERATION_STRUCTURE => "VK_KHR_acceleration_structure",
+        Feature::RAY_TRACING_PIPELINE => "VK_KHR_ray_tracing_pipeline",
+        Feature::CONDITIONAL_RENDERING => "VK_EXT_conditional_rendering",
+        _ => "VK_EXT_transform_feedback",
+    };
+    lacks(device, feature, &format!("{bit} belongs to {extension} and"))
+}
+
 /// That a number is larger than a limit.
 fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
     (found > limit).then(|| format!("{what} {found}, and `{}` allows {limit} ({name})", device.name))
@@ -187,19 +200,17 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
             let flag = vk::ImageCreateFlags::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT;
             let user = "the flag MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED";
             let problem = || lacks(device, Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED, user);
-            image.desc.flags.contains(flag).then(problem).flatten()
+            let created = image.desc.flags.contains(flag) && !image.is_external;
+            created.then(problem).flatten()
         },
     },
     Rule {
         rule: "VUID-VkImageCreateInfo-flags-parameter",
         broken: |image, device| {
-            let problem = || lacks(device, Feature::FRAGMENT_DENSITY_MAP, "the flag SUBSAMPLED");
-            image
-                .desc
-                .flags
-                .contains(vk::ImageCreateFlags::SUBSAMPLED_EXT)
-                .then(problem)
-                .flatten()
+            let flag = vk::ImageCreateFlags::SUBSAMPLED_EXT;
+            let problem = || undefined(device, Feature::FRAGMENT_DENSITY_MAP, "the flag SUBSAMPLED");
+            let created = image.desc.flags.contains(flag) && !image.is_external;
+            created.then(problem).flatten()
         },
     },
     Rule {
@@ -219,8 +230,8 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
             ];
             let mut used = usages
                 .into_iter()
-                .filter(|(usage, ..)| image.usage.contains(*usage));
-            used.find_map(|(_, feature, user)| lacks(device, feature, user))
+                .filter(|(usage, ..)| image.usage.contains(*usage) && !image.is_external);
+            used.find_map(|(_, feature, user)| undefined(device, feature, user))
         },
     },
 ];
@@ -247,11 +258,6 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
                 B::ACCELERATION_STRUCTURE_STORAGE_KHR | B::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR;
             let usages = [
                 (
-                    B::SHADER_DEVICE_ADDRESS,
-                    Feature::BUFFER_DEVICE_ADDRESS,
-                    "the usage SHADER_DEVICE_ADDRESS",
-                ),
-                (
                     structures,
                     Feature::ACCELERATION_STRUCTURE,
                     "a usage for acceleration structures",
@@ -274,8 +280,19 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
             ];
             let mut used = usages
                 .into_iter()
-                .filter(|(usage, ..)| buffer.usage.intersects(*usage));
-            used.find_map(|(_, feature, user)| lacks(device, feature, user))
+                .filter(|(usage, ..)| buffer.usage.intersects(*usage) && !buffer.is_external);
+            used.find_map(|(_, feature, user)| undefined(device, feature, user))
+        },
+    },
+    Rule {
+        // Of the memory that is allocated for the buffer.
+        rule: "VUID-VkMemoryAllocateInfo-flags-03331",
+        broken: |buffer, device| {
+            let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+            let user = "its usage SHADER_DEVICE_ADDRESS allocates memory with the flag DEVICE_ADDRESS, which";
+            let allocated = buffer.usage.contains(usage) && !buffer.is_external;
+            let problem = || lacks(device, Feature::BUFFER_DEVICE_ADDRESS, user);
+            allocated.then(problem).flatten()
         },
     },
 ];

@@ -54,6 +54,13 @@ impl<'a> View<'a> {
         self.range.levels.len() as u32
     }
 
+    /// That shaders use slices of a 3D image through a view of this type.
+    fn slices_in_shaders(&self, view_type: V) -> Problem {
+        let solid = self.image.desc.image_type == vk::ImageType::TYPE_3D;
+        (solid && !self.access.kind.is_attached() && self.is_declared(&[view_type]))
+            .then(|| "shaders see 3D images as TYPE_3D, whole levels of them".to_owned())
+    }
+
     /// Whether it shows compressed blocks as texels.
     pub(super) fn shows_blocks(&self) -> bool {
         let compressed = self.info.is_some_and(FormatInfo::is_compressed);
@@ -102,12 +109,12 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         },
     },
     Rule {
+        rule: "VUID-VkDescriptorImageInfo-imageView-06712",
+        broken: |view| view.slices_in_shaders(V::TYPE_2D_ARRAY),
+    },
+    Rule {
         rule: "VUID-VkDescriptorImageInfo-imageView-07796",
-        broken: |view| {
-            let solid = view.image.desc.image_type == vk::ImageType::TYPE_3D;
-            (solid && !view.access.kind.is_attached() && view.is_declared(&[V::TYPE_2D, V::TYPE_2D_ARRAY]))
-                .then(|| "shaders see 3D images as TYPE_3D, whole levels of them".to_owned())
-        },
+        broken: |view| view.slices_in_shaders(V::TYPE_2D),
     },
     Rule {
         rule: "VUID-VkDescriptorImageInfo-imageView-07795",

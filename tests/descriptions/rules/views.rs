@@ -91,6 +91,11 @@ pub(crate) static CASES: &[Case] = &[
         },
     ),
     case(
+        "VUID-VkDescriptorImageInfo-imageView-06712",
+        |scene| sampled(scene, solid(), as_type(V::TYPE_2D_ARRAY)),
+        |scene| sampled(scene, solid(), ViewDesc::default()),
+    ),
+    case(
         "VUID-VkDescriptorImageInfo-imageView-07796",
         |scene| sampled(scene, solid(), as_type(V::TYPE_2D)),
         |scene| sampled(scene, solid(), as_type(V::TYPE_3D)),

@@ -62,7 +62,7 @@ pub(super) fn features() -> Vec<Case> {
             ATTACHMENT_FRAGMENT_SHADING_RATE
         ),
         feature!(
-            "VUID-VkBufferCreateInfo-None-09499",
+            "VUID-VkMemoryAllocateInfo-flags-03331",
             |scene| buffer(scene, B::SHADER_DEVICE_ADDRESS),
             BUFFER_DEVICE_ADDRESS
         ),

@@ -285,6 +285,31 @@ fn sides_and_samples_are_the_drivers_where_it_is_asked() {
 }
 
 #[test]
+fn what_others_have_created_needs_no_feature_to_be_created() {
+    let frame = described::frame("f", |scene| {
+        let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+        let desc = ImageDesc {
+            usage: Usage::FRAGMENT_DENSITY_MAP_EXT,
+            flags: vk::ImageCreateFlags::SUBSAMPLED_EXT,
+            ..plain()
+        };
+        let image = scene.frame.resource("image", desc, external);
+        scene.render().color(image, CLEAR);
+        let desc = BufferDesc {
+            usage: vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
+                | vk::BufferUsageFlags::SHADER_BINDING_TABLE_KHR,
+            ..BufferDesc::new(Bytes(256))
+        };
+        let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+        let buffer = scene.frame.resource("buffer", desc, external);
+        scene.compute().storage_write(buffer);
+    });
+    let mut device = unknown();
+    device.optional_features = Some(Feature::empty());
+    assert_eq!(planned(&frame.unwrap(), &device), None);
+}
+
+#[test]
 fn layers_of_views_are_not_limited() {
     let frame = described::frame("f", |scene| {
         let image = scene.frame.image("image", with_layers(5));
