@@ -74,7 +74,14 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
             let value = used.clears_to()?;
             let format = used.access.view.format.unwrap_or(used.resource.format());
             let wanted = ClearValue::zero_of(format);
-            let fits = std::mem::discriminant(&value) == std::mem::discriminant(&wanted);
+            let fits = match (wanted, value) {
+                // The bits are the same.
+                (ClearValue::Uint(_), ClearValue::Int(values)) => values.iter().all(|value| *value >= 0),
+                (ClearValue::Int(_), ClearValue::Uint(values)) => {
+                    values.iter().all(|value| *value <= i32::MAX as u32)
+                }
+                _ => std::mem::discriminant(&value) == std::mem::discriminant(&wanted),
+            };
             let word = match wanted {
                 ClearValue::Float(_) => "Float",
                 ClearValue::Int(_) => "Int",

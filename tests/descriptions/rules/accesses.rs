@@ -186,6 +186,23 @@ pub(crate) static CASES: &[Case] = &[
         |scene| cleared_to(scene, vk::Format::R32_UINT, ClearValue::Float([1.0; 4])),
         |scene| cleared_to(scene, vk::Format::R32_UINT, ClearValue::Uint([1; 4])),
     ),
+    // Numbers that both signed and unsigned integers have.
+    case(
+        "section \"Clear Values\"",
+        |scene| cleared_to(scene, vk::Format::R32_UINT, ClearValue::Int([0, 0, 0, -1])),
+        |scene| cleared_to(scene, vk::Format::R32_UINT, ClearValue::Int([1, 0, 0, i32::MAX])),
+    ),
+    case(
+        "section \"Clear Values\"",
+        |scene| cleared_to(scene, vk::Format::R32_SINT, ClearValue::Uint([1 << 31, 0, 0, 0])),
+        |scene| {
+            cleared_to(
+                scene,
+                vk::Format::R32_SINT,
+                ClearValue::Uint([(1 << 31) - 1, 0, 0, 0]),
+            )
+        },
+    ),
     case(
         "section \"Clear Values\"",
         |scene| {
