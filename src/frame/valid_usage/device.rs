@@ -1,21 +1,15 @@
-//! Rules of a device: its limits and features.
+//! Rules of a device about resources, views and clear values: its limits and features.
 
-use ash::vk::{
-    self, ImageAspectFlags as Aspects, ImageLayout as L, ImageUsageFlags as U, ImageViewType as V,
-    PipelineStageFlags2 as S,
-};
+use ash::vk::{self, ImageAspectFlags as Aspects, ImageUsageFlags as U, ImageViewType as V};
 
 use super::accesses::Use;
 use super::buffers::Buffer;
-use super::externals::{External, Semaphore};
 use super::images::Image;
-use super::passes::RenderPass;
 use super::rule::{InvalidUsage, Problem, Row, Rule, Rules, Subject, Table};
-use super::stages::listed;
 use super::views::View;
 use crate::format::FormatInfo;
 use crate::frame::ClearValue;
-use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
+use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
 
 /// Tells `broken` each rule of a table that a subject breaks on a device, up to its first error.
 pub(super) fn check<S: Subject>(
@@ -31,8 +25,11 @@ pub(super) fn check<S: Subject>(
 }
 
 /// That a feature is needed which the device has not enabled.
-fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
-    (!device.may_have(feature)).then(|| {
+pub(super) fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
+    let lacking = device
+        .optional_features
+        .is_some_and(|features| !features.contains(feature));
+    lacking.then(|| {
         let (name, device) = (feature.name(), &device.name);
         let kind = match name.starts_with("VK_") {
             true => "extension",
@@ -56,7 +53,7 @@ fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
 }
 
 /// That a number is larger than a limit.
-fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
+pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
     (found > limit).then(|| format!("{what} {found}, and `{}` allows {limit} ({name})", device.name))
 }
 
@@ -329,253 +326,6 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[
                     view.layers()
                 )
             })
-        },
-    },
-];
-
-/// That a stage needs a feature that the device lacks.
-fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -> Problem {
-    let found = stages & needed;
-    let problem = || lacks(device, feature, &listed(found));
-    (!found.is_empty()).then(problem).flatten()
-}
-
-/// That an external resource enters (or leaves) in a layout that came with synchronization2.
-fn newer_layout(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
-    let layout = external.state.layout;
-    let newer = [L::ATTACHMENT_OPTIMAL, L::READ_ONLY_OPTIMAL].contains(&layout);
-    let there = device.features.contains(Features::SYNCHRONIZATION_2);
-    (newer && external.leaves == leaves && !there).then(|| {
-        format!(
-            "layout {layout:?} needs the feature synchronization2, which `{}` has not enabled",
-            device.name
-        )
-    })
-}
-
-/// The aspects of the barriers of an image, where the device has none that name a single one (VUID-VkImageMemoryBarrier2-image-03320).
-fn barrier_aspects(external: &External<'_>, device: &DeviceProfile) -> Option<Aspects> {
-    let apart = device.features.contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS);
-    (!apart && !external.used.is_empty()).then(|| external.resource.aspects())
-}
-
-/// That the host waits for a semaphore, which only `vkQueueSubmit2` allows.
-fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
-    let host = semaphore.waits && semaphore.op.stages.contains(S::HOST);
-    (host && !device.features.contains(Features::SYNCHRONIZATION_2)).then(|| {
-        format!(
-            "a wait at VK_PIPELINE_STAGE_2_HOST_BIT needs the feature synchronization2, which `{}` has not enabled",
-            device.name
-        )
-    })
-}
-
-/// The stages that need a feature, each with its rule: for accesses, external resources and semaphores.
-macro_rules! stages {
-    ($($number:literal: $stage:ident, $feature:ident;)*) => {
-        pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
-            rule: concat!("VUID-VkMemoryBarrier2-dstStageMask-", $number),
-            broken: |used, device| stage_lacks(used.access.stages, device, S::$stage, Feature::$feature),
-        }),*];
-
-        pub(super) static EXTERNALS: &Rules<fn(&External<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
-            rule: concat!("VUID-VkMemoryBarrier2-srcStageMask-", $number),
-            broken: |external, device| stage_lacks(external.state.stages, device, S::$stage, Feature::$feature),
-        },)*
-        Rule {
-            rule: "VUID-VkImageMemoryBarrier2-synchronization2-07793",
-            broken: |external, device| newer_layout(external, device, false),
-        },
-        Rule {
-            rule: "VUID-VkImageMemoryBarrier2-synchronization2-07794",
-            broken: |external, device| newer_layout(external, device, true),
-        },
-        Rule {
-            rule: "VUID-VkImageMemoryBarrier2-aspectMask-08702",
-            broken: |external, device| external.layout_of_stencil(barrier_aspects(external, device)?),
-        },
-        Rule {
-            rule: "VUID-VkImageMemoryBarrier2-aspectMask-08703",
-            broken: |external, device| external.layout_of_depth(barrier_aspects(external, device)?),
-        }];
-
-        pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
-            rule: concat!("VUID-VkSemaphoreSubmitInfo-stageMask-", $number),
-            broken: |semaphore, device| stage_lacks(semaphore.op.stages, device, S::$stage, Feature::$feature),
-        },)* Rule {
-            rule: "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
-            broken: waits_in_host,
-        }];
-    };
-}
-
-stages! {
-    "03929": GEOMETRY_SHADER, GEOMETRY_SHADER;
-    "03930": TESSELLATION_CONTROL_SHADER, TESSELLATION_SHADER;
-    "03930": TESSELLATION_EVALUATION_SHADER, TESSELLATION_SHADER;
-    "03931": CONDITIONAL_RENDERING_EXT, CONDITIONAL_RENDERING;
-    "03932": FRAGMENT_DENSITY_PROCESS_EXT, FRAGMENT_DENSITY_MAP;
-    "03933": TRANSFORM_FEEDBACK_EXT, TRANSFORM_FEEDBACK;
-    "03934": MESH_SHADER_EXT, MESH_SHADER;
-    "03935": TASK_SHADER_EXT, TASK_SHADER;
-    "07316": FRAGMENT_SHADING_RATE_ATTACHMENT_KHR, ATTACHMENT_FRAGMENT_SHADING_RATE;
-    "07946": RAY_TRACING_SHADER_KHR, RAY_TRACING_PIPELINE;
-    "10751": ACCELERATION_STRUCTURE_BUILD_KHR, ACCELERATION_STRUCTURE;
-    "10752": ACCELERATION_STRUCTURE_COPY_KHR, RAY_TRACING_MAINTENANCE_1;
-}
-
-/// The extensions by which attachments and pipelines differ in samples.
-const MIXED: Feature = Feature::AMD_MIXED_ATTACHMENT_SAMPLES.union(Feature::NV_FRAMEBUFFER_MIXED_SAMPLES);
-
-/// That an attachment with an aspect has other samples than the pipelines of its pass, which the device does not allow.
-fn mixes_samples(pass: &RenderPass<'_>, device: &DeviceProfile, aspect: Aspects) -> Problem {
-    let samples = pass.pass.samples?;
-    let mut attached = pass.sampled();
-    let (access, found) =
-        attached.find(|(access, found)| access.range.aspects.contains(aspect) && *found != samples)?;
-    // The structure of the two extensions is chained to pipelines, that of the feature by a hook.
-    let hooked = pass.pass.hook > 0;
-    let enabled = device.optional_features?;
-    let single = hooked && enabled.contains(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED);
-    (!single && !enabled.intersects(MIXED)).then(|| {
-        format!(
-            "its pipelines have {samples:?} samples and `{}` has {found:?}, which needs VK_AMD_mixed_attachment_samples, \
-             VK_NV_framebuffer_mixed_samples, or the feature multisampledRenderToSingleSampled and a hook that chains its \
-             structure, and `{}` has enabled none",
-            pass.name_of(access),
-            device.name
-        )
-    })
-}
-
-pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> Problem> = &[
-    Rule {
-        rule: "VUID-VkRenderingInfo-colorAttachmentCount-06106",
-        broken: |pass, device| {
-            let limit = device.limits.max_color_attachments;
-            exceeds(
-                device,
-                "its number of color attachments is",
-                pass.most_colors(),
-                limit,
-                "maxColorAttachments",
-            )
-        },
-    },
-    Rule {
-        rule: "VUID-VkRenderingInfo-pNext-07815",
-        broken: |pass, device| {
-            let area = pass.pass.area;
-            let end = area.offset.x.unsigned_abs().saturating_add(area.extent.width);
-            let limit = device.limits.max_framebuffer_width;
-            exceeds(
-                device,
-                "its render area ends at column",
-                end,
-                limit,
-                "maxFramebufferWidth",
-            )
-        },
-    },
-    Rule {
-        rule: "VUID-VkRenderingInfo-pNext-07816",
-        broken: |pass, device| {
-            let area = pass.pass.area;
-            let end = area.offset.y.unsigned_abs().saturating_add(area.extent.height);
-            let limit = device.limits.max_framebuffer_height;
-            exceeds(
-                device,
-                "its render area ends at row",
-                end,
-                limit,
-                "maxFramebufferHeight",
-            )
-        },
-    },
-    Rule {
-        rule: "VUID-VkRenderingInfo-layerCount-07817",
-        broken: |pass, device| {
-            let limit = device.limits.max_framebuffer_layers;
-            // Views replace layers.
-            let layers = if pass.pass.view_mask == 0 {
-                pass.pass.layers
-            } else {
-                1
-            };
-            let (what, name) = ("its number of layers is", "maxFramebufferLayers");
-            exceeds(device, what, layers, limit, name)
-        },
-    },
-    Rule {
-        rule: "VUID-VkRenderingInfo-multiview-06127",
-        broken: |pass, device| {
-            let there = pass.pass.view_mask == 0 || device.features.contains(Features::MULTIVIEW);
-            (!there).then(|| {
-                format!(
-                    "a view mask needs the feature multiview, which `{}` has not enabled",
-                    device.name
-                )
-            })
-        },
-    },
-    Rule {
-        rule: "VUID-VkRenderingInfo-viewMask-06128",
-        broken: |pass, device| {
-            let views = u32::BITS - pass.pass.view_mask.leading_zeros();
-            let limit = device.limits.max_multiview_view_count;
-            exceeds(
-                device,
-                "its highest view plus one is",
-                views,
-                limit,
-                "maxMultiviewViewCount",
-            )
-        },
-    },
-    Rule {
-        rule: "VUID-VkRenderingInfo-imageView-09429",
-        broken: |pass, device| {
-            let color = pass.different_colors().filter(|_| pass.pass.samples.is_some())?;
-            let user = format!(
-                "a subpass whose color attachments differ in samples, as `{}` does,",
-                pass.name_of(color)
-            );
-            lacks(device, Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED, &user)
-        },
-    },
-    Rule {
-        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285",
-        broken: |pass, device| mixes_samples(pass, device, Aspects::COLOR),
-    },
-    Rule {
-        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07286",
-        broken: |pass, device| mixes_samples(pass, device, Aspects::DEPTH),
-    },
-    Rule {
-        rule: "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07287",
-        broken: |pass, device| mixes_samples(pass, device, Aspects::STENCIL),
-    },
-    Rule {
-        rule: "VUID-VkRenderingInfo-imageView-06858",
-        broken: |pass, device| {
-            let samples = pass.pass.samples.filter(|_| pass.pass.hook > 0)?;
-            let enabled = device.optional_features?;
-            let single = enabled.contains(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED);
-            let applies = single && !enabled.intersects(MIXED);
-            let fits = |found: &vk::SampleCountFlags| [samples, vk::SampleCountFlags::TYPE_1].contains(found);
-            let (access, found) = pass.sampled().find(|(_, found)| applies && !fits(found))?;
-            Some(format!(
-                "its pipelines have {samples:?} samples, and `{}` has {found:?}: give it one or as many on `{}`",
-                pass.name_of(access),
-                device.name
-            ))
-        },
-    },
-    Rule {
-        rule: "VUID-VkRenderPassTileShadingCreateInfoQCOM-tileShading-10658",
-        broken: |pass, device| {
-            let problem = || lacks(device, Feature::TILE_SHADING, "a pass with tile shading");
-            pass.pass.tile_shading.then(problem).flatten()
         },
     },
 ];

@@ -6,7 +6,7 @@
 //! VIEWS, USES, PERFORMED     accesses     their views; stages and clear values; accesses that stages perform
 //! RENDER_PASSES              passes       attachments together
 //! EXTERNALS, SEMAPHORES      states that the caller hands over or waits in
-//! device.rs                  the same subjects against the limits and features of a device
+//! device*.rs                 the same subjects against the limits and features of a device
 //! ```
 //! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in
 //! release builds alike. Rows for what Vulkan allows and tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the error, in the order of resources, passes, accesses and batches.
@@ -14,6 +14,8 @@
 mod accesses;
 mod buffers;
 mod device;
+mod device_passes;
+mod device_stages;
 mod externals;
 mod images;
 mod passes;
@@ -42,12 +44,12 @@ pub fn device_rules() -> Vec<(Row, &'static str)> {
     [
         rows_of(table!(device::IMAGES)),
         rows_of(table!(device::BUFFERS)),
-        rows_of(table!(device::EXTERNALS)),
-        rows_of(table!(device::USES)),
+        rows_of(table!(device_stages::EXTERNALS)),
+        rows_of(table!(device_stages::USES)),
         rows_of(table!(device::CLEARS)),
         rows_of(table!(device::VIEWS)),
-        rows_of(table!(device::RENDER_PASSES)),
-        rows_of(table!(device::SEMAPHORES)),
+        rows_of(table!(device_passes::RENDER_PASSES)),
+        rows_of(table!(device_stages::SEMAPHORES)),
     ]
     .concat()
 }
@@ -140,15 +142,19 @@ fn check_on(
     visit(tables, &mut |subject| match subject {
         Checked::Image(image) => device::check(table!(device::IMAGES), &image, device, broken),
         Checked::Buffer(buffer) => device::check(table!(device::BUFFERS), &buffer, device, broken),
-        Checked::External(external) => device::check(table!(device::EXTERNALS), &external, device, broken),
+        Checked::External(external) => {
+            device::check(table!(device_stages::EXTERNALS), &external, device, broken)
+        }
         Checked::Use(used) => {
-            device::check(table!(device::USES), &used, device, broken)?;
+            device::check(table!(device_stages::USES), &used, device, broken)?;
             device::check(table!(device::CLEARS), &used, device, broken)
         }
         Checked::View(view) => device::check(table!(device::VIEWS), &view, device, broken),
-        Checked::RenderPass(pass) => device::check(table!(device::RENDER_PASSES), &pass, device, broken),
+        Checked::RenderPass(pass) => {
+            device::check(table!(device_passes::RENDER_PASSES), &pass, device, broken)
+        }
         Checked::Semaphore(semaphore) => {
-            device::check(table!(device::SEMAPHORES), &semaphore, device, broken)
+            device::check(table!(device_stages::SEMAPHORES), &semaphore, device, broken)
         }
     })
 }
