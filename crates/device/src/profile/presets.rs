@@ -251,4 +251,14 @@ mod tests {
         let none = none.with_tile_heap_size(Bytes::mib(4)).unwrap_err().to_string();
         assert!(none.contains("no tile heap"), "{none}");
     }
+    #[test]
+    fn storage_images_have_several_samples_only_by_their_feature() {
+        for name in PRESETS {
+            let profile = DeviceProfile::preset(name).unwrap();
+            let feature = crate::profile::OptionalFeatures::SHADER_STORAGE_IMAGE_MULTISAMPLE;
+            let enabled = profile.optional_features.is_none_or(|all| all.contains(feature));
+            let counts = profile.limits.storage_image_sample_counts;
+            assert!(enabled || counts == vk::SampleCountFlags::TYPE_1, "{name}");
+        }
+    }
 }

@@ -104,8 +104,52 @@ impl DeviceProfile {
             (limits.max_multiview_view_count.into(), "maxMultiviewViewCount"),
             (limits.max_buffer_size.0, "maxBufferSize"),
         ];
-        let (_, name) = zero.into_iter().find(|(limit, _)| *limit == 0)?;
-        Some(format!("limit {name} is 0: it must be at least 1"))
+        let mut zero = zero.into_iter().filter(|(limit, _)| *limit == 0);
+        let no_size = zero
+            .next()
+            .map(|(_, name)| format!("limit {name} is 0: it must be at least 1"));
+        no_size.or_else(|| self.sample_count_error())
+    }
+
+    /// A limit on samples that lacks the one sample of most images.
+    fn sample_count_error(&self) -> Option<String> {
+        let limits = &self.limits;
+        let counts = [
+            (
+                limits.framebuffer_color_sample_counts,
+                "framebufferColorSampleCounts",
+            ),
+            (
+                limits.framebuffer_depth_sample_counts,
+                "framebufferDepthSampleCounts",
+            ),
+            (
+                limits.framebuffer_stencil_sample_counts,
+                "framebufferStencilSampleCounts",
+            ),
+            (
+                limits.sampled_image_color_sample_counts,
+                "sampledImageColorSampleCounts",
+            ),
+            (
+                limits.sampled_image_integer_sample_counts,
+                "sampledImageIntegerSampleCounts",
+            ),
+            (
+                limits.sampled_image_depth_sample_counts,
+                "sampledImageDepthSampleCounts",
+            ),
+            (
+                limits.sampled_image_stencil_sample_counts,
+                "sampledImageStencilSampleCounts",
+            ),
+            (limits.storage_image_sample_counts, "storageImageSampleCounts"),
+        ];
+        let one = vk::SampleCountFlags::TYPE_1;
+        let (_, name) = counts.into_iter().find(|(counts, _)| !counts.contains(one))?;
+        Some(format!(
+            "limit {name} lacks VK_SAMPLE_COUNT_1_BIT, which every device allows"
+        ))
     }
 
     fn tile_error(&self, tile: &TileHeap) -> Option<String> {
@@ -194,6 +238,16 @@ mod tests {
         );
         assert!(
             error_of(|profile| profile.limits.max_framebuffer_layers = 0).contains("maxFramebufferLayers")
+        );
+        let four = vk::SampleCountFlags::TYPE_4;
+        assert!(
+            error_of(|profile| profile.limits.storage_image_sample_counts = four)
+                .contains("storageImageSampleCounts lacks VK_SAMPLE_COUNT_1_BIT")
+        );
+        let none = vk::SampleCountFlags::empty();
+        assert!(
+            error_of(|profile| profile.limits.framebuffer_color_sample_counts = none)
+                .contains("framebufferColorSampleCounts")
         );
         assert!(error_of(|profile| profile.tile.as_mut().unwrap().heap = 7).contains("heap 7"));
         assert!(error_of(|profile| profile.tile.as_mut().unwrap().heap = 0).contains("lacks"));
