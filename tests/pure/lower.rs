@@ -232,3 +232,22 @@ fn a_wait_at_no_stage_orders_nothing() {
     let signals = frames[0].signals.iter().map(|row| row.stages);
     assert!(signals.clone().any(|stages| stages.contains(S::COMPUTE_SHADER)));
 }
+
+#[test]
+fn separate_layouts_leave_the_other_aspect_as_it_is() {
+    let extent = vk::Extent2D { width: 8, height: 8 };
+    let mut frame = FrameBuilder::new("depth", extent);
+    let external = ExternalDesc::in_layout(vk::ImageLayout::DEPTH_READ_ONLY_OPTIMAL);
+    let desc = ImageDesc::new(vk::Format::D24_UNORM_S8_UINT, extent);
+    let image = frame.resource("image", desc, Persistence::External(external));
+    let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    let clear = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
+    let pass = frame.render_pass(scene, "depth").depth(image, clear);
+    pass.aspect(vk::ImageAspectFlags::DEPTH);
+    let plan = plan_on(&frame.build().unwrap(), "adreno-830");
+    let tables = lower(&plan, &Situation::first(DeviceQueues::one(&plan.frame))).unwrap();
+    assert!(!tables.image_barriers.is_empty());
+    for barrier in &tables.image_barriers {
+        assert_eq!(barrier.range.aspects, vk::ImageAspectFlags::DEPTH);
+    }
+}

@@ -29,10 +29,23 @@ fn newer_layout(external: &External<'_>, device: &DeviceProfile, leaves: bool) -
     })
 }
 
-/// The aspects of the barriers of an image, where the device has none that name a single one (VUID-VkImageMemoryBarrier2-image-03320).
-fn barrier_aspects(external: &External<'_>, device: &DeviceProfile) -> Option<Aspects> {
+/// That `problem` has the layout of an image of which the frame uses one aspect: without separate layouts, barriers name both.
+///
+/// Source: VUID-VkImageMemoryBarrier2-image-03320.
+fn whole_barriers<'a>(
+    external: &External<'a>,
+    device: &DeviceProfile,
+    problem: fn(&External<'a>, Aspects) -> Problem,
+) -> Problem {
     let apart = device.features.contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS);
-    (!apart && !external.used.is_empty()).then(|| external.resource.aspects())
+    if apart || external.used.is_empty() {
+        return None;
+    }
+    let problem = problem(external, external.resource.aspects())?;
+    let device = &device.name;
+    Some(format!(
+        "{problem} on `{device}`, which has not enabled the feature separateDepthStencilLayouts"
+    ))
 }
 
 /// That the host waits for a semaphore, which only `vkQueueSubmit2` allows.
@@ -68,11 +81,11 @@ macro_rules! stages {
         },
         Rule {
             rule: "VUID-VkImageMemoryBarrier2-aspectMask-08702",
-            broken: |external, device| external.layout_of_stencil(barrier_aspects(external, device)?),
+            broken: |external, device| whole_barriers(external, device, External::layout_of_stencil),
         },
         Rule {
             rule: "VUID-VkImageMemoryBarrier2-aspectMask-08703",
-            broken: |external, device| external.layout_of_depth(barrier_aspects(external, device)?),
+            broken: |external, device| whole_barriers(external, device, External::layout_of_depth),
         }];
 
         pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
