@@ -11,7 +11,7 @@ pub mod fake_driver;
 mod folders;
 #[cfg(feature = "runtime")]
 pub mod frames;
-#[cfg(feature = "pack")]
+#[cfg(any(feature = "pack", feature = "runtime"))]
 pub mod generators;
 pub mod glsl;
 #[cfg(feature = "runtime")]

@@ -1,9 +1,17 @@
-//! Seeded generators of packing problems: the same problems on every machine.
+//! Seeded generators: the same packing problems, and descriptions of frames, on every machine.
 
+#[cfg(feature = "runtime")]
+pub mod descriptions;
+#[cfg(feature = "pack")]
 mod families;
+#[cfg(feature = "pack")]
 mod perfect;
+#[cfg(feature = "pack")]
 mod random;
 
+#[cfg(feature = "pack")]
 pub use families::{FAMILIES, Family, Sample};
+#[cfg(feature = "pack")]
 pub use perfect::{PerfectDesc, perfect};
+#[cfg(feature = "pack")]
 pub use random::{Kind, every_kind, sixteen_items};

@@ -1,0 +1,75 @@
+//! Formats to draw from.
+
+use std::sync::LazyLock;
+
+use ash::vk::{self, Format as F};
+use tileheap::format::{self, FormatInfo};
+use tileheap::names;
+
+/// Formats that most drivers render to.
+pub(super) const COLORS: [F; 16] = [
+    F::R8G8B8A8_UNORM,
+    F::R8G8B8A8_UNORM,
+    F::B8G8R8A8_UNORM,
+    F::R8G8B8A8_SRGB,
+    F::R8G8B8A8_UINT,
+    F::R16G16B16A16_SFLOAT,
+    F::R32_UINT,
+    F::R32_SINT,
+    F::R32_SFLOAT,
+    F::R32G32B32A32_SFLOAT,
+    F::R32G32B32A32_UINT,
+    F::A2B10G10R10_UNORM_PACK32,
+    F::B10G11R11_UFLOAT_PACK32,
+    F::R8_UNORM,
+    F::R16G16_SFLOAT,
+    F::R5G6B5_UNORM_PACK16,
+];
+
+/// Formats with storage images on every device, or on most.
+pub(super) const STORED: [F; 8] = [
+    F::R8G8B8A8_UNORM,
+    F::R8G8B8A8_UINT,
+    F::R16G16B16A16_SFLOAT,
+    F::R32_UINT,
+    F::R32_SFLOAT,
+    F::R32G32_SFLOAT,
+    F::R32G32B32A32_SFLOAT,
+    F::R32G32B32A32_UINT,
+];
+
+pub(super) const DEPTHS: [F; 7] = [
+    F::D32_SFLOAT,
+    F::D32_SFLOAT,
+    F::D16_UNORM,
+    F::X8_D24_UNORM_PACK32,
+    F::D24_UNORM_S8_UINT,
+    F::D32_SFLOAT_S8_UINT,
+    F::S8_UINT,
+];
+
+/// Formats of `VK_KHR_maintenance5`: no feature of a [`DeviceProfile`](tileheap::profile::DeviceProfile) says that a device has enabled it.
+const OF_MAINTENANCE_5: [F; 2] = [F::A1B5G5R5_UNORM_PACK16_KHR, F::A8_UNORM_KHR];
+
+/// Every format that Vulkan names and a device may have enabled, those of several planes included.
+pub(super) static ALL: LazyLock<Vec<F>> = LazyLock::new(|| {
+    let named = names::all::<F>().map(|(_, format)| format);
+    named
+        .filter(|format| !OF_MAINTENANCE_5.contains(format))
+        .collect()
+});
+
+/// The formats of the format table.
+pub(super) static KNOWN: LazyLock<Vec<&'static FormatInfo>> =
+    LazyLock::new(|| ALL.iter().filter_map(|format| format::info(*format)).collect());
+
+/// The formats of one class with a format; those of depth and stencil have no other.
+pub(super) fn compatible(own: F) -> Vec<F> {
+    let info = format::info(own);
+    let fits = |other: &&&FormatInfo| info.is_some_and(|info| info.is_compatible_with(other));
+    KNOWN.iter().filter(fits).map(|info| info.format).collect()
+}
+
+pub(super) fn is_depth(format: F) -> bool {
+    !format::aspects(format).contains(vk::ImageAspectFlags::COLOR)
+}

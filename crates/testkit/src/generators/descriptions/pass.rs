@@ -1,0 +1,219 @@
+//! Random passes.
+
+use ash::vk::{self, QueueFlags as Q, SampleCountFlags as Samples};
+use tileheap::frame::tables::{PassKind, SkippedOutputs};
+use tileheap::frame::{AccessKind, LoadOp};
+
+use super::draw::Draw;
+use super::formats::is_depth;
+use super::resource::Role;
+use super::{DescribedAccess, DescribedPass};
+
+impl Draw {
+    /// Adds a pass that fits the queue.
+    pub(super) fn pass(&mut self) {
+        let queue = self.queue();
+        let kind = self.random.pick(&[
+            PassKind::Render,
+            PassKind::Render,
+            PassKind::Compute,
+            PassKind::Transfer,
+        ]);
+        let kind = match kind {
+            _ if self.odd() => kind,
+            PassKind::Render if !queue.contains(Q::GRAPHICS) => PassKind::Compute,
+            other => other,
+        };
+        let kind = match kind {
+            PassKind::Compute if !queue.intersects(Q::GRAPHICS | Q::COMPUTE) && !self.odd() => {
+                PassKind::Transfer
+            }
+            other => other,
+        };
+        let mut pass = DescribedPass::new(kind);
+        pass.new_commands = self.one_in(4);
+        if kind == PassKind::Render {
+            self.render_pass(&mut pass);
+        }
+        let most = if kind == PassKind::Render { 3 } else { 4 };
+        for _ in 0..self.random.below(most) + u64::from(kind != PassKind::Render) {
+            self.plain_access(&mut pass);
+        }
+        // Accesses of subpasses come in order.
+        pass.accesses.sort_by_key(|access| access.subpass);
+        if self.odd() {
+            pass.optional = Some(self.random.pick(&[SkippedOutputs::Kept, SkippedOutputs::Lost]));
+        } else if self.one_in(12) {
+            pass.optional = Some(SkippedOutputs::Lost);
+        }
+        pass.tile_shading = self.odd();
+        pass.in_strips = self.one_in(10);
+        pass.secondary = if kind == PassKind::Render {
+            self.one_in(8)
+        } else {
+            self.odd()
+        };
+        pass.hook = u32::from(self.odd());
+        self.push(pass);
+    }
+
+    fn render_pass(&mut self, pass: &mut DescribedPass) {
+        let several = self.one_in(4);
+        let samples = if several { Samples::TYPE_4 } else { Samples::TYPE_1 };
+        let mut layers = 0;
+        for _ in 0..self.random.pick(&[0, 1, 1, 1, 1, 2, 2, 3, 5]) {
+            self.attachment(pass, AccessKind::ColorAttachment, samples);
+        }
+        if self.one_in(3) || pass.accesses.is_empty() && !self.one_in(8) {
+            self.attachment(pass, AccessKind::DepthStencilAttachment, samples);
+        }
+        for access in &pass.accesses {
+            let range = self.meant(access.resource, access.kind, access.range);
+            let own = range.layers.len() as u32;
+            layers = if layers == 0 { own } else { layers.min(own) };
+        }
+        if samples != Samples::TYPE_1 || self.odd() {
+            self.resolves(pass);
+        }
+        if self.one_in(4) {
+            self.input(pass);
+        }
+        if self.one_in(6) {
+            self.next_subpass(pass, samples);
+        }
+        if self.odd() {
+            pass.views = self.random.pick(&[1, 2, 3, 5, 0x8000_0000, u32::MAX]);
+        } else if self.one_in(8) && layers > 0 {
+            pass.views = 1 + self.random.below(u64::from((1u32 << layers.min(4)) - 1)) as u32;
+        }
+        if self.odd() {
+            let [x, y] = [0; 2].map(|_| self.random.below(80) as i32 - 8);
+            let [width, height] = [0; 2].map(|_| self.random.below(80) as u32);
+            pass.area = Some(vk::Rect2D {
+                offset: vk::Offset2D { x, y },
+                extent: vk::Extent2D { width, height },
+            });
+            pass.samples = Some(Samples::from_raw(self.random.pick(&[0, 1, 2, 3, 4, 64, 128])));
+        } else if self.one_in(6) {
+            let offset = vk::Offset2D { x: 1, y: 0 };
+            let extent = vk::Extent2D { width: 3, height: 1 };
+            pass.area = Some(vk::Rect2D { offset, extent });
+        }
+    }
+
+    /// Adds a color attachment, or the one of depth and stencil.
+    fn attachment(&mut self, pass: &mut DescribedPass, kind: AccessKind, samples: Samples) {
+        let wants_depth = kind == AccessKind::DepthStencilAttachment;
+        let rendered = |draw: &Draw, index: usize| {
+            draw.image_desc(index).is_some_and(|desc| {
+                let compressed = tileheap::format::info(desc.format).is_none_or(|info| info.is_compressed());
+                desc.samples == samples && is_depth(desc.format) == wants_depth && !compressed
+            })
+        };
+        let resource = match self.find(pass, rendered).filter(|_| !self.random.one_in(3)) {
+            _ if self.odd() && !self.description.resources.is_empty() => {
+                self.random.below(self.description.resources.len() as u64) as usize
+            }
+            Some(found) => found,
+            None => self.new_image(if wants_depth { Role::Depth } else { Role::Color }, samples),
+        };
+        let mut access = DescribedAccess::new(resource, kind);
+        self.part(&mut access);
+        access.stages = self.stages(pass.kind, kind);
+        let range = self.meant(resource, kind, access.range);
+        let contents = self.has_contents(resource, range);
+        if !(wants_depth && contents && self.one_in(3)) {
+            self.load_op(&mut access);
+        }
+        pass.accesses.push(access);
+    }
+
+    /// Resolves some of the attachments.
+    fn resolves(&mut self, pass: &mut DescribedPass) {
+        let sources: Vec<DescribedAccess> = pass.accesses.clone();
+        for source in sources {
+            let Some(desc) = self.image_desc(source.resource).filter(|_| self.random.one_in(2)) else {
+                continue;
+            };
+            let format = source.view.format.unwrap_or(desc.format);
+            let range = self.meant(source.resource, source.kind, source.range);
+            let like = |draw: &Draw, index: usize| {
+                let desc = draw.image_desc(index);
+                desc.is_some_and(|desc| desc.format == format && desc.samples == Samples::TYPE_1)
+            };
+            let target = match self.find(pass, like) {
+                Some(found) => found,
+                None => self.plain_image(format, Samples::TYPE_1, range.layers.len() as u32),
+            };
+            let mut access = DescribedAccess::new(target, AccessKind::ResolveAttachment).writing();
+            access.resolves = Some(source.resource);
+            if self.odd() {
+                self.part(&mut access);
+                self.load_op(&mut access);
+                access.resolves = Some(self.random.below(self.description.resources.len() as u64) as usize);
+            }
+            pass.accesses.push(access);
+        }
+    }
+
+    /// Adds an input attachment: an attachment of the pass, or something else that has contents.
+    fn input(&mut self, pass: &mut DescribedPass) {
+        let own: Vec<DescribedAccess> = pass
+            .accesses
+            .iter()
+            .filter(|access| access.kind != AccessKind::ResolveAttachment)
+            .copied()
+            .collect();
+        if !own.is_empty() && self.one_in(2) {
+            let attached = self.random.pick(&own);
+            let mut input = DescribedAccess::new(attached.resource, AccessKind::InputAttachment);
+            (input.range, input.view) = (attached.range, attached.view);
+            input.stages = self.stages(pass.kind, input.kind);
+            if self.odd() {
+                self.part(&mut input);
+            }
+            pass.accesses.push(input);
+            return;
+        }
+        let full = |draw: &Draw, index: usize| {
+            let kind = AccessKind::InputAttachment;
+            let range = draw.meant(index, kind, Default::default());
+            draw.image_desc(index).is_some() && draw.has_contents(index, range)
+        };
+        if let Some(found) = self.find(pass, full) {
+            let mut input = DescribedAccess::new(found, AccessKind::InputAttachment);
+            input.stages = self.stages(pass.kind, input.kind);
+            pass.accesses.push(input);
+        }
+    }
+
+    /// Adds a subpass that goes on with what the first one left.
+    fn next_subpass(&mut self, pass: &mut DescribedPass, samples: Samples) {
+        let own: Vec<DescribedAccess> = pass
+            .accesses
+            .iter()
+            .filter(|access| access.kind.is_attachment() && access.writes)
+            .copied()
+            .collect();
+        let before = pass.accesses.len();
+        for attached in &own {
+            let choice = self.random.below(4);
+            let again = attached.kind != AccessKind::ResolveAttachment && choice == 0;
+            if again {
+                let mut again = *attached;
+                (again.reads, again.load_op, again.subpass) = (true, LoadOp::Load, 1);
+                pass.accesses.push(again);
+            } else if choice < 3 {
+                let mut input = DescribedAccess::new(attached.resource, AccessKind::InputAttachment);
+                (input.range, input.view, input.subpass) = (attached.range, attached.view, 1);
+                pass.accesses.push(input);
+            }
+        }
+        if pass.accesses.len() == before || self.one_in(2) {
+            let samples = if self.one_in(4) { Samples::TYPE_1 } else { samples };
+            self.attachment(pass, AccessKind::ColorAttachment, samples);
+            let last = pass.accesses.last_mut().expect("just added");
+            last.subpass = 1;
+        }
+    }
+}
