@@ -7,6 +7,7 @@ mod calls;
 mod described;
 mod descriptions;
 mod failures;
+mod random_descriptions;
 mod recording_allocates_nothing;
 mod runtime;
 mod testbed;

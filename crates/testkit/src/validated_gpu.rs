@@ -1,5 +1,6 @@
 //! The [`Gpu`] of a test: its context is validated where the run is.
 
+use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, ContextDesc};
 
 use crate::gpu::Gpu;
@@ -16,6 +17,16 @@ impl Gpu {
 
     pub fn with(desc: ContextDesc<'_>) -> Gpu {
         Gpu::on(validation::context(&desc))
+    }
+
+    /// The messages since the deliberate mistakes, without those that are known to be wrong.
+    pub fn unexpected_messages(&self) -> Vec<Message> {
+        validation::unexpected(&self.context, self.context.messages())
+    }
+
+    /// Destroys everything, and returns the messages that would fail a test.
+    pub fn into_unexpected_messages(self) -> Vec<Message> {
+        validation::destroy(self.clear())
     }
 }
 

@@ -56,14 +56,28 @@ pub fn context(desc: &ContextDesc<'_>) -> Context {
 /// # Panics
 /// If Vulkan said anything but what the deliberate mistakes earned and `false_positives.txt` lists.
 pub fn finish(context: Context) {
-    let deliberate = deliberate(&context);
-    let messages = context.destroy();
-    let others = match messages.split_at_checked(deliberate.len()) {
-        Some((first, others)) if ids(first) == deliberate => others,
-        _ => &messages[..],
-    };
-    let said: Vec<&Message> = others.iter().filter(|message| !is_excused(message)).collect();
+    let said = destroy(context);
     assert!(said.is_empty(), "Vulkan said: {said:#?}");
+}
+
+/// The same without the panic: the other messages.
+pub(crate) fn destroy(context: Context) -> Vec<Message> {
+    let deliberate = deliberate(&context);
+    without(&deliberate, context.destroy())
+}
+
+/// The messages of a context, without those of deliberate mistakes and of `false_positives.txt`.
+pub(crate) fn unexpected(context: &Context, messages: Vec<Message>) -> Vec<Message> {
+    without(&deliberate(context), messages)
+}
+
+fn without(deliberate: &[&str], mut messages: Vec<Message>) -> Vec<Message> {
+    let first = messages.get(..deliberate.len());
+    if first.is_some_and(|first| ids(first) == deliberate) {
+        messages.drain(..deliberate.len());
+    }
+    messages.retain(|message| !is_excused(message));
+    messages
 }
 
 /// What a context is to have heard of mistakes: of one with tile memory too, where there is some.

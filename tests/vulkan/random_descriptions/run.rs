@@ -1,0 +1,200 @@
+//! Runs one description.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ash::vk;
+use tileheap::Error;
+use tileheap::frame::tables::Contents;
+use tileheap::frame::{Frame, QueueId};
+use tileheap::lower::LowerError;
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::{BoundFrame, FrameRecorder, RuntimeError};
+use tileheap_testkit::generators::descriptions::Description;
+use tileheap_testkit::gpu::Gpu;
+use tileheap_testkit::objects::command_buffers;
+
+use super::caller::Caller;
+use super::commands::{SCRATCH_BYTES, Transfers};
+
+/// What became of a description.
+pub(super) enum Outcome {
+    Ran,
+    /// The rule, or the stage and the kind of error; and the reason.
+    Refused(String, String),
+    /// A panic, a message of validation, or an error while recording.
+    Failed(String),
+}
+
+/// Why a run ended.
+enum Stop {
+    Refused(String, String),
+    Failed(String),
+}
+
+/// Nanoseconds until a frame counts as hanging.
+const LONGEST: u64 = 60_000_000_000;
+
+/// The description in words: the frame's JSON, where it is a frame.
+pub(super) fn written(description: &Description) -> String {
+    let built = catch_unwind(|| description.builder().build());
+    match built {
+        Ok(Ok(frame)) => frame.to_json(),
+        _ => format!("{description:#?}"),
+    }
+}
+
+/// Builds, plans, binds, records and submits a description twice; what it leaves is destroyed.
+pub(super) fn attempt(gpu: &mut Gpu, description: &Description) -> Outcome {
+    let before = gpu.unexpected_messages().len();
+    let stopped = catch_unwind(AssertUnwindSafe(|| run(gpu, description)));
+    if let Some(message) = gpu.unexpected_messages().get(before) {
+        return Outcome::Failed(format!("{}\n{}", message.id, message.text));
+    }
+    match stopped {
+        Ok(Ok(())) => Outcome::Ran,
+        Ok(Err(Stop::Refused(rule, text))) => Outcome::Refused(rule, text),
+        Ok(Err(Stop::Failed(text))) => Outcome::Failed(text),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Outcome::Failed(format!("panic: {}", text.unwrap_or_default()))
+        }
+    }
+}
+
+/// The rule that an error names, or else its kind.
+fn refused(stage: &str, error: &Error) -> Stop {
+    let text = error.to_string();
+    // The library's own checkers say that it has made a mistake.
+    if matches!(
+        error,
+        Error::Lower(LowerError::Check(_)) | Error::CheckLowered(_) | Error::Check(_)
+    ) {
+        return Stop::Failed(format!("{stage}: {text}"));
+    }
+    let named = text.rfind("(VUID-").or(text.rfind("(section "));
+    let rule = named.map(|at| text[at + 1..].trim_end_matches(')').to_owned());
+    let debug = format!("{error:?}");
+    let kind = debug.split(&['{', '"'][..]).next().unwrap_or_default().trim();
+    let broken = debug
+        .split("rule: ")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next());
+    let rule = rule.unwrap_or_else(|| format!("{stage}: {kind} {}", broken.unwrap_or_default()));
+    Stop::Refused(rule, text)
+}
+
+/// An error after everything was bound: only a lack of memory is a reason.
+fn failed(stage: &str, error: &Error) -> Stop {
+    let lacks_memory = matches!(
+        error,
+        Error::Runtime(RuntimeError::Vulkan {
+            result: vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            ..
+        })
+    );
+    match lacks_memory {
+        true => refused(stage, error),
+        false => Stop::Failed(format!("{stage}: {error}")),
+    }
+}
+
+fn run(gpu: &mut Gpu, description: &Description) -> Result<(), Stop> {
+    let frame = description
+        .builder()
+        .build()
+        .map_err(|error| refused("build", &error))?;
+    let plan = gpu.tile().plan(&frame, &PlanOptions::default());
+    let plan = plan.map_err(|error| refused("plan", &error))?;
+    // Callers have their images before they bind a frame to a device.
+    let caller = Caller::new(gpu, &frame).map_err(|text| Stop::Refused("caller".to_owned(), text))?;
+    let mut bound = gpu.tile().bind(&plan).map_err(|error| refused("bind", &error))?;
+    let info = vk::BufferCreateInfo::default()
+        .size(SCRATCH_BYTES)
+        .usage(vk::BufferUsageFlags::TRANSFER_DST);
+    let ordinary = gpu.context.support().profile().ordinary_type_bits();
+    let (scratch, _) = caller.objects.buffer(gpu.device(), &info, ordinary);
+    for round in 0..if caller.only_once { 1 } else { 2 } {
+        let transfers = Transfers {
+            frame: &frame,
+            scratch,
+            copies: Cell::new(0),
+        };
+        run_once(gpu, &mut bound, &caller, &transfers, round)?;
+    }
+    match caller.imports_resources() || frame.passes().len() % 2 == 0 {
+        // SAFETY: every submitted frame was waited for.
+        true => unsafe { bound.destroy() },
+        false => bound.retire(),
+    }
+    Ok(())
+}
+
+fn run_once(
+    gpu: &Gpu,
+    bound: &mut BoundFrame,
+    caller: &Caller<'_>,
+    transfers: &Transfers<'_>,
+    round: u32,
+) -> Result<(), Stop> {
+    let vulkan = |result: vk::Result| Stop::Failed(format!("the caller's submit: {result:?}"));
+    caller.before().map_err(vulkan)?;
+    let frame = transfers.frame;
+    let queue_of = |batch: usize| frame.submits()[frame.batches()[batch].submit.index()].queue;
+    let handle = |queue: QueueId| {
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(bound.queue(queue).family);
+        let pool = caller.objects.create(gpu.device(), &info);
+        command_buffers(gpu.device(), pool, vk::CommandBufferLevel::PRIMARY, 1)[0]
+    };
+    let commands = frame.command_buffers().iter();
+    let handles: Vec<_> = commands
+        .map(|commands| handle(queue_of(commands.batch.index())))
+        .collect();
+    // SAFETY: what is imported lives until the frame is complete.
+    let recorder = unsafe { bound.begin(&caller.imports()) }.map_err(|error| failed("begin", &error))?;
+    record(frame, &recorder, &handles, transfers, round).map_err(|error| failed("record", &error))?;
+    // SAFETY: no other thread uses the queues.
+    let number = unsafe { recorder.submit() }.map_err(|error| failed("submit", &error))?;
+    let complete = bound
+        .wait(number, LONGEST)
+        .map_err(|error| failed("wait", &error))?;
+    if !complete {
+        return Err(Stop::Failed("the frame does not complete".to_owned()));
+    }
+    caller.after().map_err(vulkan)
+}
+
+/// Records every pass; optional ones only in the first round.
+fn record(
+    frame: &Frame,
+    recorder: &FrameRecorder<'_>,
+    handles: &[vk::CommandBuffer],
+    transfers: &Transfers<'_>,
+    round: u32,
+) -> tileheap::Result<()> {
+    for (commands, handle) in frame.command_buffers().iter().zip(handles) {
+        let Some(first) = frame.passes()[commands.passes.indices()].first() else {
+            continue;
+        };
+        // SAFETY: the command buffer and its pool are new.
+        let mut recorded = unsafe { recorder.record(*handle, first.command_buffer) }?;
+        for pass in frame.pass_ids().skip(commands.passes.first as usize) {
+            let described = frame.pass(pass);
+            if described.command_buffer != first.command_buffer {
+                break;
+            }
+            if round > 0 && described.optional.is_some() {
+                recorded.skip(pass)?;
+            } else if described.contents == Contents::Secondary {
+                let none: &[vk::CommandBuffer] = &[];
+                // SAFETY: no secondary command buffers are executed.
+                unsafe { recorded.pass_secondary(pass, &vec![none; described.subpasses as usize]) }?;
+            } else {
+                recorded.pass(pass, |commands| transfers.record(pass, commands))?;
+            }
+        }
+        recorded.finish()?;
+    }
+    Ok(())
+}
