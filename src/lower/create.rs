@@ -292,10 +292,7 @@ pub(crate) fn shader_view(
         (true, _) if cube_arrays => vk::ImageViewType::CUBE_ARRAY,
         (_, _) => plain_type(image.image_type, range),
     };
-    if range.aspects.contains(vk::ImageAspectFlags::DEPTH) {
-        // A shader reads one aspect (VUID-VkDescriptorImageInfo-imageView-01976).
-        range.aspects = vk::ImageAspectFlags::DEPTH;
-    }
+    range.aspects = read_aspects(range);
     let format = desc.format.unwrap_or(image.format);
     Some(ViewRow {
         image: index,
@@ -304,6 +301,28 @@ pub(crate) fn shader_view(
         usage: view_usage(image, format, usage),
         range,
     })
+}
+
+/// The view of a part of an image for the descriptor of an input attachment: as attachments, slices of a 3D image are layers, and faces of
+/// cubes too.
+pub(crate) fn input_view(
+    index: u32,
+    image: &ImageRow,
+    range: SubresourceRange,
+    desc: ViewDesc,
+    usage: vk::ImageUsageFlags,
+) -> ViewRow {
+    let mut view = attachment_view(index, image, range, desc, usage);
+    view.range.aspects = read_aspects(range);
+    view
+}
+
+/// The aspect of a range that a shader reads: one (VUID-VkDescriptorImageInfo-imageView-01976), depth before stencil.
+fn read_aspects(range: SubresourceRange) -> vk::ImageAspectFlags {
+    match range.aspects.contains(vk::ImageAspectFlags::DEPTH) {
+        true => vk::ImageAspectFlags::DEPTH,
+        false => range.aspects,
+    }
 }
 
 /// The usage of attachments that passes with tile shading store into, through the view of the attachment.

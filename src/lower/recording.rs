@@ -6,7 +6,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as ScratchVec;
 
 use super::chains::Chains;
-use super::create::{ALL_SLICES, TILE_ATTACHED, attachment_view, in_barrier, shader_view};
+use super::create::{ALL_SLICES, TILE_ATTACHED, attachment_view, in_barrier, input_view, shader_view};
 use super::error::LowerError;
 use super::instances::{Instances, ViewRows};
 use super::operations::AttachmentOperations;
@@ -180,6 +180,10 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowe
                     access.view,
                     TILE_ATTACHED,
                 ))
+            }
+            Object::Image(image) if access.kind == AccessKind::InputAttachment => {
+                let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));
+                Some(input_view(image, row, access.range, access.view, usage))
             }
             Object::Image(image) if access.kind.is_shader() => {
                 let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));

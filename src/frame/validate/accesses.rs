@@ -244,7 +244,11 @@ pub(super) fn derive_usage(tables: &mut Tables) {
         match &mut resource.kind {
             ResourceKind::Image { desc, usage, .. } => {
                 *usage |= access.kind.image_usage(depth);
-                if access.kind.is_attachment() && desc.image_type == vk::ImageType::TYPE_3D {
+                if access.kind.layout(depth, false) == vk::ImageLayout::DEPTH_STENCIL_READ_ONLY_OPTIMAL {
+                    // Of shaders, too (VUID-VkImageMemoryBarrier2-oldLayout-01210).
+                    *usage |= vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+                }
+                if access.kind.is_attached() && desc.image_type == vk::ImageType::TYPE_3D {
                     // Slices are attached by views of two dimensions (VUID-VkImageViewCreateInfo-image-06723).
                     desc.flags |= vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE;
                 }

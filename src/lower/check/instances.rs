@@ -493,7 +493,9 @@ fn check_access_views(checker: &mut Checker<'_>) {
             continue;
         }
         at.equal("levels", view.range.levels, access.range.levels);
-        let layers = if frame.resource(access.resource).is_3d() {
+        // Shaders see all slices of a level, but those of input attachments as layers.
+        let slices = access.kind == AccessKind::InputAttachment;
+        let layers = if frame.resource(access.resource).is_3d() && !slices {
             Run::new(0, 1)
         } else {
             access.range.layers
