@@ -274,7 +274,8 @@ pub(super) fn derive_usage(tables: &mut Tables) {
 }
 
 /// The usage that an image in `layout` has, where it does not have that of another use of the layout
-/// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213).
+/// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -07120 to -07125, VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-07006,
+/// VUID-vkCmdBeginRenderPass-initialLayout-09537 and sections "Fragment Density Map Attachment", "Attachment Fragment Shading Rate").
 fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
     use vk::ImageLayout as L;
     use vk::ImageUsageFlags as U;
@@ -286,6 +287,15 @@ fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags) -> vk::ImageUsa
         L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL | L::DEPTH_STENCIL_READ_ONLY_OPTIMAL => {
             U::DEPTH_STENCIL_ATTACHMENT
         }
+        L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT => U::FRAGMENT_DENSITY_MAP_EXT,
+        L::FRAGMENT_SHADING_RATE_ATTACHMENT_OPTIMAL_KHR => U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
+        L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT => U::ATTACHMENT_FEEDBACK_LOOP_EXT,
+        L::VIDEO_DECODE_SRC_KHR => U::VIDEO_DECODE_SRC_KHR,
+        L::VIDEO_DECODE_DST_KHR => U::VIDEO_DECODE_DST_KHR,
+        L::VIDEO_DECODE_DPB_KHR => U::VIDEO_DECODE_DPB_KHR,
+        L::VIDEO_ENCODE_SRC_KHR => U::VIDEO_ENCODE_SRC_KHR,
+        L::VIDEO_ENCODE_DST_KHR => U::VIDEO_ENCODE_DST_KHR,
+        L::VIDEO_ENCODE_DPB_KHR => U::VIDEO_ENCODE_DPB_KHR,
         _ => U::empty(),
     }
 }
