@@ -558,8 +558,11 @@ impl PassUse {
         self.of_queue.stages |= other.of_queue.stages;
         self.of_queue.access |= other.of_queue.access;
         self.writes |= other.writes;
-        // An input attachment reads what another access of the same pass cleared or overwrote.
-        self.needs_contents &= other.needs_contents;
+        // An input attachment reads what another access of the same pass cleared or overwrote; nothing orders other accesses.
+        match self.attached {
+            true => self.needs_contents &= other.needs_contents,
+            false => self.needs_contents |= other.needs_contents,
+        }
     }
 }
 
