@@ -489,6 +489,10 @@ impl AccessUse {
         let is_resolved = is_resolved(frame, access);
         let mut stages = access.stages;
         let mut writes = kind.access_flags(false, access.writes || stored);
+        if kind.is_attachment() {
+            // Whichever stages draw to it, the render pass loads and stores it at these.
+            stages |= kind.default_stages(PassKind::Render);
+        }
         if is_input {
             stages |= attached_as(depth).default_stages(PassKind::Render);
             writes = attached_as(depth).access_flags(false, stored);

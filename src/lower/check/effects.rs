@@ -96,6 +96,8 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
                 by.access_flags(loads, stores),
             )
         }
+        // It is loaded and stored at these, whichever stages draw to it.
+        kind if kind.is_attachment() => (kind.default_stages(PassKind::Render), A::NONE),
         _ => (S::NONE, A::NONE),
     };
     Effect {
