@@ -1,6 +1,7 @@
 //! Subpasses: whether they run by local read or in a render pass object, and what each waits for.
 
 use ash::vk;
+use ash::vk::PipelineStageFlags2 as S;
 use bumpalo::Bump;
 use bumpalo::collections::Vec;
 
@@ -11,6 +12,7 @@ use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId};
 use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
+use tileheap_device::scopes;
 
 /// Whether a render pass is begun by `vkCmdBeginRendering`. One with input attachments or several subpasses is if all it needs is local
 /// read of single-sampled colour, which every implementation has.
@@ -111,9 +113,12 @@ pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &
                     AccessKind::InputAttachment => AccessKind::DepthStencilAttachment,
                     kind => kind,
                 };
-                scopes.src_stages |= earlier.stages;
+                scopes.src_stages |= of_pixels(earlier.stages);
+                if earlier.kind.is_attachment() {
+                    scopes.src_stages |= earlier.kind.default_stages(PassKind::Render);
+                }
                 scopes.src_access |= earlier.kind.access_flags(false, earlier.writes);
-                scopes.dst_stages |= later.stages;
+                scopes.dst_stages |= of_pixels(later.stages);
                 scopes.dst_access |= later.kind.access_flags(true, false);
                 if after < subpass {
                     // The last use of an attachment also stores it.
@@ -131,4 +136,16 @@ pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &
         lowered.subpass_dependencies.extend(row);
     }
     Run::new(first, lowered.subpass_dependencies.len() as u32)
+}
+
+/// The stages of pixels among those that access an attachment: dependencies by region have no others
+/// (VUID-VkSubpassDependency-dstSubpass-00873), and no others access attachments.
+fn of_pixels(stages: S) -> S {
+    const PIXELS: S = S::from_raw(
+        S::FRAGMENT_SHADER.as_raw()
+            | S::EARLY_FRAGMENT_TESTS.as_raw()
+            | S::LATE_FRAGMENT_TESTS.as_raw()
+            | S::COLOR_ATTACHMENT_OUTPUT.as_raw(),
+    );
+    scopes::expand(stages) & PIXELS
 }

@@ -10,7 +10,7 @@ use crate::lower::tables::commands::Scopes;
 use crate::lower::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassRow};
 use crate::profile::Features;
 use crate::units::Run;
-use tileheap_device::scopes::WRITES;
+use tileheap_device::scopes::{self, WRITES};
 
 /// The stages that work on pixels: dependencies between other stages are never by region.
 ///
@@ -168,8 +168,10 @@ fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &Instance
             AccessKind::InputAttachment => earlier.stages,
             _ => before.stages,
         };
-        let ordered =
-            |scopes: &Scopes| scopes.src_stages.contains(made) && scopes.dst_stages.contains(behind.stages);
+        // Attachments are accessed at no other stages.
+        let pixels = |stages: S| scopes::expand(stages) & BY_REGION;
+        let (made, waits) = (pixels(made), pixels(behind.stages));
+        let ordered = |scopes: &Scopes| scopes.src_stages.contains(made) && scopes.dst_stages.contains(waits);
         let visible = |scopes: &Scopes| {
             written.is_empty()
                 || scopes.src_access.contains(written) && scopes.dst_access.contains(behind.access)
