@@ -203,7 +203,9 @@ fn check_views(frame: &Frame, tables: &Lowered, handles: &Handles) -> Result<()>
         let alone = others.into_iter().all(|other| other.range == view.range);
         let resource = frame.resource(image.resource);
         let whole = resource.whole();
-        let level_0 = view.range.levels.first == 0 && view.range.layers.len() == whole.layers.len();
+        let solid = view.view_type == vk::ImageViewType::TYPE_3D;
+        let all_layers = solid || view.range.layers.len() == whole.layers.len();
+        let level_0 = view.range.levels.first == 0 && all_layers;
         if !alone && !level_0 {
             let words = view.range.words_in(resource);
             return Err(RuntimeRule::NotImported.broken(format!(

@@ -48,8 +48,13 @@ impl Handles {
     /// The caller's view of a part of an imported image, if there is one for it.
     pub(super) fn imported_view(&self, row: &ViewRow) -> Option<vk::ImageView> {
         let part = |range: SubresourceRange| (range.levels, range.layers);
+        // Accesses of shaders name all slices of a level, which their view has as one layer.
+        let solid = row.view_type == vk::ImageViewType::TYPE_3D;
         let mut views = self.imported_views.iter();
-        let found = views.find(|(image, range, _)| *image == row.image && part(*range) == part(row.range));
+        let found = views.find(|(image, range, _)| {
+            let slices = solid && range.levels == row.range.levels && range.layers.len() > 1;
+            *image == row.image && (slices || part(*range) == part(row.range))
+        });
         found.map(|(_, _, view)| *view)
     }
 
