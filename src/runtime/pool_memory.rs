@@ -26,6 +26,11 @@ impl Pool {
         for index in 0..contents.blocks.len() as u32 {
             contents.free_block(state, index);
         }
+        // Those of passes without attachments, which no view takes along.
+        for framebuffer in std::mem::take(&mut contents.passes.framebuffers).into_values() {
+            // SAFETY: the caller's duty.
+            unsafe { state.device.destroy_framebuffer(framebuffer, None) };
+        }
         for render_pass in std::mem::take(&mut contents.passes.render_passes).into_values() {
             // SAFETY: the caller's duty.
             unsafe { state.device.destroy_render_pass(render_pass, None) };
