@@ -138,6 +138,46 @@ pub(crate) static VALID: &[(&str, Describe)] = &[
         let out = scene.out;
         scene.render().input(image).color(out, CLEAR);
     }),
+    ("slices as input", |scene| {
+        let image = scene.frame.image("image", solid());
+        scene.transfer().transfer_destination(image);
+        let out = scene.out;
+        scene.render().input(image).layers(1..3).color(out, CLEAR);
+    }),
+    ("slices as input of the next subpass", |scene| {
+        let image = scene.frame.image("image", solid());
+        let pass = scene.render().color(image, CLEAR).layers(0..2);
+        pass.next_subpass().input(image).layers(0..2);
+    }),
+    ("two cubes as input", |scene| {
+        let desc = ImageDesc {
+            flags: vk::ImageCreateFlags::CUBE_COMPATIBLE,
+            ..with_layers(12)
+        };
+        let image = scene.cleared("image", desc);
+        let out = scene.out;
+        scene.render().input(image).color(out, CLEAR);
+    }),
+    ("an input at all graphics stages", |scene| {
+        let image = scene.frame.image("image", of_format(F::D32_SFLOAT));
+        let pass = scene.render().depth(image, CLEAR_DEPTH);
+        let pass = pass.at(vk::PipelineStageFlags2::ALL_GRAPHICS);
+        pass.input(image).at(vk::PipelineStageFlags2::ALL_GRAPHICS);
+    }),
+    ("a pass without attachments", |scene| {
+        scene.render();
+    }),
+    ("depth tested early and then overwritten", |scene| {
+        let image = scene.frame.image("image", of_format(F::D16_UNORM));
+        let pass = scene.render().depth(image, CLEAR_DEPTH);
+        pass.at(vk::PipelineStageFlags2::EARLY_FRAGMENT_TESTS);
+        scene.transfer().transfer_destination(image);
+    }),
+    ("copies inside of an image", |scene| {
+        let image = scene.cleared("image", plain());
+        let pass = scene.transfer().transfer_destination(image);
+        pass.transfer_source(image);
+    }),
     ("a multisampled input", |scene| {
         let image = scene.cleared("image", with_samples(FORMAT));
         let out = scene.out;
