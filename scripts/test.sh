@@ -7,7 +7,8 @@
 # the wrong order of layers, Debian's programs and ANGLE on the emulator, the comparison with other planners.
 # --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as it
 # is shipped, the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as it is released, two
-# minutes of ANGLE, 100,000 programs for the synchronization model, a minute of fuzzing, the packages of all published crates.
+# minutes of ANGLE, 100,000 programs for the synchronization model, 10,000 random frames, a minute of fuzzing, the packages of all published
+# crates.
 # docs/test_matrix.md has its last results.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
@@ -211,6 +212,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
         check archive env PROFILE=dev bash scripts/package-emulator.sh
         check angle bash scripts/test-angle.sh 20
     fi
+    ! $matrix || check random-frames bash scripts/random-frames.sh
     ! $matrix || check angle bash scripts/test-angle.sh
 fi
 

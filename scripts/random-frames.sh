@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# random-frames.sh [COUNT [SEED]]: runs random descriptions of frames, 10,000 unless told otherwise from seed 1, in a release build on the
+# test bed under core and synchronization validation. Prints how many ran, and how often each rule refused one; a description that fails is
+# printed with its seed, reduced to what fails. `random-frames.sh 1 SEED` runs one again.
+set -euo pipefail
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+case ${1:-} in
+    -h | --help)
+        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+        exit
+        ;;
+esac
+for number in "$@"; do
+    [[ $number =~ ^[0-9]+$ ]] || {
+        echo "error: \`$number\` is not a number; see --help" >&2
+        exit 2
+    }
+done
+
+need_vulkan
+need_testbed
+# Nothing of the caller's chooses the driver or the layers.
+unset "${!VK_@}" "${!TILEHEAP_VALID@}" TILEHEAP_DEVICE TILEHEAP_EMULATOR TILEHEAP_RUNNER
+export TILEHEAP_FRAMES=${1:-10000} TILEHEAP_SEED=${2:-1}
+export PATH=$root/scripts:$PATH CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=run-in-testbed.sh
+cargo test --release --package tileheap --test vulkan random_descriptions -- --nocapture </dev/null
