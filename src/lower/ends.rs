@@ -5,6 +5,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::chains::{Chain, QueueUse};
 use super::error::LowerError;
+use super::pieces::{Piece, pieces};
 use super::resolver::{FirstContents, Resolver, Source};
 use super::state::ContentState;
 use super::tables::commands::BarrierCause;
@@ -86,8 +87,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The previous version of a history comes in as the previous frame left it, or cleared if no frame has written it: its state is one of
-    /// `contents`, which are sorted by object.
+    /// The previous version of a history comes in as earlier frames left it, piece by piece; pieces that no frame has written are cleared.
+    /// `contents` has the states of all objects, sorted by object.
     pub(super) fn previous(
         &mut self,
         chain: &Chain,
@@ -98,46 +99,59 @@ impl Resolver<'_> {
         let to = self.chains.uses_of(first)[0];
         let object = self.placed.object(chain.placement);
         let of_object = &contents[contents.partition_point(|state| state.object.get() < object)..];
-        let state = of_object
+        let of_object = of_object
             .iter()
-            .take_while(|state| state.object == object)
-            .find(|state| state.range == chain.range);
-        let Some(state) = state.filter(|state| state.defined) else {
+            .copied()
+            .take_while(|state| state.object == object);
+        let written = of_object.filter(|state| state.defined);
+        let resource = self.placed.plan.frame.resource(chain.resource);
+        let pieces = pieces(resource, chain.range, written, self.placed.scratch);
+        let is_written = pieces.iter().any(|piece| piece.left.is_some());
+        // Unknown writes may have been made through any image or buffer.
+        let cause = match is_written && source.access.contains(A::MEMORY_WRITE) {
+            true => BarrierCause::Aliasing,
+            false => BarrierCause::EarlierFrame,
+        };
+        for Piece { range, left } in pieces {
+            if let Some(state) = left {
+                self.check_owner(chain, &to, state)?;
+                let mut barrier = self.barrier(chain, &to, first, source, cause);
+                (barrier.range, barrier.layouts.0) = (range, state.layout);
+                self.found.barriers.push(barrier);
+                continue;
+            }
             self.found.clears.push(FirstContents {
                 pass: to.first,
                 object,
-                range: chain.range,
+                range,
                 layout: first.layout,
                 source,
                 to: (to.stages, to.access),
-            });
-            self.follow(chain, first, BarrierCause::EarlierFrame);
-            return Ok(());
-        };
-        let family = self.placed.family_of(to.queue);
-        if let Some(owner) = state
-            .family
-            .get()
-            .filter(|owner| *owner != family && !self.shared.is_concurrent(chain.resource))
-        {
-            let resource = self.placed.plan.frame.resource(chain.resource).name.clone();
-            return Err(LowerError::HistoryFamily {
-                resource,
-                owner,
-                family,
+                // Whatever wrote the bytes of an object that no frame has written did so through another one.
+                cause: match is_written || source.access.is_empty() {
+                    true => cause,
+                    false => BarrierCause::Aliasing,
+                },
             });
         }
-        // Unknown writes may have been made through any image or buffer.
-        let cause = if source.access.contains(A::MEMORY_WRITE) {
-            BarrierCause::Aliasing
-        } else {
-            BarrierCause::EarlierFrame
-        };
-        let mut barrier = self.barrier(chain, &to, first, source, cause);
-        barrier.layouts.0 = state.layout;
-        self.found.barriers.push(barrier);
         self.follow(chain, first, cause);
         Ok(())
+    }
+
+    /// Returns an error if another queue family than that of a use owns the contents that it finds.
+    fn check_owner(&self, chain: &Chain, to: &QueueUse, state: &ContentState) -> Result<(), LowerError> {
+        let family = self.placed.family_of(to.queue);
+        match state.family.get() {
+            Some(owner) if owner != family && !self.shared.is_concurrent(chain.resource) => {
+                let resource = self.placed.plan.frame.resource(chain.resource).name.clone();
+                Err(LowerError::HistoryFamily {
+                    resource,
+                    owner,
+                    family,
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The contents that the next frame finds.

@@ -45,6 +45,7 @@ mod json;
 mod make;
 mod names;
 mod operations;
+mod pieces;
 mod placed;
 mod queries;
 mod recording;

@@ -297,13 +297,9 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
 fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lowered: &mut Lowered) {
     while let Some((first, rest)) = clears.split_first().filter(|(clear, _)| clear.pass == pass) {
         *clears = rest;
-        let &FirstContents { object, range, .. } = first;
-        // If anything wrote the bytes before, it was through another image or buffer.
-        let cause = if first.source.access.is_empty() {
-            BarrierCause::EarlierFrame
-        } else {
-            BarrierCause::Aliasing
-        };
+        let &FirstContents {
+            object, range, cause, ..
+        } = first;
         let (layout, value, cleared) = match object {
             Object::Image(image) => {
                 let row = &lowered.images[image as usize];

@@ -71,6 +71,8 @@ pub(super) struct FirstContents {
     pub(super) source: Source,
     /// What waits for the clear.
     pub(super) to: (S, A),
+    /// Why the clear waits.
+    pub(super) cause: BarrierCause,
 }
 
 /// The frame's dependencies.
