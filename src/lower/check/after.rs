@@ -2,6 +2,7 @@
 
 use super::checker::Checker;
 use super::contents::Contents;
+use super::creation::check_range;
 use super::error::Rule;
 use super::hazards::Hazards;
 use super::layouts::Layouts;
@@ -71,9 +72,22 @@ fn uncovered(ranges: &[(u64, u64)], first: u64, end: u64) -> Option<(Bytes, Byte
     (at < end).then_some((Bytes(at), Bytes(end)))
 }
 
+/// Checks that contents are those of parts that images have.
+pub(super) fn check_ranges(checker: &mut Checker<'_>, table: &str, contents: &[ContentState]) {
+    for one in contents {
+        if let Object::Image(row) = one.object.get() {
+            let name = checker.name_of(one.object.get());
+            let mut at = checker.at(format!("`{name}` in {table}"));
+            let image = &at.checker.tables.images[row as usize];
+            check_range(&mut at, image, one.range);
+        }
+    }
+}
+
 /// Checks the contents that `after` lists: the state of every used part of an image and of every used buffer of a history.
 pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents, layouts: &Layouts) {
     let said = &checker.tables.after.contents;
+    check_ranges(checker, "`after`", said);
     for object in checker.objects() {
         let resource = checker.resource_of(object);
         let used = checker.used_parts(object);

@@ -25,6 +25,8 @@ pub(super) struct Contents {
     objects: Vec<Object>,
     /// Per queue and part; for parts with the same texels, the first holds the state.
     states: Vec<Vec<State>>,
+    /// Per part, whether anything has written it, even if that is lost by now; for parts with the same texels, the first says so.
+    written: Vec<bool>,
 }
 
 impl Contents {
@@ -34,6 +36,7 @@ impl Contents {
         Contents {
             objects: checker.objects().collect(),
             states: vec![vec![State::Lost(NEVER_WRITTEN.to_owned()); checker.parts.len()]; queues],
+            written: vec![false; checker.parts.len()],
         }
     }
 
@@ -53,6 +56,12 @@ impl Contents {
         by: Option<PassId>,
     ) {
         *self.state(checker, queue, part) = State::Holds(by);
+        self.written[checker.parts.texels(part).index] = true;
+    }
+
+    /// Whether anything has written a part so far: earlier work, the caller, a pass or a clear.
+    pub(super) fn is_written(&self, checker: &Checker<'_>, part: Part) -> bool {
+        self.written[checker.parts.texels(part).index]
     }
 
     /// Marks the contents as undefined from here on. Of several losses, the first is kept.

@@ -4,6 +4,7 @@ use ash::vk;
 use ash::vk::{ImageUsageFlags as I, ImageViewType as V};
 
 use super::checker::{At, Checker};
+use super::parts::last_layer;
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, ClearValue, Persistence, SubresourceRange};
@@ -388,13 +389,13 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
     at.demand(viewed.intersects(image.usage), "usage", image.usage, needs);
 }
 
-/// Checks that a clear is of levels, layers and aspects of its image.
+/// Checks that what is cleared or kept are levels, layers and aspects of its image.
 ///
 /// Source: VUID-vkCmdClearColorImage-pRanges-01692, -pRanges-01693 and -aspectMask-02498, and those of vkCmdClearDepthStencilImage.
-pub(super) fn check_cleared_range(at: &mut At<'_, '_>, image: &ImageRow, range: SubresourceRange) {
+pub(super) fn check_range(at: &mut At<'_, '_>, image: &ImageRow, range: SubresourceRange) {
     demand_inside(at, "levels", range.levels, image.mip_levels);
     if range.layers != Run::new(0, vk::REMAINING_ARRAY_LAYERS) {
-        demand_inside(at, "layers", range.layers, image.array_layers);
+        demand_inside(at, "layers", range.layers, last_layer(image, range.levels));
     }
     let aspects = crate::format::aspects(image.format);
     let fits = !range.aspects.is_empty() && aspects.contains(range.aspects);

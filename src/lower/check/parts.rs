@@ -231,7 +231,7 @@ fn whole(image: &ImageRow) -> SubresourceRange {
 }
 
 /// One past the last layer, or past the last slice of the first of some levels.
-fn last_layer(image: &ImageRow, levels: Run) -> u32 {
+pub(super) fn last_layer(image: &ImageRow, levels: Run) -> u32 {
     if is_3d(image) {
         (image.extent.depth >> levels.first.min(31)).max(1)
     } else {

@@ -67,6 +67,7 @@ impl Replay {
             let mut at = checker.at("what earlier work left".to_owned());
             at.demand(one.last.value <= 0, "value", one.last.value, "0 at most");
         }
+        after::check_ranges(checker, "what earlier work left", &before.contents);
         let kept = |one: &&crate::lower::state::ContentState| one.defined;
         let kept: Vec<_> = before.contents.iter().filter(kept).collect();
         for one in &kept {
@@ -363,18 +364,24 @@ impl Replay {
         let resource = checker.resource_of(object);
         let (name, pass) = (checker.resource(resource), checker.pass(here.pass));
         let parts = checker.parts.within(checker.tables, object, range);
-        let held = |part: &Part| self.contents.loss(checker, here.queue, *part).is_none();
-        let unwritten = !parts.is_empty() && !parts.iter().any(held);
-        let fits = unwritten && checker.holds(object, resource, Version::Previous);
+        // The barrier before the clear has discarded the contents, whether there were any or not.
+        let written: Vec<_> = parts
+            .iter()
+            .filter(|part| self.contents.is_written(checker, **part))
+            .map(|part| checker.parts.range(*part))
+            .collect();
+        let fits = !parts.is_empty() && checker.holds(object, resource, Version::Previous);
         let mut at = checker.at(format!("the clear of `{name}` before pass `{pass}`"));
-        at.demand(fits, "object", object, "a history that no frame has written");
+        at.demand(fits, "object", object, "the previous version of a history");
+        let needs = "parts that no frame has written";
+        at.demand(written.is_empty(), "range", &written, needs);
         creation::check_clear(&mut at, here.queue, object, row.value.get());
         if let Object::Image(row) = object {
             let image = at.checker.tables.images[row as usize];
             let all = image.image_type != vk::ImageType::TYPE_3D
                 || range.layers == Run::new(0, vk::REMAINING_ARRAY_LAYERS);
             at.demand(all, "layers", range.layers, "all slices: a clear names none");
-            creation::check_cleared_range(&mut at, &image, range);
+            creation::check_range(&mut at, &image, range);
             let whole = parts
                 .iter()
                 .all(|part| at.checker.parts.is_inside(*part, &image, range));
