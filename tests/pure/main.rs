@@ -18,6 +18,7 @@ mod frame_shaders;
 mod frame_shaders_hostile;
 #[cfg(feature = "reflect")]
 mod frame_shaders_reflect;
+mod histories;
 mod instances;
 mod lower;
 mod lowered_check;

@@ -1,0 +1,171 @@
+//! Frames of different plans that run one after another, as a dynamic frame of the runtime would run them.
+
+use std::collections::BTreeSet;
+
+use ash::vk;
+use tileheap::frame::tables::Version;
+use tileheap::frame::{ResourceId, SubresourceRange};
+use tileheap::lower::tables::objects::MemoryRow;
+use tileheap::lower::tables::{DeviceQueueIndex, Object};
+use tileheap::lower::{
+    ByteUse, ContentState, DeviceQueues, LastUse, Lowered, MemoryState, Parity, Situation, Space, lower,
+};
+use tileheap::plan::Plan;
+use tileheap::profile::Features;
+use tileheap::units::{Bytes, Run};
+
+use super::texels::{Copy, History, Texel};
+use crate::lowered_check::device;
+
+/// Frames of one image, one after another: each writes one copy of it and reads the other one.
+pub(super) struct Frames {
+    number: usize,
+    /// What earlier frames left in each copy.
+    left: [Vec<ContentState>; 2],
+    /// The same, texel by texel.
+    copies: [Copy; 2],
+}
+
+/// A lowered frame.
+pub(super) struct Ran {
+    pub(super) situation: Situation,
+    pub(super) tables: Lowered,
+    /// The clears of the previous version.
+    pub(super) cleared: BTreeSet<Texel>,
+    /// The ranges and old layouts of the barriers of the previous version.
+    pub(super) barriers: Vec<(SubresourceRange, vk::ImageLayout)>,
+}
+
+impl Frames {
+    pub(super) fn new() -> Frames {
+        Frames {
+            number: 0,
+            left: Default::default(),
+            copies: Default::default(),
+        }
+    }
+
+    /// The images of the history's copies in tables: of a frame that does not read the previous version, only the current one.
+    fn rows(&self, tables: &Lowered, id: ResourceId) -> Vec<(u32, usize)> {
+        let rows: Vec<u32> = (0..tables.images.len() as u32)
+            .filter(|row| tables.images[*row as usize].resource == id)
+            .collect();
+        match rows[..] {
+            [only] => vec![(only, self.number % 2)],
+            _ => rows.into_iter().zip([0, 1]).collect(),
+        }
+    }
+
+    /// The situation in which the next frame runs. Any work may have used its memory.
+    fn situation(&self, plan: &Plan, id: ResourceId) -> (Situation, Vec<(u32, usize)>) {
+        let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
+        let first = lower(plan, &situation).unwrap();
+        let rows = self.rows(&first, id);
+        situation.parity = Parity::BOTH[self.number % 2 * usize::from(rows.len() == 2)];
+        if self.number > 0 {
+            let used = |(row, memory): (u32, &MemoryRow)| ByteUse {
+                space: Space::memory(row),
+                first: Bytes::ZERO,
+                end: memory.size,
+                last: LastUse {
+                    queue: DeviceQueueIndex(0),
+                    value: 0,
+                    stages: vk::PipelineStageFlags2::ALL_COMMANDS,
+                    writes: vk::AccessFlags2::MEMORY_WRITE,
+                },
+            };
+            situation.before = MemoryState {
+                bytes: (0..).zip(&first.memory).map(used).collect(),
+                contents: rows
+                    .iter()
+                    .flat_map(|&(row, copy)| {
+                        let object = Object::Image(row).into();
+                        self.left[copy]
+                            .iter()
+                            .map(move |one| ContentState { object, ..*one })
+                    })
+                    .collect(),
+            };
+        }
+        (situation, rows)
+    }
+
+    /// Lowers the next frame, checks the tables and applies them to the map of texels.
+    pub(super) fn run(&mut self, plan: &Plan) -> Ran {
+        let frame = &plan.frame;
+        let id = frame.resource_named("history").unwrap();
+        let (situation, rows) = self.situation(plan, id);
+        let tables = lower(plan, &situation).unwrap().into_inner();
+        let errors = tables.violations(frame, &situation, &device(plan, &situation));
+        assert!(errors.is_empty(), "{}", errors[0]);
+        let history = History {
+            frame,
+            id,
+            rows: &rows,
+            current: self.number % 2,
+        };
+        let expected = self.to_clear(plan, &history);
+        let cleared = history.run(&tables, &mut self.copies);
+        assert_eq!(cleared, expected, "cleared");
+        for &(row, copy) in &rows {
+            let after = tables.after.contents.iter();
+            self.left[copy] = after
+                .filter(|one| one.object == Object::Image(row))
+                .copied()
+                .collect();
+        }
+        let current = &self.copies[history.current];
+        let left: BTreeSet<Texel> = self.left[history.current]
+            .iter()
+            .flat_map(|one| {
+                history
+                    .texels(one.range)
+                    .into_iter()
+                    .map(|texel| (texel, one.layout))
+            })
+            .map(|(texel, layout)| {
+                assert_eq!(current.layouts[&texel], layout, "{texel:?}");
+                texel
+            })
+            .collect();
+        assert_eq!(left, current.defined, "left to the next frame");
+        let previous = rows.iter().find(|(_, copy)| *copy != history.current);
+        let barriers = tables.image_barriers.iter();
+        let barriers = barriers.filter(|barrier| previous.is_some_and(|(row, _)| barrier.image == *row));
+        let barriers = barriers
+            .map(|barrier| (barrier.range, barrier.old_layout))
+            .collect();
+        self.number += 1;
+        Ran {
+            situation,
+            tables,
+            cleared,
+            barriers,
+        }
+    }
+
+    /// What the frame reads of the previous version and no frame has written. Slices are cleared together, and so are aspects that have
+    /// no layouts of their own.
+    fn to_clear(&self, plan: &Plan, history: &History<'_>) -> BTreeSet<Texel> {
+        let resource = plan.frame.resource(history.id);
+        let whole = resource.whole();
+        let apart = plan
+            .profile
+            .features
+            .contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS);
+        let reads = plan.frame.accesses_to(history.id);
+        let reads = reads.filter(|access| access.version == Version::Previous);
+        let mut needs = BTreeSet::new();
+        for mut range in reads.map(|access| access.range) {
+            if !apart {
+                range.aspects = whole.aspects;
+            }
+            if resource.is_3d() {
+                range.layers = Run::new(0, vk::REMAINING_ARRAY_LAYERS);
+            }
+            needs.extend(history.texels(range));
+        }
+        let written = &self.copies[1 - history.current].defined;
+        needs.difference(written).copied().collect()
+    }
+}
