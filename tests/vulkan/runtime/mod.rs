@@ -5,6 +5,7 @@ mod arranged;
 mod attachments;
 mod dynamic;
 mod externals;
+mod histories;
 mod misuse;
 mod parts;
 mod queues;
