@@ -121,12 +121,14 @@ fn is_empty(range: SubresourceRange) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use ash::vk;
     use ash::vk::ImageAspectFlags as Aspect;
 
     use super::*;
     use crate::frame::{Frame, FrameBuilder, ImageDesc, Persistence};
-    use crate::lower::{ContentState, tables::Object, tables::OptionalIndex};
+    use crate::lower::tables::{Object, OptionalIndex};
     use crate::units::SplitMix64;
 
     const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 8 };

@@ -33,12 +33,14 @@ enum Parts {
 impl Parts {
     /// The layers of each pass.
     fn passes(self) -> Vec<Range<u32>> {
-        match self {
-            Parts::None => vec![],
-            Parts::Whole => vec![0..LAYERS],
-            Parts::Layers => (0..LAYERS).map(|layer| layer..layer + 1).collect(),
-            Parts::Middle => vec![1..2],
-        }
+        let (layers, in_each) = match self {
+            Parts::None => (0..0, 1),
+            Parts::Whole => (0..LAYERS, LAYERS),
+            Parts::Layers => (0..LAYERS, 1),
+            Parts::Middle => (1..2, 1),
+        };
+        let firsts = layers.step_by(in_each as usize);
+        firsts.map(|first| first..first + in_each).collect()
     }
 
     fn has(self, layer: u32) -> bool {
@@ -171,7 +173,7 @@ fn a_history_written_whole_is_read_by_layer_and_the_reverse() {
             for pass in frame.pass_ids() {
                 let record = |pass: &PassCommands<'_>, name: &str| match parse(name) {
                     ("read", layers) => read(pass, image.expect("it reads"), result, layers),
-                    (_, layers) if layers == (1..2) => write_middle(pass, history, value(turn, 1, writes)),
+                    (_, Range { start: 1, end: 2 }) => write_middle(pass, history, value(turn, 1, writes)),
                     _ => {}
                 };
                 let name = frame.pass(pass).name.as_str();
