@@ -12,6 +12,7 @@ use super::resources::Handles;
 use crate::lower::Lowered;
 use crate::lower::tables::commands::{BufferBarrierRow, DependencyRow, ImageBarrierRow};
 use crate::lower::tables::objects::Binding;
+use crate::units::Run;
 
 /// The barriers of a frame's tables, row for row.
 pub(super) struct Barriers {
@@ -102,7 +103,7 @@ impl Barriers {
         }
     }
 
-    /// Records the barriers on one side of a pass, in one call; none if there are none.
+    /// Records the barriers on one side of a pass; none if there are none.
     ///
     /// # Safety
     /// `commands` is recording, outside a render pass; the functions are those of its device.
@@ -119,13 +120,33 @@ impl Barriers {
         let (images, buffers) = (row.images.of(&self.images), row.buffers.of(&self.buffers));
         let memory = row.memory.of(&self.memory);
         if let Some(older) = &self.older {
-            // The call takes a single pair of stage masks for all barriers.
-            let images = images.iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));
-            let buffers = buffers.iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));
-            let memory = memory.iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));
-            let none = vk::PipelineStageFlags2::NONE;
-            let all = images.chain(buffers).chain(memory);
-            let (source, destination) = all.fold((none, none), |sum, one| (sum.0 | one.0, sum.1 | one.1));
+            // SAFETY: the caller's duty.
+            unsafe { self.record_older(older, row, device, commands) };
+            return;
+        }
+        let functions = functions.synchronization_2.as_ref();
+        let functions = functions.expect("the structs were made for the device's functions");
+        let info = vk::DependencyInfo::default()
+            .image_memory_barriers(images)
+            .buffer_memory_barriers(buffers)
+            .memory_barriers(memory);
+        // SAFETY: as above.
+        unsafe { (functions.cmd_pipeline_barrier2_khr)(commands, &info) };
+    }
+
+    /// The same by `vkCmdPipelineBarrier`.
+    ///
+    /// # Safety
+    /// As of [`record`](Barriers::record).
+    unsafe fn record_older(
+        &self,
+        older: &OlderBarriers,
+        row: &DependencyRow,
+        device: &ash::Device,
+        commands: vk::CommandBuffer,
+    ) {
+        let record = |row: &DependencyRow| {
+            let (source, destination) = self.stages(row);
             // SAFETY: the caller's duty; the handles are alive, the bound plan's or imported for this frame.
             unsafe {
                 device.cmd_pipeline_barrier(
@@ -138,15 +159,52 @@ impl Barriers {
                     row.images.of(&older.images),
                 );
             }
-            return;
+        };
+        let (source, destination) = self.stages(row);
+        let host = (source | destination).contains(vk::PipelineStageFlags2::HOST);
+        if !host || !self.changes_family(row) {
+            return record(row);
         }
-        let functions = functions.synchronization_2.as_ref();
-        let functions = functions.expect("the structs were made for the device's functions");
-        let info = vk::DependencyInfo::default()
-            .image_memory_barriers(images)
-            .buffer_memory_barriers(buffers)
-            .memory_barriers(memory);
-        // SAFETY: as above.
-        unsafe { (functions.cmd_pipeline_barrier2_khr)(commands, &info) };
+        // With the host among its stages, a call changes no queue family (VUID-vkCmdPipelineBarrier-srcStageMask-09633, -09634).
+        let single = |index: usize| Run::new(index as u32, index as u32 + 1);
+        for images in row.images.indices().map(single) {
+            record(&DependencyRow {
+                images,
+                ..DependencyRow::default()
+            });
+        }
+        for buffers in row.buffers.indices().map(single) {
+            record(&DependencyRow {
+                buffers,
+                ..DependencyRow::default()
+            });
+        }
+        for memory in row.memory.indices().map(single) {
+            record(&DependencyRow {
+                memory,
+                ..DependencyRow::default()
+            });
+        }
+    }
+
+    /// The stages of all barriers of a row, before and after: `vkCmdPipelineBarrier` takes a single pair.
+    fn stages(&self, row: &DependencyRow) -> (vk::PipelineStageFlags2, vk::PipelineStageFlags2) {
+        let images = row.images.of(&self.images).iter();
+        let buffers = row.buffers.of(&self.buffers).iter();
+        let memory = row.memory.of(&self.memory).iter();
+        let images = images.map(|one| (one.src_stage_mask, one.dst_stage_mask));
+        let buffers = buffers.map(|one| (one.src_stage_mask, one.dst_stage_mask));
+        let memory = memory.map(|one| (one.src_stage_mask, one.dst_stage_mask));
+        let none = vk::PipelineStageFlags2::NONE;
+        let all = images.chain(buffers).chain(memory);
+        all.fold((none, none), |sum, one| (sum.0 | one.0, sum.1 | one.1))
+    }
+
+    fn changes_family(&self, row: &DependencyRow) -> bool {
+        let images = row.images.of(&self.images).iter();
+        let buffers = row.buffers.of(&self.buffers).iter();
+        let mut images = images.map(|one| (one.src_queue_family_index, one.dst_queue_family_index));
+        let mut buffers = buffers.map(|one| (one.src_queue_family_index, one.dst_queue_family_index));
+        images.any(|(src, dst)| src != dst) || buffers.any(|(src, dst)| src != dst)
     }
 }

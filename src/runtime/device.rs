@@ -108,6 +108,7 @@ impl Device {
     /// let desc = DeviceDesc {
     ///     queues: vec![DeviceQueue { handle: queue, family: 0, capabilities: vk::QueueFlags::GRAPHICS }],
     ///     enabled: enable.capabilities(), // what `vkCreateDevice` was given
+    ///     optional_features: Some(enable.optional_features()),
     ///     ..DeviceDesc::default()
     /// };
     /// // SAFETY: the handles belong together, and outlive `tile`.

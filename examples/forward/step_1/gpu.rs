@@ -53,6 +53,7 @@ impl Gpu {
                 capabilities: vk::QueueFlags::GRAPHICS,
             }],
             enabled: enable.capabilities(),
+            optional_features: Some(enable.optional_features()),
             ..DeviceDesc::default()
         };
         // SAFETY: they belong together, outlive it, and have these capabilities; one thread uses the queue.
