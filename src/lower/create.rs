@@ -244,14 +244,19 @@ fn whole(image: &ImageRow) -> SubresourceRange {
     }
 }
 
-/// The view of all of an image for shaders; `None` if its usage allows none.
+/// The view of all of an image for shaders; `None` if none of the usages that its own format allows is one of shaders.
 #[cfg(feature = "runtime")]
-pub(crate) fn whole_view(index: u32, image: &ImageRow, cube_arrays: bool) -> Option<ViewRow> {
+pub(crate) fn whole_view(
+    index: u32,
+    image: &ImageRow,
+    own: vk::ImageUsageFlags,
+    cube_arrays: bool,
+) -> Option<ViewRow> {
     let view = shader_view(
         (index, image),
         whole(image),
         ViewDesc::default(),
-        VIEWED,
+        VIEWED & own,
         cube_arrays,
     )?;
     let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
@@ -260,13 +265,13 @@ pub(crate) fn whole_view(index: u32, image: &ImageRow, cube_arrays: bool) -> Opt
 
 /// The view of level 0 of an image as an attachment.
 #[cfg(feature = "runtime")]
-pub(crate) fn level_0_view(index: u32, image: &ImageRow) -> ViewRow {
+pub(crate) fn level_0_view(index: u32, image: &ImageRow, own: vk::ImageUsageFlags) -> ViewRow {
     let mut range = whole(image);
     range.levels.end = 1;
     if image.image_type == vk::ImageType::TYPE_3D {
         range.layers.end = image.extent.depth;
     }
-    attachment_view(index, image, range, ViewDesc::default(), ATTACHED)
+    attachment_view(index, image, range, ViewDesc::default(), ATTACHED & own)
 }
 
 /// The view of a part of an image for descriptors of a usage; `None` if its usage allows none. Without `cube_arrays`, several cubes are

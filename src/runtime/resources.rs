@@ -13,12 +13,12 @@ use super::owned::OwnedObjects;
 use super::pool::{Borrower, Handle, Lease, PoolContents};
 use super::pool_key::{BlockKey, Label, ResourceKey, Row};
 use crate::Result;
-use crate::frame::tables::{Resource, Version};
-use crate::frame::{Persistence, ResourceId, SubresourceRange};
+use crate::frame::tables::{Access, Resource, Version};
+use crate::frame::{Frame, Persistence, ResourceId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::create::{level_0_view, whole_view};
 use crate::lower::tables::Object;
-use crate::lower::tables::objects::{Binding, BufferRow, MemoryRow, Sharing, ViewRow};
+use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, MemoryRow, Sharing, ViewRow};
 use crate::measure::MemoryRequirements;
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
@@ -180,12 +180,17 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
         if row.binding.is_imported() {
             continue;
         }
-        let Some(reading) = whole_view(index, row, cube_arrays) else {
+        let own = own_usage(&plan.frame, row);
+        let Some(reading) = whole_view(index, row, own, cube_arrays) else {
             continue;
         };
         let view = handles.view(&reading, tables, plan, (state, &mut pool))?;
-        let attachment = if row.usage.intersects(crate::lower::create::ATTACHED) {
-            handles.view(&level_0_view(index, row), tables, plan, (state, &mut pool))?
+        // Slices of 3D images are attached with this flag only, which images with the usage of attachments may lack.
+        let solid = row.image_type == vk::ImageType::TYPE_3D;
+        let sliced = row.flags.contains(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE);
+        let attachable = own.intersects(crate::lower::create::ATTACHED) && (!solid || sliced);
+        let attachment = if attachable {
+            handles.view(&level_0_view(index, row, own), tables, plan, (state, &mut pool))?
         } else {
             view
         };
@@ -193,6 +198,19 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
         (image.view, image.attachment) = (view, attachment);
     }
     Ok(Created::All(handles))
+}
+
+/// The usage of an image that its own format certainly allows: all of it, but with extended usage that of accesses through this format.
+fn own_usage(frame: &Frame, row: &ImageRow) -> vk::ImageUsageFlags {
+    if !row.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE) {
+        return row.usage;
+    }
+    let depth = !crate::format::aspects(row.format).contains(vk::ImageAspectFlags::COLOR);
+    let own = |access: &&Access| access.view.format.is_none_or(|format| format == row.format);
+    let accesses = frame.accesses_to(row.resource).filter(own);
+    accesses.fold(vk::ImageUsageFlags::empty(), |usage, access| {
+        usage | access.kind.image_usage(depth)
+    })
 }
 
 struct Creator<'a> {

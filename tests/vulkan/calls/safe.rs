@@ -52,6 +52,7 @@ fn unstated(plan: &mut Plan) {
     profile.limits = Limits {
         buffer_image_granularity: limits.buffer_image_granularity,
         max_allocation: limits.max_allocation,
+        max_color_attachments: limits.max_color_attachments,
         ..Limits::UNKNOWN
     };
 }

@@ -5,7 +5,7 @@ use tileheap::frame::tables::{Access, ResourceKind};
 use tileheap::frame::valid_usage::{BUFFER_USAGES, IMAGE_USAGES};
 use tileheap::frame::{Frame, Persistence, ResourceId, SubresourceRange};
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage, ImportedSemaphore, ImportedView};
-use tileheap::runtime::{Buffer, Imports};
+use tileheap::runtime::{Buffer, Capabilities, Imports};
 use tileheap_testkit::gpu::Gpu;
 use tileheap_testkit::objects::{Objects, command_buffers, record};
 
@@ -304,7 +304,12 @@ impl<'a> Caller<'a> {
         }
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         let handle = self.objects.create(device, &info);
-        let by_address = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        let addressed = self
+            .gpu
+            .tile()
+            .capabilities()
+            .contains(Capabilities::BUFFER_DEVICE_ADDRESS);
+        let by_address = addressed && usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
         // SAFETY: just created.
         let needs = unsafe { device.get_buffer_memory_requirements(handle) };
         let memory = self.memory(needs, by_address)?;
