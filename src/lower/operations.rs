@@ -52,21 +52,19 @@ impl<'a> AttachmentOperations<'a> {
         let is_stencil = part.aspects.contains(F::STENCIL) || !has.contains(F::STENCIL);
         // Backwards: whether the next pass with this version wants the contents, and at the end of the frame whether its lifetime does.
         let mut wanted = resource.persistence != Persistence::Transient;
-        let (mut pass, mut used, mut before) = (None, false, wanted);
-        for &index in frame.uses_of(id).iter().rev() {
-            let access = &accesses[index as usize];
-            if !access.range.intersects(part) {
-                continue;
+        let pass = |index: u32| accesses[index as usize].pass;
+        for in_pass in frame.uses_of(id).chunk_by(|&a, &b| pass(a) == pass(b)).rev() {
+            let of_part = |index: &&u32| accesses[**index as usize].range.intersects(part);
+            let in_part = in_pass.iter().filter(of_part);
+            for &index in in_part.clone() {
+                let known = &mut self.wanted[index as usize];
+                known.main |= wanted && is_main;
+                known.stencil |= wanted && is_stencil;
             }
-            if pass != Some(access.pass) {
-                (pass, used, wanted) = (Some(access.pass), false, before);
-            }
-            let known = &mut self.wanted[index as usize];
-            known.main |= wanted && is_main;
-            known.stencil |= wanted && is_stencil;
-            if access.version == Version::Current {
-                before = !frame.replaces(access, part) && (before || !used);
-                used = true;
+            let in_part = in_part.map(|&index| &accesses[index as usize]);
+            let current = in_part.filter(|access| access.version == Version::Current);
+            if current.clone().next().is_some() {
+                wanted = needs_earlier(frame, part, current);
             }
         }
     }
@@ -100,6 +98,20 @@ impl<'a> AttachmentOperations<'a> {
             kind if kind.is_attachment() && access.writes && !wanted => vk::AttachmentStoreOp::DONT_CARE,
             _ => vk::AttachmentStoreOp::STORE,
         }
+    }
+}
+
+/// Whether a pass needs what a part held before it; `accesses` are those of the pass to the part. A render pass clears or overwrites an
+/// attachment before anything in it reads that in place; nothing orders other accesses of one pass.
+fn needs_earlier<'f>(
+    frame: &Frame,
+    part: SubresourceRange,
+    mut accesses: impl Iterator<Item = &'f Access> + Clone,
+) -> bool {
+    let keeps = |access: &Access| !frame.replaces(access, part);
+    match accesses.clone().all(|access| access.kind.is_attached()) {
+        true => accesses.all(keeps),
+        false => accesses.any(keeps),
     }
 }
 

@@ -178,6 +178,11 @@ pub(crate) static VALID: &[(&str, Describe)] = &[
         let pass = scene.transfer().transfer_destination(image);
         pass.transfer_source(image);
     }),
+    ("copies inside of an attachment", |scene| {
+        let image = scene.cleared("image", plain());
+        let pass = scene.transfer().transfer_destination(image);
+        pass.transfer_source(image);
+    }),
     ("a multisampled input", |scene| {
         let image = scene.cleared("image", with_samples(FORMAT));
         let out = scene.out;

@@ -251,3 +251,28 @@ fn separate_layouts_leave_the_other_aspect_as_it_is() {
         assert_eq!(barrier.range.aspects, vk::ImageAspectFlags::DEPTH);
     }
 }
+
+#[test]
+fn a_copy_inside_of_an_image_needs_what_a_render_pass_drew() {
+    let extent = vk::Extent2D { width: 8, height: 8 };
+    for swapped in [false, true] {
+        let mut frame = FrameBuilder::new("copy", extent);
+        let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
+        let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+        let pass = frame.render_pass(scene, "draw");
+        pass.color(image, LoadOp::Clear(ClearValue::ZERO));
+        let pass = frame.transfer_pass(scene, "copy");
+        match swapped {
+            true => pass.transfer_source(image).transfer_destination(image),
+            false => pass.transfer_destination(image).transfer_source(image),
+        };
+        let plan = plan_on(&frame.build().unwrap(), "adreno-830");
+        let tables = lower(&plan, &Situation::first(DeviceQueues::one(&plan.frame))).unwrap();
+        assert_eq!(
+            tables.attachments[0].operations.store,
+            vk::AttachmentStoreOp::STORE
+        );
+        let copied = tables.image_barriers.last().unwrap();
+        assert_ne!(copied.old_layout, vk::ImageLayout::UNDEFINED);
+    }
+}
