@@ -3,14 +3,14 @@
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::chains::{Chain, QueueUse};
+use super::chains::{Chain, Epoch, QueueUse};
 use super::error::LowerError;
 use super::pieces::{Piece, pieces};
 use super::resolver::{FirstContents, Resolver, Source};
 use super::state::ContentState;
 use super::tables::commands::BarrierCause;
 use crate::frame::Persistence;
-use crate::frame::external::ExternalDesc;
+use crate::frame::external::{ExternalDesc, ResourceState};
 use tileheap_device::scopes::WRITES;
 
 impl Resolver<'_> {
@@ -18,21 +18,25 @@ impl Resolver<'_> {
     pub(super) fn external(&mut self, chain: &Chain) {
         let resource = self.placed.plan.frame.resource(chain.resource);
         if let Persistence::External(desc) = resource.persistence {
-            self.enter(chain, desc, resource.is_image());
-            self.leave_external(chain, desc, resource.is_image());
+            let is_entered = self.enter(chain, desc, resource.is_image());
+            self.leave_external(chain, desc, resource.is_image(), is_entered);
         }
     }
 
-    fn enter(&mut self, chain: &Chain, desc: ExternalDesc, is_image: bool) {
-        let entry = desc.entry;
-        let Some(first) = self.chains.first_of(chain) else {
-            return;
+    /// Returns whether the first use waits for what the caller did.
+    fn enter(&mut self, chain: &Chain, desc: ExternalDesc, is_image: bool) -> bool {
+        let ExternalDesc { entry, exit } = desc;
+        let (Some(first), Some(last)) = (self.chains.first_of(chain), self.chains.last_of(chain)) else {
+            return false;
         };
         let writes = entry.access & WRITES;
+        // A later write or transition waits for the caller's reads through the first use.
+        let is_changed = chain.epochs.len() > 1 || exit.family.is_some() || moves(exit, last, is_image);
         // Stages without accesses stand for unknown accesses: everything waits for them, and they wait for everything.
-        let hazard = !first.is_read_only() || !writes.is_empty() || entry.access.is_empty();
+        let hazard = !first.is_read_only() || is_changed || !writes.is_empty() || entry.access.is_empty();
         let owner = desc.acquired_from(is_image);
-        if owner.is_some() || first.layout != entry.layout || (hazard && !entry.stages.is_empty()) {
+        let waits = owner.is_some() || first.layout != entry.layout || (hazard && !entry.stages.is_empty());
+        if waits {
             let to = self.chains.uses_of(first)[0];
             // The first scope of an acquire is the stages at which the semaphores are waited for.
             let all = Source::new(S::ALL_COMMANDS, A::NONE);
@@ -45,22 +49,28 @@ impl Resolver<'_> {
             self.found.barriers.push(barrier);
             self.follow(chain, first, BarrierCause::Entry);
         }
+        waits
     }
 
-    fn leave_external(&mut self, chain: &Chain, ExternalDesc { exit, .. }: ExternalDesc, is_image: bool) {
+    fn leave_external(&mut self, chain: &Chain, desc: ExternalDesc, is_image: bool, is_entered: bool) {
+        let exit = desc.exit;
         let Some(last) = self.chains.last_of(chain) else {
             return;
         };
-        let moves = is_image && exit.layout != vk::ImageLayout::UNDEFINED && exit.layout != last.layout;
-        let hazard = !last.is_read_only() || !(exit.access & WRITES).is_empty() || exit.access.is_empty();
-        if !moves && exit.family.is_none() && (!hazard || exit.stages.is_empty()) {
-            return;
-        }
         let uses = self.chains.uses_of(last);
         let end = *uses
             .iter()
             .max_by_key(|one| one.last)
             .expect("an epoch has a use");
+        // A write or transition before the last use is visible to that use only.
+        let is_seen = end.stages.contains(exit.stages) && end.access.contains(exit.access);
+        let is_hidden = (is_entered || chain.epochs.len() > 1) && !is_seen;
+        let writes = exit.access & WRITES;
+        let hazard = !last.is_read_only() || is_hidden || !writes.is_empty() || exit.access.is_empty();
+        let moves = moves(exit, last, is_image);
+        if !moves && exit.family.is_none() && (!hazard || exit.stages.is_empty()) {
+            return;
+        }
         let mut source = Source::new(end.stages, last.writes);
         for other in uses.iter().filter(|other| other.queue != end.queue) {
             self.wait_in_frame(other.last, end.last, S::ALL_COMMANDS);
@@ -174,4 +184,9 @@ impl Resolver<'_> {
         }
         self.after.contents.sort_by_key(|state| state.object);
     }
+}
+
+/// Whether an image changes its layout after its last use.
+fn moves(exit: ResourceState, last: &Epoch, is_image: bool) -> bool {
+    is_image && exit.layout != vk::ImageLayout::UNDEFINED && exit.layout != last.layout
 }

@@ -2,13 +2,13 @@
 
 use crate::planned::plan_on;
 use ash::vk;
-use tileheap::frame::external::{ExternalDesc, ExternalFamily};
+use tileheap::frame::external::{ExternalDesc, ExternalFamily, ResourceState};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{
     AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::lower::check::Rule;
-use tileheap::lower::tables::commands::Families;
+use tileheap::lower::tables::commands::{BarrierCause, Families, ImageBarrierRow, Scopes};
 use tileheap::lower::{Checked, DeviceQueues, Lowered, Lowerer, Situation, lower};
 use tileheap::plan::Plan;
 use tileheap::profile::{DeviceProfile, Features};
@@ -250,6 +250,83 @@ fn separate_layouts_leave_the_other_aspect_as_it_is() {
     for barrier in &tables.image_barriers {
         assert_eq!(barrier.range.aspects, vk::ImageAspectFlags::DEPTH);
     }
+}
+
+/// The barriers of an external buffer, each with its cause, in a frame whose passes only read (`false`) or only write it.
+fn of_external(entry: ResourceState, exit: ResourceState, writes: &[bool]) -> Vec<(BarrierCause, Scopes)> {
+    let extent = vk::Extent2D { width: 8, height: 8 };
+    let mut frame = FrameBuilder::new("external", extent);
+    let external = Persistence::External(ExternalDesc { entry, exit });
+    let buffer = frame.resource("buffer", BufferDesc::new(Bytes(256)), external);
+    let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    for (index, writes) in writes.iter().enumerate() {
+        let pass = frame.compute_pass(scene, format!("pass {index}"));
+        match writes {
+            true => pass.storage_write(buffer),
+            false => pass.storage_read(buffer),
+        };
+    }
+    let plan = plan_on(&frame.build().unwrap(), "adreno-830");
+    let tables = lower(&plan, &Situation::first(DeviceQueues::one(&plan.frame))).unwrap();
+    let barriers = tables.buffer_barriers.iter();
+    barriers.map(|row| (row.cause, row.scopes)).collect()
+}
+
+#[test]
+fn reads_at_the_ends_of_a_frame_hide_no_write_from_the_caller() {
+    use BarrierCause::{Entry, Exit, Hazard};
+    use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+    let state = |stages, access| ResourceState::new(vk::ImageLayout::UNDEFINED, stages, access);
+    let indices = state(S::INDEX_INPUT, A::INDEX_READ);
+    let compute = state(S::COMPUTE_SHADER, A::SHADER_STORAGE_READ);
+    let causes = |entry, exit, writes: &[bool]| {
+        let found = of_external(entry, exit, writes).into_iter();
+        found.map(|(cause, _)| cause).collect::<Vec<_>>()
+    };
+    // The write waits for the caller's reads through the read before it.
+    let found = of_external(indices, compute, &[false, true, false]);
+    let [(Entry, entry), (Hazard, write), (Hazard, _)] = found[..] else {
+        panic!("{found:#?}");
+    };
+    assert_eq!((entry.src_stages, entry.src_access), (indices.stages, A::NONE));
+    assert!(write.src_stages.contains(entry.dst_stages), "{write:?}");
+    // The caller's reads see the write through the read after it, unless they are made as that one is.
+    let found = of_external(compute, indices, &[true, false]);
+    let [(Entry, _), (Hazard, read), (Exit, exit)] = found[..] else {
+        panic!("{found:#?}");
+    };
+    assert_eq!((exit.src_stages, exit.src_access), (read.dst_stages, A::NONE));
+    assert_eq!(
+        (exit.dst_stages, exit.dst_access),
+        (indices.stages, indices.access)
+    );
+    assert_eq!(causes(compute, compute, &[true, false]), [Entry, Hazard]);
+    // Nothing is waited for between reads.
+    assert_eq!(causes(indices, indices, &[false, false]), []);
+}
+
+#[test]
+fn an_external_image_that_is_only_read_changes_its_layout_after_the_reads_of_the_caller() {
+    use vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
+    let entry = ResourceState::new(
+        L::SHADER_READ_ONLY_OPTIMAL,
+        S::FRAGMENT_SHADER,
+        A::SHADER_SAMPLED_READ,
+    );
+    let exit = ResourceState::new(L::TRANSFER_SRC_OPTIMAL, S::ALL_TRANSFER, A::TRANSFER_READ);
+    let extent = vk::Extent2D { width: 8, height: 8 };
+    let mut frame = FrameBuilder::new("external", extent);
+    let external = Persistence::External(ExternalDesc { entry, exit });
+    let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent);
+    let image = frame.resource("image", desc, external);
+    let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    frame.compute_pass(scene, "sample").sampled(image);
+    let plan = plan_on(&frame.build().unwrap(), "adreno-830");
+    let tables = lower(&plan, &Situation::first(DeviceQueues::one(&plan.frame))).unwrap();
+    let stages = |row: &ImageBarrierRow| (row.scopes.src_stages, row.new_layout);
+    let found: Vec<_> = tables.image_barriers.iter().map(stages).collect();
+    let (fragment, compute) = (S::FRAGMENT_SHADER, S::COMPUTE_SHADER);
+    assert_eq!(found, [(fragment, entry.layout), (compute, exit.layout)]);
 }
 
 #[test]

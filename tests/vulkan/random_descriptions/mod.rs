@@ -23,19 +23,6 @@ const PER_DEVICE: u64 = 250;
 /// The most descriptions that are tried to make a failing one smaller.
 const MOST_TRIES: u32 = 400;
 
-/// Mistakes of the library that are known, by a part of what its checkers say, with how it comes to them. They are counted, and do not fail
-/// the test.
-const KNOWN: [(&str, &str); 2] = [
-    (
-        " leaves the frame at bytes",
-        "a read after the last write hides that write from what follows the frame",
-    ),
-    (
-        " enters the frame: no execution dependency",
-        "a read before the first write hides what enters from that write",
-    ),
-];
-
 fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |text| {
         text.parse()
@@ -156,11 +143,6 @@ fn smallest(devices: &Devices, seed: u64, text: &str) -> String {
     format!("{}\n{}", found.as_deref().unwrap_or(text), run::written(&small))
 }
 
-fn known(text: &str) -> Option<&'static str> {
-    let mut listed = KNOWN.iter().filter(|(part, _)| text.contains(part));
-    listed.next().map(|(_, reason)| *reason)
-}
-
 /// How often each kind of failure came, with the seed of the first one.
 type Failures = BTreeMap<String, (u32, u64)>;
 
@@ -203,10 +185,6 @@ fn random_descriptions_run_or_are_refused_with_a_reason() {
                             "seed {seed}: refused without a reason ({rule})"
                         );
                         rules.entry(rule).or_insert((0, text)).0 += 1;
-                    }
-                    Outcome::Failed(text) if known(&text).is_some() => {
-                        let kind = known(&text).unwrap_or_default().to_owned();
-                        rules.entry(kind).or_insert((0, text)).0 += 1;
                     }
                     Outcome::Failed(text) => {
                         gpu.into_unexpected_messages();
@@ -252,7 +230,7 @@ fn note(failures: &mut Failures, devices: &Devices, seed: u64, text: &str) {
 /// Notes a message at the end of a device: of the first seed that causes it alone, if one does.
 fn note_last(failures: &mut Failures, devices: &Devices, seeds: &[u64], id: &str) {
     let alone = |&seed: &u64| match alone(devices, &describe(seed)) {
-        Outcome::Failed(text) if known(&text).is_none() => Some((seed, text)),
+        Outcome::Failed(text) => Some((seed, text)),
         _ => None,
     };
     match seeds.iter().find_map(alone) {
