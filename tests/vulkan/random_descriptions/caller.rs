@@ -304,12 +304,10 @@ impl<'a> Caller<'a> {
         }
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         let handle = self.objects.create(device, &info);
-        let addressed = self
-            .gpu
-            .tile()
-            .capabilities()
-            .contains(Capabilities::BUFFER_DEVICE_ADDRESS);
-        let by_address = addressed && usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        // Without the feature, memory has no addresses (VUID-VkMemoryAllocateInfo-flags-03331), whatever the usage of its buffers.
+        let enabled = self.gpu.tile().capabilities();
+        let by_address = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
+            && enabled.contains(Capabilities::BUFFER_DEVICE_ADDRESS);
         // SAFETY: just created.
         let needs = unsafe { device.get_buffer_memory_requirements(handle) };
         let memory = self.memory(needs, by_address)?;
