@@ -9,8 +9,8 @@ use super::pieces::{Piece, pieces};
 use super::resolver::{FirstContents, Resolver, Source};
 use super::state::ContentState;
 use super::tables::commands::BarrierCause;
-use crate::frame::Persistence;
 use crate::frame::external::{ExternalDesc, ResourceState};
+use crate::frame::{PassId, Persistence};
 use tileheap_device::scopes::WRITES;
 
 impl Resolver<'_> {
@@ -38,9 +38,11 @@ impl Resolver<'_> {
         let waits = owner.is_some() || first.layout != entry.layout || (hazard && !entry.stages.is_empty());
         if waits {
             let to = self.chains.uses_of(first)[0];
-            // The first scope of an acquire is the stages at which the semaphores are waited for.
-            let all = Source::new(S::ALL_COMMANDS, A::NONE);
-            let source = owner.map_or(Source::new(entry.stages, writes), |_| all);
+            let source = match owner {
+                // The first scope of an acquire is the stages at which the semaphores are waited for.
+                Some(_) => Source::new(S::ALL_COMMANDS, A::NONE),
+                None => self.entry_source(chain, entry, &to),
+            };
             let mut barrier = self.barrier(chain, &to, first, source, BarrierCause::Entry);
             if let Some(owner) = owner {
                 (barrier.families.src, barrier.families.dst) = (owner.index(), self.own_family(chain, &to));
@@ -50,6 +52,18 @@ impl Resolver<'_> {
             self.follow(chain, first, BarrierCause::Entry);
         }
         waits
+    }
+
+    /// The source of the first use of a part after what the caller did, on the queue of the resource's first use.
+    fn entry_source(&mut self, chain: &Chain, entry: ResourceState, to: &QueueUse) -> Source {
+        let first = PassId(self.placed.plan.frame.lifetime_of(chain.resource).first.0);
+        let writes = entry.access & WRITES;
+        if entry.stages.is_empty() || self.placed.queue_of(first) == to.queue {
+            return Source::new(entry.stages, writes);
+        }
+        self.cross(first, to.first, S::ALL_COMMANDS);
+        // Submissions are ordered after the host on every queue.
+        Source::new(S::ALL_COMMANDS | entry.stages & S::HOST, writes & A::HOST_WRITE)
     }
 
     fn leave_external(&mut self, chain: &Chain, desc: ExternalDesc, is_image: bool, is_entered: bool) {

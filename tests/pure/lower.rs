@@ -1,5 +1,7 @@
 //! Lowering: tables from plans, frame after frame.
 
+use std::sync::Arc;
+
 use crate::planned::plan_on;
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ExternalFamily, ResourceState};
@@ -9,11 +11,13 @@ use tileheap::frame::{
 };
 use tileheap::lower::check::Rule;
 use tileheap::lower::tables::commands::{BarrierCause, Families, ImageBarrierRow, Scopes};
-use tileheap::lower::{Checked, DeviceQueues, Lowered, Lowerer, Situation, lower};
-use tileheap::plan::Plan;
+use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, LowerError, Lowered, Lowerer, Situation, lower};
+use tileheap::measure::estimate;
+use tileheap::plan::{Plan, plan as make_plan};
 use tileheap::profile::{DeviceProfile, Features};
 use tileheap::units::Bytes;
 use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::generators::descriptions::describe;
 
 fn planned(seed: u64) -> Plan {
     let frame = synthetic(seed, SyntheticDesc::default());
@@ -352,4 +356,68 @@ fn a_copy_inside_of_an_image_needs_what_a_render_pass_drew() {
         let copied = tables.image_barriers.last().unwrap();
         assert_ne!(copied.old_layout, vk::ImageLayout::UNDEFINED);
     }
+}
+
+#[test]
+fn layers_on_two_queues_wait_for_what_the_caller_did_on_the_first_one() {
+    use vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
+    let extent = vk::Extent2D { width: 8, height: 8 };
+    let mut frame = FrameBuilder::new("layers", extent);
+    let entry = ResourceState::new(L::GENERAL, S::COMPUTE_SHADER, A::SHADER_STORAGE_WRITE);
+    let exit = ResourceState::new(L::GENERAL, S::NONE, A::NONE);
+    let desc = ImageDesc {
+        array_layers: 2,
+        ..ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent)
+    };
+    let external = Persistence::External(ExternalDesc { entry, exit });
+    let image = frame.resource("image", desc, external);
+    let semaphore = frame.semaphore("semaphore");
+    for layer in 0..2 {
+        let queue = frame.queue(format!("queue {layer}"), vk::QueueFlags::COMPUTE);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        match layer {
+            0 => frame.signal(batch, semaphore, S::COPY),
+            _ => frame.wait(batch, semaphore, S::COMPUTE_SHADER),
+        }
+        let commands = frame.command_buffer(batch, format!("commands {layer}"));
+        let pass = frame.compute_pass(commands, format!("pass {layer}"));
+        pass.storage_update(image).layer(layer);
+    }
+    let plan = plan_on(&frame.build().unwrap(), "adreno-830");
+    let queues = [0, 1].map(|index| FamilyQueue { family: 0, index });
+    let tables = lower(&plan, &Situation::first(DeviceQueues::new(&queues))).unwrap();
+    let sources = tables.image_barriers.iter().map(|row| row.scopes.src_stages);
+    assert_eq!(sources.collect::<Vec<_>>(), [S::COMPUTE_SHADER, S::ALL_COMMANDS]);
+    let mut signals = tables.signals.iter();
+    assert!(signals.any(|row| row.stages.contains(S::ALL_COMMANDS)));
+}
+
+#[test]
+fn random_descriptions_have_no_hazard_on_any_queues() {
+    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap().for_any_frame());
+    let mut lowered = 0;
+    for seed in 1..1500 {
+        let Ok(frame) = describe(seed).builder().build() else {
+            continue;
+        };
+        let Ok(needs) = estimate(&frame, &profile) else {
+            continue;
+        };
+        let Ok(plan) = make_plan(&frame, &Arc::new(needs), &profile, &Default::default()) else {
+            continue;
+        };
+        let one_family = (0..frame.queues().len() as u32).map(|index| FamilyQueue { family: 0, index });
+        let one_family = DeviceQueues::new(&one_family.collect::<Vec<_>>());
+        for queues in [DeviceQueues::apart(&frame), DeviceQueues::one(&frame), one_family] {
+            match lower(&plan, &Situation::first(queues)) {
+                Err(LowerError::Check(error)) => {
+                    let is_hazard = [Rule::Execution, Rule::Memory, Rule::Contents].contains(&error.rule);
+                    assert!(!is_hazard, "seed {seed}: {error}");
+                }
+                result => lowered += u32::from(result.is_ok()),
+            }
+        }
+    }
+    assert!(lowered > 1500, "{lowered}");
 }
