@@ -51,10 +51,29 @@ pub(super) const DEPTHS: [F; 7] = [
 /// Formats of `VK_KHR_maintenance5`: no feature of a [`DeviceProfile`](tileheap::profile::DeviceProfile) says that a device has enabled it.
 const OF_MAINTENANCE_5: [F; 2] = [F::A1B5G5R5_UNORM_PACK16_KHR, F::A8_UNORM_KHR];
 
-/// Every format that Vulkan names and a device may have enabled, those of several planes included.
+/// Formats of other extensions, which are not part of any version of Vulkan. A driver must not be asked about them without the extension
+/// (VUID-VkPhysicalDeviceImageFormatInfo2-format-parameter), and no profile says that a device has it.
+const OF_EXTENSIONS: [F; 9] = [
+    F::PVRTC1_2BPP_UNORM_BLOCK_IMG,
+    F::PVRTC1_4BPP_UNORM_BLOCK_IMG,
+    F::PVRTC2_2BPP_UNORM_BLOCK_IMG,
+    F::PVRTC2_4BPP_UNORM_BLOCK_IMG,
+    F::PVRTC1_2BPP_SRGB_BLOCK_IMG,
+    F::PVRTC1_4BPP_SRGB_BLOCK_IMG,
+    F::PVRTC2_2BPP_SRGB_BLOCK_IMG,
+    F::PVRTC2_4BPP_SRGB_BLOCK_IMG,
+    F::R16G16_S10_5_NV,
+];
+
+/// Every format that Vulkan names and a device may have enabled, those of several planes included; another one in place of each of
+/// [`OF_EXTENSIONS`].
 pub(super) static ALL: LazyLock<Vec<F>> = LazyLock::new(|| {
     let named = names::all::<F>().map(|(_, format)| format);
-    named
+    let enabled = named.map(|format| match OF_EXTENSIONS.contains(&format) {
+        true => F::R8G8B8A8_UNORM,
+        false => format,
+    });
+    enabled
         .filter(|format| !OF_MAINTENANCE_5.contains(format))
         .collect()
 });
