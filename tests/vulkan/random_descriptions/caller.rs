@@ -26,7 +26,7 @@ pub(super) struct Caller<'a> {
     signals: Vec<vk::Semaphore>,
     waits: Vec<vk::Semaphore>,
     commands: vk::CommandBuffer,
-    /// Whether images enter in a layout that only new ones have.
+    /// True if images enter in a layout that only new ones have.
     pub(super) only_once: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Whether the frame imports images or buffers.
+    /// True if the frame imports images or buffers.
     pub(super) fn imports_resources(&self) -> bool {
         !self.images.is_empty() || !self.buffers.is_empty()
     }

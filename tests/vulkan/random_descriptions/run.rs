@@ -17,7 +17,7 @@ use tileheap_testkit::objects::command_buffers;
 use super::caller::Caller;
 use super::commands::{SCRATCH_BYTES, Transfers};
 
-/// What became of a description.
+/// The outcome of a description.
 pub(super) enum Outcome {
     Ran,
     /// The rule, or the stage and the kind of error; and the reason.

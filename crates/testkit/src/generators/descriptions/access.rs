@@ -5,10 +5,10 @@ use tileheap::frame::tables::{PassKind, ResourceKind, ViewDesc};
 use tileheap::frame::{AccessKind, ClearValue, ImageDesc, LoadOp, Persistence, SubresourceRange};
 use tileheap::units::Run;
 
+use super::description::{DescribedAccess, DescribedPass};
 use super::draw::Draw;
 use super::formats::{STORED, is_depth};
 use super::resource::Role;
-use super::{DescribedAccess, DescribedPass};
 
 impl DescribedAccess {
     /// A read of everything.
@@ -42,6 +42,12 @@ impl Draw {
             ResourceKind::Image { desc, .. } => Some(desc),
             ResourceKind::Buffer { .. } => None,
         }
+    }
+
+    /// Whether a resource is an image that is not 3D.
+    pub(super) fn is_flat(&self, resource: usize) -> bool {
+        self.image_desc(resource)
+            .is_some_and(|desc| desc.image_type != ImageType::TYPE_3D)
     }
 
     /// Any of the resources that `wanted` accepts and that the pass does not use; `None` without one.
@@ -117,7 +123,7 @@ impl Draw {
         }
     }
 
-    /// What a writing access of an attachment does about earlier contents.
+    /// Draws the load operation of a writing access of an attachment.
     pub(super) fn load_op(&mut self, access: &mut DescribedAccess) {
         let range = self.meant(access.resource, access.kind, access.range);
         let contents = self.has_contents(access.resource, range);
@@ -191,7 +197,7 @@ impl Draw {
                     .pick(&[LoadOp::Load, LoadOp::DontCare, LoadOp::Clear(ClearValue::ZERO)]);
         } else if !self.has_contents(resource, range) {
             if !writable {
-                self.fill_first(resource, pass.kind);
+                self.fill_first(resource);
                 if !self.has_contents(resource, range) && !self.odd() {
                     return;
                 }
@@ -236,7 +242,7 @@ impl Draw {
     }
 
     /// Adds a pass that gives a resource contents, if it can be written by transfers.
-    pub(super) fn fill_first(&mut self, resource: usize, _: PassKind) {
+    pub(super) fn fill_first(&mut self, resource: usize) {
         let mut pass = DescribedPass::new(PassKind::Transfer);
         pass.new_commands = self.one_in(4);
         pass.accesses

@@ -7,7 +7,7 @@ use tileheap::frame::tables::{PassKind, Resource, ResourceKind};
 use tileheap::frame::{AccessKind, Persistence, SubresourceRange};
 use tileheap::units::{Run, SplitMix64};
 
-use super::{DescribedAccess, DescribedBatch, DescribedPass, Description};
+use super::description::{DescribedAccess, DescribedBatch, DescribedPass, Description};
 
 /// A description in progress.
 pub(super) struct Draw {
@@ -49,12 +49,12 @@ impl Draw {
         }
     }
 
-    /// Whether the next choice is any value.
+    /// True if the next choice is any value.
     pub(super) fn odd(&mut self) -> bool {
         self.oddity > 0 && self.random.one_in(self.oddity)
     }
 
-    /// Whether one of `n` equal cases is drawn.
+    /// True once in `n` times.
     pub(super) fn one_in(&mut self, n: u64) -> bool {
         self.random.one_in(n)
     }
@@ -193,7 +193,7 @@ impl Draw {
         parts
     }
 
-    /// Whether all of a range has contents.
+    /// True if all of a range has contents.
     pub(super) fn has_contents(&self, resource: usize, range: SubresourceRange) -> bool {
         let external = match self.description.resources[resource].persistence {
             Persistence::External(desc) => {

@@ -4,10 +4,10 @@ use ash::vk::{self, QueueFlags as Q, SampleCountFlags as Samples};
 use tileheap::frame::tables::{PassKind, SkippedOutputs};
 use tileheap::frame::{AccessKind, LoadOp};
 
+use super::description::{DescribedAccess, DescribedPass};
 use super::draw::Draw;
 use super::formats::is_depth;
 use super::resource::Role;
-use super::{DescribedAccess, DescribedPass};
 
 impl Draw {
     /// Adds a pass that fits the queue.
@@ -161,7 +161,7 @@ impl Draw {
         let own: Vec<DescribedAccess> = pass
             .accesses
             .iter()
-            .filter(|access| access.kind != AccessKind::ResolveAttachment)
+            .filter(|access| access.kind != AccessKind::ResolveAttachment && self.is_flat(access.resource))
             .copied()
             .collect();
         if !own.is_empty() && self.one_in(2) {
@@ -178,7 +178,7 @@ impl Draw {
         let full = |draw: &Draw, index: usize| {
             let kind = AccessKind::InputAttachment;
             let range = draw.meant(index, kind, Default::default());
-            draw.image_desc(index).is_some() && draw.has_contents(index, range)
+            draw.is_flat(index) && draw.has_contents(index, range)
         };
         if let Some(found) = self.find(pass, full) {
             let mut input = DescribedAccess::new(found, AccessKind::InputAttachment);
@@ -203,7 +203,7 @@ impl Draw {
                 let mut again = *attached;
                 (again.reads, again.load_op, again.subpass) = (true, LoadOp::Load, 1);
                 pass.accesses.push(again);
-            } else if choice < 3 {
+            } else if choice < 3 && self.is_flat(attached.resource) {
                 let mut input = DescribedAccess::new(attached.resource, AccessKind::InputAttachment);
                 (input.range, input.view, input.subpass) = (attached.range, attached.view, 1);
                 pass.accesses.push(input);

@@ -10,7 +10,7 @@ use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint};
 use tileheap::units::Bytes;
 
-use super::DescribedResource;
+use super::description::DescribedResource;
 use super::draw::Draw;
 use super::formats::{self, ALL, COLORS, DEPTHS, KNOWN, STORED, is_depth};
 

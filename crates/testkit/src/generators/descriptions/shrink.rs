@@ -3,7 +3,7 @@
 use tileheap::frame::tables::{ResourceKind, ViewDesc};
 use tileheap::frame::{Persistence, SubresourceRange, TileConstraint};
 
-use super::{DescribedAccess, DescribedPass, Description};
+use super::description::{DescribedAccess, DescribedPass, Description};
 
 /// The n-th change of a kind to a description; false where there is no n-th.
 type Edit = fn(&mut Description, usize) -> bool;

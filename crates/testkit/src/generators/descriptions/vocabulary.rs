@@ -14,13 +14,9 @@ impl Draw {
         let named: Vec<u64> = names::all::<T>().map(|(_, bit)| bit.to_raw()).collect();
         let count = 1 + self.random.below(most);
         let bits = (0..count).fold(0, |bits, _| bits | self.random.pick(&named));
+        let wide = if T::TYPE.contains('2') { 63 } else { 31 };
         match self.random.one_in(20) {
-            true => {
-                bits | 1
-                    << self
-                        .random
-                        .below(T::TYPE.contains('2').then_some(63).unwrap_or(31))
-            }
+            true => bits | 1 << self.random.below(wide),
             false => bits,
         }
     }
