@@ -2008,6 +2008,17 @@ ThStatus thGetErrorMessage(ThError error,
                            struct ThStringView *message);
 
 /**
+ * Returns the rule of Vulkan that the description breaks with which the last function failed: the identifier of a valid usage statement
+ * (`VUID-...`), a section of the specification, or `not supported by tileheap`. Empty for other failures. The string is valid until the next function fails with the
+ * object, or it is destroyed.
+ *
+ * Thread safety: an error object may be used by one thread at a time.
+ */
+TH_API
+ThStatus thGetErrorRule(ThError error,
+                        struct ThStringView *rule);
+
+/**
  * Destroys an error object. A null handle is ignored.
  *
  * Thread safety: no other thread uses the object.

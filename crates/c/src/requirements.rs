@@ -313,7 +313,7 @@ fn answer_of(
     let types = profile.memory_types.len() as u32;
     if memory_type_bits == 0 || memory_type_bits.checked_shr(types).unwrap_or(0) != 0 {
         return Err(Fault::argument(format!(
-            "memoryTypeBits {memory_type_bits:#b} does not name memory types of the profile, which has {types}"
+            "memoryTypeBits {memory_type_bits:#b} must be nonzero and name only the {types} memory types of the profile"
         )));
     }
     let tile = match answer.tile_size {

@@ -43,7 +43,7 @@ pub unsafe extern "C" fn get_error_message(error: ErrorHandle, message: *mut Str
 }
 
 /// Returns the rule of Vulkan that the description breaks with which the last function failed: the identifier of a valid usage statement
-/// (`VUID-...`), or a section of the specification. Empty for other failures. The string is valid until the next function fails with the
+/// (`VUID-...`), a section of the specification, or `not supported by tileheap`. Empty for other failures. The string is valid until the next function fails with the
 /// object, or it is destroyed.
 ///
 /// Thread safety: an error object may be used by one thread at a time.

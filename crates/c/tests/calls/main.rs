@@ -5,4 +5,5 @@ mod described;
 mod documents;
 mod misuse;
 mod planning;
+mod rules;
 mod threads;

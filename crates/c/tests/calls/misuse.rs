@@ -10,7 +10,6 @@ use tileheap_c::lowerer::*;
 use tileheap_c::opaque::*;
 use tileheap_c::plan::*;
 use tileheap_c::profile::*;
-use tileheap_c::requirements::*;
 use tileheap_c::status::Status;
 use tileheap_c::strings::*;
 use tileheap_c::text::*;
@@ -19,15 +18,15 @@ use tileheap_testkit::assert_says;
 use super::c::{self, call, fill, get, sized, view};
 
 /// A frame of two passes, and changes to it.
-struct Small {
-    resources: [ResourceDesc; 2],
+pub(crate) struct Small {
+    pub(crate) resources: [ResourceDesc; 2],
     first: [AccessDesc; 1],
     second: [AccessDesc; 2],
-    passes: [PassDesc; 2],
-    frame: FrameDesc,
+    pub(crate) passes: [PassDesc; 2],
+    pub(crate) frame: FrameDesc,
 }
 
-fn small() -> Small {
+pub(crate) fn small() -> Small {
     let resource = |name| ResourceDesc {
         name: view(name),
         format: vk::Format::R8G8B8A8_UNORM,
@@ -66,7 +65,7 @@ fn small() -> Small {
 type Change = fn(&mut Small);
 
 impl Small {
-    fn create(&mut self) -> c::Result<FrameHandle> {
+    pub(crate) fn create(&mut self) -> c::Result<FrameHandle> {
         (self.passes[0].accesses, self.passes[0].access_count) = (self.first.as_ptr(), 1);
         (self.passes[1].accesses, self.passes[1].access_count) = (self.second.as_ptr(), 2);
         (self.frame.passes, self.frame.pass_count) = (self.passes.as_ptr(), 2);
@@ -283,52 +282,6 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         assert_eq!(fault.0, status, "{number}: {}", fault.1);
         assert_says(fault.1, words);
     }
-}
-
-/// The rule that an error object has after a function was called with it.
-fn rule_of(function: impl FnOnce(ErrorHandle) -> Status) -> (Status, String) {
-    let mut error = null_mut();
-    // SAFETY: it can be written.
-    assert_eq!(unsafe { create_error(&mut error) }, Status::Success);
-    let status = function(error);
-    let mut rule = view("unset");
-    // SAFETY: it can be written.
-    assert_eq!(unsafe { get_error_rule(error, &mut rule) }, Status::Success);
-    let rule = c::string(rule);
-    assert_eq!(destroy_error(error), Status::Success);
-    (status, rule)
-}
-
-#[test]
-fn errors_have_the_rule_of_vulkan_that_a_description_breaks() {
-    let create = |desc: &FrameDesc| {
-        let mut frame = null_mut();
-        // SAFETY: everything is alive.
-        rule_of(|error| unsafe { create_frame(desc, &mut frame, error) })
-    };
-    let mut many = small();
-    many.resources[0].mip_levels = 30;
-    many.create().unwrap_err();
-    let expected = "VUID-VkImageCreateInfo-mipLevels-00958".to_owned();
-    assert_eq!(create(&many.frame), (Status::ErrorInvalidFrame, expected));
-
-    let mut unnamed = small();
-    unnamed.passes[1].name = view("gbuffer");
-    unnamed.create().unwrap_err();
-    assert_eq!(create(&unnamed.frame), (Status::ErrorInvalidFrame, String::new()));
-
-    let mut large = small();
-    large.frame.base_extent.width = 1 << 20;
-    let frame = large.create().unwrap();
-    let profile = c::profile("adreno-830");
-    let mut count = 0;
-    // SAFETY: the count can be written.
-    let refused =
-        rule_of(|error| unsafe { get_requirement_queries(frame, profile, &mut count, null_mut(), error) });
-    let expected = "VUID-VkImageCreateInfo-extent-02252".to_owned();
-    assert_eq!(refused, (Status::ErrorCannotPlan, expected));
-    call(|_| destroy_frame(frame)).unwrap();
-    call(|_| destroy_profile(profile)).unwrap();
 }
 
 #[test]
