@@ -237,7 +237,7 @@ fn impossible_changes_of_a_description_are_named() {
                 image,
                 format: vk::Format::UNDEFINED,
             },
-            "VK_FORMAT_UNDEFINED is not a format",
+            "images need a format other than VK_FORMAT_UNDEFINED",
         ),
         (DescriptionChange::Extent { image, quarters: 4 }, "not 1 to 3"),
         (

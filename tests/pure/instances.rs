@@ -9,6 +9,8 @@ use tileheap::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
 use tileheap::plan::PlanOptions;
 use tileheap::profile::{DeviceProfile, Features, OptionalFeatures};
 
+use tileheap_testkit::frames::{extent, one_queue};
+
 use crate::planned::plan_with;
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
@@ -355,7 +357,7 @@ fn several_cubes_are_viewed_as_the_device_can() {
     let cubes = ImageDesc {
         flags: vk::ImageCreateFlags::CUBE_COMPATIBLE,
         array_layers: 12,
-        ..image(vk::Format::R8G8B8A8_UNORM)
+        ..ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent(64, 64))
     };
     let cubes = frame.image("cubes", cubes);
     let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);

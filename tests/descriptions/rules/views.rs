@@ -2,8 +2,7 @@
 
 use ash::vk::{Format as F, ImageCreateFlags as Flags, ImageViewType as V};
 use tileheap::frame::tables::ViewDesc;
-use tileheap::frame::valid_usage::NOT_SUPPORTED;
-use tileheap::frame::{AccessKind, ImageDesc, LoadOp};
+use tileheap::frame::{AccessKind, ImageDesc};
 
 use super::super::{
     CLEAR, FORMAT, Scene, as_format, as_type, of_format, plain, solid, with_layers, with_samples,
@@ -178,20 +177,6 @@ pub(crate) static CASES: &[Case] = &[
         "VUID-VkImageViewCreateInfo-image-07072",
         |scene| copied(scene, blocks(2, 1), as_format(F::R32G32_UINT), [2, 1]),
         |scene| copied(scene, blocks(2, 1), as_format(F::R32G32_UINT), [1, 1]),
-    ),
-    case(
-        NOT_SUPPORTED,
-        |scene| {
-            let image = scene.frame.image("image", plain());
-            let pass = scene.compute().storage_write(image);
-            pass.viewed(as_format(F::R8G8B8A8_SRGB));
-        },
-        |scene| {
-            let image = scene.frame.image("image", plain());
-            scene.compute().storage_write(image);
-            let pass = scene.render().color(image, LoadOp::Load);
-            pass.viewed(as_format(F::R8G8B8A8_SRGB));
-        },
     ),
     described(
         "VUID-VkImageViewCreateInfo-image-02571",

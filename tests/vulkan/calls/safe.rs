@@ -160,7 +160,7 @@ const PROGRAMS: &[Program] = &[
     ),
     (
         "bind a plan of a device with more features",
-        "with other features",
+        "has different features",
         |rig| {
             bind_changed(rig, |plan| {
                 Arc::make_mut(&mut plan.profile)
@@ -200,7 +200,7 @@ const PROGRAMS: &[Program] = &[
     ("describe a sparse image", "sparse", |_| {
         image(|image| image.flags = vk::ImageCreateFlags::SPARSE_BINDING)
     }),
-    ("describe a cube of rectangles", "squares", |_| {
+    ("describe a cube of rectangles", "are square", |_| {
         image(|image| (image.flags, image.array_layers) = (vk::ImageCreateFlags::CUBE_COMPATIBLE, 6))
     }),
     ("describe more levels than there are", "levels", |_| {
