@@ -78,6 +78,7 @@ impl TestDevice {
         let counts = [
             (T::STORAGE_BUFFER, 512),
             (T::STORAGE_IMAGE, 64),
+            (T::SAMPLED_IMAGE, 16),
             (T::STORAGE_TEXEL_BUFFER, 64),
             (T::INPUT_ATTACHMENT, 16),
         ];
