@@ -308,8 +308,7 @@ pub(crate) fn shader_view(
     })
 }
 
-/// The view of a part of an image for the descriptor of an input attachment: as attachments, slices of a 3D image are layers, and faces of
-/// cubes too.
+/// The view of a part of an image for the descriptor of an input attachment: as of attachments, faces of cubes are layers.
 pub(crate) fn input_view(
     index: u32,
     image: &ImageRow,

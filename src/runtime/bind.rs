@@ -270,7 +270,7 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Plan, in_full: bool) -> Res
         if let Some(what) = differs(&plan.profile, &state.profile) {
             let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
             return Err(RuntimeRule::OtherDevice.broken(format!(
-                "the plan was made for `{planned}`, and this device is `{device}`, with other {what}: plan with \
+                "the plan was made for `{planned}`, but this device, `{device}`, has different {what}: plan with \
                  Device::plan"
             )));
         }

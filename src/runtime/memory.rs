@@ -145,7 +145,7 @@ impl MemoryBlock {
     }
 
     /// Its bytes; `None` if its memory type is not host-visible. They are there for as long as the block.
-    pub fn mapped(&self) -> Option<NonNull<[u8]>> {
+    pub fn mapped_ptr(&self) -> Option<NonNull<[u8]>> {
         match &self.0 {
             Source::Allocated(block) => block.mapped,
             Source::Raw(_) => None,

@@ -39,7 +39,7 @@ impl DeviceState {
                     let resource = &frame.resource(access.resource).name;
                     let pass = &frame.pass(pass).name;
                     let why = format!(
-                        "pass `{pass}` uses it as {} through a view of {format:?}, which does not allow that here ({rule})",
+                        "pass `{pass}` uses it as {} through a view of format {format:?}, which this device does not support ({rule})",
                         access.kind.noun()
                     );
                     return Err(RuntimeError::unsupported(resource, why));

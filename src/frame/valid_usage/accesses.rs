@@ -53,7 +53,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
             let other = used.access.stages
                 & !(graphics | tiles | ENDS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS);
             (used.pass.kind == PassKind::Render && !other.is_empty())
-                .then(|| format!("draws do not run at {}", listed(other)))
+                .then(|| format!("render passes do not use {}", listed(other)))
         },
     },
     Rule {
@@ -61,11 +61,11 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
         broken: |used| {
             let (commands, allowed) = match used.pass.kind {
                 PassKind::Render => return None,
-                PassKind::Compute => ("dispatches, ray tracing and transfers", COMPUTE | TRANSFERS),
-                PassKind::Transfer => ("transfers", TRANSFERS),
+                PassKind::Compute => ("compute passes", COMPUTE | TRANSFERS),
+                PassKind::Transfer => ("transfer passes", TRANSFERS),
             };
             let other = used.access.stages & !(allowed | ENDS | S::ALL_COMMANDS);
-            (!other.is_empty()).then(|| format!("{commands} do not run at {}", listed(other)))
+            (!other.is_empty()).then(|| format!("{commands} do not use {}", listed(other)))
         },
     },
     Rule {
@@ -90,7 +90,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
             };
             // Zero has the same bits in every type.
             (!fits && value != ClearValue::ZERO)
-                .then(|| format!("{format:?} is cleared to a value of type {word}, and not to {value:?}"))
+                .then(|| format!("format {format:?} needs a clear value of type {word}, not {value:?}"))
         },
     },
 ];

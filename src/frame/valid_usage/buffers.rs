@@ -93,7 +93,7 @@ pub(super) static PREVIOUS: &Rules<fn(&Buffer<'_>) -> Problem> = &[Rule {
     broken: |buffer| {
         (buffer.size.0 % 4 != 0).then(|| {
             format!(
-                "its previous version is filled with zero in the first frame, by vkCmdFillBuffer in words of 4 bytes, and it has {}",
+                "vkCmdFillBuffer clears its previous version in the first frame and needs a multiple of 4 B, but its size is {}",
                 buffer.size
             )
         })

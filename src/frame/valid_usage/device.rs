@@ -26,10 +26,7 @@ pub(super) fn check<S: Subject>(
 
 /// That a feature is needed which the device has not enabled.
 pub(super) fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
-    let lacking = device
-        .optional_features
-        .is_some_and(|features| !features.contains(feature));
-    lacking.then(|| {
+    (!device.may_have(feature)).then(|| {
         let (name, device) = (feature.name(), &device.name);
         let kind = match name.starts_with("VK_") {
             true => "extension",
@@ -54,7 +51,7 @@ fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
 
 /// That a number is larger than a limit.
 pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
-    (found > limit).then(|| format!("{what} {found}, and `{}` allows {limit} ({name})", device.name))
+    (found > limit).then(|| format!("{what} {found}, but `{}` allows {limit} ({name})", device.name))
 }
 
 /// That a side of an image is longer than its type may be. Where a driver is asked about each image, it decides; external images are there.
@@ -156,7 +153,7 @@ pub(super) static IMAGES: &Rules<fn(&Image<'_>, &DeviceProfile) -> Problem> = &[
             let (_, counts, name) = limits.find(|(used, counts, _)| *used && !counts.contains(samples))?;
             (!device.limits.guaranteed && !image.is_external).then(|| {
                 format!(
-                    "it has {samples:?} samples, and `{}` allows {counts:?} ({name})",
+                    "its sample count is {samples:?}, but `{}` allows {counts:?} ({name})",
                     device.name
                 )
             })
@@ -240,7 +237,7 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
             let limit = device.limits.max_buffer_size;
             (buffer.size > limit).then(|| {
                 format!(
-                    "it has {}, and `{}` allows {limit} (maxBufferSize)",
+                    "its size is {}, but `{}` allows {limit} (maxBufferSize)",
                     buffer.size, device.name
                 )
             })
@@ -286,7 +283,7 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
         rule: "VUID-VkMemoryAllocateInfo-flags-03331",
         broken: |buffer, device| {
             let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-            let user = "its usage SHADER_DEVICE_ADDRESS allocates memory with the flag DEVICE_ADDRESS, which";
+            let user = "its usage SHADER_DEVICE_ADDRESS, whose memory has the flag DEVICE_ADDRESS,";
             let allocated = buffer.usage.contains(usage) && !buffer.is_external;
             let problem = || lacks(device, Feature::BUFFER_DEVICE_ADDRESS, user);
             allocated.then(problem).flatten()
@@ -299,7 +296,7 @@ pub(super) static CLEARS: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[Ru
     rule: "VUID-VkClearDepthStencilValue-depth-00022",
     broken: |used, device| match used.clears_to()? {
         ClearValue::DepthStencil(depth, _) if !(0.0..=1.0).contains(&depth) => {
-            let user = format!("clearing depth to {depth}, which is not from 0 to 1,");
+            let user = format!("clearing depth to {depth}, which is outside [0, 1],");
             lacks(device, Feature::DEPTH_RANGE_UNRESTRICTED, &user)
         }
         _ => None,
@@ -320,7 +317,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>, &DeviceProfile) -> Problem> = &[
             let several = device.limits.block_texel_view_compatible_multiple_layers;
             (view.shows_blocks() && view.layers() != 1 && !several).then(|| {
                 format!(
-                    "views of compressed blocks as texels have one layer on `{}`, and it uses {} \
+                    "uncompressed views of compressed images have one layer on `{}`, but this one has {} \
                      (blockTexelViewCompatibleMultipleLayers)",
                     device.name,
                     view.layers()

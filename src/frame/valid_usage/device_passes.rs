@@ -22,9 +22,9 @@ fn mixes_samples(pass: &RenderPass<'_>, device: &DeviceProfile, aspect: Aspects)
     let single = hooked && enabled.contains(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED);
     (!single && !enabled.intersects(MIXED)).then(|| {
         format!(
-            "its pipelines have {samples:?} samples and `{}` has {found:?}, which needs VK_AMD_mixed_attachment_samples, \
-             VK_NV_framebuffer_mixed_samples, or the feature multisampledRenderToSingleSampled and a hook that chains its \
-             structure, and `{}` has enabled none",
+            "the sample count of its pipelines is {samples:?}, but that of `{}` is {found:?}: on `{}`, this needs \
+             VK_AMD_mixed_attachment_samples, VK_NV_framebuffer_mixed_samples, or the feature \
+             multisampledRenderToSingleSampled with a hook that chains its structure",
             pass.name_of(access),
             device.name
         )
@@ -108,7 +108,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
             let limit = device.limits.max_multiview_view_count;
             exceeds(
                 device,
-                "its highest view plus one is",
+                "its view mask needs a view count of",
                 views,
                 limit,
                 "maxMultiviewViewCount",
@@ -120,7 +120,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
         broken: |pass, device| {
             let color = pass.different_colors().filter(|_| pass.pass.samples.is_some())?;
             let user = format!(
-                "a subpass whose color attachments differ in samples, as `{}` does,",
+                "a subpass whose color attachments differ in sample count, such as `{}`,",
                 pass.name_of(color)
             );
             lacks(device, Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED, &user)
@@ -148,7 +148,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
             let fits = |found: &vk::SampleCountFlags| [samples, vk::SampleCountFlags::TYPE_1].contains(found);
             let (access, found) = pass.sampled().find(|(_, found)| applies && !fits(found))?;
             Some(format!(
-                "its pipelines have {samples:?} samples, and `{}` has {found:?}: give it one or as many on `{}`",
+                "the sample count of its pipelines is {samples:?}, but that of `{}` is {found:?}: `{}` allows the same or one",
                 pass.name_of(access),
                 device.name
             ))

@@ -34,7 +34,7 @@ impl External<'_> {
     fn layout_without(&self, missing: Aspects, layouts: &[L], aspects: Aspects) -> Problem {
         let layout = self.state.layout;
         (layouts.contains(&layout) && aspects.contains(missing))
-            .then(|| format!("layout {layout:?} is not for {missing:?}, which barriers of it have"))
+            .then(|| format!("layout {layout:?} does not apply to {missing:?}, which its barriers include"))
     }
 }
 
@@ -45,8 +45,8 @@ impl Subject for External<'_> {
         } else {
             "buffer"
         };
-        let moment = if self.leaves { "leaving" } else { "entering" };
-        format!("external {kind} `{}`, {moment}", self.resource.name)
+        let moment = if self.leaves { "exit" } else { "entry" };
+        format!("{moment} state of external {kind} `{}`", self.resource.name)
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
             let layout = external.state.layout;
             (!external.resource.is_image() && layout != L::UNDEFINED).then(|| {
                 format!(
-                    "buffers have no layout, and its is {}: name UNDEFINED",
+                    "buffers have no layout, but {} is given: use UNDEFINED",
                     names::name_of(layout)
                 )
             })
@@ -76,7 +76,7 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
         broken: |external| {
             let name = names::name_of(external.state.layout);
             name.starts_with("0x")
-                .then(|| format!("tileheap does not know layout {name}"))
+                .then(|| format!("layout {name} is unknown"))
         },
     },
     Rule {
@@ -85,7 +85,7 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
             let layout = external.state.layout;
             let none = [L::UNDEFINED, L::PREINITIALIZED].contains(&layout);
             (external.leaves && external.resource.is_image() && none).then(|| {
-                format!("no image changes to layout {layout:?}: name the layout in which it is wanted")
+                format!("images cannot transition to layout {layout:?}: name the layout that you need")
             })
         },
     },
@@ -136,7 +136,7 @@ fn layout_of_other_aspects(external: &External<'_>, layout: L) -> Problem {
     let fits = external.resource.aspects().intersects(needed);
     (external.resource.is_image() && external.state.layout == layout && !fits).then(|| {
         format!(
-            "layout {layout:?} is for {needed:?}, which its format {:?} lacks",
+            "layout {layout:?} needs a format with {needed:?}, but its format is {:?}",
             external.resource.format()
         )
     })
@@ -157,7 +157,7 @@ impl Semaphore<'_> {
         let missing =
             scopes::unsupported(self.op.stages, self.queue.capabilities).filter(|_| self.waits == waits)?;
         Some(format!(
-            "queue `{}` is declared with {:?}, which does not run {}",
+            "queue `{}` is declared with {:?}, which does not support {}",
             self.queue.name,
             self.queue.capabilities,
             listed(missing)

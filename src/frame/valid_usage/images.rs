@@ -102,14 +102,14 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
                 vk::ImageType::TYPE_3D,
             ];
             let found = image.desc.image_type;
-            (!types.contains(&found)).then(|| format!("images are 1D, 2D or 3D, and its type is {found:?}"))
+            (!types.contains(&found)).then(|| format!("images are 1D, 2D or 3D, but its type is {found:?}"))
         },
     },
     Rule {
         rule: "VUID-VkImageCreateInfo-pNext-01975",
         broken: |image| {
             let undefined = image.desc.format == vk::Format::UNDEFINED;
-            undefined.then(|| "images have a format, and its is VK_FORMAT_UNDEFINED".to_owned())
+            undefined.then(|| "images need a format other than VK_FORMAT_UNDEFINED".to_owned())
         },
     },
     Rule {
@@ -117,7 +117,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let name = names::name_of(image.desc.format);
             let unknown = image.info.is_none() && name.starts_with("0x");
-            unknown.then(|| format!("tileheap does not know format {name}"))
+            unknown.then(|| format!("format {name} is unknown"))
         },
     },
     Rule {
@@ -127,16 +127,15 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
             image
                 .info
                 .is_none()
-                .then(|| format!("{found:?} is sampled through a conversion from Y'CbCr"))
+                .then(|| format!("format {found:?} needs a sampler Y'CbCr conversion"))
         },
     },
     Rule {
         rule: "VUID-VkImageCreateInfo-samples-parameter",
         broken: |image| {
             let found = image.desc.samples.as_raw();
-            (!is_sample_count(image.desc.samples)).then(|| {
-                format!("images have 1, 2, 4, 8, 16, 32 or 64 samples, and its sample bits are {found:#b}")
-            })
+            (!is_sample_count(image.desc.samples))
+                .then(|| format!("the sample count is 1, 2, 4, 8, 16, 32 or 64, but its bits are {found:#b}"))
         },
     },
     Rule {
@@ -144,7 +143,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let other = image.desc.flags & !FLAGS;
             (!other.is_empty()).then(|| {
-                format!("its flags have {other:?}, as sparse, protected, disjoint and device group images do")
+                format!("its flags include {other:?} (sparse, protected, disjoint or device group images)")
             })
         },
     },
@@ -153,7 +152,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let vk::Extent3D { height, depth, .. } = image.extent;
             let flat = image.desc.image_type == vk::ImageType::TYPE_1D && (height > 1 || depth > 1);
-            flat.then(|| format!("1D images have a height and depth of 1, and its are {height} and {depth}"))
+            flat.then(|| format!("1D images have a height and depth of 1, but it has {height} and {depth}"))
         },
     },
     Rule {
@@ -161,7 +160,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let depth = image.extent.depth;
             (image.desc.image_type == vk::ImageType::TYPE_2D && depth > 1)
-                .then(|| format!("2D images have a depth of 1, and its is {depth}"))
+                .then(|| format!("2D images have a depth of 1, but its depth is {depth}"))
         },
     },
     Rule {
@@ -169,7 +168,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let layers = image.desc.array_layers;
             (image.desc.image_type == vk::ImageType::TYPE_3D && layers > 1)
-                .then(|| format!("3D images have one layer, and it has {layers}"))
+                .then(|| format!("3D images have one layer, but it has {layers}"))
         },
     },
     Rule {
@@ -181,7 +180,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
                 32 - width.max(height).max(depth).leading_zeros(),
             );
             (levels > limit).then(|| {
-                format!("{width} x {height} x {depth} texels have {limit} levels, and it has {levels}")
+                format!("{width} x {height} x {depth} texels allow {limit} levels, but it has {levels}")
             })
         },
     },
@@ -193,7 +192,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
                 && desc.mip_levels == 1
                 && !image.has(F::CUBE_COMPATIBLE);
             (image.is_multisampled() && !single)
-                .then(|| "multisampled images are 2D, have one level and are not cubes".to_owned())
+                .then(|| "multisampled images must be 2D, have one level and not be cubes".to_owned())
         },
     },
     Rule {
@@ -208,9 +207,8 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         rule: "VUID-VkImageCreateInfo-flags-08865",
         broken: |image| {
             let vk::Extent3D { width, height, .. } = image.extent;
-            (image.has(F::CUBE_COMPATIBLE) && width != height).then(|| {
-                format!("the faces of cubes (CUBE_COMPATIBLE) are squares, and its are {width} x {height}")
-            })
+            (image.has(F::CUBE_COMPATIBLE) && width != height)
+                .then(|| format!("images with CUBE_COMPATIBLE are square, but it is {width} x {height}"))
         },
     },
     Rule {
@@ -218,7 +216,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let layers = image.desc.array_layers;
             (image.has(F::CUBE_COMPATIBLE) && layers < 6)
-                .then(|| format!("cubes (CUBE_COMPATIBLE) have at least 6 layers, and it has {layers}"))
+                .then(|| format!("images with CUBE_COMPATIBLE need 6 layers or more, but it has {layers}"))
         },
     },
     Rule {
@@ -235,7 +233,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
             let compressed = image.info.is_some_and(FormatInfo::is_compressed);
             let format = image.desc.format;
             (image.has(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !compressed).then(|| {
-                format!("BLOCK_TEXEL_VIEW_COMPATIBLE is for compressed formats, and its format is {format:?}")
+                format!("BLOCK_TEXEL_VIEW_COMPATIBLE needs a compressed format, but its format is {format:?}")
             })
         },
     },
@@ -251,7 +249,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             (image.has(F::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT) && image.is_multisampled()).then(|| {
                 format!(
-                    "MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED is for images of one sample, and it has {:?}",
+                    "MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED needs one sample, but it has {:?}",
                     image.desc.samples
                 )
             })
@@ -279,7 +277,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let levels = image.desc.mip_levels;
             (image.has(F::SUBSAMPLED_EXT) && levels > 1)
-                .then(|| format!("subsampled images have one level, and it has {levels}"))
+                .then(|| format!("subsampled images have one level, but it has {levels}"))
         },
     },
 ];
@@ -310,7 +308,7 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let other = image.usage & !(ATTACHMENTS | U::TRANSIENT_ATTACHMENT);
             (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !other.is_empty())
-                .then(|| format!("transient attachments have no other usage, and it has {other:?}"))
+                .then(|| format!("transient attachments have only attachment usages, but it has {other:?}"))
         },
     },
     Rule {
@@ -326,7 +324,7 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
         rule: "VUID-VkImageCreateInfo-usage-00966",
         broken: |image| {
             (image.usage.contains(U::TRANSIENT_ATTACHMENT) && !image.usage.intersects(ATTACHMENTS))
-                .then(|| "transient attachments are used as attachments, and it is not".to_owned())
+                .then(|| "transient attachments need another attachment usage, but it has none".to_owned())
         },
     },
     Rule {
@@ -334,7 +332,7 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             (image.usage.contains(U::FRAGMENT_DENSITY_MAP_EXT) && image.is_multisampled()).then(|| {
                 format!(
-                    "fragment density maps have one sample, and it has {:?}",
+                    "fragment density maps have one sample, but it has {:?}",
                     image.desc.samples
                 )
             })
@@ -357,7 +355,7 @@ pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let compressed = image.info.is_some_and(FormatInfo::is_compressed);
             let format = image.desc.format;
-            compressed.then(|| format!("its previous version is cleared in the first frame, which compressed formats do not allow: {format:?}"))
+            compressed.then(|| format!("its previous version is cleared in the first frame, which compressed format {format:?} does not allow"))
         },
     },
     Rule {

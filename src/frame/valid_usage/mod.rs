@@ -122,7 +122,7 @@ impl Frame {
     }
 
     /// Every rule that the frame breaks on a device, in the order of resources, passes and batches; empty where the device can run it.
-    pub fn broken_on(&self, device: &DeviceProfile) -> Vec<InvalidUsage> {
+    pub fn violations_on(&self, device: &DeviceProfile) -> Vec<InvalidUsage> {
         let mut all = Vec::new();
         // Goes on after each: nothing is returned.
         let _ = check_on(&self.tables, device, &mut |broken| {

@@ -46,7 +46,7 @@ impl RenderPass<'_> {
 
     fn differ(&self, first: &Access) -> String {
         format!(
-            "its attachments differ in samples: `{}` has {:?}; where the device allows that, name those of its pipelines",
+            "its attachments differ in sample count: `{}` has {:?}; if the device allows that, declare that of its pipelines",
             self.name_of(first),
             self.samples_of(first)
         )
@@ -91,7 +91,7 @@ impl RenderPass<'_> {
         let limit = covered(self.accesses, self.resources).map_or(self.base, |(extent, _)| extent);
         is_outside.then(|| {
             format!(
-                "its render area, {}, is not inside of the {} x {} texels that its attachments cover",
+                "its render area, {}, is not inside the {} x {} texels that all its attachments cover",
                 self.area_words(),
                 limit.width,
                 limit.height
@@ -151,7 +151,7 @@ impl RenderPass<'_> {
         })?;
         let layers = short.range.layers.len();
         Some(format!(
-            "it renders views {mask:#b}, and `{}` has {layers} layers",
+            "its view mask is {mask:#b}, but the layer count of `{}` is {layers}",
             self.name_of(short)
         ))
     }
@@ -240,7 +240,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
             let outside = pass.right() > width.into() || pass.bottom() > height.into();
             (outside && covered(pass.accesses, pass.resources).is_none()).then(|| {
                 format!(
-                    "its render area, {}, is not inside of the frame's base extent, {width} x {height}, and it has no attachments",
+                    "it has no attachments, and its render area, {}, is not inside the frame's base extent, {width} x {height}",
                     pass.area_words()
                 )
             })
@@ -279,7 +279,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
             let (source, target) = pass.resolves().find(|(source, _)| single(source))?;
             let (source, target) = (pass.name_of(source), pass.name_of(target));
             Some(format!(
-                "it resolves `{source}` into `{target}`, and `{source}` has one sample: resolve a multisampled image"
+                "it resolves `{source}` into `{target}`, but `{source}` has one sample: resolve a multisampled image"
             ))
         },
     },
@@ -291,7 +291,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
                 .find(|(_, target)| pass.samples_of(target) != vk::SampleCountFlags::TYPE_1)?;
             let (name, samples) = (pass.name_of(target), pass.samples_of(target));
             Some(format!(
-                "it resolves into `{name}`, which has {samples:?} samples: resolve into an image of one"
+                "it resolves into `{name}`, whose sample count is {samples:?}: resolve into an image with one sample"
             ))
         },
     },
@@ -315,7 +315,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
         broken: |pass| {
             let samples = pass.pass.samples.filter(|samples| !is_sample_count(*samples))?;
             Some(format!(
-                "pipelines have 1, 2, 4, 8, 16, 32 or 64 samples, and its sample bits are {:#b}",
+                "the sample count of pipelines is 1, 2, 4, 8, 16, 32 or 64, but its bits are {:#b}",
                 samples.as_raw()
             ))
         },
@@ -344,7 +344,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
                 })
             })?;
             Some(format!(
-                "it has `{}` as an attachment, and writes it in another way too",
+                "it uses `{}` as an attachment and also writes it through another access",
                 pass.name_of(written)
             ))
         },
@@ -354,7 +354,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
         broken: |pass| {
             let attached = pass.feedback()?;
             Some(format!(
-                "it writes `{}` as an attachment, and its shaders read that in a feedback loop: read it as an input attachment or in another pass",
+                "its shaders read `{}`, which it also writes as an attachment (a feedback loop): read it as an input attachment or in another pass",
                 pass.name_of(attached)
             ))
         },

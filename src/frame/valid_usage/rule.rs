@@ -1,6 +1,6 @@
 //! A rule, and the error that it is broken.
 
-/// The rule of rows that refuse what Vulkan allows.
+/// Takes the place of a VUID for usage that Vulkan allows and tileheap does not support.
 pub const NOT_SUPPORTED: &str = "not supported by tileheap";
 
 /// A rule of Vulkan that a description breaks: nothing can be created or recorded from it.

@@ -146,7 +146,7 @@ pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> R
     let Some(index) = missing else { return Ok(()) };
     let access = names::bit_names(PERFORMED[index].access).join(" and ");
     let problem = match stages.is_empty() {
-        true => format!("it names no stage, and {access} needs one that performs it"),
+        true => format!("it names no stage, but {access} needs one that performs it"),
         false => format!("{} does not perform {access}", listed(stages)),
     };
     InvalidUsage::check(row_at(index), subject, Some(problem))
@@ -155,13 +155,13 @@ pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> R
 /// That some of `stages` are unknown: newer than the registry that names come from, or no stages at all.
 pub(super) fn unknown_stages(stages: S) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<S>);
-    unknown(stages, &KNOWN).map(|named| format!("tileheap does not know stage {named}"))
+    unknown(stages, &KNOWN).map(|named| format!("stage {named} is unknown"))
 }
 
 /// The same for `access`.
 pub(super) fn unknown_access(access: A) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<A>);
-    unknown(access, &KNOWN).map(|named| format!("tileheap does not know access {named}"))
+    unknown(access, &KNOWN).map(|named| format!("access {named} is unknown"))
 }
 
 /// All bits that have names.

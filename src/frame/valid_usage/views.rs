@@ -3,7 +3,7 @@
 use ash::vk::{self, ImageCreateFlags as F, ImageViewType as V};
 
 use super::images::Image;
-use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
+use super::rule::{Problem, Rule, Rules, Subject};
 use crate::format::FormatInfo;
 use crate::frame::tables::{Access, Pass, Resource};
 use crate::frame::{AccessKind, SubresourceRange};
@@ -58,7 +58,7 @@ impl<'a> View<'a> {
     fn slices_in_shaders(&self, view_type: V) -> Problem {
         let solid = self.image.desc.image_type == vk::ImageType::TYPE_3D;
         (solid && !self.access.kind.is_attached() && self.is_declared(&[view_type]))
-            .then(|| "shaders see 3D images as TYPE_3D, whole levels of them".to_owned())
+            .then(|| "shaders access 3D images through views of type TYPE_3D".to_owned())
     }
 
     /// Whether it shows compressed blocks as texels.
@@ -97,7 +97,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
             };
             let found = view.declared.filter(|found| !allowed.contains(found))?;
             Some(format!(
-                "{image_type:?} images have views of type {allowed:?}, and it asks for {found:?}"
+                "images of type {image_type:?} allow views of type {allowed:?}, not {found:?}"
             ))
         },
     },
@@ -105,7 +105,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         rule: "VUID-VkFramebufferCreateInfo-flags-04113",
         broken: |view| {
             (view.access.kind.is_attached() && view.is_declared(&[V::TYPE_3D]))
-                .then(|| "attachments are not viewed as TYPE_3D: slices are layers".to_owned())
+                .then(|| "attachments cannot use views of type TYPE_3D: slices are layers".to_owned())
         },
     },
     Rule {
@@ -121,7 +121,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         broken: |view| {
             let solid = view.image.desc.image_type == vk::ImageType::TYPE_3D;
             (solid && view.access.kind == AccessKind::InputAttachment)
-                .then(|| "input attachments are not slices of 3D images".to_owned())
+                .then(|| "slices of 3D images cannot be input attachments".to_owned())
         },
     },
     Rule {
@@ -130,8 +130,8 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
             let single = view.is_declared(&[V::TYPE_1D, V::TYPE_2D, V::TYPE_3D]);
             (single && view.layers() != 1).then(|| {
                 format!(
-                    "views of type {:?} have one layer, and it uses {}",
-                    view.declared,
+                    "views of type {:?} have one layer, but it uses {}",
+                    view.declared.unwrap_or_default(),
                     view.layers()
                 )
             })
@@ -141,7 +141,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         rule: "VUID-VkImageViewCreateInfo-viewType-02960",
         broken: |view| {
             (view.is_declared(&[V::CUBE]) && view.layers() != 6)
-                .then(|| format!("views of type CUBE have 6 layers, and it uses {}", view.layers()))
+                .then(|| format!("views of type CUBE have 6 layers, but it uses {}", view.layers()))
         },
     },
     Rule {
@@ -149,7 +149,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         broken: |view| {
             (view.is_declared(&[V::CUBE_ARRAY]) && view.layers() % 6 != 0).then(|| {
                 format!(
-                    "views of type CUBE_ARRAY have a multiple of 6 layers, and it uses {}",
+                    "views of type CUBE_ARRAY have a multiple of 6 layers, but it uses {}",
                     view.layers()
                 )
             })
@@ -160,7 +160,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         broken: |view| {
             let single = view.image.desc.samples == vk::SampleCountFlags::TYPE_1;
             (!single && view.is_declared(&CUBES))
-                .then(|| "multisampled images are not viewed as cubes".to_owned())
+                .then(|| "multisampled images cannot have cube views".to_owned())
         },
     },
     Rule {
@@ -168,7 +168,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         broken: |view| {
             let cube = view.image.desc.flags.contains(F::CUBE_COMPATIBLE);
             (!cube && view.is_declared(&CUBES))
-                .then(|| "cubes are declared with the flag CUBE_COMPATIBLE".to_owned())
+                .then(|| "cube views need an image with the flag CUBE_COMPATIBLE".to_owned())
         },
     },
     Rule {
@@ -201,21 +201,8 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         broken: |view| {
             (view.shows_blocks() && view.levels() != 1).then(|| {
                 format!(
-                    "views of compressed blocks as texels have one level, and it uses {}",
+                    "uncompressed views of compressed images have one level, but it uses {}",
                     view.levels()
-                )
-            })
-        },
-    },
-    Rule {
-        rule: NOT_SUPPORTED,
-        broken: |view| {
-            let stored = [AccessKind::StorageImage, AccessKind::TileAttachment].contains(&view.access.kind);
-            let is_srgb = |info: Option<&FormatInfo>| info.is_some_and(|info| info.srgb);
-            (stored && is_srgb(view.info) && !is_srgb(view.image.info)).then(|| {
-                format!(
-                    "images of {:?} are not stored through views of {:?}: few devices have storage images of sRGB",
-                    view.image.desc.format, view.format
                 )
             })
         },
@@ -229,7 +216,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
                 .contains(vk::ImageUsageFlags::FRAGMENT_DENSITY_MAP_EXT);
             (map && view.levels() != 1).then(|| {
                 format!(
-                    "views of fragment density maps have one level, and it uses {}",
+                    "views of fragment density maps have one level, but it uses {}",
                     view.levels()
                 )
             })
@@ -241,7 +228,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
 fn incompatible(own: &FormatInfo, view: &View<'_>) -> String {
     let class = view.info.map_or("no class", |found| found.class);
     format!(
-        "{:?}, of class {}, has no views of {:?}, of class {class}",
+        "format {:?} of class {} is not compatible with view format {:?} of class {class}",
         own.format, own.class, view.format
     )
 }

@@ -244,11 +244,7 @@ pub(super) fn derive_usage(tables: &mut Tables) {
         match &mut resource.kind {
             ResourceKind::Image { desc, usage, .. } => {
                 *usage |= access.kind.image_usage(depth);
-                if access.kind.layout(depth, false) == vk::ImageLayout::DEPTH_STENCIL_READ_ONLY_OPTIMAL {
-                    // Of shaders, too (VUID-VkImageMemoryBarrier2-oldLayout-01210).
-                    *usage |= vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
-                }
-                if access.kind.is_attached() && desc.image_type == vk::ImageType::TYPE_3D {
+                if access.kind.is_attachment() && desc.image_type == vk::ImageType::TYPE_3D {
                     // Slices are attached by views of two dimensions (VUID-VkImageViewCreateInfo-image-06723).
                     desc.flags |= vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE;
                 }
@@ -274,8 +270,7 @@ pub(super) fn derive_usage(tables: &mut Tables) {
 }
 
 /// The usage that an image in `layout` has, where it does not have that of another use of the layout
-/// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -07120 to -07125, VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-07006,
-/// VUID-vkCmdBeginRenderPass-initialLayout-09537 and sections "Fragment Density Map Attachment", "Attachment Fragment Shading Rate").
+/// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -02088, -07120 to -07125, VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-07006).
 fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
     use vk::ImageLayout as L;
     use vk::ImageUsageFlags as U;

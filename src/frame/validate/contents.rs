@@ -147,7 +147,7 @@ fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange) ->
     let help = match resource.persistence {
         Persistence::Transient => "write or clear it first, or declare it History or External",
         Persistence::History => {
-            "read what the frame before left as its previous version, or write or clear it first"
+            "to read what the previous frame left, access its previous version; or write or clear it first"
         }
         Persistence::External(_) => {
             "name the layout in which it enters, now UNDEFINED, or write or clear it first"

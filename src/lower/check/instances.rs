@@ -493,9 +493,7 @@ fn check_access_views(checker: &mut Checker<'_>) {
             continue;
         }
         at.equal("levels", view.range.levels, access.range.levels);
-        // Shaders see all slices of a level, but those of input attachments as layers.
-        let slices = access.kind == AccessKind::InputAttachment;
-        let layers = if frame.resource(access.resource).is_3d() && !slices {
+        let layers = if frame.resource(access.resource).is_3d() {
             Run::new(0, 1)
         } else {
             access.range.layers

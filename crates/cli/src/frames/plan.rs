@@ -63,7 +63,7 @@ pub(crate) struct FrameOptions {
     /// Measured savings per access, instead of the model's, as JSON ("format": "tileheap-weights")
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
-    /// Plan frames that the device cannot run, too, and list the rules that they break
+    /// Plan the frame even if the device cannot run it, and list the rules that it breaks
     #[arg(long)]
     pub(crate) ignore_unsupported: bool,
     #[command(flatten)]
@@ -143,13 +143,15 @@ impl FrameOptions {
         if !self.ignore_unsupported {
             return Ok(Vec::new());
         }
-        let broken = frame.broken_on(&self.read_profile()?);
+        let broken = frame.violations_on(&self.read_profile()?);
         Ok(broken.iter().map(ToString::to_string).collect())
     }
 
     pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Plan> {
         let frame = &imported.frame;
-        let any = self.ignore_unsupported.then(|| profile.clone().for_any_frame());
+        let any = self
+            .ignore_unsupported
+            .then(|| profile.clone().without_frame_limits());
         let profile = any.as_ref().unwrap_or(profile);
         reject_unsupported(frame, profile)?;
         let options = PlanOptions {
@@ -214,7 +216,7 @@ const TOLD: usize = 20;
 
 /// An error with every rule that a frame breaks on a device.
 fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
-    let broken = frame.broken_on(profile);
+    let broken = frame.violations_on(profile);
     if broken.is_empty() {
         return Ok(());
     }
@@ -223,7 +225,7 @@ fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
         told.push(format!("{} more", broken.len() - TOLD));
     }
     Err(Error::new(format!(
-        "`{}` cannot run the frame: {}: give another --profile, or --ignore-unsupported to plan it nevertheless",
+        "`{}` cannot run the frame: {}: use another --profile, or plan it anyway with --ignore-unsupported",
         profile.name,
         told.join("; ")
     )))

@@ -69,7 +69,7 @@ pub(crate) fn text(profile: &DeviceProfile) -> Result<String> {
     if let Some(optional) = profile.optional_features {
         let names: Vec<&str> = optional.iter().map(OptionalFeatures::name).collect();
         let none = if names.is_empty() { "none" } else { "" };
-        text += &format!("\nFeatures that frames may need\n  {none}{}\n", names.join(", "));
+        text += &format!("\nOptional features\n  {none}{}\n", names.join(", "));
     }
     Ok(text)
 }

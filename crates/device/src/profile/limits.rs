@@ -117,8 +117,8 @@ pub struct Limits {
     /// `blockTexelViewCompatibleMultipleLayers`; true where it is not known.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub block_texel_view_compatible_multiple_layers: bool,
-    /// Every image may have these sides and samples, and images of some formats may have more: the driver is asked about each. Otherwise, no
-    /// image may have more.
+    /// True if every image may have these dimensions and samples and some may exceed them: the driver is asked about each image. If false,
+    /// no image may exceed them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub guaranteed: bool,
 }

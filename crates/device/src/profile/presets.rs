@@ -181,7 +181,7 @@ impl DeviceProfile {
 
     /// The same device, as if it could run every frame: without the limits and features that do nothing but reject frames. For comparing
     /// plans of a frame that the device cannot run.
-    pub fn for_any_frame(mut self) -> DeviceProfile {
+    pub fn without_frame_limits(mut self) -> DeviceProfile {
         self.limits = Limits {
             buffer_image_granularity: self.limits.buffer_image_granularity,
             max_allocation: self.limits.max_allocation,

@@ -48,7 +48,7 @@ impl HostBuffer {
             let types = types & answer.memory_type_bits;
             let desc = MemoryDesc::new(&name, types.trailing_zeros(), answer.size, answer.alignment);
             let block = owned.allocate(&desc)?;
-            if block.mapped().is_none() {
+            if block.mapped_ptr().is_none() {
                 let by = device.profile().name.clone();
                 let what = "host-visible memory that is mapped".to_owned();
                 return Err(RuntimeError::MissingFeature { by, what }.into());
@@ -81,7 +81,7 @@ impl HostBuffer {
 
     fn mapped(&self) -> NonNull<[u8]> {
         let owned = self.owned.as_ref().expect("not destroyed");
-        owned.blocks()[0].mapped().expect("made with mapped memory")
+        owned.blocks()[0].mapped_ptr().expect("made with mapped memory")
     }
 
     /// Its bytes, for the host.
