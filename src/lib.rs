@@ -54,6 +54,7 @@
 
 #[forbid(unsafe_code)]
 pub mod arrange;
+mod checked;
 pub mod error;
 #[forbid(unsafe_code)]
 pub mod frame;
@@ -65,6 +66,7 @@ pub mod plan;
 #[cfg(feature = "runtime")]
 pub mod runtime;
 
+pub use checked::Checked;
 pub use error::{Error, Result};
 pub use tileheap_device::{ffi, format, names, profile};
 pub use tileheap_units as units;

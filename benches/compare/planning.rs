@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{Frame, import};
 use tileheap::measure::{Requirements, estimate, raw};
@@ -46,11 +47,11 @@ struct Case {
 const FITS: &str = "the frame fits into memory";
 
 impl Case {
-    fn plan(&self, frame: &Frame, options: &PlanOptions) -> Plan {
+    fn plan(&self, frame: &Frame, options: &PlanOptions) -> Checked<Plan> {
         plan(frame, &self.needs, &self.profile, options).expect(FITS)
     }
 
-    fn plan_by(&self, strategy: Strategy) -> Plan {
+    fn plan_by(&self, strategy: Strategy) -> Checked<Plan> {
         self.plan(
             &self.frame,
             &PlanOptions {

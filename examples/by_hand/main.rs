@@ -44,9 +44,10 @@ use std::sync::Arc;
 
 use ash::vk;
 use clap::Parser;
+use tileheap::Checked;
 use tileheap::frame::tables::Access;
 use tileheap::lower::tables::Object;
-use tileheap::lower::{Checked, DeviceQueues, Lowered, Lowerer, Parity, Situation};
+use tileheap::lower::{DeviceQueues, Lowered, Lowerer, Parity, Situation};
 use tileheap::plan::{Plan, PlanOptions, plan};
 
 use crate::descriptors::{Input, Inputs};
@@ -123,7 +124,7 @@ fn run(args: &Args) -> Result<()> {
 }
 
 /// Renders all frames, one after the other; the last one's picture.
-fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Plan) -> Result<Rendered> {
+fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) -> Result<Rendered> {
     let (device, memory) = (&gpu.device, Allocator::of_all(&gpu.device, &gpu.memory));
     let parts = deferred.parts;
     let read_back = parts.read_back.expect("the frame was described with one");

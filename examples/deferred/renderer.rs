@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use egui::{Event, Key};
+use tileheap::Checked;
 use tileheap::arrange::Arrangement;
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{CommandBufferId, FrameBuilder, ResourceId};
@@ -56,7 +57,7 @@ pub(crate) struct Renderer {
     builder: FrameBuilder,
     /// What is bound for it, and by which plan.
     selected: u64,
-    plan: Arc<Plan>,
+    plan: Arc<Checked<Plan>>,
     /// By the number of what is bound.
     topologies: HashMap<u64, Topology>,
     screen: Screen,
@@ -110,7 +111,7 @@ impl Renderer {
         let mut frames = tile.dynamic_frame(desc.request.options(desc.options))?;
         let bound = frames.select(&builder)?;
         let pipelines = Pipelines::build(device, &deferred, bound.targets())?;
-        let inputs = write_inputs(device, &deferred, bound, &pipelines)?;
+        let inputs = write_inputs(device, &deferred, &bound, &pipelines)?;
         let tone_map = deferred.parts.tone_map;
         let mut runs = deferred.arranged.passes_of(tone_map);
         let runs_in = runs.next().expect("every described pass runs");
@@ -161,7 +162,7 @@ impl Renderer {
     }
 
     /// Where everything lives.
-    pub(crate) fn plan(&self) -> &Arc<Plan> {
+    pub(crate) fn plan(&self) -> &Arc<Checked<Plan>> {
         &self.plan
     }
 
@@ -182,9 +183,9 @@ impl Renderer {
         if self.topologies.contains_key(&self.selected) {
             return Ok(());
         }
-        let (device, deferred) = (self.tile.raw(), deferred(bound)?);
+        let (device, deferred) = (self.tile.raw(), deferred(&bound)?);
         self.pipelines.add(device, &deferred, bound.targets())?;
-        let inputs = write_inputs(device, &deferred, bound, &self.pipelines)?;
+        let inputs = write_inputs(device, &deferred, &bound, &self.pipelines)?;
         let topology = Topology {
             deferred,
             inputs,

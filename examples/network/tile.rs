@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::arrange::Arrangement;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{BatchId, BufferDesc, CommandBufferId, FrameBuilder, Persistence, ResourceId};
@@ -118,7 +119,7 @@ fn stays(plan: &Plan) -> String {
 }
 
 struct Ran {
-    plan: Arc<Plan>,
+    plan: Arc<Checked<Plan>>,
     outputs: Vec<f32>,
     picture: Option<Rendered>,
 }

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::{FrameBuilder, PassId};
 use tileheap::lower::Parity;
 use tileheap::plan::{Plan, PlanOptions};
@@ -25,7 +26,7 @@ pub(crate) struct Renderer {
     builder: FrameBuilder,
     plaza: Plaza,
     frames: DynamicFrame,
-    plan: Arc<Plan>,
+    plan: Arc<Checked<Plan>>,
     pipelines: Pipelines,
     /// By the number of the bound frame.
     sets: HashMap<u64, Sets>,
@@ -44,7 +45,7 @@ impl Renderer {
         let family = bound.queue(plaza.graphics).family;
         Ok(Renderer {
             plan: bound.plan().clone(),
-            pipelines: Pipelines::new(tile.raw(), bound)?,
+            pipelines: Pipelines::new(tile.raw(), &bound)?,
             sets: HashMap::new(),
             slots: [Slot::new(tile, family, extent)?, Slot::new(tile, family, extent)?],
             submitted: 0,
@@ -73,7 +74,7 @@ impl Renderer {
         let bound = self.frames.select(&self.builder)?;
         let sets = match self.sets.entry(bound.number()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Sets::write(self.tile.raw(), &pipelines.set_layout, bound)?),
+            Entry::Vacant(new) => new.insert(Sets::write(self.tile.raw(), &pipelines.set_layout, &bound)?),
         };
         let (image, buffer) = slot.canvas.imported(plaza.picture, plaza.read_back);
         let imports = Imports {

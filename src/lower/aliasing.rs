@@ -18,6 +18,7 @@ use super::names::Names;
 use super::situation::DeviceQueues;
 use super::state::Space;
 use super::tables::{DeviceQueueIndex, OptionalIndex};
+use crate::Checked;
 use crate::frame::{Frame, PassId, Persistence, ResourceId};
 use crate::names;
 use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
@@ -113,7 +114,7 @@ const _: () = assert!(size_of::<PreviousUser>() == 32);
 /// If there is not one device queue for each declared queue. If the plan was made only for comparison, or needs more than aliasing: an
 /// image in each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
 /// [`split`](crate::plan::PlanOptions::split)), or an image that several queues begin to use at the same time.
-pub fn aliasing(plan: &Plan, queues: &DeviceQueues) -> Result<Aliasing, LowerError> {
+pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing, LowerError> {
     queues.check(&plan.frame)?;
     check(plan, queues)?;
     let bound = plan.passes.iter().map(|pass| pass.bound_object);

@@ -6,7 +6,6 @@ use bumpalo::Bump;
 
 use super::chains::Chains;
 use super::check::DeviceFacts;
-use super::checked::Checked;
 use super::create::create;
 use super::dependencies::dependencies;
 use super::error::LowerError;
@@ -17,6 +16,7 @@ use super::sharing::Shared;
 use super::situation::Situation;
 use super::submits::submits;
 use super::tables::Lowered;
+use crate::Checked;
 use crate::plan::{Plan, WindowRule};
 
 /// Lowers a plan for a frame in a situation.
@@ -24,9 +24,9 @@ use crate::plan::{Plan, WindowRule};
 /// # Errors
 /// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was
 /// made only for comparison ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug
-/// assertions, also if the checker refuses the tables: then the plan breaks a rule, what earlier work left is not what it is said to be, or
-/// lowering has a defect.
-pub fn lower(plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
+/// assertions, also if the checker refuses the tables: then what earlier work left is not what it is said to be, or lowering has
+/// a defect.
+pub fn lower(plan: &Checked<Plan>, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
     Lowerer::default().lower(plan, situation)
 }
 
@@ -46,7 +46,11 @@ impl Lowerer {
     ///
     /// # Errors
     /// Those of [`lower`].
-    pub fn lower(&mut self, plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
+    pub fn lower(
+        &mut self,
+        plan: &Checked<Plan>,
+        situation: &Situation,
+    ) -> Result<Checked<Lowered>, LowerError> {
         let tables = self.tables(plan, situation)?;
         if cfg!(debug_assertions) {
             let device =

@@ -7,7 +7,7 @@
 //! ```
 //! Takes a [`Plan`](crate::plan::Plan), the queues that run it, which copies of histories are current and what earlier work left in memory.
 //! Gives flat tables that leave nothing to decide for whatever executes the frame: this crate's runtime, or an engine's own encoder. No
-//! driver is called; the same inputs give the same tables. An executor takes [`Checked`] tables: those of [`lower`], or any others that
+//! driver is called; the same inputs give the same tables. An executor takes [`Checked`](crate::Checked) tables: those of [`lower`], or any others that
 //! [`Lowered::check`] accepts.
 //!
 //! ```
@@ -33,7 +33,6 @@
 mod aliasing;
 mod chains;
 pub mod check;
-mod checked;
 pub(crate) mod create;
 mod dependencies;
 mod ends;
@@ -62,7 +61,6 @@ mod within;
 mod words;
 
 pub use aliasing::{Aliasing, AliasingRow, PreviousUser, aliasing};
-pub use checked::Checked;
 pub use error::LowerError;
 pub use make::{Lowerer, lower};
 pub use names::Names;

@@ -8,6 +8,7 @@ use super::situation::{DeviceQueues, Situation};
 use super::tables::Lowered;
 use super::tables::commands::PassContents;
 use super::tables::instances::{InstanceRow, SubpassRow};
+use crate::Checked;
 use crate::frame::PassId;
 use crate::plan::Plan;
 
@@ -34,7 +35,7 @@ pub struct Target {
     pub view_mask: u32,
     /// Whether rendering is dynamic; otherwise pipelines are created with a render pass object.
     pub dynamic: bool,
-    /// The render pass object: null if rendering is dynamic, and in the result of [`Plan::targets`], which creates nothing. A compatible
+    /// The render pass object: null if rendering is dynamic, and in the result of [`Checked::targets`], which creates nothing. A compatible
     /// one comes from [`runtime::Device::targets`](crate::runtime::Device::targets).
     pub render_pass: vk::RenderPass,
     /// The number of the subpass.
@@ -189,7 +190,7 @@ impl Targets {
     }
 }
 
-impl Plan {
+impl Checked<Plan> {
     /// The targets of all render passes, before anything is created or bound.
     ///
     /// Pipelines of devices without dynamic rendering also need render pass objects, which

@@ -54,7 +54,7 @@ impl Plan {
     ///
     /// let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
     /// let text = plan.to_json(); // `tileheap report` and `tileheap diff` read it
-    /// assert_eq!(Plan::from_json(&frame, &text)?, plan);
+    /// assert_eq!(Plan::from_json(&frame, &text)?, *plan);
     /// # Ok::<(), tileheap::Error>(())
     /// ```
     pub fn to_json(&self) -> String {
@@ -63,7 +63,7 @@ impl Plan {
 
     /// Reads the plan of `frame` from JSON.
     ///
-    /// The text is taken as it is: whether the plan is *right* is for [`Plan::check`] to say.
+    /// The text is taken as it is; [`Plan::checked`] accepts a plan that keeps every rule, and only such a plan can be lowered or bound.
     ///
     /// # Errors
     /// [`Error::PlanJson`](crate::Error::PlanJson) where the text is no plan, is the plan of another frame, names something

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::whole::make_whole;
 use super::{Plan, PlanError, PlanOptions, split};
+use crate::Checked;
 use crate::frame::Frame;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
@@ -24,12 +25,20 @@ pub fn plan(
     requirements: &Arc<Requirements>,
     profile: &Arc<DeviceProfile>,
     options: &PlanOptions,
-) -> crate::Result<Plan> {
-    make(frame, requirements, profile, options, None)
+) -> crate::Result<Checked<Plan>> {
+    checked(make(frame, requirements, profile, options, None)?)
 }
 
-/// As [`plan`]; `old` is a plan whose residents are kept where they still fit, instead of searching.
-pub(super) fn make(
+/// A plan that was made here: checked in builds with debug assertions.
+pub(super) fn checked(plan: Plan) -> crate::Result<Checked<Plan>> {
+    if cfg!(debug_assertions) {
+        return Ok(plan.checked()?);
+    }
+    Ok(Checked::new(plan))
+}
+
+/// As [`plan`], not checked; `old` is a plan whose residents are kept where they still fit, instead of searching.
+pub(crate) fn make(
     frame: &Frame,
     requirements: &Arc<Requirements>,
     profile: &Arc<DeviceProfile>,

@@ -8,7 +8,8 @@
 //! barriers    │           │        │            │         │          before each pass, batched
 //! ```
 //! A [`Plan`] is a value: the same inputs give the same plan on every machine. [`check`](Plan::check) judges one without
-//! knowing how it was made.
+//! knowing how it was made. Lowering and binding take a [`Checked`](crate::Checked) plan: one that [`plan()`] made, or any other that
+//! [`Plan::checked`] accepts.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -59,6 +60,7 @@ mod words;
 
 pub use error::PlanError;
 pub use json::PlanJsonError;
+pub(crate) use make::make;
 pub use make::plan;
 pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
 pub use planner::Planner;

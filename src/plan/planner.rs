@@ -10,8 +10,9 @@
 
 use std::sync::Arc;
 
-use super::make::make;
+use super::make::{checked, make};
 use super::{Plan, PlanOptions, Strategy, plan};
+use crate::Checked;
 use crate::frame::Frame;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
@@ -55,7 +56,7 @@ pub struct Planner {
 
 #[derive(Clone, Debug)]
 struct Known {
-    plan: Arc<Plan>,
+    plan: Arc<Checked<Plan>>,
     /// The steps that its search was allowed, at least as many as its options ask for; 0 where it was repaired or made fast.
     budget: u64,
 }
@@ -86,7 +87,7 @@ impl Planner {
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
-    ) -> crate::Result<Arc<Plan>> {
+    ) -> crate::Result<Arc<Checked<Plan>>> {
         if let Some(known) = self.recall(frame, requirements, profile, options) {
             if known.is_whole() {
                 return Ok(known.plan.clone());
@@ -111,7 +112,7 @@ impl Planner {
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
-    ) -> crate::Result<Arc<Plan>> {
+    ) -> crate::Result<Arc<Checked<Plan>>> {
         let Some(known) = self.recall(frame, requirements, profile, options).cloned() else {
             return self.plan(frame, requirements, profile, options);
         };
@@ -122,10 +123,10 @@ impl Planner {
         }
         let budget = known.budget.saturating_mul(2).max(options.budget);
         let more = PlanOptions { budget, ..*options };
-        let found = Plan {
+        let found = checked(Plan {
             options: *options,
-            ..plan(frame, requirements, profile, &more)?
-        };
+            ..make(frame, requirements, profile, &more, None)?
+        })?;
         let better = value(&found) > value(&known.plan);
         let plan = if better { Arc::new(found) } else { known.plan };
         self.remember(Known {
@@ -149,7 +150,7 @@ impl Planner {
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
-    ) -> crate::Result<Arc<Plan>> {
+    ) -> crate::Result<Arc<Checked<Plan>>> {
         if let Some(known) = self.recall(frame, requirements, profile, options) {
             return Ok(known.plan.clone());
         }
@@ -161,7 +162,7 @@ impl Planner {
             limited == *options && same(&known.plan.profile, profile)
         };
         let plan = match self.known.iter().find(akin) {
-            Some(known) => make(frame, requirements, profile, options, Some(&known.plan))?,
+            Some(known) => checked(make(frame, requirements, profile, options, Some(&known.plan))?)?,
             None => {
                 let fast = PlanOptions {
                     strategy: match options.strategy {
@@ -170,11 +171,11 @@ impl Planner {
                     },
                     ..*options
                 };
-                Plan {
+                checked(Plan {
                     // What it stands in for.
                     options: *options,
-                    ..plan(frame, requirements, profile, &fast)?
-                }
+                    ..make(frame, requirements, profile, &fast, None)?
+                })?
             }
         };
         let plan = Arc::new(plan);
@@ -192,7 +193,7 @@ impl Planner {
         frame: &Frame,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
-    ) -> Option<Arc<Plan>> {
+    ) -> Option<Arc<Checked<Plan>>> {
         let position = self.known.iter().position(|known| {
             let plan = &known.plan;
             known.is_whole()
@@ -207,7 +208,7 @@ impl Planner {
     /// Takes a plan that was made elsewhere, on another thread or by a tool: from now on it is the one for its inputs.
     ///
     /// Refused, and false, where the plan at hand for equal inputs is proved to be no worse.
-    pub fn adopt(&mut self, plan: Arc<Plan>) -> bool {
+    pub fn adopt(&mut self, plan: Arc<Checked<Plan>>) -> bool {
         let (frame, requirements) = (plan.described(), plan.described_requirements());
         if let Some(known) = self.recall(frame, requirements, &plan.profile, &plan.options) {
             let proved = known.plan.optimality.is_some_and(|found| found.is_proved());

@@ -1,7 +1,7 @@
 //! Bind: from a plan to images, views, buffers and memory.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use ash::vk;
 
@@ -14,27 +14,24 @@ use super::encoded_frame::{EncodedFrame, Encoding};
 use super::error::{RuntimeError, RuntimeRule};
 use super::owned::Guard;
 use super::planning::DevicePlanner;
-use super::pool::{Borrower, Ends};
-use super::progress::Progress;
+use super::pool::Ends;
 use super::queue_base::QueueBase;
 use super::render_pass::{self, Framebuffers};
 use super::resources::{self, Created, Creation, Handles};
-use super::retire::RetiredFrames;
+use super::series::Series;
 use super::store;
 use super::submission::Submission;
 use super::timelines::Timelines;
-use crate::Result;
 use crate::frame::ResourceId;
 use crate::frame::tables::{Contents, Version};
 use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::instances::InstanceRow;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{
-    Checked, DeviceQueues, FamilyQueue, Lowered, Lowerer, MemoryState, Parity, Situation, Targets,
-};
+use crate::lower::{DeviceQueues, FamilyQueue, Lowered, Lowerer, MemoryState, Parity, Situation, Targets};
 use crate::measure::Requirements;
 use crate::plan::{MemoryKind, Plan, PlanError};
 use crate::profile::DeviceProfile;
+use crate::{Checked, Result};
 
 /// How often a frame is planned again because requirements grew, before binding fails.
 const ATTEMPTS: usize = 3;
@@ -43,28 +40,20 @@ const ATTEMPTS: usize = 3;
 pub(super) struct Binder<'a> {
     pub(super) state: &'a Arc<DeviceState>,
     pub(super) planner: &'a DevicePlanner,
-    pub(super) retired: &'a Arc<RetiredFrames>,
     pub(super) timelines: &'a Arc<Timelines>,
     /// Per queue of the frame.
     pub(super) queues: Vec<DeviceQueue>,
-    /// The dynamic frame that it is bound for, and the histories whose second copy comes first.
-    pub(super) series: Option<(&'a Series, &'a [ResourceId])>,
-}
-
-/// State shared by the bound frames of a dynamic frame.
-pub(super) struct Series {
-    pub(super) borrower: Borrower,
-    pub(super) progress: Arc<Mutex<Progress>>,
-    /// The families that share histories; empty if there is only one.
-    pub(super) families: Vec<u32>,
+    /// The series that it is bound for.
+    pub(super) series: &'a Arc<Series>,
+    /// The histories whose second copy comes first.
+    pub(super) swapped: &'a [ResourceId],
 }
 
 impl Binder<'_> {
-    pub(super) fn bind(self, plan: &Arc<Plan>) -> Result<BoundFrame> {
+    pub(super) fn bind(self, plan: &Arc<Checked<Plan>>) -> Result<BoundFrame> {
         let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
         let state = self.state;
-        // Its fields are public, so it may come from anywhere, unless a dynamic frame had it made.
-        check_plan(state, plan, self.series.is_none())?;
+        check_plan(state, plan)?;
         let family_queue = |queue: &DeviceQueue| FamilyQueue {
             family: queue.family,
             index: self.timelines.number_of(queue) as u32,
@@ -85,17 +74,13 @@ impl Binder<'_> {
             let mut guard = Guard::new(state.clone());
             let number = state.pool.lock().next_number();
             guard.owned.lease.number = number;
-            let own = Borrower {
-                number,
-                dynamic: false,
-            };
             let creation = Creation {
                 state,
                 plan: &plan,
                 tables: &tables,
-                borrower: self.series.map_or(own, |(series, _)| series.borrower),
-                families: self.series.map_or(&[], |(series, _)| &series.families),
-                swapped: self.series.map_or(&[], |(_, swapped)| swapped),
+                borrower: self.series.borrower,
+                families: &self.series.families,
+                swapped: self.swapped,
             };
             match resources::create(&creation, &mut guard.owned)? {
                 Created::All(handles) => return self.complete(number, plan, first, tables, guard, handles),
@@ -147,7 +132,7 @@ impl Binder<'_> {
     fn complete(
         self,
         number: u64,
-        plan: Arc<Plan>,
+        plan: Arc<Checked<Plan>>,
         situation: Situation,
         first: Checked<Lowered>,
         mut guard: Guard,
@@ -179,14 +164,6 @@ impl Binder<'_> {
         let targets = Targets::new(&plan, tables, |row| render_passes[row as usize]);
         let stores = store::create(state, &plan, owned, &targets, &encoded, &handles)?;
         let bases = self.bases(&situation.queues, tables);
-        let used = bases.iter().filter(|base| base.batches > 0);
-        let progress = match self.series {
-            Some((series, _)) => series.progress.clone(),
-            None => {
-                let queues = used.map(|base| (base.number, base.semaphore));
-                Arc::new(Mutex::new(Progress::new(state, queues, owned)?))
-            }
-        };
         let submission = Submission::new(state, &plan, tables, owned)?;
         let mut labels = Vec::new();
         if state.functions.debug_utils.is_some() {
@@ -203,7 +180,6 @@ impl Binder<'_> {
         );
         let mut bound = BoundFrame {
             state: state.clone(),
-            retired: self.retired.clone(),
             timelines: self.timelines.clone(),
             bases,
             situation,
@@ -224,15 +200,14 @@ impl Binder<'_> {
             number,
             next: Parity::Even,
             takeover: Ends::new(),
-            progress,
-            dynamic: self.series.is_some(),
+            series: self.series.clone(),
             submission,
             owned: Some(guard.keep()),
             queues: self.queues,
             plan,
         };
-        // It is not known in advance what runs before a dynamic frame.
-        if bound.dynamic {
+        // What runs before the next frames is known only if none has run.
+        if self.series.progress().submitted() > 0 {
             return Ok(bound);
         }
         match bound.lower_ahead() {
@@ -264,8 +239,8 @@ impl Binder<'_> {
     }
 }
 
-/// An error if a plan cannot run on a device; with `in_full`, also if it breaks a rule.
-pub(super) fn check_plan(state: &DeviceState, plan: &Plan, in_full: bool) -> Result<()> {
+/// An error if a plan cannot run on a device.
+pub(super) fn check_plan(state: &DeviceState, plan: &Checked<Plan>) -> Result<()> {
     if plan.profile != state.profile {
         if let Some(what) = differs(&plan.profile, &state.profile) {
             let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
@@ -275,9 +250,6 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Plan, in_full: bool) -> Res
             )));
         }
         plan.frame.check_on(&state.profile).map_err(PlanError::from)?;
-    }
-    if in_full {
-        plan.check()?;
     }
     check_stores(plan)?;
     state.check_hooks(plan)

@@ -2,8 +2,8 @@
 
 use std::ffi::CString;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use ash::vk;
 
@@ -14,15 +14,14 @@ use super::device_state::DeviceState;
 use super::encoded_frame::{EncodedFrame, Encoding};
 use super::owned::OwnedObjects;
 use super::pool::Ends;
-use super::progress::{FrameNumber, Progress, lock};
+use super::progress::FrameNumber;
 use super::queue_base::QueueBase;
 use super::render_pass::Framebuffers;
 use super::resources::Handles;
-use super::retire::{RetiredFrame, RetiredFrames};
+use super::series::Series;
 use super::store::StorePass;
 use super::submission::Submission;
 use super::timelines::{Timelines, any_use};
-use crate::Result;
 use crate::frame::tables::{Access, Version};
 use crate::frame::{PassId, QueueId, ResourceId};
 use crate::lower::tables::objects::AccessRow;
@@ -31,14 +30,15 @@ use crate::lower::{
     ByteUse, ContentState, Lowered, Lowerer, MemoryState, Parity, Situation, Space, Target, Targets,
 };
 use crate::plan::{MemoryKind, Plan};
+use crate::{Checked, Result};
 
 /// A plan whose images, buffers and memory are created and bound.
 ///
 /// ```no_run
 /// # use std::sync::Arc;
-/// # use tileheap::plan::Plan;
+/// # use tileheap::{Checked, plan::Plan};
 /// # use tileheap::runtime::*;
-/// # fn f(tile: &Device, plan: Arc<Plan>, wider: Arc<Plan>) -> tileheap::Result<()> {
+/// # fn f(tile: &Device, plan: Arc<Checked<Plan>>, wider: Arc<Checked<Plan>>) -> tileheap::Result<()> {
 /// let mut bound = tile.bind(&plan)?;
 /// // … frames …
 /// // Another size: what is bound goes when its last frame is complete.
@@ -49,9 +49,8 @@ use crate::plan::{MemoryKind, Plan};
 /// ```
 pub struct BoundFrame {
     pub(super) state: Arc<DeviceState>,
-    pub(super) retired: Arc<RetiredFrames>,
     pub(super) timelines: Arc<Timelines>,
-    pub(super) plan: Arc<Plan>,
+    pub(super) plan: Arc<Checked<Plan>>,
     /// Per queue of the frame.
     pub(super) queues: Vec<DeviceQueue>,
     /// Per device queue that runs some of those.
@@ -88,10 +87,8 @@ pub struct BoundFrame {
     pub(super) next: Parity,
     /// Additional waits of the next frame: for work of others, on queues that this frame does not use.
     pub(super) takeover: Ends,
-    /// Its own progress, or that of the dynamic frame it belongs to.
-    pub(super) progress: Arc<Mutex<Progress>>,
-    /// Whether it belongs to a dynamic frame.
-    pub(super) dynamic: bool,
+    /// The frames that it belongs to: its own, or those of a dynamic frame.
+    pub(super) series: Arc<Series>,
     pub(super) submission: Submission,
     /// `None` after it was destroyed or retired.
     pub(super) owned: Option<OwnedObjects>,
@@ -102,7 +99,7 @@ const KEPT: usize = 12;
 
 impl BoundFrame {
     /// The bound plan (newer than the one that was given, if requirements had grown).
-    pub fn plan(&self) -> &Arc<Plan> {
+    pub fn plan(&self) -> &Arc<Checked<Plan>> {
         &self.plan
     }
 
@@ -222,7 +219,7 @@ impl BoundFrame {
     /// # Errors
     /// When the device is lost.
     pub fn completed(&self) -> Result<Option<FrameNumber>> {
-        lock(&self.progress).completed(&self.state)
+        self.series.progress().completed(&self.state)
     }
 
     /// Waits until `frame` is complete on the device, for at most `timeout` nanoseconds; false if time ran out.
@@ -230,7 +227,7 @@ impl BoundFrame {
     /// # Errors
     /// When the device is lost, or the frame was not submitted.
     pub fn wait(&self, frame: FrameNumber, timeout: u64) -> Result<bool> {
-        lock(&self.progress).wait(&self.state, frame, timeout)
+        self.series.progress().wait(&self.state, frame, timeout)
     }
 
     /// Forgets what is cached for an external image view, before the caller destroys the view. Only passes that are recorded as render pass
@@ -543,9 +540,9 @@ impl BoundFrame {
 
 impl fmt::Debug for BoundFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bound")
+        f.debug_struct("BoundFrame")
             .field("frame", &self.plan.frame.name())
-            .field("submitted", &lock(&self.progress).submitted())
+            .field("submitted", &self.series.progress().submitted())
             .finish_non_exhaustive()
     }
 }
@@ -553,19 +550,12 @@ impl fmt::Debug for BoundFrame {
 impl Drop for BoundFrame {
     fn drop(&mut self) {
         if let Some(mut owned) = self.owned.take() {
-            let progress = lock(&self.progress);
+            let has_failed = self.series.progress().has_failed();
             // Without timelines, the next user could not wait for its frames on the device.
-            if self.state.functions.timeline_semaphore.is_some() && !progress.has_failed() {
+            if self.state.functions.timeline_semaphore.is_some() && !has_failed {
                 owned.give_back();
             }
-            let submitted = progress.submitted();
-            drop(progress);
-            let progress = self.progress.clone();
-            self.retired.push(RetiredFrame {
-                owned,
-                progress,
-                submitted,
-            });
+            self.series.retire(owned);
         }
     }
 }

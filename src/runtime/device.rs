@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ash::vk;
 
-use super::bind::{Binder, Series, check_plan, differs, render_passes};
+use super::bind::{Binder, check_plan, differs, render_passes};
 use super::bound_frame::BoundFrame;
 use super::capabilities::Capabilities;
 use super::device_queue::DeviceQueue;
@@ -14,14 +14,12 @@ use super::error::RuntimeError;
 use super::functions::Functions;
 use super::hooks::Hooks;
 use super::memory::{BlockAllocator, MemoryAllocator};
-use super::owned::{Guard, OwnedObjects};
 use super::planning::DevicePlanner;
-use super::pool::{Borrower, Pool};
-use super::progress::{Progress, lock};
-use super::retire::{RetiredFrame, RetiredFrames};
+use super::pool::Pool;
+use super::retire::RetiredFrames;
+use super::series::Series;
 use super::support::{Missing, Support, plan_features};
 use super::timelines::{QueueState, Timelines};
-use crate::Result;
 use crate::frame::{Frame, ResourceId};
 use crate::lower::{DeviceQueues, Situation, Targets};
 use crate::measure::Requirements;
@@ -30,6 +28,7 @@ use crate::plan::Planner;
 use crate::plan::{Plan, PlanOptions};
 use crate::profile::{DeviceProfile, OptionalFeatures};
 use crate::units::Bytes;
+use crate::{Checked, Result};
 
 /// The parameters of [`Device::new`] other than the handles.
 #[derive(Clone, Default)]
@@ -185,45 +184,40 @@ impl Device {
         })
     }
 
-    /// The shared state of a dynamic frame's bound frames, and the objects that count its frames.
-    pub(super) fn series(&self) -> Result<(Series, OwnedObjects)> {
+    /// A series whose frames may run on any queue of the device.
+    pub(super) fn series(&self) -> Result<Arc<Series>> {
         let Shared {
             state,
+            retired,
             timelines,
             queues,
             ..
         } = &*self.shared;
-        let mut guard = Guard::new(state.clone());
         let numbered = (0..).zip(timelines.semaphores().iter().copied());
-        let progress = Progress::new(state, numbered, &mut guard.owned)?;
         let mut families: Vec<u32> = queues.iter().map(|queue| queue.family).collect();
         families.sort_unstable();
         families.dedup();
         if families.len() == 1 {
             families.clear();
         }
-        let number = state.pool.lock().next_number();
-        let series = Series {
-            borrower: Borrower {
-                number,
-                dynamic: true,
-            },
-            progress: Arc::new(Mutex::new(progress)),
-            families,
-        };
-        Ok((series, guard.keep()))
+        Series::new(state, retired, numbered, families)
     }
 
-    /// Retires the objects of a dynamic frame: they are destroyed once the device has completed its last frame.
-    pub(super) fn retire(&self, series: &Series, owned: OwnedObjects) {
-        let progress = series.progress.clone();
-        let submitted = lock(&progress).submitted();
-        self.shared.retired.push(RetiredFrame {
-            owned,
-            progress,
-            submitted,
-        });
-        self.shared.state.pool.lock().forget(series.borrower.number);
+    /// A series for one bound frame, which runs on these queues.
+    fn series_of_one(&self, queues: &[DeviceQueue]) -> Result<Arc<Series>> {
+        let Shared {
+            state,
+            retired,
+            timelines,
+            ..
+        } = &*self.shared;
+        let mut numbers: Vec<usize> = queues.iter().map(|queue| timelines.number_of(queue)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let numbered = numbers
+            .iter()
+            .map(|&number| (number, timelines.semaphore(number)));
+        Series::new(state, retired, numbered, Vec::new())
     }
 
     pub(super) fn state(&self) -> &Arc<DeviceState> {
@@ -289,7 +283,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
-    pub fn plan(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Plan>> {
+    pub fn plan(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
         let options = &DevicePlanner::supported(options);
         let planner = &self.shared.planner;
         match planner.known(frame, options) {
@@ -303,7 +297,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::plan`].
-    pub fn plan_now(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Plan>> {
+    pub fn plan_now(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
         let options = &DevicePlanner::supported(options);
         let planner = &self.shared.planner;
         match planner.known(frame, options) {
@@ -312,32 +306,33 @@ impl Device {
         }
     }
 
-    /// Adds a plan that was made elsewhere, or shipped with the program: [`Device::plan`] returns it for its inputs from now on. See
-    /// [`Planner::adopt`]. If the checker finds a fault, the plan is rejected and the result is false.
-    pub fn adopt(&self, plan: Arc<Plan>) -> bool {
+    /// Adds a plan that was made elsewhere, or shipped with the program ([`Plan::checked`]): [`Device::plan`] returns it for its inputs from
+    /// now on. See [`Planner::adopt`]. Also false if the device does not run the plan's frame.
+    pub fn adopt(&self, plan: Arc<Checked<Plan>>) -> bool {
         let profile = self.profile();
         let alike = plan.profile != *profile && differs(&plan.profile, profile).is_none();
-        let plan = match alike {
-            true => Arc::new(Plan {
-                profile: profile.clone(),
-                ..Plan::clone(&plan)
-            }),
-            false => plan,
-        };
-        plan.check().is_ok() && self.shared.planner.adopt(plan)
+        if !alike {
+            return self.shared.planner.adopt(plan);
+        }
+        // Nothing that the plan depends on is different, so it stays right.
+        let plan = Checked::new(Plan {
+            profile: profile.clone(),
+            ..Plan::clone(&plan)
+        });
+        plan.frame.check_on(profile).is_ok() && self.shared.planner.adopt(Arc::new(plan))
     }
 
-    /// The pipeline creation parameters of all render passes, before anything is bound: as [`Plan::targets`], with the render pass objects
+    /// The pipeline creation parameters of all render passes, before anything is bound: as [`Checked::targets`], with the render pass objects
     /// of passes that are not rendered dynamically.
     ///
     /// Render pass objects live until the device is destroyed, and those of a plan that is bound later are compatible if its formats,
     /// samples and attachments are the same.
     ///
     /// # Errors
-    /// If the plan is for another device or breaks a rule, memory runs out, or the device is lost.
-    pub fn targets(&self, plan: &Plan) -> Result<Targets> {
+    /// If the plan is for another device, memory runs out, or the device is lost.
+    pub fn targets(&self, plan: &Checked<Plan>) -> Result<Targets> {
         let Shared { state, planner, .. } = &*self.shared;
-        check_plan(state, plan, true)?;
+        check_plan(state, plan)?;
         let tables = planner.lower(plan, &Situation::first(DeviceQueues::one(&plan.frame)))?;
         let render_passes = render_passes(state, plan, &tables)?;
         Ok(Targets::new(plan, &tables, |row| render_passes[row as usize]))
@@ -350,8 +345,9 @@ impl Device {
     ///
     /// # Errors
     /// When memory runs out, the device is lost, or no queue fits; whatever was created is destroyed again.
-    pub fn bind(&self, plan: &Arc<Plan>) -> Result<BoundFrame> {
-        self.bind_in(plan, None, None)
+    pub fn bind(&self, plan: &Arc<Checked<Plan>>) -> Result<BoundFrame> {
+        let queues = self.shared.choose_queues(&plan.frame)?;
+        self.bind_on(plan, &queues)
     }
 
     /// As [`Device::bind`], with the device queue (an index into [`DeviceDesc::queues`]) for each queue of the frame.
@@ -361,54 +357,46 @@ impl Device {
     ///
     /// # Panics
     /// If there is no such device queue.
-    pub fn bind_on(&self, plan: &Arc<Plan>, queues: &[usize]) -> Result<BoundFrame> {
-        self.bind_in(plan, Some(queues), None)
+    pub fn bind_on(&self, plan: &Arc<Checked<Plan>>, queues: &[usize]) -> Result<BoundFrame> {
+        let queues = self.shared.capable(&plan.frame, queues)?;
+        let series = self.series_of_one(&queues)?;
+        self.bind_in(plan, queues, &series, &[])
     }
 
-    /// As [`Device::bind`], for a dynamic frame.
+    /// As [`Device::bind`], for a series, with the second copy of some histories first.
     pub(super) fn bind_for(
         &self,
-        plan: &Arc<Plan>,
-        series: &Series,
+        plan: &Arc<Checked<Plan>>,
+        series: &Arc<Series>,
         swapped: &[ResourceId],
     ) -> Result<BoundFrame> {
-        self.bind_in(plan, None, Some((series, swapped)))
+        let queues = self.shared.choose_queues(&plan.frame)?;
+        let queues = self.shared.capable(&plan.frame, &queues)?;
+        self.bind_in(plan, queues, series, swapped)
     }
 
     fn bind_in(
         &self,
-        plan: &Arc<Plan>,
-        queues: Option<&[usize]>,
-        series: Option<(&Series, &[ResourceId])>,
+        plan: &Arc<Checked<Plan>>,
+        queues: Vec<DeviceQueue>,
+        series: &Arc<Series>,
+        swapped: &[ResourceId],
     ) -> Result<BoundFrame> {
         let Shared {
             state,
-            queues: all,
             planner,
-            retired,
             timelines,
             ..
         } = &*self.shared;
-        let queues = match queues {
-            Some(queues) => queues.to_vec(),
-            None => self.shared.choose_queues(&plan.frame)?,
-        };
-        for (declared, &index) in plan.frame.queues().iter().zip(&queues) {
-            if !all[index].supports(declared.capabilities) {
-                let (queue, needs) = (declared.name.clone(), declared.capabilities);
-                return Err(RuntimeError::NoQueue { queue, needs }.into());
-            }
-        }
-        let queues = queues.into_iter().map(|index| all[index]).collect();
-        Binder {
+        let binder = Binder {
             state,
             planner,
-            retired,
             timelines,
             queues,
             series,
-        }
-        .bind(plan)
+            swapped,
+        };
+        binder.bind(plan)
     }
 
     /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s are still waiting. Also frees what
@@ -477,6 +465,17 @@ impl Shared {
         let waiting = self.retired.collect(&self.state)?;
         self.state.pool.lock().trim(&self.state, at_once)?;
         Ok(waiting)
+    }
+
+    /// The device queues of these indices, one for each queue of the frame.
+    fn capable(&self, frame: &Frame, queues: &[usize]) -> Result<Vec<DeviceQueue>> {
+        for (declared, &index) in frame.queues().iter().zip(queues) {
+            if !self.queues[index].supports(declared.capabilities) {
+                let (queue, needs) = (declared.name.clone(), declared.capabilities);
+                return Err(RuntimeError::NoQueue { queue, needs }.into());
+            }
+        }
+        Ok(queues.iter().map(|&index| self.queues[index]).collect())
     }
 
     /// A device queue for each queue of the frame; without timeline semaphores, one for all of them.

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::bind::Series;
 use super::bound_frame::BoundFrame;
 use super::device::Device;
 use super::error::RuntimeRule;
-use super::owned::OwnedObjects;
-use super::progress::{FrameNumber, lock};
-use crate::Result;
+use super::progress::FrameNumber;
+use super::selected_frame::SelectedFrame;
+use super::series::Series;
 use crate::frame::{Frame, FrameBuilder, ResourceId};
 use crate::lower::Parity;
 use crate::plan::{Plan, PlanOptions};
 use crate::units::Bytes;
+use crate::{Checked, Result};
 
 /// Frames after which a description that was not selected again is dropped.
 const IDLE_FRAMES: u64 = 1024;
@@ -52,23 +52,20 @@ const COLLECT_EVERY: u64 = 64;
 pub struct DynamicFrame {
     device: Device,
     options: PlanOptions,
-    series: Series,
+    series: Arc<Series>,
     known: Vec<Known>,
     /// Frames selected so far.
     selected: u64,
-    /// The objects that count its frames; taken when it is dropped.
-    owned: Option<OwnedObjects>,
 }
 
-/// A description, and what is bound for it. One with several histories may occur twice, with the copies of some histories swapped.
+/// A description, its plan, and what is bound for it. One with several histories may occur twice, with the copies of some swapped.
 struct Known {
     digest: u64,
     description: FrameBuilder,
     options: PlanOptions,
-    plan: Arc<Plan>,
-    /// Histories whose second copy comes first.
-    swapped: Vec<ResourceId>,
-    bound: BoundFrame,
+    plan: Arc<Checked<Plan>>,
+    /// `None` after a larger block has replaced one of its blocks, until it is selected again.
+    bound: Option<BoundFrame>,
     /// When it was last selected.
     used: u64,
 }
@@ -79,14 +76,12 @@ impl Device {
     /// # Errors
     /// When the driver fails.
     pub fn dynamic_frame(&self, options: PlanOptions) -> Result<DynamicFrame> {
-        let (series, owned) = self.series()?;
         Ok(DynamicFrame {
             device: self.clone(),
             options,
-            series,
+            series: self.series()?,
             known: Vec::new(),
             selected: 0,
-            owned: Some(owned),
         })
     }
 }
@@ -113,12 +108,13 @@ impl DynamicFrame {
 
     /// The bound frame of a description: reused, or planned ([`Device::plan`]) and bound.
     ///
-    /// Finding one to reuse takes a comparison, and allocates nothing. When a frame needs a larger block of memory than all before, those
-    /// are rebound in the larger one, and the smaller one is given back: [`BoundFrame::number`] tells what was rebound.
+    /// Finding one to reuse takes a comparison, and allocates nothing. When a frame needs a larger block of memory than all before, the
+    /// smaller one is given back with what is bound there: each of those frames is bound in the larger one when it is next selected, and has
+    /// another [`BoundFrame::number`] from then on.
     ///
     /// # Errors
     /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is already bound stays bound.
-    pub fn select(&mut self, description: &FrameBuilder) -> Result<&mut BoundFrame> {
+    pub fn select(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
         self.select_by(description, Device::plan)
     }
 
@@ -126,15 +122,15 @@ impl DynamicFrame {
     ///
     /// # Errors
     /// As [`DynamicFrame::select`].
-    pub fn select_now(&mut self, description: &FrameBuilder) -> Result<&mut BoundFrame> {
+    pub fn select_now(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
         self.select_by(description, Device::plan_now)
     }
 
     fn select_by(
         &mut self,
         description: &FrameBuilder,
-        plan: impl FnOnce(&Device, &Frame, &PlanOptions) -> Result<Arc<Plan>>,
-    ) -> Result<&mut BoundFrame> {
+        plan: impl FnOnce(&Device, &Frame, &PlanOptions) -> Result<Arc<Checked<Plan>>>,
+    ) -> Result<SelectedFrame<'_>> {
         self.selected += 1;
         if self.selected % COLLECT_EVERY == 0 {
             self.known
@@ -145,7 +141,8 @@ impl DynamicFrame {
         let (mut found, mut planned) = (None, None);
         for (index, known) in self.known.iter().enumerate() {
             if known.is_for(digest, description, &self.options) {
-                if let Some(parity) = known.bound.parity_for_histories() {
+                let bound = known.bound.as_ref();
+                if let Some(parity) = bound.and_then(BoundFrame::parity_for_histories) {
                     found = Some((index, parity));
                     break;
                 }
@@ -161,55 +158,61 @@ impl DynamicFrame {
             }
         };
         let known = &mut self.known[index];
-        (known.used, known.bound.next) = (self.selected, parity);
-        Ok(&mut known.bound)
+        let bound = known.bound.as_mut().expect("it was found or bound above");
+        (known.used, bound.next) = (self.selected, parity);
+        Ok(bound.into())
     }
 
     /// Binds a description that is not known, or not with its histories in their current state.
-    fn bind(&mut self, digest: u64, description: &FrameBuilder, plan: Arc<Plan>) -> Result<(usize, Parity)> {
-        let mut swapped = Vec::new();
-        let mut bound = self.device.bind_for(&plan, &self.series, &swapped)?;
+    fn bind(
+        &mut self,
+        digest: u64,
+        description: &FrameBuilder,
+        plan: Arc<Checked<Plan>>,
+    ) -> Result<(usize, Parity)> {
+        let mut bound = self.device.bind_for(&plan, &self.series, &[])?;
         let parity = match bound.parity_for_histories() {
             Some(parity) => parity,
             None => {
-                swapped = bound.histories_for(Parity::Odd).collect();
+                let swapped: Vec<ResourceId> = bound.histories_for(Parity::Odd).collect();
                 bound = self.device.bind_for(&plan, &self.series, &swapped)?;
                 bound.parity_for_histories().unwrap_or_default()
             }
         };
         let queue = |bound: &BoundFrame| bound.queues.first().map(|queue| queue.handle);
         let counted = self.device.state().functions.timeline_semaphore.is_some();
-        let apart = |first: &&Known| !counted && queue(&first.bound) != queue(&bound);
-        if let Some(first) = self.known.first().filter(apart) {
+        let mut known = self.known.iter().filter_map(|known| known.bound.as_ref());
+        if let Some(first) = known
+            .next()
+            .filter(|first| !counted && queue(first) != queue(&bound))
+        {
             return Err(RuntimeRule::QueuesWithoutTimelines.broken(format!(
                 "frame `{}` would run on another device queue than frame `{}`, which needs timeline semaphores",
                 plan.frame.name(),
                 first.plan.frame.name()
             )));
         }
+        for known in &mut self.known {
+            // Gives the smaller block back; the device still uses it until the last frame in it is complete.
+            drop(known.bound.take_if(|bound| bound.is_superseded()));
+        }
+        let options = self.options;
+        self.known
+            .retain(|known| known.bound.is_some() || !known.is_for(digest, description, &options));
         self.known.push(Known {
             digest,
             description: description.clone(),
-            options: self.options,
+            options,
             plan: bound.plan().clone(),
-            swapped,
-            bound,
+            bound: Some(bound),
             used: self.selected,
         });
-        let mut moved = false;
-        for known in self.known.iter_mut().filter(|known| known.bound.is_superseded()) {
-            known.bound = self.device.bind_for(&known.plan, &self.series, &known.swapped)?;
-            moved = true;
-        }
-        if moved {
-            self.device.collect()?;
-        }
         Ok((self.known.len() - 1, parity))
     }
 
     /// All bound frames.
-    pub fn bound(&self) -> impl ExactSizeIterator<Item = &BoundFrame> {
-        self.known.iter().map(|known| &known.bound)
+    pub fn bound(&self) -> impl Iterator<Item = &BoundFrame> {
+        self.known.iter().filter_map(|known| known.bound.as_ref())
     }
 
     /// Bytes of memory that its descriptions share.
@@ -223,7 +226,7 @@ impl DynamicFrame {
     /// # Errors
     /// When the device is lost.
     pub fn completed(&self) -> Result<Option<FrameNumber>> {
-        lock(&self.series.progress).completed(self.device.state())
+        self.series.progress().completed(self.device.state())
     }
 
     /// Waits until `frame` is complete on the device, for at most `timeout` nanoseconds; false if time ran out.
@@ -231,15 +234,6 @@ impl DynamicFrame {
     /// # Errors
     /// When the device is lost, or the frame was not submitted.
     pub fn wait(&self, frame: FrameNumber, timeout: u64) -> Result<bool> {
-        lock(&self.series.progress).wait(self.device.state(), frame, timeout)
-    }
-}
-
-impl Drop for DynamicFrame {
-    fn drop(&mut self) {
-        self.known.clear();
-        if let Some(owned) = self.owned.take() {
-            self.device.retire(&self.series, owned);
-        }
+        self.series.progress().wait(self.device.state(), frame, timeout)
     }
 }

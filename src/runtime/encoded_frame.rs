@@ -9,11 +9,11 @@ use super::render_pass::{Framebuffers, PassObject};
 use super::rendering::{Dynamic, Rendering};
 use super::resources::Handles;
 use super::tiles::Tiles;
-use crate::Result;
 use crate::frame::PassId;
 use crate::lower::tables::commands::{PassContents, PassRow};
-use crate::lower::{Checked, Lowered, MemoryState, Parity};
+use crate::lower::{Lowered, MemoryState, Parity};
 use crate::plan::Plan;
+use crate::{Checked, Result};
 
 /// Lowered tables and their Vulkan structs.
 pub(super) struct EncodedFrame {

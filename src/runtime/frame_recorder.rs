@@ -9,18 +9,18 @@ use super::bound_resource::{Buffer, Image};
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::import::Imports;
-use super::progress::{FrameNumber, lock};
+use super::progress::FrameNumber;
 use super::record::Commands;
 use super::rendering::Rendering;
 use super::submission::SubmitCall;
 use super::submit::call;
 use super::tiles::Tiles;
-use crate::Result;
 use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
 use crate::frame::tables::PassKind;
 use crate::frame::{CommandBufferId, PassId, ResourceId, intersection};
-use crate::lower::{Checked, Lowered, Parity};
+use crate::lower::{Lowered, Parity};
 use crate::units::Bytes;
+use crate::{Checked, Result};
 
 /// Records one frame, from [`BoundFrame::begin`] to its submission. Command buffers may be recorded on several threads.
 ///
@@ -71,7 +71,7 @@ impl BoundFrame {
     /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget): framebuffers are cached
     ///   by the handles of their views, and a driver may reuse a handle for a new view.
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
-        let number = lock(&self.progress).next()?;
+        let number = self.series.progress().next()?;
         let parity = self.parity();
         self.import_resources(imports)?;
         self.import_semaphores(imports, number)?;

@@ -93,6 +93,8 @@ mod render_pass;
 mod rendering;
 mod resources;
 mod retire;
+mod selected_frame;
+mod series;
 #[cfg(feature = "shaders")]
 mod store;
 #[cfg(not(feature = "shaders"))]
@@ -131,6 +133,7 @@ pub use hooks::Hooks;
 pub use import::Imports;
 pub use progress::FrameNumber;
 pub use record::{Commands, PassCommands};
+pub use selected_frame::SelectedFrame;
 pub use submission::SubmitCall;
 pub use support::{Missing, Support};
 

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::store;
-use crate::Result;
 use crate::frame::Frame;
-use crate::lower::{Checked, Lowered, Lowerer, Situation};
+use crate::lower::{Lowered, Lowerer, Situation, lower};
 use crate::measure::Requirements;
 use crate::plan::{Plan, PlanOptions, Planner, plan};
 use crate::profile::DeviceProfile;
+use crate::{Checked, Result};
 
 /// The plans of a device.
 pub(super) struct DevicePlanner {
@@ -39,7 +39,7 @@ impl DevicePlanner {
     }
 
     /// The plan made earlier for the same inputs.
-    pub(super) fn known(&self, frame: &Frame, options: &PlanOptions) -> Option<Arc<Plan>> {
+    pub(super) fn known(&self, frame: &Frame, options: &PlanOptions) -> Option<Arc<Checked<Plan>>> {
         self.lock().known(frame, &self.profile, options)
     }
 
@@ -49,11 +49,10 @@ impl DevicePlanner {
         frame: &Frame,
         requirements: &Arc<Requirements>,
         options: &PlanOptions,
-    ) -> Result<Arc<Plan>> {
+    ) -> Result<Arc<Checked<Plan>>> {
         let _span = tracing::info_span!("plan", frame = frame.name()).entered();
         // Not under the lock: another thread may call `plan_now` meanwhile.
         let plan = Arc::new(plan(frame, requirements, &self.profile, options)?);
-        check(&plan)?;
         self.adopt(plan.clone());
         Ok(plan)
     }
@@ -64,34 +63,25 @@ impl DevicePlanner {
         frame: &Frame,
         requirements: &Arc<Requirements>,
         options: &PlanOptions,
-    ) -> Result<Arc<Plan>> {
-        let plan = self
-            .lock()
-            .plan_now(frame, requirements, &self.profile, options)?;
-        check(&plan)?;
-        Ok(plan)
+    ) -> Result<Arc<Checked<Plan>>> {
+        self.lock().plan_now(frame, requirements, &self.profile, options)
     }
 
     /// [`Planner::adopt`].
-    pub(super) fn adopt(&self, plan: Arc<Plan>) -> bool {
+    pub(super) fn adopt(&self, plan: Arc<Checked<Plan>>) -> bool {
         self.lock().adopt(plan)
     }
 
     /// [`Lowerer::lower`].
-    pub(super) fn lower(&self, plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>> {
-        let mut lowerer = self.lowerer.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(lowerer.lower(plan, situation)?)
+    pub(super) fn lower(&self, plan: &Checked<Plan>, situation: &Situation) -> Result<Checked<Lowered>> {
+        match self.lowerer.try_lock() {
+            Ok(mut lowerer) => Ok(lowerer.lower(plan, situation)?),
+            // Another thread lowers, which takes milliseconds for the largest frames.
+            Err(_) => Ok(lower(plan, situation)?),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Planner> {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Checks a plan in debug builds.
-fn check(plan: &Plan) -> Result<()> {
-    if cfg!(debug_assertions) {
-        plan.check()?;
-    }
-    Ok(())
 }

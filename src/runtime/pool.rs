@@ -57,8 +57,6 @@ pub(super) struct PoolContents {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Borrower {
     pub(super) number: u64,
-    /// Whether it binds one plan after another: blocks are made a little larger, and histories are kept for the next plan.
-    pub(super) dynamic: bool,
 }
 
 /// The blocks and residents that a bound frame has borrowed.

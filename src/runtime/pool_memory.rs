@@ -48,11 +48,7 @@ impl PoolContents {
         desc: &MemoryDesc<'_>,
         lease: &mut Lease,
     ) -> Result<u32> {
-        let most = Bytes(if borrower.dynamic {
-            u64::MAX
-        } else {
-            2 * desc.size.0
-        });
+        let most = Bytes(u64::MAX);
         let known = (0..).zip(&self.blocks).filter_map(|(index, block)| {
             let block = block.as_ref()?;
             let free = block.is_free_for(borrower) && !block.superseded && block.lease != lease.number;
@@ -64,7 +60,7 @@ impl PoolContents {
             Some((_, index)) => index,
             None => {
                 let mut desc = *desc;
-                if borrower.dynamic && matches!(key, BlockKey::Shared(_, None)) {
+                if matches!(key, BlockKey::Shared(_, None)) {
                     desc.size = rounded(desc.size);
                     for block in self.blocks.iter_mut().flatten() {
                         let smaller = block.key == *key && block.bytes < desc.size;

@@ -1,7 +1,6 @@
 //! The progress of the device: frames counted by timeline semaphores, or by fences if there are none.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
@@ -14,12 +13,7 @@ use crate::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
-/// Locks progress that several bound frames may share.
-pub(super) fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Frames of one bound plan, or of a [`DynamicFrame`](super::DynamicFrame), submitted and complete.
+/// Frames of a series, submitted and complete.
 #[derive(Default)]
 pub(super) struct Progress {
     submitted: u64,

@@ -333,9 +333,7 @@ impl<'a> Creator<'a> {
         let label = Label {
             memory_type: row.memory_type,
             lazy: row.kind == MemoryKind::Lazy,
-            // A bound frame that is not part of a dynamic one has no successor.
-            history: (history && creation.borrower.dynamic)
-                .then(|| (self.resource(resource).name.clone(), copy)),
+            history: history.then(|| (self.resource(resource).name.clone(), copy)),
         };
         let lent = self
             .pool

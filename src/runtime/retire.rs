@@ -1,35 +1,38 @@
-//! Retired frames: destroyed when the device has completed their last submission.
+//! Objects of retired frames: destroyed when the device has completed the last submission that uses them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::device_state::DeviceState;
 use super::owned::OwnedObjects;
-use super::progress::{Progress, lock};
+use super::progress::Progress;
+use super::series::lock;
 use crate::Result;
 
-/// The objects of a frame after [`BoundFrame::retire`](super::BoundFrame::retire).
-pub(super) struct RetiredFrame {
+/// The objects of a bound frame after [`BoundFrame::retire`](super::BoundFrame::retire), or of a series that has ended.
+pub(super) struct RetiredObjects {
     pub(super) owned: OwnedObjects,
     pub(super) progress: Arc<Mutex<Progress>>,
     /// Frames submitted by then.
     pub(super) submitted: u64,
+    /// True for those of a bound frame.
+    pub(super) of_frame: bool,
 }
 
 /// The retired frames of a device.
 #[derive(Default)]
-pub(super) struct RetiredFrames(Mutex<Vec<RetiredFrame>>);
+pub(super) struct RetiredFrames(Mutex<Vec<RetiredObjects>>);
 
 impl RetiredFrames {
-    pub(super) fn push(&self, frame: RetiredFrame) {
-        self.lock().push(frame);
+    pub(super) fn push(&self, objects: RetiredObjects) {
+        self.lock().push(objects);
     }
 
-    /// Destroys the frames that are complete; returns how many are not.
+    /// Destroys what is complete; returns the number of bound frames that are not.
     pub(super) fn collect(&self, state: &DeviceState) -> Result<usize> {
         let mut retired = self.lock();
         let mut index = 0;
         while index < retired.len() {
-            let RetiredFrame {
+            let RetiredObjects {
                 progress, submitted, ..
             } = &retired[index];
             if lock(progress).is_past(state, *submitted)? {
@@ -40,10 +43,10 @@ impl RetiredFrames {
                 index += 1;
             }
         }
-        Ok(retired.len())
+        Ok(retired.iter().filter(|one| one.of_frame).count())
     }
 
-    /// The number of retired frames.
+    /// How many are not destroyed yet.
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }
@@ -59,7 +62,7 @@ impl RetiredFrames {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<RetiredFrame>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<RetiredObjects>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,7 +15,7 @@ use super::device_state::DeviceState;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::legacy::OlderBatch;
-use super::progress::{FrameNumber, lock};
+use super::progress::FrameNumber;
 use super::submission::{Signal, Submission, SubmitCall};
 use crate::Result;
 use crate::lower::tables::DeviceQueueIndex;
@@ -29,7 +29,7 @@ impl BoundFrame {
         frame: usize,
         mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
-        lock(&self.progress).prepare(&self.state)?;
+        self.series.progress().prepare(&self.state)?;
         let timelines = self.timelines.clone();
         let mut queues = timelines.lock();
         for base in &mut self.bases {
@@ -44,7 +44,7 @@ impl BoundFrame {
                 queue: self.queues[self.plan.frame.submits()[row.submit.index()].queue.index()],
                 batches: &self.submission.lists.infos,
                 fence: if index + 1 == submits {
-                    lock(&self.progress).fence()
+                    self.series.progress().fence()
                 } else {
                     vk::Fence::null()
                 },
@@ -53,7 +53,7 @@ impl BoundFrame {
             let base = self.bases[row.queue.0 as usize];
             if let Err(error) = call(&self.state, &one).with_call(function_of(&self.state), what) {
                 queues[base.number].forget_tile(heap);
-                return Err(lock(&self.progress).fail(error));
+                return Err(self.series.progress().fail(error));
             }
             queues[base.number].submitted += row.batches.len() as u64;
         }
@@ -85,7 +85,7 @@ impl BoundFrame {
             let ends: &[_] = if counted { &self.takeover } else { &[] };
             let mut pool = self.state.pool.lock();
             pool.used(&owned.lease, self.number, ends);
-            for history in self.handles.histories.iter().filter(|_| self.dynamic) {
+            for history in &self.handles.histories {
                 let current = tables_parity.index() * usize::from(history.paired);
                 for (copy, &(object, block)) in history.copies[..1 + usize::from(history.paired)]
                     .iter()
@@ -97,7 +97,7 @@ impl BoundFrame {
             }
         }
         self.next = self.next.next();
-        Ok(lock(&self.progress).advance(&self.takeover))
+        Ok(self.series.progress().advance(&self.takeover))
     }
 
     /// Fills the lists for one submit.

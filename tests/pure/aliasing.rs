@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::{PassId, Persistence, ResourceId};
 use tileheap::lower::tables::OptionalIndex;
 use tileheap::lower::tables::commands::BarrierCause;
@@ -12,7 +13,7 @@ use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, WindowRule, plan};
 use crate::planned::planned;
 
 /// The seed's plan without ladders and stores; `None` where it is one for comparison only.
-fn without_more(seed: u64) -> Option<Plan> {
+fn without_more(seed: u64) -> Option<Checked<Plan>> {
     let of = planned(seed);
     let options = PlanOptions {
         ladder: Ladder::Off,
@@ -155,7 +156,7 @@ fn what_lowered_tables_wait_for_is_listed() {
 
 #[test]
 fn plans_that_need_more_than_aliasing_are_refused() {
-    let refused = |plan: &Plan| aliasing(plan, &DeviceQueues::one(&plan.frame)).unwrap_err();
+    let refused = |plan: &Checked<Plan>| aliasing(plan, &DeviceQueues::one(&plan.frame)).unwrap_err();
     let mut reasons = BTreeSet::new();
     for seed in 0..60 {
         let plan = planned(seed);

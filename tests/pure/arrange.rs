@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::arrange::{Allowed, Arrangement, DescriptionChange, Found, Way, search};
 use tileheap::frame::Reaches;
 use tileheap::frame::import::read;
@@ -13,7 +14,7 @@ use tileheap::units::Bytes;
 use crate::drawn::frame;
 use crate::planned::{plan_on, plan_with};
 
-fn planned(file: &str, size: [u32; 2], profile: &str) -> Plan {
+fn planned(file: &str, size: [u32; 2], profile: &str) -> Checked<Plan> {
     let text = std::fs::read_to_string(tileheap_testkit::data("frames").join(file)).unwrap();
     let reach = std::fs::read_to_string(tileheap_testkit::data("reach.json")).unwrap();
     let [width, height] = size;

@@ -1,11 +1,12 @@
 //! Render pass instances of lowered tables: attachment lists, references, locations, preserved attachments and resolves.
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::tables::ViewDesc;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ResourceId};
 use tileheap::lower::tables::instances::{InstanceRow, ReferenceRow, SubpassRow};
 use tileheap::lower::tables::objects::ViewRow;
-use tileheap::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
+use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
 use tileheap::plan::PlanOptions;
 use tileheap::profile::{DeviceProfile, Features, OptionalFeatures};
 

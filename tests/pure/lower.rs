@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::planned::plan_on;
+use crate::planned::{plan_on, plan_with};
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::external::{ExternalDesc, ExternalFamily, ResourceState};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{
@@ -11,20 +12,20 @@ use tileheap::frame::{
 };
 use tileheap::lower::check::Rule;
 use tileheap::lower::tables::commands::{BarrierCause, Families, ImageBarrierRow, Scopes};
-use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, LowerError, Lowered, Lowerer, Situation, lower};
+use tileheap::lower::{DeviceQueues, FamilyQueue, LowerError, Lowered, Lowerer, Situation, lower};
 use tileheap::measure::estimate;
-use tileheap::plan::{Plan, plan as make_plan};
+use tileheap::plan::{Plan, PlanOptions, plan as make_plan};
 use tileheap::profile::{DeviceProfile, Features};
 use tileheap::units::Bytes;
 use tileheap_testkit::frames::one_queue;
 use tileheap_testkit::generators::descriptions::describe;
 
-fn planned(seed: u64) -> Plan {
+fn planned(seed: u64) -> Checked<Plan> {
     let frame = synthetic(seed, SyntheticDesc::default());
     plan_on(&frame, "adreno-830")
 }
 
-fn frames(plan: &Plan, queues: &DeviceQueues, count: usize) -> Vec<Checked<Lowered>> {
+fn frames(plan: &Checked<Plan>, queues: &DeviceQueues, count: usize) -> Vec<Checked<Lowered>> {
     let mut situation = Situation::first(queues.clone());
     let mut frames = Vec::new();
     for _ in 0..count {
@@ -107,7 +108,7 @@ fn a_situation_needs_a_device_queue_for_each_declared_queue() {
 }
 
 /// A camera's image that the frame samples, and a buffer that it fills for another process.
-fn foreign() -> Plan {
+fn foreign() -> Checked<Plan> {
     let extent = vk::Extent2D { width: 8, height: 4 };
     let ours = ExternalDesc::in_layout(vk::ImageLayout::GENERAL);
     let camera = ExternalDesc {
@@ -169,8 +170,8 @@ fn color_attachments_that_are_only_read_are_not_stored_or_their_store_is_waited_
         let pass = frame.render_pass(scene, name);
         pass.read(image, AccessKind::ColorAttachment);
     }
-    let mut plan = plan_on(&frame.build().unwrap(), "adreno-830");
-    let found = |plan: &Plan| {
+    let plan = plan_on(&frame.build().unwrap(), "adreno-830");
+    let found = |plan: &Checked<Plan>| {
         let situation = Situation::first(DeviceQueues::one(&plan.frame));
         let tables = lower(plan, &situation).unwrap();
         let stores: Vec<_> = tables
@@ -187,7 +188,7 @@ fn color_attachments_that_are_only_read_are_not_stored_or_their_store_is_waited_
     assert_eq!(found(&plan), (vec![Op::STORE, Op::NONE, Op::NONE], 1));
     let mut profile = DeviceProfile::clone(&plan.profile);
     profile.features -= Features::STORE_OP_NONE;
-    plan.profile = profile.into();
+    let plan = plan_with(&plan.frame, &profile, &PlanOptions::default());
     assert_eq!(found(&plan), (vec![Op::STORE, Op::STORE, Op::STORE], 2));
 }
 

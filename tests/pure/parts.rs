@@ -1,12 +1,13 @@
 //! Parts of images: levels, layers, aspects and slices with layouts, hazards and contents of their own.
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{
     ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, Persistence,
     SubresourceRange,
 };
-use tileheap::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
+use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
 use tileheap::plan::{MemoryKind, Plan, PlanOptions};
 use tileheap::profile::{DeviceProfile, Features, PRESETS};
 use tileheap::units::Run;
@@ -54,7 +55,7 @@ impl Scene {
     }
 }
 
-fn lowered(plan: &Plan) -> (Situation, Checked<Lowered>) {
+fn lowered(plan: &Checked<Plan>) -> (Situation, Checked<Lowered>) {
     let situation = Situation::first(DeviceQueues::one(&plan.frame));
     let tables = lower(plan, &situation).unwrap();
     (situation, tables)
@@ -177,7 +178,7 @@ fn random(seed: u64, apart: bool, separate_levels: bool, solid: bool) -> Frame {
 }
 
 /// Frames of random parts on a device: of seeds that divide by four with slices, of every other one of those with layouts of their own.
-fn random_plan(seed: u64) -> Plan {
+fn random_plan(seed: u64) -> Checked<Plan> {
     let (apart, solid) = (seed % 3 == 0, seed % 4 == 0);
     let frame = random(seed, apart, apart, solid);
     assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame, "seed {seed}");

@@ -33,7 +33,7 @@ fn by_hand() -> Plan {
 #[test]
 fn a_plan_made_by_hand_is_accepted_and_lowered() {
     let plan = by_hand();
-    assert_eq!(plan.check(), Ok(()));
+    let plan = plan.checked().unwrap();
     let queues = DeviceQueues::one(&plan.frame);
     let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &queues);
     let mut situation = Situation::first(queues);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::drawn;
+use tileheap::Checked;
 use tileheap::Error;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::weights::{Weight, Weights};
@@ -23,16 +24,16 @@ struct Case {
 }
 
 impl Case {
-    fn plan(&self, options: &PlanOptions) -> Plan {
+    fn plan(&self, options: &PlanOptions) -> Checked<Plan> {
         plan(&self.frame, &self.needs, &self.profile, options).unwrap()
     }
 
-    fn plan_by(&self, planner: &mut Planner, options: &PlanOptions) -> Arc<Plan> {
+    fn plan_by(&self, planner: &mut Planner, options: &PlanOptions) -> Arc<Checked<Plan>> {
         let planned = planner.plan(&self.frame, &self.needs, &self.profile, options);
         planned.unwrap()
     }
 
-    fn plan_now_by(&self, planner: &mut Planner, options: &PlanOptions) -> Arc<Plan> {
+    fn plan_now_by(&self, planner: &mut Planner, options: &PlanOptions) -> Arc<Checked<Plan>> {
         let planned = planner.plan_now(&self.frame, &self.needs, &self.profile, options);
         planned.unwrap()
     }
@@ -65,7 +66,7 @@ fn a_frame_seen_before_is_recognised_among_others() {
     let options = PlanOptions::default();
     let cases: Vec<Case> = (0..4).map(|seed| case(seed, 8)).collect();
     let planned = cases.iter().map(|case| case.plan_by(&mut planner, &options));
-    let plans: Vec<Arc<Plan>> = planned.collect();
+    let plans: Vec<Arc<Checked<Plan>>> = planned.collect();
     for (case, plan) in cases.iter().zip(&plans) {
         // Described anew, measured anew.
         let frame = Frame::from_json(&case.frame.to_json()).unwrap();
@@ -163,7 +164,7 @@ fn one_block() -> Arc<DeviceProfile> {
     Arc::new(profile.with_tile_heap_size(Bytes(12_288)).unwrap())
 }
 
-fn planned(frame: &Frame, options: &PlanOptions) -> tileheap::Result<Plan> {
+fn planned(frame: &Frame, options: &PlanOptions) -> tileheap::Result<Checked<Plan>> {
     let profile = one_block();
     plan(frame, &Arc::new(estimate(frame, &profile)?), &profile, options)
 }
@@ -275,7 +276,7 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
         );
         // The rules would admit it: the share says what the demand costs.
         assert_eq!(plan.totals.eligible_bytes, free.totals.eligible_bytes);
-        assert_eq!(Plan::from_json(&excluded, &plan.to_json()).unwrap(), plan);
+        assert_eq!(Plan::from_json(&excluded, &plan.to_json()).unwrap(), *plan);
     }
     // What the rules keep out has the rule for its reason.
     let (late, [albedo, _]) = pair(true);

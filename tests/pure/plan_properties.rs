@@ -27,7 +27,7 @@ fn every_plan_is_accepted() {
             let text = plan.to_json();
             assert_eq!(
                 Plan::from_json(plan.described(), &text).unwrap(),
-                plan,
+                *plan,
                 "seed {seed}"
             );
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::tables::Contents;
 use tileheap::frame::{Frame, PassId, ResourceId, import};
@@ -31,7 +32,7 @@ fn profile() -> Arc<DeviceProfile> {
     Arc::new(DeviceProfile::preset("adreno-830").unwrap())
 }
 
-fn planned(frame: &Frame, options: &PlanOptions) -> Plan {
+fn planned(frame: &Frame, options: &PlanOptions) -> Checked<Plan> {
     let plan = plan_with(frame, &profile(), options);
     assert_eq!(plan.violations(), [], "{plan}");
     plan
@@ -116,7 +117,7 @@ fn what_is_used_densely_in_one_batch_stays_on_chip_there() {
         text.contains("split lifetimes") && text.contains("stored by splits"),
         "{text}"
     );
-    assert_eq!(Plan::from_json(&frame, &plan.to_json()).unwrap(), plan);
+    assert_eq!(Plan::from_json(&frame, &plan.to_json()).unwrap(), *plan);
 }
 
 #[test]
@@ -181,7 +182,7 @@ fn split_lifetimes_are_never_worse() {
         if parts.split.is_some() {
             split += 1;
             assert!(parts.totals.on_chip_bytes <= parts.totals.eligible_bytes);
-            assert_eq!(Plan::from_json(&frame, &parts.to_json()).unwrap(), parts);
+            assert_eq!(Plan::from_json(&frame, &parts.to_json()).unwrap(), *parts);
         }
     }
     assert!(split >= 20, "{split}");

@@ -2,6 +2,7 @@
 
 use ash::vk;
 use serde_json::Value;
+use tileheap::Checked;
 use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Strategy};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
@@ -10,7 +11,7 @@ use crate::everything::everything;
 use crate::planned::plan_with;
 use tileheap_testkit::frames::by;
 
-fn every_plan() -> Vec<Plan> {
+fn every_plan() -> Vec<Checked<Plan>> {
     let frame = everything();
     let mut plans = Vec::new();
     for preset in PRESETS {
@@ -33,7 +34,7 @@ fn json_gives_the_same_plan_back() {
         let text = plan.to_json();
         assert_eq!(
             Plan::from_json(&plan.frame, &text).unwrap(),
-            plan,
+            *plan,
             "{}",
             plan.profile.name
         );
@@ -104,7 +105,7 @@ fn number(object: &str) -> usize {
 #[test]
 fn every_reason_is_printed() {
     let mut kinds: Vec<String> = Vec::new();
-    let mut note = |plan: &Plan| {
+    let mut note = |plan: &Checked<Plan>| {
         let document: Value = serde_json::from_str(&plan.to_json()).unwrap();
         for resource in document["resources"].as_array().unwrap() {
             kinds.push(resource["reason"]["kind"].as_str().unwrap().to_owned());

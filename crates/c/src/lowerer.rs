@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::tables::clears::ClearRow;
 use tileheap::lower::tables::commands::*;
@@ -10,7 +11,7 @@ use tileheap::lower::tables::instances::*;
 use tileheap::lower::tables::objects::*;
 use tileheap::lower::tables::submission::*;
 use tileheap::lower::tables::{DeviceQueueIndex, Lowered as Tables};
-use tileheap::lower::{ByteUse, Checked, ContentState, FamilyQueue, Lowerer, Situation};
+use tileheap::lower::{ByteUse, ContentState, FamilyQueue, Lowerer, Situation};
 use tileheap::plan::Plan;
 
 use crate::boundary::run;
@@ -256,7 +257,7 @@ pub struct Lowering {
 }
 
 struct Current {
-    plan: Arc<Plan>,
+    plan: Arc<Checked<Plan>>,
     situation: Situation,
     device_queues: Vec<FamilyQueue>,
     tables: Checked<Tables>,
@@ -264,7 +265,7 @@ struct Current {
 
 impl Lowering {
     /// Lowers a plan, and replaces the tables.
-    fn lower(&mut self, plan: Arc<Plan>, situation: Situation) -> Result<(), Fault> {
+    fn lower(&mut self, plan: Arc<Checked<Plan>>, situation: Situation) -> Result<(), Fault> {
         let mut device_queues = Vec::new();
         if let Some(before) = self.current.take() {
             self.spare = Some(before.situation);
@@ -291,7 +292,12 @@ impl Lowering {
     }
 
     /// The situation after the tables, in memory of `spare`.
-    fn next(&self, plan: &Arc<Plan>, queues: &Queues, spare: Option<Situation>) -> Result<Situation, Fault> {
+    fn next(
+        &self,
+        plan: &Arc<Checked<Plan>>,
+        queues: &Queues,
+        spare: Option<Situation>,
+    ) -> Result<Situation, Fault> {
         let Current {
             plan: own,
             situation,

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::ResourceId;
 use tileheap::plan::{DEFAULT_BUDGET, MemoryKind, Plan, PlanOptions, Planner, plan};
 use tileheap::units::{Bytes, Run};
@@ -33,7 +34,7 @@ pub struct PlannerObject {
 
 /// A plan, and what C reads of it.
 pub struct PlanObject {
-    pub(crate) plan: Arc<Plan>,
+    pub(crate) plan: Arc<Checked<Plan>>,
     /// Filled when they are read first.
     pub(crate) rows: OnceLock<PlanRows>,
     /// Per resource, in words; filled when they are read first.
@@ -231,7 +232,7 @@ impl PlanRows {
 }
 
 impl PlanObject {
-    fn new(plan: Arc<Plan>) -> PlanObject {
+    fn new(plan: Arc<Checked<Plan>>) -> PlanObject {
         PlanObject {
             plan,
             rows: OnceLock::new(),
@@ -291,7 +292,7 @@ pub unsafe extern "C" fn create_plan(
     })
 }
 
-fn make(desc: &PlanDesc, options: &PlanOptions) -> Result<Arc<Plan>, Fault> {
+fn make(desc: &PlanDesc, options: &PlanOptions) -> Result<Arc<Checked<Plan>>, Fault> {
     let (frame, requirements) = (desc.frame.get()?, desc.requirements.get()?);
     let (profile, planner) = (desc.profile.get()?, desc.planner.get_if_any()?);
     let mode = PlanMode::from_number(desc.mode)?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use egui::{Event, Id, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2};
+use tileheap::Checked;
 use tileheap::measure::estimate;
 use tileheap::plan::{PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
@@ -12,7 +13,7 @@ use crate::frame::describe;
 use crate::support::output::Output;
 use crate::support::sizes::extent;
 
-fn planned(profile: &str, request: &Request) -> Plan {
+fn planned(profile: &str, request: &Request) -> Checked<Plan> {
     let profile = Arc::new(DeviceProfile::preset(profile).expect("a preset"));
     let frame = describe(extent(1280, 720), Output::Buffer)
         .expect("a sound frame")

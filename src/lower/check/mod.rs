@@ -39,9 +39,9 @@ pub use facts::DeviceFacts;
 
 use self::checker::Checker;
 use self::parts::Parts;
-use super::checked::Checked;
 use super::situation::Situation;
 use super::tables::Lowered;
+use crate::Checked;
 use crate::frame::Frame;
 
 impl Lowered {

@@ -19,6 +19,7 @@ pub use error::{CheckError, Rule};
 
 use self::checker::Checker;
 use super::Plan;
+use crate::Checked;
 
 impl Plan {
     /// Judges the plan by the rules of the specification, without knowing how it was made.
@@ -35,7 +36,7 @@ impl Plan {
     /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
     /// # let needs = Arc::new(estimate(&frame, &profile)?);
     ///
-    /// let mut plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+    /// let mut plan = plan(&frame, &needs, &profile, &PlanOptions::default())?.into_inner();
     /// plan.check()?;
     /// // Whoever changes it by a byte is told so.
     /// let moved = plan.placements.iter_mut().find(|one| one.memory == MemoryKind::Tile).expect("a resident");
@@ -51,6 +52,33 @@ impl Plan {
             Some(fault) => Err(fault),
             None => Ok(()),
         }
+    }
+
+    /// The plan, checked: it may be lowered and bound. For plans that were edited, read from JSON, or made by another planner.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+    /// # use tileheap::{measure::estimate, profile::DeviceProfile};
+    /// # use tileheap::plan::{PlanOptions, plan};
+    /// use tileheap::lower::{DeviceQueues, Situation, lower};
+    /// use tileheap::plan::Plan;
+    /// # let frame = synthetic(7, SyntheticDesc::default());
+    /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+    /// # let needs = Arc::new(estimate(&frame, &profile)?);
+    /// # let text = plan(&frame, &needs, &profile, &PlanOptions::default())?.to_json();
+    ///
+    /// let plan = Plan::from_json(&frame, &text)?.checked()?;
+    /// let tables = lower(&plan, &Situation::first(DeviceQueues::one(&frame)))?;
+    /// # let _ = tables;
+    /// # Ok::<(), tileheap::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Plan::check`].
+    pub fn checked(self) -> Result<Checked<Plan>, CheckError> {
+        self.check()?;
+        Ok(Checked::new(self))
     }
 
     /// Everything that is wrong with the plan. Empty for a plan that may be lowered.

@@ -2,6 +2,7 @@
 
 use ash::vk;
 use ash::vk::ImageAspectFlags as Aspect;
+use tileheap::Checked;
 use tileheap::frame::tables::Version;
 use tileheap::frame::{
     AccessKind, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
@@ -136,7 +137,7 @@ fn profile(apart: bool) -> DeviceProfile {
     profile
 }
 
-pub(super) fn planned(frame: &Frame, apart: bool) -> Plan {
+pub(super) fn planned(frame: &Frame, apart: bool) -> Checked<Plan> {
     plan_with(frame, &profile(apart), &Default::default())
 }
 

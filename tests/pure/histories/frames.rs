@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::tables::Version;
 use tileheap::frame::{ResourceId, SubresourceRange};
 use tileheap::lower::tables::objects::MemoryRow;
@@ -57,7 +58,7 @@ impl Frames {
     }
 
     /// The situation in which the next frame runs. Any work may have used its memory.
-    fn situation(&self, plan: &Plan, id: ResourceId) -> (Situation, Vec<(u32, usize)>) {
+    fn situation(&self, plan: &Checked<Plan>, id: ResourceId) -> (Situation, Vec<(u32, usize)>) {
         let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
         let first = lower(plan, &situation).unwrap();
         let rows = self.rows(&first, id);
@@ -91,7 +92,7 @@ impl Frames {
     }
 
     /// Lowers the next frame, checks the tables and applies them to the map of texels.
-    pub(super) fn run(&mut self, plan: &Plan) -> Ran {
+    pub(super) fn run(&mut self, plan: &Checked<Plan>) -> Ran {
         let frame = &plan.frame;
         let id = frame.resource_named("history").unwrap();
         let (situation, rows) = self.situation(plan, id);
@@ -146,7 +147,7 @@ impl Frames {
 
     /// What the frame reads of the previous version and no frame has written. Slices are cleared together, and so are aspects that have
     /// no layouts of their own.
-    fn to_clear(&self, plan: &Plan, history: &History<'_>) -> BTreeSet<Texel> {
+    fn to_clear(&self, plan: &Checked<Plan>, history: &History<'_>) -> BTreeSet<Texel> {
         let resource = plan.frame.resource(history.id);
         let whole = resource.whole();
         let apart = plan

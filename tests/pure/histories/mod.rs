@@ -7,6 +7,7 @@ mod texels;
 use std::collections::BTreeSet;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::tables::Version;
 use tileheap::frame::{AccessKind, SubresourceRange};
 use tileheap::lower::check::{CheckError, Rule};
@@ -19,7 +20,7 @@ use self::frames::{Frames, Ran};
 use crate::lowered_check::device;
 
 /// Two or three plans of one image, of which one may not read its previous version.
-fn random_plans(seed: u64) -> Vec<Plan> {
+fn random_plans(seed: u64) -> Vec<Checked<Plan>> {
     let mut random = SplitMix64::new(seed);
     let (levels, layers) = (1 + random.below(4) as u32, 1 + random.below(4) as u32);
     let mut desc = match seed % 3 {
@@ -58,7 +59,7 @@ fn only_what_no_frame_has_written_is_cleared() {
 }
 
 /// A situation in which a part of what earlier frames have written of one range is not written.
-fn with_less(plan: &Plan, situation: &Situation, random: &mut SplitMix64) -> Option<Situation> {
+fn with_less(plan: &Checked<Plan>, situation: &Situation, random: &mut SplitMix64) -> Option<Situation> {
     let id = plan.frame.resource_named("history").unwrap();
     let mut less = situation.clone();
     let contents = &mut less.before.contents;
@@ -118,7 +119,7 @@ fn other_clears_than_those_of_what_no_frame_has_written_are_refused() {
 }
 
 /// Runs a frame of each of these plans, and gives the last one.
-fn last_of<const N: usize>(plans: [&Plan; N]) -> Ran {
+fn last_of<const N: usize>(plans: [&Checked<Plan>; N]) -> Ran {
     let mut frames = Frames::new();
     plans.map(|plan| frames.run(plan)).into_iter().last().unwrap()
 }
@@ -131,7 +132,10 @@ fn layers(first: u32, end: u32) -> SubresourceRange {
 }
 
 /// An image of two layers, with these writes after a read of these layers of its previous version.
-fn two_layers(previous: Option<SubresourceRange>, writes: &[(AccessKind, SubresourceRange)]) -> Plan {
+fn two_layers(
+    previous: Option<SubresourceRange>,
+    writes: &[(AccessKind, SubresourceRange)],
+) -> Checked<Plan> {
     let mut described = Described::new(color(1, 2));
     if let Some(range) = previous {
         described.read(AccessKind::SampledImage, range, Version::Previous);

@@ -1,5 +1,6 @@
 //! What `lower` makes is accepted.
 
+use tileheap::Checked;
 use tileheap::frame::import::import;
 use tileheap::lower::{DeviceQueues, Situation, lower};
 use tileheap::plan::{Plan, PlanOptions};
@@ -9,7 +10,7 @@ use super::{arrangements, device, executable};
 use crate::planned::plan_with;
 
 /// Lowers and checks the first frames of a plan.
-fn accept(plan: &Plan, queues: DeviceQueues, what: &str) {
+fn accept(plan: &Checked<Plan>, queues: DeviceQueues, what: &str) {
     let mut situation = Situation::first(queues);
     for frame in 1..=4 {
         let tables = lower(plan, &situation).unwrap_or_else(|error| panic!("{what}, frame {frame}: {error}"));

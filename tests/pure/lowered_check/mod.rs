@@ -6,6 +6,7 @@ mod tile_shading;
 
 use std::sync::Arc;
 
+use tileheap::Checked;
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, FamilyQueue, Situation};
 use tileheap::plan::Plan;
@@ -38,7 +39,7 @@ fn arrangements(plan: &Plan) -> Vec<DeviceQueues> {
 }
 
 /// The seed's plan; `None` where it is one for comparison only.
-fn executable(seed: u64) -> Option<Arc<Plan>> {
+fn executable(seed: u64) -> Option<Arc<Checked<Plan>>> {
     let plan = crate::planned::planned(seed);
     (plan.options.windows == tileheap::plan::WindowRule::Device).then(|| Arc::new(plan))
 }

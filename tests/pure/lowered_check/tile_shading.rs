@@ -4,6 +4,7 @@
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
+use tileheap::Checked;
 use tileheap::lower::check::{CheckError, Rule};
 use tileheap::lower::tables::{Object, ObjectRef, OptionalIndex};
 use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
@@ -21,7 +22,7 @@ const TILE_WRITE: vk::AccessFlags2 = tileheap::ffi::ACCESS_2_SHADER_TILE_ATTACHM
 /// first    shade: draws albedo; per tile, a dispatch reads it where it is, sharpens it, and writes light
 /// second   blur: samples light      show: samples light and albedo
 /// ```
-fn shaded() -> Plan {
+fn shaded() -> Checked<Plan> {
     plan_on(&frame("tile shading"), "adreno-830")
 }
 

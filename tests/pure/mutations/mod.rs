@@ -43,7 +43,13 @@ fn refused<S: Debug>(
         damage(&mut damaged, site);
         damaged.violations()
     };
-    damage::refused(&AMOUNT, |seed, _| Some(planned(seed)), sites, violations, right);
+    damage::refused(
+        &AMOUNT,
+        |seed, _| Some(planned(seed).into_inner()),
+        sites,
+        violations,
+        right,
+    );
 }
 
 /// The tables of a plan that are damaged row by row.
@@ -60,7 +66,7 @@ struct Tables {
 #[test]
 fn damaged_rows_are_refused() {
     let sound = |seed, _: &mut SplitMix64| {
-        let plan = planned(seed);
+        let plan = planned(seed).into_inner();
         let tables = serde_json::to_value(Tables {
             placements: plan.placements.clone(),
             objects: plan.objects.clone(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tileheap::Checked;
 use tileheap::frame::Frame;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Dedicated, Requirements, estimate};
@@ -16,13 +17,13 @@ use tileheap_testkit::frames::extent;
 const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
 
 /// The plan of a frame for a device by estimated sizes.
-pub(crate) fn plan_with(frame: &Frame, profile: &DeviceProfile, options: &PlanOptions) -> Plan {
+pub(crate) fn plan_with(frame: &Frame, profile: &DeviceProfile, options: &PlanOptions) -> Checked<Plan> {
     let needs = Arc::new(estimate(frame, profile).unwrap());
     plan(frame, &needs, &Arc::new(profile.clone()), options).unwrap()
 }
 
 /// The same with the usual options.
-pub(crate) fn plan_on(frame: &Frame, preset: &str) -> Plan {
+pub(crate) fn plan_on(frame: &Frame, preset: &str) -> Checked<Plan> {
     plan_with(
         frame,
         &DeviceProfile::preset(preset).unwrap(),
@@ -31,7 +32,7 @@ pub(crate) fn plan_on(frame: &Frame, preset: &str) -> Plan {
 }
 
 /// The plan of a frame, device and options drawn from `seed`.
-pub(crate) fn planned(seed: u64) -> Plan {
+pub(crate) fn planned(seed: u64) -> Checked<Plan> {
     let mut random = SplitMix64::new(seed);
     let desc = frame_desc(&mut random);
     let mut frame = synthetic(seed, desc);

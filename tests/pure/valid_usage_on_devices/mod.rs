@@ -341,8 +341,8 @@ fn plans_from_elsewhere_are_checked_against_their_device() {
     let device = unknown();
     let requirements = tileheap::measure::estimate(&frame, &device).unwrap();
     let options = PlanOptions::default();
-    let mut plan =
-        tileheap::plan::plan(&frame, &requirements.into(), &device.clone().into(), &options).unwrap();
+    let plan = tileheap::plan::plan(&frame, &requirements.into(), &device.clone().into(), &options).unwrap();
+    let mut plan = plan.into_inner();
     let mut smaller = device;
     smaller.limits.max_framebuffer_height = 63;
     plan.profile = Arc::new(smaller);

@@ -168,6 +168,55 @@ fn known_frames_create_nothing_and_wait_for_their_own_alone() {
 }
 
 #[test]
+fn frames_in_a_smaller_block_are_bound_in_the_larger_one_when_they_are_next_selected() {
+    let (small, large) = (0b01, 0b11);
+    let created = |rig: &Rig| {
+        let journal = rig.fake.driver.journal().into_iter();
+        let created = journal
+            .filter(|call| matches!(call, Call::Create { function, .. } if *function == "vkCreateImage"));
+        created.count()
+    };
+    let alone = {
+        let rig = Rig::new(Config::modern().without_tile_memory());
+        let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+        let mut builder = FrameBuilder::default();
+        describe(&mut builder, large);
+        run(&rig, &mut frames, &builder, 0);
+        (created(&rig), frames.bytes())
+    };
+    let rig = Rig::new(Config::modern().without_tile_memory());
+    let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+    let mut builder = FrameBuilder::default();
+    let known: Vec<u32> = (0..4).map(|one| small | one << 2).collect();
+    for (turn, &on) in known.iter().enumerate() {
+        describe(&mut builder, on);
+        run(&rig, &mut frames, &builder, turn);
+    }
+    describe(&mut builder, known[0]);
+    let before = frames.select(&builder).unwrap().number();
+    rig.fake.driver.clear_journal();
+    describe(&mut builder, large);
+    run(&rig, &mut frames, &builder, 0);
+    assert_eq!(created(&rig), alone.0, "nothing else is created");
+    assert_eq!(frames.bound().count(), 1);
+    describe(&mut builder, known[0]);
+    let again = frames.select(&builder).unwrap().number();
+    assert_ne!(again, before, "bound anew");
+    assert_eq!(frames.bound().count(), 2);
+    run(&rig, &mut frames, &builder, 1);
+    rig.fake.driver.complete();
+    rig.tile.collect().unwrap();
+    assert!(
+        frames.bytes() <= alone.1 + Bytes(alone.1.0 / 8),
+        "the smaller block is freed: {}",
+        frames.bytes()
+    );
+    drop(frames);
+    assert_eq!(rig.tile.trim().unwrap(), 0);
+    assert_eq!(rig.tile.pool_bytes(), Bytes::ZERO);
+}
+
+#[test]
 fn an_unknown_frame_of_known_resources_calls_no_driver() {
     for config in [Config::modern(), Config::vulkan_1_1()] {
         let rig = Rig::new(config);

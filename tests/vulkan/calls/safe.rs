@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::tables::ViewDesc;
 use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
-use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule};
+use tileheap::measure::estimate;
+use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, Features, Limits};
 use tileheap::runtime::objects::{DedicatedTo, MemoryDesc, OneShotCommands};
 use tileheap::runtime::{Capabilities, FrameRecorder};
@@ -39,7 +41,7 @@ fn panics(program: impl FnOnce()) -> String {
     }
 }
 
-fn planned(rig: &Rig) -> Arc<Plan> {
+fn planned(rig: &Rig) -> Arc<Checked<Plan>> {
     let frame = &rig.fake.described.frame;
     rig.tile.plan(frame, &PlanOptions::default()).unwrap()
 }
@@ -61,7 +63,11 @@ fn unstated(plan: &mut Plan) {
 fn bind_changed(rig: &Rig, change: impl FnOnce(&mut Plan)) -> String {
     let mut plan = Plan::clone(&planned(rig));
     change(&mut plan);
-    said(rig.tile.bind(&plan.into()))
+    said(
+        plan.checked()
+            .map_err(tileheap::Error::from)
+            .and_then(|plan| rig.tile.bind(&plan.into())),
+    )
 }
 
 /// Describes a frame with one image, drawn to.
@@ -153,7 +159,7 @@ const PROGRAMS: &[Program] = &[
         |rig| {
             let mut plan = Plan::clone(&planned(rig));
             unstated(&mut plan);
-            let adopted = rig.tile.adopt(plan.into());
+            let adopted = rig.tile.adopt(plan.checked().unwrap().into());
             let own = planned(rig).profile == *rig.tile.profile();
             format!("{adopted}, {own}")
         },
@@ -170,17 +176,26 @@ const PROGRAMS: &[Program] = &[
         },
     ),
     (
-        "adopt a changed plan, then bind what is planned",
-        "false, ran",
+        "adopt a plan of a frame that the device does not run",
+        "false",
         |rig| {
-            let tile = &rig.tile;
-            let mut plan = Plan::clone(&planned(rig));
-            plan.placements[0].offset = Bytes(4 << 30);
-            let adopted = tile.adopt(plan.into());
-            format!(
-                "{adopted}, {}",
-                said(tile.bind(&planned(rig)).map(|bound| bound.retire()))
-            )
+            let wide = vk::Extent2D {
+                width: 1 << 20,
+                height: 1,
+            };
+            let mut frame = FrameBuilder::new("f", wide);
+            let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, wide));
+            let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+            frame.render_pass(commands, "draw").color(image, LoadOp::DontCare);
+            let frame = frame.build().unwrap();
+            let mut profile = DeviceProfile::clone(rig.tile.profile());
+            (
+                profile.limits.max_image_dimension_2d,
+                profile.limits.max_framebuffer_width,
+            ) = (1 << 20, 1 << 20);
+            let needs = Arc::new(estimate(&frame, &profile).unwrap());
+            let planned = plan(&frame, &needs, &Arc::new(profile), &PlanOptions::default()).unwrap();
+            rig.tile.adopt(planned.into()).to_string()
         },
     ),
     ("bind a plan for comparison", "one discard window", |rig| {

@@ -103,7 +103,7 @@ fn histories_keep_their_contents_whatever_comes_between() {
                 let known = sets.iter().find(|(image, _)| *image == now.handle);
                 let known = known.map(|(_, set)| *set);
                 known.unwrap_or_else(|| {
-                    let set = gpu.set(&count, &bindings(bound, at, counters[at]));
+                    let set = gpu.set(&count, &bindings(&bound, at, counters[at]));
                     sets.push((now.handle, set));
                     set
                 })

@@ -165,7 +165,7 @@ fn a_history_written_whole_is_read_by_layer_and_the_reverse() {
             let [history, result] = describe(&mut builder, turn, reads, writes);
             let bound = frames.select(&builder).expect("bound");
             let frame = bound.plan().described().clone();
-            let image = previous(bound, history);
+            let image = previous(&bound, history);
             let recorder = begin(bound, result, &host);
             // SAFETY: its last use is complete.
             let mut commands =

@@ -20,7 +20,9 @@ use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{BufferDesc, Frame, FrameBuilder, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{BoundFrame, Buffer, FrameNumber, FrameRecorder, Imports, PassCommands};
+use tileheap::runtime::{
+    BoundFrame, Buffer, FrameNumber, FrameRecorder, Imports, PassCommands, SelectedFrame,
+};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Gpu, HostBuffer, Pipeline, copy_to_buffer};
@@ -37,7 +39,11 @@ fn bind(gpu: &Gpu, frame: &Frame, options: &PlanOptions) -> BoundFrame {
 }
 
 /// Begins a frame with one imported buffer, which lives until the test's end.
-fn begin<'a>(bound: &'a mut BoundFrame, resource: ResourceId, host: &HostBuffer) -> FrameRecorder<'a> {
+fn begin<'a>(
+    bound: impl Into<SelectedFrame<'a>>,
+    resource: ResourceId,
+    host: &HostBuffer,
+) -> FrameRecorder<'a> {
     let imports = Imports {
         buffers: &[ImportedBuffer {
             resource,
@@ -46,7 +52,7 @@ fn begin<'a>(bound: &'a mut BoundFrame, resource: ResourceId, host: &HostBuffer)
         ..Imports::default()
     };
     // SAFETY: buffers live as long as the `Gpu`.
-    unsafe { bound.begin(&imports) }.expect("a frame")
+    unsafe { bound.into().begin(&imports) }.expect("a frame")
 }
 
 /// Submits a frame of a test with one thread.

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
+use tileheap::Checked;
 use tileheap::arrange::{Allowed, Costs, search};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{Frame, import};
@@ -46,7 +47,7 @@ fn in_c(frame: &Frame) -> FrameHandle {
     unsafe { c::frame(&described.desc) }.unwrap_or_else(|fault| panic!("{}: {fault:?}", frame.name()))
 }
 
-fn rust_plan(frame: &Frame, options: &PlanOptions) -> Plan {
+fn rust_plan(frame: &Frame, options: &PlanOptions) -> Checked<Plan> {
     let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
     let needs = Arc::new(estimate(frame, &profile).unwrap());
     plan(frame, &needs, &profile, options).unwrap()

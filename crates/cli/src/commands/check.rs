@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use serde_json::Value;
+use tileheap::Checked;
 use tileheap::frame::Frame;
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, Situation, lower};
@@ -68,18 +69,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let plan =
         Plan::from_json(&frame, &plan_text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
     let progress = Progress::new("checking", 0);
-    let errors = plan.violations();
-    drop(progress);
-    if let Some(first) = errors.first() {
-        let more = match errors.len() {
+    let plan = plan.clone().checked().map_err(|first| {
+        let more = match plan.violations().len() {
             1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        return Err(Error::of(
+        Error::of(
             format!("{}: the plan is invalid", shown(&arguments.plan)),
             format!("{first}{more}: plan the frame again"),
-        ));
-    }
+        )
+    })?;
+    drop(progress);
     let barriers = match barriers(&plan) {
         Ok(barriers) => barriers,
         Err(error) => {
@@ -130,7 +130,7 @@ fn arranged(arguments: &Arguments, frame: Frame, text: &str) -> Result<Frame> {
 
 /// Lowers a plan for its first two frames, on one queue and on a queue for each that is declared, and checks the tables; gives the
 /// barriers of a frame on one queue. Plans for comparison alone have none.
-fn barriers(plan: &Plan) -> tileheap::Result<usize> {
+fn barriers(plan: &Checked<Plan>) -> tileheap::Result<usize> {
     if plan.options.windows == WindowRule::WholeFrame {
         return Ok(0);
     }

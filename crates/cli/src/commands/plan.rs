@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use tileheap::Checked;
 use tileheap::frame::import::Imported;
-use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Situation, aliasing, lower};
+use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, aliasing, lower};
 use tileheap::plan::{Ladder, NotTile, PlacementReason, Plan};
 
 use crate::error::Result;
@@ -106,7 +107,7 @@ fn device_queues(arguments: &Arguments, plan: &Plan) -> DeviceQueues {
 }
 
 /// The tables of the frame of this number, each frame before it lowered for what the one before it left.
-fn lowered(arguments: &Arguments, plan: &Plan) -> Result<(Checked<Lowered>, Situation)> {
+fn lowered(arguments: &Arguments, plan: &Checked<Plan>) -> Result<(Checked<Lowered>, Situation)> {
     let mut situation = Situation::first(device_queues(arguments, plan));
     let mut lowered = lower(plan, &situation)?;
     for _ in 1..arguments.frame_number {

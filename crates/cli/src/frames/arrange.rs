@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
+use tileheap::Checked;
 use tileheap::arrange::{
     self, Allowed, Alone, ArrangeError, Arranged, Arrangement, CannotGroup, Cap, Costs, DescriptionChange,
     Found, Shortfall, Way,
@@ -157,10 +158,10 @@ fn interrupt() -> &'static Arc<AtomicBool> {
 
 /// A frame that is run another way, and its plan.
 pub(crate) struct ArrangedPlan<'a> {
-    described: &'a Plan,
+    described: &'a Checked<Plan>,
     pub(crate) found: Found,
     pub(crate) arranged: Arranged,
-    pub(crate) plan: Plan,
+    pub(crate) plan: Checked<Plan>,
     /// What a saved arrangement had that the frame does not allow any more.
     not_kept: Vec<String>,
 }
@@ -181,7 +182,7 @@ impl ArrangeOptions {
         &self,
         options: &FrameOptions,
         imported: &Imported,
-        described: &'a Plan,
+        described: &'a Checked<Plan>,
     ) -> Result<Option<ArrangedPlan<'a>>> {
         let (found, not_kept) = match &self.arrangement {
             None if !self.best => return Ok(None),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum, ValueHint};
+use tileheap::Checked;
 use tileheap::frame::import::{self, Imported};
 use tileheap::frame::weights::Weights;
 use tileheap::frame::{Frame, Reaches, ResourceId};
@@ -113,7 +114,7 @@ pub(crate) enum Sizes {
 }
 
 impl FrameArguments {
-    pub(crate) fn plan(&self) -> Result<(Imported, Plan)> {
+    pub(crate) fn plan(&self) -> Result<(Imported, Checked<Plan>)> {
         let imported = self.frame_from(&read_text(&self.frame, "frame")?, self.options.size)?;
         let profile = self.options.read_profile()?;
         let _progress = Progress::new("planning", 0);
@@ -147,7 +148,7 @@ impl FrameOptions {
         Ok(broken.iter().map(ToString::to_string).collect())
     }
 
-    pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Plan> {
+    pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Checked<Plan>> {
         let frame = &imported.frame;
         let any = self
             .ignore_unsupported
@@ -181,7 +182,9 @@ impl FrameOptions {
             ..options
         };
         let profile = Arc::new(profile.clone());
-        Ok(tileheap::plan::plan(frame, &Arc::new(needs), &profile, &options)?)
+        let plan = tileheap::plan::plan(frame, &Arc::new(needs), &profile, &options)?;
+        plan.check().map_err(tileheap::Error::from)?;
+        Ok(plan)
     }
 
     /// Applies weights, `--pin` and `--exclude` to a frame.

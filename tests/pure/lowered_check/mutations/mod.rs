@@ -10,6 +10,7 @@ mod queues;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use tileheap::Checked;
 use tileheap::lower::check::{CheckError, DeviceFacts, Rule};
 use tileheap::lower::{Lowered, Situation, lower};
 use tileheap::plan::Plan;
@@ -26,7 +27,7 @@ const AMOUNT: Amount = Amount {
 
 /// Sound tables, and what they are for.
 struct Sound {
-    plan: Arc<Plan>,
+    plan: Arc<Checked<Plan>>,
     situation: Situation,
     device: DeviceFacts,
     tables: Lowered,

@@ -1,6 +1,7 @@
 //! Damage to what orders queues and shares resources between them.
 
 use ash::vk::PipelineStageFlags2 as S;
+use tileheap::Checked;
 use tileheap::lower::tables::commands::BarrierCause;
 use tileheap::lower::tables::objects::ImageRow;
 use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
@@ -51,7 +52,7 @@ fn families_that_share_a_resource_are_listed_wrongly() {
 
 /// `scene` is drawn on one queue, sampled there and on another one of the same family, and sampled on a third one of another family.
 /// Semaphores name the stages at hand.
-fn three_queues() -> Plan {
+fn three_queues() -> Checked<Plan> {
     plan_on(&frame("three queues"), "adreno-830")
 }
 

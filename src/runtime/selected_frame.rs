@@ -1,0 +1,94 @@
+//! A bound frame on loan, which cannot be exchanged for another.
+
+use std::ops::Deref;
+
+use ash::vk;
+
+use super::bound_frame::BoundFrame;
+use super::frame_recorder::FrameRecorder;
+use super::import::Imports;
+use crate::Result;
+use crate::lower::{Lowered, Situation};
+
+/// The bound frame that [`DynamicFrame::select`](super::DynamicFrame::select) lends: everything that a [`BoundFrame`] can look up, and
+/// [`begin`](SelectedFrame::begin).
+///
+/// A function that records static and dynamic frames takes an `impl Into<SelectedFrame<'_>>`: `&mut BoundFrame` converts.
+///
+/// The dynamic frame keeps its bound frames: they cannot be taken out or exchanged, and only one frame is recorded at a time.
+/// ```compile_fail,E0308
+/// # use tileheap::runtime::{BoundFrame, SelectedFrame};
+/// fn take(selected: &mut SelectedFrame<'_>, other: BoundFrame) -> BoundFrame {
+///     std::mem::replace(selected, other)
+/// }
+/// ```
+/// ```compile_fail,E0596
+/// # use tileheap::runtime::{BoundFrame, SelectedFrame};
+/// fn take(selected: &mut SelectedFrame<'_>, other: BoundFrame) -> BoundFrame {
+///     std::mem::replace(&mut **selected, other)
+/// }
+/// ```
+/// ```compile_fail,E0499
+/// # use tileheap::frame::FrameBuilder;
+/// # use tileheap::runtime::{DynamicFrame, Imports};
+/// # fn f(frames: &mut DynamicFrame, builders: [FrameBuilder; 2], imports: &Imports<'_>) -> tileheap::Result<()> {
+/// let one = unsafe { frames.select(&builders[0])?.begin(imports) }?;
+/// let other = frames.select(&builders[1])?;
+/// # drop((one, other));
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct SelectedFrame<'a> {
+    bound: &'a mut BoundFrame,
+}
+
+impl<'a> SelectedFrame<'a> {
+    /// Begins a frame, as [`BoundFrame::begin`] does. For the next one, select again: which frame that is depends on its description and
+    /// on the histories that this one writes.
+    ///
+    /// # Errors
+    /// As [`BoundFrame::begin`].
+    ///
+    /// # Safety
+    /// As for [`BoundFrame::begin`].
+    pub unsafe fn begin(self, imports: &Imports<'_>) -> Result<FrameRecorder<'a>> {
+        // SAFETY: the caller's duty.
+        unsafe { self.bound.begin(imports) }
+    }
+
+    /// As [`BoundFrame::forget`].
+    ///
+    /// # Safety
+    /// As for [`BoundFrame::forget`].
+    pub unsafe fn forget(&mut self, view: vk::ImageView) {
+        // SAFETY: the caller's duty.
+        unsafe { self.bound.forget(view) }
+    }
+
+    /// As [`BoundFrame::situation`].
+    pub fn situation(&mut self) -> Situation {
+        self.bound.situation()
+    }
+
+    /// As [`BoundFrame::adopt`].
+    ///
+    /// # Errors
+    /// As [`BoundFrame::adopt`].
+    pub fn adopt(&mut self, tables: Lowered, situation: &Situation) -> Result<()> {
+        self.bound.adopt(tables, situation)
+    }
+}
+
+impl<'a> From<&'a mut BoundFrame> for SelectedFrame<'a> {
+    fn from(bound: &'a mut BoundFrame) -> SelectedFrame<'a> {
+        SelectedFrame { bound }
+    }
+}
+
+impl Deref for SelectedFrame<'_> {
+    type Target = BoundFrame;
+
+    fn deref(&self) -> &BoundFrame {
+        self.bound
+    }
+}

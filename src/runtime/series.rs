@@ -1,0 +1,96 @@
+//! A series of frames: those of one bound frame, or of all that a dynamic frame binds.
+//!
+//! ```text
+//! Series                      progress, borrower of the pool
+//!   ├─ BoundFrame (day)       Device::bind: the only one         DynamicFrame: one for each description
+//!   └─ BoundFrame (night)
+//! ```
+//! Its frames run one after another, whatever their description: that is why they may share blocks of memory, and why one count of
+//! submitted frames is enough. It ends with the last of its bound frames.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ash::vk;
+
+use super::device_state::DeviceState;
+use super::owned::{Guard, OwnedObjects};
+use super::pool::Borrower;
+use super::progress::Progress;
+use super::retire::{RetiredFrames, RetiredObjects};
+use crate::Result;
+
+/// State shared by the bound frames of a series.
+pub(super) struct Series {
+    state: Arc<DeviceState>,
+    retired: Arc<RetiredFrames>,
+    pub(super) borrower: Borrower,
+    progress: Arc<Mutex<Progress>>,
+    /// The queue families that share its histories; empty if each history belongs to the families of its only plan.
+    pub(super) families: Vec<u32>,
+    /// The fences that count its frames, if fences do; taken when it ends.
+    owned: Option<OwnedObjects>,
+}
+
+impl Series {
+    /// A series whose frames run on these queues of the device (number and timeline).
+    pub(super) fn new(
+        state: &Arc<DeviceState>,
+        retired: &Arc<RetiredFrames>,
+        queues: impl Iterator<Item = (usize, vk::Semaphore)>,
+        families: Vec<u32>,
+    ) -> Result<Arc<Series>> {
+        let mut guard = Guard::new(state.clone());
+        let progress = Progress::new(state, queues, &mut guard.owned)?;
+        let number = state.pool.lock().next_number();
+        Ok(Arc::new(Series {
+            state: state.clone(),
+            retired: retired.clone(),
+            borrower: Borrower { number },
+            progress: Arc::new(Mutex::new(progress)),
+            families,
+            owned: Some(guard.keep()),
+        }))
+    }
+
+    /// Its progress, locked.
+    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+        lock(&self.progress)
+    }
+
+    /// Objects of one of its bound frames, which are destroyed when the device has completed all frames submitted so far.
+    pub(super) fn retire(&self, owned: OwnedObjects) {
+        let submitted = self.progress().submitted();
+        self.retired.push(RetiredObjects {
+            owned,
+            progress: self.progress.clone(),
+            submitted,
+            of_frame: true,
+        });
+    }
+}
+
+impl Drop for Series {
+    fn drop(&mut self) {
+        self.state.pool.lock().forget(self.borrower.number);
+        let Some(mut owned) = self.owned.take() else {
+            return;
+        };
+        let submitted = self.progress().submitted();
+        if submitted == 0 {
+            // SAFETY: no frame was submitted, so no submission has its fences.
+            unsafe { owned.destroy() };
+        } else if self.state.functions.timeline_semaphore.is_none() {
+            self.retired.push(RetiredObjects {
+                owned,
+                progress: self.progress.clone(),
+                submitted,
+                of_frame: false,
+            });
+        }
+    }
+}
+
+/// Locks progress.
+pub(super) fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
