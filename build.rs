@@ -1,4 +1,4 @@
-//! Compiles `shaders/store`, the shaders of the passes that store split lifetimes, to `OUT_DIR/shaders.rs`.
+//! With the feature `shaders`: compiles `shaders/store`, the shaders of the passes that store split lifetimes, to `OUT_DIR/shaders.rs`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

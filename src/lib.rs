@@ -49,8 +49,9 @@
 //! emulator.
 //!
 //! # Features
-//! `runtime` (default): everything that touches Vulkan. `reflect` (default): passes checked against their SPIR-V. `shaders` (default):
-//! lifetimes split by stores, whose shaders are compiled when the crate is built. Without any, only the pure planner is built.
+//! `runtime` (default): everything that touches Vulkan. `reflect` (default): passes checked against their SPIR-V. `shaders`: the shaders of
+//! the runtime's stores are compiled when the crate is built, and not taken as the crate comes with them. Without any, only the pure planner
+//! is built.
 
 #[forbid(unsafe_code)]
 pub mod arrange;

@@ -69,7 +69,7 @@ pub use queries::{
 };
 #[cfg(feature = "runtime")]
 pub(crate) use queries::{add_answer, queries_of};
-#[cfg(all(feature = "runtime", feature = "shaders"))]
+#[cfg(feature = "runtime")]
 pub(crate) use recording::STORE_GROUP;
 pub use situation::{DeviceQueues, FamilyQueue, Parity, Situation};
 pub use state::{ByteUse, ContentState, LastUse, MemoryState, Space, SpaceKind};

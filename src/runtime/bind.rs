@@ -23,7 +23,7 @@ use super::store;
 use super::submission::Submission;
 use super::timelines::Timelines;
 use crate::frame::ResourceId;
-use crate::frame::tables::{Contents, Version};
+use crate::frame::tables::Version;
 use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::instances::InstanceRow;
 use crate::lower::tables::{DeviceQueueIndex, Object};
@@ -251,7 +251,6 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Checked<Plan>) -> Result<()
         }
         plan.frame.check_on(&state.profile).map_err(PlanError::from)?;
     }
-    check_stores(plan)?;
     state.check_hooks(plan)
 }
 
@@ -280,20 +279,6 @@ pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'st
     ];
     let different = same.into_iter().find(|(same, _)| !same);
     different.map(|(_, what)| what)
-}
-
-/// An error if a frame has stores, and the crate was built without the shaders for them.
-fn check_stores(plan: &Plan) -> Result<()> {
-    let mut passes = plan.frame.passes().iter();
-    let store = passes.find(|pass| pass.contents == Contents::Store);
-    match store.filter(|_| !store::AVAILABLE) {
-        Some(pass) => Err(RuntimeError::UnsupportedPass {
-            pass: pass.name.clone(),
-            why: "the runtime stores split lifetimes only if it is built with the feature `shaders`",
-        }
-        .into()),
-        None => Ok(()),
-    }
 }
 
 /// The requirements of the described frame's resources, from those of the planned frame after they have grown: in the described frame, all

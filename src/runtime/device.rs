@@ -284,7 +284,6 @@ impl Device {
     /// # Errors
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
     pub fn plan(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
-        let options = &DevicePlanner::supported(options);
         let planner = &self.shared.planner;
         match planner.known(frame, options) {
             Some(plan) => Ok(plan),
@@ -298,7 +297,6 @@ impl Device {
     /// # Errors
     /// As [`Device::plan`].
     pub fn plan_now(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
-        let options = &DevicePlanner::supported(options);
         let planner = &self.shared.planner;
         match planner.known(frame, options) {
             Some(plan) => Ok(plan),

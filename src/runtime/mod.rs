@@ -95,10 +95,6 @@ mod resources;
 mod retire;
 mod selected_frame;
 mod series;
-#[cfg(feature = "shaders")]
-mod store;
-#[cfg(not(feature = "shaders"))]
-#[path = "no_store.rs"]
 mod store;
 mod submission;
 mod submit;

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::store;
 use crate::frame::Frame;
 use crate::lower::{Lowered, Lowerer, Situation, lower};
 use crate::measure::Requirements;
@@ -24,18 +23,6 @@ impl DevicePlanner {
             planner: Mutex::default(),
             lowerer: Mutex::default(),
         }
-    }
-
-    /// The options, without what this build does not support.
-    pub(super) fn supported(options: &PlanOptions) -> PlanOptions {
-        let split = options.split && store::AVAILABLE;
-        if options.split && !split {
-            tracing::info!(
-                reason = "built without the feature `shaders`",
-                "no lifetime is split"
-            );
-        }
-        PlanOptions { split, ..*options }
     }
 
     /// The plan made earlier for the same inputs.

@@ -4,9 +4,8 @@
 //! pass 2 blur (the caller's) ──► store hdr: bind, barriers, begin, draw one triangle, end ──► pass 3 (the caller's)
 //! ```
 //! An image is drawn by a triangle that covers it: each texel of the stretch is fetched and written as it is, depth as
-//! `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are
-//! `shaders/store`, compiled when the crate is built; without the feature `shaders`, `no_store.rs` takes this module's place and no
-//! lifetime is split.
+//! `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are those of `shaders/store`: their SPIR-V is in
+//! `compiled.rs` there, or is compiled when the crate is built with the feature `shaders`.
 
 use ash::vk;
 
@@ -24,12 +23,12 @@ use crate::plan::Plan;
 
 #[allow(dead_code, unreachable_pub)]
 mod shaders {
+    #[cfg(feature = "shaders")]
     include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
+    #[cfg(not(feature = "shaders"))]
+    include!("../../shaders/store/compiled.rs");
 }
 use shaders::{STORE_COMP, STORE_FLOAT_FRAG, STORE_VERT, Shader, pool_sizes, set_layout_bindings};
-
-/// Whether the crate was built with the shaders for stores.
-pub(super) const AVAILABLE: bool = true;
 
 impl StoreShader {
     /// The SPIR-V of its pipeline's stages; the entry point of each is `main`.
@@ -331,5 +330,34 @@ impl Drop for Module<'_> {
     fn drop(&mut self) {
         // SAFETY: pipelines do not need it once they are created.
         unsafe { self.state.device.destroy_shader_module(self.handle, None) };
+    }
+}
+
+#[cfg(all(test, feature = "shaders"))]
+mod tests {
+    #[allow(dead_code, unreachable_pub)]
+    mod shipped {
+        include!("../../shaders/store/compiled.rs");
+    }
+
+    /// With `TILEHEAP_REWRITE=1`, writes `shaders/store/compiled.rs`. A compiler of another version may write other words.
+    #[test]
+    fn the_compiled_shaders_are_those_of_the_sources() {
+        let compiled = include_str!(concat!(env!("OUT_DIR"), "/shaders.rs"));
+        if std::env::var_os("TILEHEAP_REWRITE").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/store/compiled.rs");
+            std::fs::write(path, compiled).unwrap();
+            return;
+        }
+        let [ours, theirs] = [&shipped::STORE_VERT.words, &super::STORE_VERT.words].map(|words| words[2]);
+        if ours == theirs {
+            let shipped = include_str!("../../shaders/store/compiled.rs");
+            assert!(compiled == shipped, "run this test with TILEHEAP_REWRITE=1");
+        }
+        let bindings = |text: &str| text.lines().filter(|line| line.contains("Binding {")).count();
+        assert_eq!(
+            bindings(compiled),
+            bindings(include_str!("../../shaders/store/compiled.rs"))
+        );
     }
 }

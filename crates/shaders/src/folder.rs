@@ -74,11 +74,17 @@ fn write_shader(module: &mut String, path: &Path, stage: Stage, words: &[u32], i
         offset += input.size;
     }
     let (push_constants, local_size) = (interface.push_constant_bytes, interface.local_size);
+    let lines = words.chunks(10).map(|line| {
+        let words: Vec<String> = line.iter().map(|word| format!("{word:#x}")).collect();
+        format!("\n        {},", words.join(", "))
+    });
+    let words: String = lines.collect();
     *module += &format!(
         "
 /// `{file}`.
 pub static {name}: Shader = Shader {{
-    words: &{words:?},
+    words: &[{words}
+    ],
     stage: vk::ShaderStageFlags::{stage},
     bindings: &[{bindings}
     ],

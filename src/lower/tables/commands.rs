@@ -22,7 +22,7 @@ pub enum PassContents {
     Clear,
 }
 
-/// The shaders that a store runs. `StoreShader::spirv` has their code, with the features `runtime` and `shaders`.
+/// The shaders that a store runs. `StoreShader::spirv` has their code, with the feature `runtime`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]

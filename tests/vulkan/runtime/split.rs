@@ -196,11 +196,7 @@ fn what_is_stored_is_what_was_there() {
             assert!(words == expected(2), "{way}, {ladder:?}");
             stores.sort_unstable();
             let all = ["color", "depth", "list", "numbers", "past", "signs"];
-            let wanted: &[&str] = if tile.is_some() && cfg!(feature = "shaders") {
-                &all
-            } else {
-                &[]
-            };
+            let wanted: &[&str] = if tile.is_some() { &all } else { &[] };
             assert_eq!(stores, wanted, "{way}, {ladder:?}");
         }
         let (words, stores) = render(&mut gpu, &PlanOptions::default(), 3);
