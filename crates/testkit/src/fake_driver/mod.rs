@@ -35,7 +35,7 @@ use ash::vk;
 
 pub use config::{Config, Tile};
 pub use journal::{Attachment, Barrier, Call, Command, Object, SubmittedBatch, Touched};
-pub use state::{Inside, inside};
+pub use state::{CreationHook, Inside, inside};
 
 use state::Driver;
 
@@ -117,7 +117,7 @@ impl FakeDriver {
     /// Lets the `nth` call of `function` from now on (0: the next) fail with `result`.
     pub fn fail(&self, function: &'static str, nth: usize, result: vk::Result) {
         let mut state = self.driver.lock();
-        let nth = state.fallible.iter().filter(|name| **name == function).count() + nth;
+        let nth = state.fallible_of.get(function).copied().unwrap_or_default() + nth;
         state.failures.push((nth, Some(function), result));
     }
 
@@ -132,6 +132,13 @@ impl FakeDriver {
     /// Takes back failures that have not happened.
     pub fn fail_no_more(&self) {
         self.driver.lock().failures.clear();
+    }
+
+    /// Calls `hook` at the start of each call that creates or allocates from now on (`vkCreate*`, `vkAllocate*`), while the driver is not
+    /// locked: what other threads do meanwhile must not depend on the end of the call. An error is recorded as a violation.
+    pub fn on_creation(&self, hook: Option<CreationHook>) {
+        // Dropped without the lock: what it owns may call the driver.
+        let _previous = std::mem::replace(&mut self.driver.lock().creation_hook, hook);
     }
 
     /// Budget and usage that `VK_EXT_memory_budget` reports of the device-local heap from now on.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -32,6 +32,8 @@ pub(super) struct State {
     pub(super) calls: usize,
     /// Calls so far that could have failed.
     pub(super) fallible: Vec<&'static str>,
+    /// How many of them there were of each function.
+    pub(super) fallible_of: BTreeMap<&'static str, usize>,
     /// Which of them are to fail: by place among all, or among those of one function.
     pub(super) failures: Vec<(usize, Option<&'static str>, vk::Result)>,
     pub(super) pending: Vec<Pending>,
@@ -41,7 +43,11 @@ pub(super) struct State {
     pub(super) exempt: bool,
     /// Whether a call failed with `ERROR_DEVICE_LOST`; submissions and waits then all do.
     pub(super) lost: bool,
+    pub(super) creation_hook: Option<CreationHook>,
 }
+
+/// Called with the name of a function that creates or allocates; an error is a violation.
+pub type CreationHook = Arc<dyn Fn(&'static str) -> Result<(), String> + Send + Sync>;
 
 static DRIVERS: RwLock<Vec<&'static Driver>> = RwLock::new(Vec::new());
 
@@ -128,6 +134,7 @@ pub(super) fn enter<T: Handle + Copy>(handle: T, function: &'static str) -> Ente
         eprintln!("{function} was called with {raw:#x}, which no fake driver made");
         std::process::abort();
     };
+    let hooked = driver.run_creation_hook(function);
     let mut entered = Entered {
         state: driver.lock(),
         driver,
@@ -136,6 +143,9 @@ pub(super) fn enter<T: Handle + Copy>(handle: T, function: &'static str) -> Ente
         _inside: inside,
     };
     entered.calls += 1;
+    if let Err(what) = hooked {
+        entered.violation(what);
+    }
     entered.expect(handle);
     entered.device = entered.state.device_of(raw);
     entered
@@ -165,8 +175,10 @@ impl Entered {
         }
         let function = self.function;
         let place = self.fallible.len();
-        let place_of_function = self.fallible.iter().filter(|name| **name == function).count();
         self.fallible.push(function);
+        let count = self.fallible_of.entry(function).or_default();
+        let place_of_function = *count;
+        *count += 1;
         let hit = self.failures.iter().position(|(nth, name, _)| match name {
             None => *nth == place,
             Some(name) => *name == function && *nth == place_of_function,
@@ -274,15 +286,17 @@ impl Entered {
                 T::TYPE
             ));
         }
+        let pooled = matches!(
+            T::TYPE,
+            vk::ObjectType::COMMAND_POOL | vk::ObjectType::DESCRIPTOR_POOL
+        );
+        // Other objects have no children.
+        let parent = pooled || matches!(T::TYPE, vk::ObjectType::INSTANCE | vk::ObjectType::DEVICE);
         let children: Vec<(u64, vk::ObjectType)> = (self.objects.iter())
-            .filter(|(_, record)| record.alive && record.parent == raw)
+            .filter(|(_, record)| parent && record.alive && record.parent == raw)
             .map(|(child, record)| (*child, record.kind))
             .collect();
         for (child, kind) in children {
-            let pooled = matches!(
-                T::TYPE,
-                vk::ObjectType::COMMAND_POOL | vk::ObjectType::DESCRIPTOR_POOL
-            );
             let built_in = matches!(kind, vk::ObjectType::QUEUE | vk::ObjectType::PHYSICAL_DEVICE);
             if pooled || built_in {
                 self.bury(child);
@@ -327,6 +341,18 @@ impl Entered {
 impl Driver {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the hook, if there is one and the function creates or allocates; other threads may call the driver meanwhile.
+    fn run_creation_hook(&self, function: &'static str) -> Result<(), String> {
+        if !["vkCreate", "vkAllocate"]
+            .iter()
+            .any(|prefix| function.starts_with(prefix))
+        {
+            return Ok(());
+        }
+        let hook = self.lock().creation_hook.clone();
+        hook.map_or(Ok(()), |hook| hook(function))
     }
 }
 
