@@ -36,7 +36,8 @@ impl DeviceState {
                 "measuring by creating every resource"
             );
         }
-        let mut known = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not locked while the driver answers: threads that measure the same at once query it twice.
+        let known = || self.measured.lock().unwrap_or_else(PoisonError::into_inner);
         let ids = frame.resource_ids().zip(frame.resources());
         let measured = ids.map(|(id, resource)| {
             let mut queries = queries_of(frame, id, &self.profile).peekable();
@@ -48,8 +49,9 @@ impl DeviceState {
                 QueriedObject::Buffer(row) => Row::from(row),
             };
             let key = (row, resource.persistence == Persistence::History);
-            if let Some(answer) = known.get(&key) {
-                return Ok(*answer);
+            let answer = known().get(&key).copied();
+            if let Some(answer) = answer {
+                return Ok(answer);
             }
             let mut needs = ResourceRequirements::NONE;
             for query in queries {
@@ -57,6 +59,7 @@ impl DeviceState {
                     add_answer(&mut needs, query.memory, &answer, &self.profile);
                 }
             }
+            let mut known = known();
             if known.len() >= REMEMBERED {
                 known.clear();
             }

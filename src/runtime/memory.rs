@@ -79,6 +79,8 @@ pub enum BlockError {
     Other(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// gpu-allocator allocates through `&mut self`, so this mutex is held while it allocates from the driver and frees: threads that allocate
+/// from it wait for each other. An allocator without this limit implements [`BlockAllocator`] itself.
 // SAFETY: gpu-allocator's allocations are as requested, and are freed only by the holder of the token.
 unsafe impl BlockAllocator for Mutex<Allocator> {
     fn allocate(&self, request: &BlockRequest<'_>) -> std::result::Result<AllocatedBlock, BlockError> {
@@ -206,7 +208,7 @@ impl<'a> MemoryDesc<'a> {
 
 /// The allocator of a device.
 pub(super) struct MemoryAllocator {
-    /// Taken when the runtime's own allocator is destroyed.
+    /// Taken when the runtime's own allocator is destroyed. The lock is not held while it allocates or frees.
     allocator: Mutex<Option<Arc<dyn BlockAllocator>>>,
     /// Whether the caller brought it.
     shared: bool,
@@ -278,8 +280,7 @@ impl MemoryAllocator {
             },
             dedicated_to: desc.dedicated_to,
         };
-        let allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner);
-        let allocator = allocator.as_ref().expect("the device is destroyed last");
+        let allocator = self.allocator().expect("the device is destroyed last");
         let what = || format!("{} of {}", desc.size, desc.name);
         match allocator.allocate(&request) {
             Ok(block) => Ok(MemoryBlock(Source::Allocated(block))),
@@ -288,6 +289,12 @@ impl MemoryAllocator {
             }
             Err(BlockError::Other(source)) => Err(RuntimeError::Allocator { what: what(), source }.into()),
         }
+    }
+
+    /// The allocator, to be called without the lock.
+    fn allocator(&self) -> Option<Arc<dyn BlockAllocator>> {
+        let allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner);
+        allocator.clone()
     }
 
     /// Frees a block.
@@ -301,8 +308,7 @@ impl MemoryAllocator {
                 unsafe { device.free_memory(memory, None) };
             }
             Source::Allocated(block) => {
-                let allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner);
-                match allocator.as_ref() {
+                match self.allocator() {
                     // SAFETY: the caller's duty; the allocator is the one that allocated it.
                     Some(allocator) => unsafe { allocator.free(block) },
                     None => tracing::warn!("memory freed after its device was destroyed"),
