@@ -264,12 +264,7 @@ impl BoundFrame {
             // SAFETY: the caller's duty.
             unsafe { owned.destroy() };
             // SAFETY: the caller's duty.
-            unsafe {
-                self.state
-                    .pool
-                    .lock()
-                    .release(&self.state, &mut lease, self.number)
-            };
+            unsafe { self.state.pool.release(&self.state, &mut lease, self.number) };
         }
     }
 

@@ -461,7 +461,7 @@ impl Shared {
     /// Destroys what is no longer used, `at_once` or after a while; returns how many retired frames are still in use.
     fn give_back(&self, at_once: bool) -> Result<usize> {
         let waiting = self.retired.collect(&self.state)?;
-        self.state.pool.lock().trim(&self.state, at_once)?;
+        self.state.pool.trim(&self.state, at_once)?;
         Ok(waiting)
     }
 

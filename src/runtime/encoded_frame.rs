@@ -52,13 +52,9 @@ impl EncodedFrame {
         tables: Checked<Lowered>,
         with: &mut Encoding<'_>,
     ) -> Result<EncodedFrame> {
-        let mut pool = with.state.pool.lock();
-        let mut views = Vec::with_capacity(tables.views.len());
-        for row in &tables.views {
-            let pool = (with.state, &mut *pool);
-            views.push(with.handles.view(row, &tables, with.plan, pool)?);
-        }
-        drop(pool);
+        let views = tables.views.iter();
+        let views = views.map(|row| with.handles.view(row, &tables, with.plan, with.state));
+        let views: Vec<vk::ImageView> = views.collect::<Result<_>>()?;
         let rows = (0..).zip(&tables.passes);
         let rows = rows.filter(|(_, row)| row.contents != PassContents::Clear);
         let rows = rows.map(|(index, _)| index).collect();

@@ -7,7 +7,7 @@ use ash::vk;
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
 use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc};
-use super::pool::Lease;
+use super::pool::{Handle, Lease};
 use crate::Result;
 use crate::measure::MemoryRequirements;
 use crate::profile::DeviceProfile;
@@ -217,6 +217,16 @@ impl OwnedObjects {
             unsafe { memory.free(device, block) };
         }
         self.give_back();
+    }
+
+    /// Gives up ownership of the image or buffer that was created last, which the pool takes over.
+    pub(super) fn release(&mut self, last: Handle) {
+        let Handle { image, buffer } = last;
+        let owned = match buffer == vk::Buffer::null() {
+            true => self.images.pop() == Some(image),
+            false => self.buffers.pop() == Some(buffer),
+        };
+        assert!(owned, "nothing was created after it");
     }
 
     /// Gives back what it has borrowed.

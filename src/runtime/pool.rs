@@ -3,20 +3,42 @@
 //! ```text
 //! block        type and size       ◄─ a memory object of a plan: any block of its type that is large enough
 //!   resident   offset, parameters  ◄─ a placement: the image or buffer that was bound there before, with its views
+//!
+//!              under the lock                          without it
+//! bind         find, and lend what is found ────────►
+//!              reserve the bytes of a new block ────►  allocate, create, bind
+//!              add the block or resident, lent  ◄────  (on failure: free it, then give the bytes back)
+//! trim         remove what nobody has borrowed  ────►  destroy, free
+//!              give the bytes back              ◄────
 //! ```
 //! A [`Borrower`] (a bound frame, or all that a [`DynamicFrame`](super::DynamicFrame) binds) has exclusive use of its blocks, and its bound
 //! frames run one after another. Each block records its last user and the timeline value of that use on each queue: the block's next user
 //! waits for those values on the device, never on the host. What is not borrowed is freed after a number of frames, or when memory is
 //! short.
+//!
+//! # Threads
+//! The lock is not held while the driver or the caller's allocator creates, allocates, binds, destroys or frees anything. What holds
+//! instead:
+//! - Any thread may remove what has no references. So what is found is lent before the lock is released, and what is added is lent from the
+//!   start.
+//! - Only its borrower changes a borrowed block and what is bound to it, and a borrower binds on one thread at a time. So between not
+//!   finding a resident or a view of a borrowed block and adding it, no other thread adds it.
+//! - A block for one resource is added together with that resource, and both are removed together.
+//! - Render passes, and framebuffers without attachments, have no borrower: when two threads have created the same one, the one that is
+//!   added first is kept.
+//! - Bytes are [reserved](super::pool_budget) before they are allocated and given back after they are freed.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ash::vk;
 
 use super::memory::MemoryBlock;
-use super::pool_key::{BlockKey, Label, ResourceKey};
+use super::pool_budget::Budget;
+use super::pool_index::{BlockIndex, IndexedBlock};
+use super::pool_key::{BlockKey, ResourceKey};
 use super::pool_passes::PooledPasses;
+use super::slab::Slab;
 use crate::lower::ContentState;
 use crate::lower::tables::objects::ViewRow;
 use crate::measure::MemoryRequirements;
@@ -36,20 +58,19 @@ pub(super) struct Pool {
 /// The contents of a pool.
 #[derive(Default)]
 pub(super) struct PoolContents {
-    pub(super) blocks: Vec<Option<Block>>,
-    pub(super) residents: Vec<Option<PooledResource>>,
-    /// Per block and offset, the residents that begin there.
-    pub(super) at: HashMap<(u32, u64), Vec<u32>>,
+    pub(super) blocks: Slab<Block>,
+    /// The blocks, by the properties that they are looked up by.
+    pub(super) index: BlockIndex,
+    pub(super) residents: Slab<PooledResource>,
     pub(super) passes: PooledPasses,
+    pub(super) budget: Budget,
     /// Frames submitted on the device.
     pub(super) frames: u64,
     /// Blocks, images, buffers and views created so far.
     pub(super) created: u64,
     /// The last number given to a borrower or a bound frame.
     pub(super) number: u64,
-    /// The maximum number of bytes that blocks may have.
-    pub(super) limit: Option<Bytes>,
-    /// Scratch space of [`PoolContents::trim`].
+    /// Scratch space of [`Pool::trim`].
     pub(super) values: Vec<u64>,
 }
 
@@ -73,6 +94,10 @@ pub(super) struct Block {
     pub(super) memory: MemoryBlock,
     pub(super) key: BlockKey,
     pub(super) bytes: Bytes,
+    /// Whether its bytes count in the budget: tile memory does not compete for memory.
+    pub(super) in_budget: bool,
+    /// The residents in it, each after its offset.
+    pub(super) residents: BTreeSet<(Bytes, u32)>,
     pub(super) borrower: Option<u64>,
     pub(super) references: u32,
     /// The lease that took it last.
@@ -108,6 +133,15 @@ pub(super) struct PooledResource {
     pub(super) ends: Ends,
 }
 
+/// A borrowed image or buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LentResource {
+    pub(super) handle: Handle,
+    /// Its device address, if that is used.
+    pub(super) address: vk::DeviceAddress,
+    pub(super) answer: MemoryRequirements,
+}
+
 /// An image or a buffer; the other is null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Handle {
@@ -117,9 +151,13 @@ pub(super) struct Handle {
 
 impl Pool {
     pub(super) fn new(limit: Option<Bytes>) -> Pool {
-        let pool = Pool::default();
-        pool.lock().limit = limit;
-        pool
+        Pool {
+            contents: Mutex::new(PoolContents {
+                budget: Budget::new(limit),
+                ..PoolContents::default()
+            }),
+            ..Pool::default()
+        }
     }
 
     /// Sets the timelines that count the batches of each queue.
@@ -140,141 +178,26 @@ impl PoolContents {
     }
 
     pub(super) fn block(&self, index: u32) -> &Block {
-        self.blocks[index as usize]
-            .as_ref()
-            .expect("a borrowed block stays")
+        self.blocks.get(index).expect("a borrowed block stays")
     }
 
     pub(super) fn block_mut(&mut self, index: u32) -> &mut Block {
-        self.blocks[index as usize]
-            .as_mut()
-            .expect("a borrowed block stays")
+        self.blocks.get_mut(index).expect("a borrowed block stays")
     }
 
     pub(super) fn resident_mut(&mut self, index: u32) -> &mut PooledResource {
-        self.residents[index as usize]
-            .as_mut()
-            .expect("a borrowed resident stays")
+        self.residents.get_mut(index).expect("a borrowed resident stays")
     }
 
-    /// Bytes of all blocks, or of one borrower's; those in tile memory do not count, since they do not compete for memory.
+    /// Bytes of all blocks, those that are being allocated or freed included, or of one borrower's; those in tile memory do not count, since
+    /// they do not compete for memory.
     pub(super) fn bytes(&self, borrower: Option<u64>) -> Bytes {
-        let ordinary = |block: &&Block| !matches!(block.key, BlockKey::Shared(_, Some(_)));
-        let blocks = self.blocks.iter().flatten().filter(ordinary);
-        let counted = blocks.filter(|block| borrower.is_none() || block.borrower == borrower);
+        if borrower.is_none() {
+            return self.budget.held();
+        }
+        let blocks = self.blocks.iter().map(|(_, block)| block);
+        let counted = blocks.filter(|block| block.in_budget && block.borrower == borrower);
         counted.map(|block| block.bytes).sum()
-    }
-
-    /// Borrows the block that was made for such a resource, and the resource with it.
-    pub(super) fn borrow_own(
-        &mut self,
-        borrower: Borrower,
-        wanted: (&Label, &ResourceKey),
-        lease: &mut Lease,
-    ) -> Option<(u32, (Handle, vk::DeviceAddress))> {
-        let (label, resource) = wanted;
-        let history = label.history.is_some();
-        let mut found = None;
-        for (index, block) in (0..).zip(&self.blocks) {
-            let Some(block) = block else { continue };
-            let BlockKey::Own(own, made) = &block.key else {
-                continue;
-            };
-            if !block.is_free_for(borrower) || block.lease == lease.number || !own.is_like(label) {
-                continue;
-            }
-            let same = block.borrower == Some(borrower.number) && own.history == label.history;
-            let fits = if history && same {
-                made.covers(resource)
-            } else {
-                made == resource
-            };
-            // Prefer the block with the history's contents, otherwise one that is not borrowed.
-            if fits && (same || (block.borrower.is_none() && found.is_none())) {
-                found = Some(index);
-                if same {
-                    break;
-                }
-            }
-        }
-        let index = found?;
-        let borrowed = self.block(index).borrower == Some(borrower.number);
-        let block = self.block_mut(index);
-        if !borrowed {
-            block.contents.clear();
-            block.written = 0;
-            if let BlockKey::Own(own, _) = &mut block.key {
-                own.history.clone_from(&label.history);
-            }
-        }
-        self.lend(index, borrower, lease);
-        let resident = self.at.get(&(index, 0))?.first().copied()?;
-        Some((index, self.lend_resident(resident, lease)))
-    }
-
-    /// The image or buffer that is bound at an offset of a borrowed block, and what it requires.
-    pub(super) fn find_resident(
-        &self,
-        block: u32,
-        offset: Bytes,
-        resource: &ResourceKey,
-        lease: &Lease,
-    ) -> Option<(u32, Handle, MemoryRequirements)> {
-        self.at.get(&(block, offset.0))?.iter().find_map(|&index| {
-            let resident = self.residents[index as usize].as_ref()?;
-            let found = (index, resident.handle, resident.answer);
-            // Two rows of one plan do not share an image, though their bytes are the same.
-            (resident.lease != lease.number && resident.key == *resource).then_some(found)
-        })
-    }
-
-    pub(super) fn lend(&mut self, index: u32, borrower: Borrower, lease: &mut Lease) {
-        let block = self.block_mut(index);
-        block.borrower = Some(borrower.number);
-        block.references += 1;
-        block.lease = lease.number;
-        lease.blocks.push(index);
-    }
-
-    /// Borrows an image or buffer of a borrowed block.
-    pub(super) fn lend_resident(&mut self, index: u32, lease: &mut Lease) -> (Handle, vk::DeviceAddress) {
-        let resident = self.resident_mut(index);
-        resident.references += 1;
-        resident.lease = lease.number;
-        lease.residents.push(index);
-        (resident.handle, resident.address)
-    }
-
-    /// Takes ownership of an image or a buffer that was bound to a borrowed block.
-    pub(super) fn insert_resident(
-        &mut self,
-        (block, offset): (u32, Bytes),
-        (key, answer): (ResourceKey, MemoryRequirements),
-        (handle, address): (Handle, vk::DeviceAddress),
-        lease: &mut Lease,
-    ) {
-        let resident = PooledResource {
-            block,
-            offset,
-            key,
-            answer,
-            handle,
-            address,
-            views: Vec::new(),
-            references: 1,
-            lease: lease.number,
-            idle_since: 0,
-            ends: Ends::new(),
-        };
-        self.created += 1;
-        let index = insert(&mut self.residents, resident);
-        self.at.entry((block, offset.0)).or_default().push(index);
-        lease.residents.push(index);
-    }
-
-    /// The memory object of a block, and the offset of its first byte there.
-    pub(super) fn location(&self, block: u32) -> (vk::DeviceMemory, vk::DeviceSize) {
-        self.block(block).memory.location()
     }
 
     /// Whether a user other than `user` used a borrowed block last; `waits` receives what to wait for on queues for which `is_own` is
@@ -349,45 +272,6 @@ impl PoolContents {
     pub(super) fn is_superseded(&self, lease: &Lease) -> bool {
         lease.blocks.iter().any(|&index| self.block(index).superseded)
     }
-
-    /// Gives everything back. Without timelines, none of it may be in use on the device.
-    pub(super) fn give_back(&mut self, lease: &mut Lease) {
-        let frames = self.frames;
-        for index in lease.residents.drain(..) {
-            let block = self.resident_mut(index).block;
-            let mut ends = std::mem::take(&mut self.resident_mut(index).ends);
-            ends.clone_from(&self.block(block).ends);
-            let resident = self.resident_mut(index);
-            resident.references -= 1;
-            (resident.idle_since, resident.ends) = (frames, ends);
-        }
-        for index in lease.blocks.drain(..) {
-            let block = self.block_mut(index);
-            block.references -= 1;
-            block.idle_since = frames;
-            let keeps = matches!(&block.key, BlockKey::Own(label, _) if label.history.is_some());
-            if block.references == 0 && !keeps {
-                block.borrower = None;
-            }
-        }
-    }
-
-    /// Removes a borrower: its histories no longer belong to anyone.
-    pub(super) fn forget(&mut self, borrower: u64) {
-        for block in self
-            .blocks
-            .iter_mut()
-            .flatten()
-            .filter(|one| one.borrower == Some(borrower))
-        {
-            if let BlockKey::Own(label, _) = &mut block.key {
-                label.history = None;
-            }
-            if block.references == 0 {
-                block.borrower = None;
-            }
-        }
-    }
 }
 
 impl Block {
@@ -395,19 +279,33 @@ impl Block {
         self.borrower.is_none_or(|other| other == borrower.number)
     }
 
+    /// The properties that it is looked up by.
+    pub(super) fn indexed(&self) -> IndexedBlock<'_> {
+        IndexedBlock {
+            key: &self.key,
+            bytes: self.bytes,
+            borrower: self.borrower,
+            lease: self.lease,
+        }
+    }
+
+    /// Whether the resource in it can stand for another one.
+    pub(super) fn covers(&self, resource: &ResourceKey) -> bool {
+        matches!(&self.key, BlockKey::Own(_, made) if made.covers(resource))
+    }
+
+    pub(super) fn is_history(&self) -> bool {
+        matches!(&self.key, BlockKey::Own(label, _) if label.history.is_some())
+    }
+
+    pub(super) fn forget_history(&mut self) {
+        if let BlockKey::Own(label, _) = &mut self.key {
+            label.history = None;
+        }
+    }
+
     /// Whether several queue families share the resource in it.
     fn is_concurrent(&self) -> bool {
         matches!(&self.key, BlockKey::Own(_, resource) if resource.is_concurrent())
     }
-}
-
-/// Puts a value into the first empty place; returns the index.
-pub(super) fn insert<T>(places: &mut Vec<Option<T>>, value: T) -> u32 {
-    let empty = places.iter().position(Option::is_none);
-    let index = empty.unwrap_or(places.len());
-    if empty.is_none() {
-        places.push(None);
-    }
-    places[index] = Some(value);
-    index as u32
 }

@@ -11,7 +11,7 @@ use crate::measure::ResourceRequirements;
 use crate::units::{Bytes, Run};
 
 /// The purpose of a block.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum BlockKey {
     /// Resources at offsets, in memory of a type; for a memory object of its own, its exact size, and whether it has device addresses.
     Shared(u32, Option<(Bytes, bool)>),
@@ -20,7 +20,7 @@ pub(super) enum BlockKey {
 }
 
 /// Further properties of a block for one resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Label {
     pub(super) memory_type: u32,
     pub(super) lazy: bool,
@@ -29,9 +29,12 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// Whether a block can serve instead, whatever history it held.
-    pub(super) fn is_like(&self, other: &Label) -> bool {
-        (self.memory_type, self.lazy) == (other.memory_type, other.lazy)
+    /// The label of a block that holds no history.
+    pub(super) fn without_history(&self) -> Label {
+        Label {
+            history: None,
+            ..*self
+        }
     }
 }
 
@@ -69,7 +72,7 @@ impl From<BufferRow> for Row {
 }
 
 /// All parameters that an image or a buffer is created with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResourceKey {
     pub(super) row: Row,
     pub(super) formats: Vec<vk::Format>,

@@ -1,16 +1,13 @@
-//! The pool's allocations from the driver, and their release.
+//! The pool's allocations from the driver, and their release; neither happens under its lock.
 
-use ash::vk;
-
-use super::create_info::view_info;
 use super::device_state::DeviceState;
-use super::error::{RuntimeError, VkResultExt};
-use super::memory::MemoryDesc;
-use super::pool::{Block, Borrower, Ends, Handle, Lease, Pool, PoolContents, insert};
+use super::error::RuntimeError;
+use super::memory::{MemoryBlock, MemoryDesc};
+use super::pool::{Block, Borrower, Ends, Handle, Lease, Pool, PoolContents};
+use super::pool_garbage::Garbage;
 use super::pool_key::BlockKey;
 use super::progress::counter_value;
 use crate::Result;
-use crate::lower::tables::objects::ViewRow;
 use crate::units::Bytes;
 
 /// Frames after which anything that is not borrowed is freed.
@@ -22,179 +19,235 @@ impl Pool {
     /// # Safety
     /// None of it is in use on the device or borrowed.
     pub(super) unsafe fn destroy(&self, state: &DeviceState) {
+        let mut garbage = Garbage::default();
         let mut contents = self.lock();
-        for index in 0..contents.blocks.len() as u32 {
-            contents.free_block(state, index);
+        for index in contents.blocks.indices() {
+            contents.remove_block(index, &mut garbage);
         }
         // Those of passes without attachments, which no view takes along.
-        for framebuffer in std::mem::take(&mut contents.passes.framebuffers).into_values() {
-            // SAFETY: the caller's duty.
-            unsafe { state.device.destroy_framebuffer(framebuffer, None) };
-        }
-        for render_pass in std::mem::take(&mut contents.passes.render_passes).into_values() {
+        contents.passes.framebuffers.remove_all(&mut garbage.framebuffers);
+        let render_passes = std::mem::take(&mut contents.passes.render_passes);
+        drop(contents);
+        // SAFETY: the caller's duty.
+        unsafe { garbage.destroy(state) };
+        for render_pass in render_passes.into_values() {
             // SAFETY: the caller's duty.
             unsafe { state.device.destroy_render_pass(render_pass, None) };
         }
     }
-}
 
-impl PoolContents {
     /// Borrows a block that several resources may share, or that is the memory object that tile memory requires.
+    ///
+    /// The borrower's first block of a kind is exactly as large as asked, since most frames stay as they are. One that replaces a smaller
+    /// block of its own is rounded up: a frame that has grown may grow again.
     pub(super) fn borrow_shared(
-        &mut self,
+        &self,
         state: &DeviceState,
         borrower: Borrower,
         key: &BlockKey,
         desc: &MemoryDesc<'_>,
         lease: &mut Lease,
     ) -> Result<u32> {
-        let most = Bytes(u64::MAX);
-        let known = (0..).zip(&self.blocks).filter_map(|(index, block)| {
-            let block = block.as_ref()?;
-            let free = block.is_free_for(borrower) && !block.superseded && block.lease != lease.number;
-            let aligned = block.memory.location().1 % desc.alignment.get() == 0;
-            let fits = block.key == *key && aligned && (desc.size..=most).contains(&block.bytes);
-            (free && fits).then_some((block.bytes, index))
-        });
-        let index = match known.min() {
-            Some((_, index)) => index,
-            None => {
-                let mut desc = *desc;
-                if matches!(key, BlockKey::Shared(_, None)) {
-                    desc.size = rounded(desc.size);
-                    for block in self.blocks.iter_mut().flatten() {
-                        let smaller = block.key == *key && block.bytes < desc.size;
-                        block.superseded |= smaller && block.borrower == Some(borrower.number);
-                    }
-                }
-                self.allocate(state, key.clone(), &desc)?
-            }
-        };
-        self.lend(index, borrower, lease);
-        Ok(index)
+        let mut desc = *desc;
+        let mut contents = self.lock();
+        if let Some(index) = contents.borrow_shared(borrower, key, (desc.size, desc.alignment), lease) {
+            return Ok(index);
+        }
+        let replaced = contents.replaced(borrower, key, desc.size, lease);
+        // A memory object of its own has its exact size in its key, so it replaces none.
+        let replaced: Vec<u32> = replaced.collect();
+        drop(contents);
+        if !replaced.is_empty() {
+            desc.size = rounded(desc.size);
+        }
+        let block = self.allocate(state, &desc)?;
+        let mut contents = self.lock();
+        for index in replaced {
+            contents.block_mut(index).superseded = true;
+        }
+        Ok(block.lend(&mut contents, key.clone(), borrower, lease))
     }
 
-    /// A view of a borrowed image, created if there is none like it.
-    pub(super) fn view(
-        &mut self,
-        state: &DeviceState,
-        resident: u32,
-        row: &ViewRow,
-        name: &str,
-    ) -> Result<vk::ImageView> {
-        let row = ViewRow { image: 0, ..*row };
-        let resident = self.resident_mut(resident);
-        if let Some((_, view)) = resident.views.iter().find(|(known, _)| *known == row) {
-            return Ok(*view);
+    /// Allocates a block for the pool, which is freed unless it is [lent](UnpooledBlock::lend).
+    ///
+    /// Stays within the caller's budget and the system's by freeing unused memory.
+    pub(super) fn allocate<'a>(
+        &'a self,
+        state: &'a DeviceState,
+        desc: &MemoryDesc<'_>,
+    ) -> Result<UnpooledBlock<'a>> {
+        let reserved = self.reserve(state, desc)?;
+        let allocate = || state.memory.allocate(&state.device, &state.profile, desc);
+        let mut allocated = allocate();
+        if allocated.is_err()
+            && self
+                .free_unused(state, true)
+                .is_ok_and(|freed| freed > Bytes::ZERO)
+        {
+            allocated = allocate();
         }
-        let mut usage = vk::ImageViewUsageCreateInfo::default().usage(row.usage);
-        let mut info = view_info(&row, resident.handle.image);
-        if !row.usage.is_empty() {
-            info = info.push_next(&mut usage);
+        let memory = allocated?;
+        if let Some(memory) = memory.own_object() {
+            state.set_name(memory, desc.name);
         }
-        // SAFETY: the image is alive and bound, and its usage allows views.
-        let view =
-            unsafe { state.device.create_image_view(&info, None) }.with_call("vkCreateImageView", || name)?;
-        resident.views.push((row, view));
-        self.created += 1;
-        state.set_name(view, name);
-        Ok(view)
+        Ok(UnpooledBlock {
+            state,
+            memory: Some(memory),
+            bytes: desc.size,
+            reserved,
+        })
+    }
+
+    /// Reserves the bytes of an allocation.
+    fn reserve<'a>(&'a self, state: &DeviceState, desc: &MemoryDesc<'_>) -> Result<Option<Reservation<'a>>> {
+        let tile = state.profile.tile.as_ref();
+        if tile.is_some_and(|tile| tile.memory_type == desc.memory_type) {
+            // Every tile memory object begins at byte 0 of the tile heap: they do not add up in any budget.
+            return Ok(None);
+        }
+        let bytes = desc.size;
+        let heap = state.profile.memory_types[desc.memory_type as usize].heap as usize;
+        let reserve = || {
+            let mut contents = self.lock();
+            // Queried under the lock, which only reads counters: an earlier answer could miss what another thread has allocated since.
+            let system = state.budget_of(desc.memory_type);
+            contents.budget.reserve(bytes, heap, system)
+        };
+        let mut exceeded = reserve().err();
+        if exceeded.is_some() {
+            self.trim(state, true)?;
+            exceeded = reserve().err();
+        }
+        match exceeded {
+            None => Ok(Some(Reservation {
+                pool: self,
+                bytes,
+                heap,
+                settled: false,
+            })),
+            Some(exceeded) => Err(RuntimeError::OverBudget {
+                what: format!("{} of {}", desc.size, desc.name),
+                budget: exceeded.name,
+                held: exceeded.held,
+                limit: exceeded.limit,
+            }
+            .into()),
+        }
     }
 
     /// Gives everything back, and frees what no one else has borrowed.
     ///
     /// # Safety
     /// No frame of `user`, whose lease it is, is in flight.
-    pub(super) unsafe fn release(&mut self, state: &DeviceState, lease: &mut Lease, user: u64) {
+    pub(super) unsafe fn release(&self, state: &DeviceState, lease: &mut Lease, user: u64) {
         let blocks = lease.blocks.clone();
-        self.give_back(lease);
+        let mut garbage = Garbage::default();
+        let mut contents = self.lock();
+        contents.give_back(lease);
         for index in blocks {
-            let block = self.block(index);
+            let block = contents.block(index);
             // Earlier users had finished before `user` began.
             if block.references == 0 && [0, user].contains(&block.user) {
-                self.free_block(state, index);
+                contents.remove_block(index, &mut garbage);
             }
         }
-    }
-
-    /// Allocates a block.
-    pub(super) fn allocate(
-        &mut self,
-        state: &DeviceState,
-        key: BlockKey,
-        desc: &MemoryDesc<'_>,
-    ) -> Result<u32> {
-        self.make_room(state, desc)?;
-        let mut allocated = state.memory.allocate(&state.device, &state.profile, desc);
-        let before = self.bytes(None);
-        if allocated.is_err() && self.trim(state, true).is_ok() && self.bytes(None) < before {
-            allocated = state.memory.allocate(&state.device, &state.profile, desc);
-        }
-        let memory = allocated?;
-        if let Some(memory) = memory.own_object() {
-            state.set_name(memory, desc.name);
-        }
-        let block = Block {
-            memory,
-            key,
-            bytes: desc.size,
-            borrower: None,
-            references: 0,
-            lease: 0,
-            superseded: false,
-            idle_since: self.frames,
-            user: 0,
-            ends: Ends::new(),
-            contents: Vec::new(),
-            written: 0,
-        };
-        self.created += 1;
-        Ok(insert(&mut self.blocks, block))
-    }
-
-    /// Stays within the caller's budget and the system's by freeing unused memory.
-    fn make_room(&mut self, state: &DeviceState, desc: &MemoryDesc<'_>) -> Result<()> {
-        if state
-            .profile
-            .tile
-            .is_some_and(|tile| tile.memory_type == desc.memory_type)
-        {
-            // Every tile memory object begins at byte 0 of the tile heap: they do not add up in any budget.
-            return Ok(());
-        }
-        let is_over = |pool: &PoolContents| {
-            let held = pool.bytes(None);
-            let own = pool
-                .limit
-                .map(|limit| ("memory limit of the device", held, limit));
-            let system = state.budget_of(desc.memory_type);
-            let system = system.map(|(used, budget)| ("memory budget of the system", used, budget));
-            let mut both = own.into_iter().chain(system);
-            both.find(|(_, held, limit)| *held + desc.size > *limit)
-        };
-        if is_over(self).is_some() {
-            self.trim(state, true)?;
-        }
-        match is_over(self) {
-            None => Ok(()),
-            Some((budget, held, limit)) => Err(RuntimeError::OverBudget {
-                what: format!("{} of {}", desc.size, desc.name),
-                budget,
-                held,
-                limit,
-            }
-            .into()),
-        }
+        drop(contents);
+        // SAFETY: nothing has borrowed it, and its last user was `user`.
+        unsafe { garbage.destroy(state) };
     }
 
     /// Frees what has been unused for a while, or everything unused if `at_once`.
-    pub(super) fn trim(&mut self, state: &DeviceState, at_once: bool) -> Result<()> {
-        // The timeline value that each queue has reached.
-        let mut values = std::mem::take(&mut self.values);
+    pub(super) fn trim(&self, state: &DeviceState, at_once: bool) -> Result<()> {
+        self.free_unused(state, at_once)?;
+        Ok(())
+    }
+
+    /// As [`Pool::trim`]; returns how many bytes were freed.
+    fn free_unused(&self, state: &DeviceState, at_once: bool) -> Result<Bytes> {
+        // The timeline value that each queue has reached: by now, which is before anything is given back from here on.
+        let mut values = std::mem::take(&mut self.lock().values);
         values.clear();
-        for semaphore in state.pool.timelines.get().into_iter().flatten() {
+        for semaphore in self.timelines.get().into_iter().flatten() {
             values.push(counter_value(state, *semaphore)?);
         }
+        let mut garbage = Garbage::default();
+        let mut contents = self.lock();
+        contents.remove_unused(&values, at_once, &mut garbage);
+        contents.values = values;
+        drop(contents);
+        let freed = garbage.bytes;
+        // SAFETY: nothing has borrowed it, and the device has completed its last use.
+        unsafe { garbage.destroy(state) };
+        Ok(freed)
+    }
+}
+
+/// Bytes that count as held but are not allocated yet, or not in the pool; given back on drop, unless they have become those of a block.
+struct Reservation<'a> {
+    pool: &'a Pool,
+    bytes: Bytes,
+    heap: usize,
+    /// Whether nothing is left to do on drop.
+    settled: bool,
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            let budget = &mut self.pool.lock().budget;
+            budget.allocated(self.bytes, self.heap);
+            budget.freed(self.bytes);
+        }
+    }
+}
+
+/// A block that was allocated and is not in the pool yet; freed on drop.
+pub(super) struct UnpooledBlock<'a> {
+    state: &'a DeviceState,
+    /// Taken when the pool takes ownership.
+    memory: Option<MemoryBlock>,
+    bytes: Bytes,
+    /// Dropped after the memory is freed; `None` in tile memory.
+    reserved: Option<Reservation<'a>>,
+}
+
+impl UnpooledBlock<'_> {
+    /// The block of memory.
+    pub(super) fn memory(&self) -> &MemoryBlock {
+        self.memory.as_ref().expect("it is there until the pool takes it")
+    }
+
+    /// Puts it into the pool, lent to its first borrower.
+    pub(super) fn lend(
+        mut self,
+        contents: &mut PoolContents,
+        key: BlockKey,
+        borrower: Borrower,
+        lease: &mut Lease,
+    ) -> u32 {
+        let memory = self.memory.take().expect("it is there until the pool takes it");
+        if let Some(reserved) = &mut self.reserved {
+            // The caller holds the lock, so its drop must not take it.
+            reserved.settled = true;
+            contents.budget.allocated(reserved.bytes, reserved.heap);
+        }
+        let kind = (key, self.bytes, self.reserved.is_some());
+        contents.insert_block(memory, kind, borrower, lease)
+    }
+}
+
+impl Drop for UnpooledBlock<'_> {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            // SAFETY: nothing was bound to it.
+            unsafe { self.state.memory.free(&self.state.device, memory) };
+        }
+    }
+}
+
+impl PoolContents {
+    /// Removes what has been unused for a while, or everything unused if `at_once`; `values` are those that the timelines have reached.
+    fn remove_unused(&mut self, values: &[u64], at_once: bool, garbage: &mut Garbage) {
         let over = |ends: &Ends| {
             let reached = |&(queue, value): &(usize, u64)| values.get(queue).is_none_or(|now| *now >= value);
             ends.iter().all(reached)
@@ -208,58 +261,52 @@ impl PoolContents {
                 && (block.superseded || is_old(block.idle_since))
                 && over(&block.ends)
         };
-        for index in 0..self.blocks.len() {
-            if self.blocks[index].as_ref().is_some_and(unused) {
-                self.free_block(state, index as u32);
+        for index in self.blocks.indices() {
+            if self.blocks.get(index).is_some_and(unused) {
+                self.remove_block(index, garbage);
             }
         }
-        for index in 0..self.residents.len() {
-            let Some(resident) = &self.residents[index] else {
+        for index in self.residents.indices() {
+            let Some(resident) = self.residents.get(index) else {
                 continue;
             };
             if resident.references == 0 && is_old(resident.idle_since) && over(&resident.ends) {
                 // A block for one resource goes with it.
                 if !matches!(self.block(resident.block).key, BlockKey::Own(..)) {
-                    self.free_resident(state, index as u32);
+                    self.remove_resident(index, garbage);
                 }
             }
         }
-        self.values = values;
-        Ok(())
     }
 
-    fn free_resident(&mut self, state: &DeviceState, index: u32) {
-        let resident = self.residents[index as usize].take().expect("it was there");
-        if let Some(list) = self.at.get_mut(&(resident.block, resident.offset.0)) {
-            list.retain(|other| *other != index);
+    fn remove_resident(&mut self, index: u32, garbage: &mut Garbage) {
+        let resident = self.residents.remove(index).expect("it was there");
+        if let Some(block) = self.blocks.get_mut(resident.block) {
+            block.residents.remove(&(resident.offset, index));
         }
         for (_, view) in resident.views {
-            self.passes.forget(&state.device, view);
-            // SAFETY: it is not borrowed, and the device has completed its last use.
-            unsafe { state.device.destroy_image_view(view, None) };
+            let framebuffers = &mut garbage.framebuffers;
+            self.passes.framebuffers.remove_view(view, framebuffers);
+            garbage.views.push(view);
         }
         let Handle { image, buffer } = resident.handle;
-        // SAFETY: as above; null is ignored.
-        unsafe { state.device.destroy_image(image, None) };
-        // SAFETY: as above.
-        unsafe { state.device.destroy_buffer(buffer, None) };
+        // One of them is null, which is ignored.
+        garbage.images.push(image);
+        garbage.buffers.push(buffer);
     }
 
-    pub(super) fn free_block(&mut self, state: &DeviceState, index: u32) {
-        let Some(block) = self.blocks[index as usize].take() else {
+    fn remove_block(&mut self, index: u32, garbage: &mut Garbage) {
+        let Some(block) = self.blocks.remove(index) else {
             return;
         };
-        for resident in 0..self.residents.len() {
-            if self.residents[resident]
-                .as_ref()
-                .is_some_and(|one| one.block == index)
-            {
-                self.free_resident(state, resident as u32);
-            }
+        self.index.remove(index, &block.indexed());
+        for &(_, resident) in &block.residents {
+            self.remove_resident(resident, garbage);
         }
-        self.at.retain(|(other, _), _| *other != index);
-        // SAFETY: everything that was bound to it is destroyed.
-        unsafe { state.memory.free(&state.device, block.memory) };
+        if block.in_budget {
+            garbage.bytes += block.bytes;
+        }
+        garbage.blocks.push(block.memory);
     }
 }
 

@@ -3,32 +3,33 @@
 //! Render passes live until the device is destroyed, since pipelines are created with them; a framebuffer is destroyed with the first of
 //! its views.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use ash::vk;
-use ash::vk::Handle;
 
-use crate::Result;
-
-/// Render passes by their parameters as words; framebuffers by render pass, size and views, none of them imported.
+/// The render passes and framebuffers of a pool.
 #[derive(Default)]
 pub(super) struct PooledPasses {
+    /// By their parameters as words.
     pub(super) render_passes: BTreeMap<Vec<u32>, vk::RenderPass>,
-    pub(super) framebuffers: BTreeMap<Vec<u64>, vk::Framebuffer>,
+    pub(super) framebuffers: PooledFramebuffers,
 }
 
-/// The object for a key, created if there is none.
-pub(super) fn find_or_create<K: Ord, V: Copy>(
-    known: &mut BTreeMap<K, V>,
-    key: K,
-    create: impl FnOnce() -> Result<V>,
-) -> Result<V> {
-    if let Some(known) = known.get(&key) {
-        return Ok(*known);
-    }
-    let created = create()?;
-    known.insert(key, created);
-    Ok(created)
+/// Framebuffers, none of whose views is imported.
+#[derive(Default)]
+pub(super) struct PooledFramebuffers {
+    by_key: BTreeMap<FramebufferKey, vk::Framebuffer>,
+    /// Per view, the framebuffers that it is attached to.
+    by_view: HashMap<vk::ImageView, Vec<FramebufferKey>>,
+}
+
+/// The parameters of a framebuffer: its render pass, its size, its views.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FramebufferKey {
+    render_pass: vk::RenderPass,
+    size: [u32; 3],
+    views: Arc<[vk::ImageView]>,
 }
 
 /// The parameters of a render pass as words, without its `pNext` chain.
@@ -76,17 +77,78 @@ unsafe fn add<T>(words: &mut Vec<u32>, rows: *const T, count: u32) {
     }
 }
 
-impl PooledPasses {
-    /// Destroys the framebuffers of a view that nothing on the device uses any more.
-    pub(super) fn forget(&mut self, device: &ash::Device, view: vk::ImageView) {
-        self.framebuffers.retain(|key, framebuffer| {
-            // After the render pass and the size.
-            let is_gone = key[4..].contains(&view.as_raw());
-            if is_gone {
-                // SAFETY: only frames that borrow the images of its views use it.
-                unsafe { device.destroy_framebuffer(*framebuffer, None) };
+impl FramebufferKey {
+    /// `size` is width, height and layers.
+    pub(super) fn new(
+        render_pass: vk::RenderPass,
+        size: [u32; 3],
+        views: &[vk::ImageView],
+    ) -> FramebufferKey {
+        FramebufferKey {
+            render_pass,
+            size,
+            views: views.into(),
+        }
+    }
+}
+
+impl PooledFramebuffers {
+    pub(super) fn get(&self, key: &FramebufferKey) -> Option<vk::Framebuffer> {
+        self.by_key.get(key).copied()
+    }
+
+    /// Adds a framebuffer, for which there is none yet.
+    pub(super) fn insert(&mut self, key: FramebufferKey, framebuffer: vk::Framebuffer) {
+        for &view in &*key.views {
+            self.by_view.entry(view).or_default().push(key.clone());
+        }
+        let known = self.by_key.insert(key, framebuffer);
+        debug_assert_eq!(known, None, "a framebuffer is looked up before it is added");
+    }
+
+    /// Moves the framebuffers of a view that is about to be destroyed to `gone`.
+    pub(super) fn remove_view(&mut self, view: vk::ImageView, gone: &mut Vec<vk::Framebuffer>) {
+        for key in self.by_view.remove(&view).unwrap_or_default() {
+            for other in key.views.iter().filter(|other| **other != view) {
+                if let Some(known) = self.by_view.get_mut(other) {
+                    known.retain(|known| *known != key);
+                }
             }
-            !is_gone
-        });
+            gone.extend(self.by_key.remove(&key));
+        }
+    }
+
+    /// Moves all framebuffers to `gone`.
+    pub(super) fn remove_all(&mut self, gone: &mut Vec<vk::Framebuffer>) {
+        self.by_view.clear();
+        gone.extend(std::mem::take(&mut self.by_key).into_values());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ash::vk::Handle;
+
+    use super::*;
+
+    #[test]
+    fn a_framebuffer_goes_with_the_first_of_its_views() {
+        let [one, two, three] = [1, 2, 3].map(vk::ImageView::from_raw);
+        let key =
+            |views: &[vk::ImageView]| FramebufferKey::new(vk::RenderPass::from_raw(9), [4, 4, 1], views);
+        let mut framebuffers = PooledFramebuffers::default();
+        let handles = [vec![one, two], vec![two, three], vec![three, three], vec![]];
+        for (handle, views) in (11..).zip(&handles) {
+            framebuffers.insert(key(views), vk::Framebuffer::from_raw(handle));
+        }
+        let mut gone = Vec::new();
+        framebuffers.remove_view(two, &mut gone);
+        framebuffers.remove_view(one, &mut gone);
+        assert_eq!(gone, [11, 12].map(vk::Framebuffer::from_raw));
+        assert_eq!(framebuffers.get(&key(&[one, two])), None);
+        framebuffers.remove_view(three, &mut gone);
+        assert!(framebuffers.by_view.is_empty());
+        framebuffers.remove_all(&mut gone);
+        assert_eq!(gone, [11, 12, 13, 14].map(vk::Framebuffer::from_raw));
     }
 }

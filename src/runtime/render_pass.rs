@@ -8,13 +8,12 @@
 //! ```
 
 use ash::vk;
-use ash::vk::Handle;
 
 use super::device_state::DeviceState;
 use super::error::VkResultExt;
 use super::legacy;
 use super::owned::OwnedObjects;
-use super::pool_passes::{find_or_create, words_of};
+use super::pool_passes::{FramebufferKey, words_of};
 use super::tiles::Tiles;
 use crate::Result;
 use crate::lower::Lowered;
@@ -65,7 +64,9 @@ impl PassObject {
             return Ok(());
         }
         let of = |index: &u32| views[*index as usize];
-        let known = framebuffers.0.iter().find(|known| {
+        // Those in the pool are looked up there.
+        let mut others = framebuffers.0.iter().filter(|_| !pooled);
+        let known = others.find(|known| {
             (known.render_pass, known.size) == (self.render_pass, self.size)
                 && known.views.iter().copied().eq(self.views.iter().map(of))
         });
@@ -93,11 +94,8 @@ impl PassObject {
             Ok(framebuffer)
         };
         if pooled {
-            let size = self.size.map(u64::from);
-            let views = attachments.iter().map(|view| view.as_raw());
-            let key = [self.render_pass.as_raw()].into_iter().chain(size).chain(views);
-            let known = &mut state.pool.lock().passes.framebuffers;
-            self.framebuffer = find_or_create(known, key.collect(), create)?;
+            let key = FramebufferKey::new(self.render_pass, self.size, &attachments);
+            self.framebuffer = state.pool.framebuffer(state, key, create)?;
             return Ok(());
         }
         let framebuffer = create()?;
@@ -256,7 +254,7 @@ pub(super) fn create(
     let Bytes(bound) = row.tile_memory;
     words.extend([bound as u32, (bound >> 32) as u32]);
     words.extend([row.tile_shading.into(), row.view_mask, row.hook]);
-    find_or_create(&mut state.pool.lock().passes.render_passes, words, || {
+    state.pool.render_pass(state, words, || {
         // SAFETY: every reference is to an attachment of the list.
         let render_pass = unsafe { state.device.create_render_pass(&info, None) }
             .with_call("vkCreateRenderPass", || format!("pass `{name}`"))?;

@@ -1,7 +1,5 @@
 //! The images and buffers of a frame's tables: found in the pool, or created, queried again and bound to memory; then given views.
 
-use std::sync::MutexGuard;
-
 use ash::vk;
 
 use super::bound_resource::{Buffer, Image};
@@ -10,7 +8,7 @@ use super::device_state::DeviceState;
 use super::error::{RuntimeRule, VkResultExt};
 use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
-use super::pool::{Borrower, Handle, Lease, PoolContents};
+use super::pool::{Borrower, Handle, Lease, LentResource, Pool};
 use super::pool_key::{BlockKey, Label, ResourceKey, Row};
 use crate::Result;
 use crate::frame::tables::{Access, Resource, Version};
@@ -70,14 +68,16 @@ impl Handles {
         row: &ViewRow,
         tables: &Lowered,
         plan: &Plan,
-        (state, pool): (&DeviceState, &mut PoolContents),
+        state: &DeviceState,
     ) -> Result<vk::ImageView> {
         let image = &tables.images[row.image as usize];
         if image.binding.is_imported() {
             return Ok(self.imported(row));
         }
         let name = &plan.frame.resource(image.resource).name;
-        pool.view(state, self.residents[row.image as usize], row, name)
+        state
+            .pool
+            .view(state, self.residents[row.image as usize], row, name)
     }
 }
 
@@ -109,14 +109,6 @@ pub(super) enum Created {
     },
 }
 
-/// A resource that is not imported: where it will be bound, and what the driver requires.
-struct UnboundRow {
-    resource: ResourceId,
-    handle: Handle,
-    place: Place,
-    answer: MemoryRequirements,
-}
-
 /// A place in a row of memory.
 #[derive(Clone, Copy)]
 struct Place {
@@ -142,7 +134,7 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
     let (state, plan, tables) = (creation.state, creation.plan, creation.tables);
     let mut creator = Creator {
         creation,
-        pool: state.pool.lock(),
+        pool: &state.pool,
         handles: Handles::default(),
         grown: None,
     };
@@ -172,9 +164,13 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
     if let Some((requirements, error)) = creator.grown {
         return Ok(Created::Grown { requirements, error });
     }
-    let (mut pool, mut handles) = (creator.pool, creator.handles);
+    let mut handles = creator.handles;
+    let pool = state.pool.lock();
     let blocks = handles.blocks.iter();
-    handles.memory = blocks.map(|&block| pool.location(block).0).collect();
+    handles.memory = blocks
+        .map(|&block| pool.block(block).memory.location().0)
+        .collect();
+    drop(pool);
     let cube_arrays = state.profile.may_have(OptionalFeatures::IMAGE_CUBE_ARRAY);
     for (index, row) in (0..).zip(&tables.images) {
         if row.binding.is_imported() {
@@ -184,13 +180,13 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
         let Some(reading) = whole_view(index, row, own, cube_arrays) else {
             continue;
         };
-        let view = handles.view(&reading, tables, plan, (state, &mut pool))?;
+        let view = handles.view(&reading, tables, plan, state)?;
         // Slices of 3D images are attached with this flag only, which images with the usage of attachments may lack.
         let solid = row.image_type == vk::ImageType::TYPE_3D;
         let sliced = row.flags.contains(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE);
         let attachable = own.intersects(crate::lower::create::ATTACHED) && (!solid || sliced);
         let attachment = if attachable {
-            handles.view(&level_0_view(index, row, own), tables, plan, (state, &mut pool))?
+            handles.view(&level_0_view(index, row, own), tables, plan, state)?
         } else {
             view
         };
@@ -215,7 +211,7 @@ fn own_usage(frame: &Frame, row: &ImageRow) -> vk::ImageUsageFlags {
 
 struct Creator<'a> {
     creation: &'a Creation<'a>,
-    pool: MutexGuard<'a, PoolContents>,
+    pool: &'a Pool,
     handles: Handles,
     /// The requirements to plan again with, and the error about the first that grew.
     grown: Option<(Requirements, crate::Error)>,
@@ -298,22 +294,27 @@ impl<'a> Creator<'a> {
         if block == OWN {
             return self.borrow_own(key, (resource, object, place), addressed, owned);
         }
-        let known = self.pool.find_resident(block, offset, &key, &owned.lease);
-        let (handle, answer) = match known {
-            Some((_, handle, answer)) => (handle, answer),
-            None => self.create(&key, resource, memory, owned)?,
+        let known = self
+            .pool
+            .lock()
+            .borrow_resident(block, offset, &key, &mut owned.lease);
+        let lent = match known {
+            Some(lent) if self.has_grown(resource, place, &lent) => return Ok((lent.handle, 0)),
+            Some(lent) => lent,
+            None => {
+                let mut lent = self.create(&key, resource, memory, owned)?;
+                if self.has_grown(resource, place, &lent) {
+                    return Ok((lent.handle, 0));
+                }
+                let location = self.pool.lock().block(block).memory.location();
+                self.bind(&mut lent, (resource, offset), location, addressed)?;
+                owned.release(lent.handle);
+                let mut pool = self.pool.lock();
+                pool.insert_resident((block, offset), key, lent, &mut owned.lease);
+                lent
+            }
         };
-        let unbound = UnboundRow {
-            resource,
-            handle,
-            place,
-            answer,
-        };
-        match known {
-            _ if self.has_grown(&unbound) => Ok((handle, 0)),
-            Some((index, ..)) => Ok(self.pool.lend_resident(index, &mut owned.lease)),
-            None => self.bind(&unbound, (block, offset), key, addressed, owned),
-        }
+        Ok((lent.handle, lent.address))
     }
 
     /// As `borrow`, for a resource with a block of its own.
@@ -335,36 +336,33 @@ impl<'a> Creator<'a> {
             lazy: row.kind == MemoryKind::Lazy,
             history: history.then(|| (self.resource(resource).name.clone(), copy)),
         };
-        let lent = self
+        let known = self
             .pool
+            .lock()
             .borrow_own(creation.borrower, (&label, &key), &mut owned.lease);
-        let (block, resident) = match lent {
-            Some((block, resident)) => (block, resident),
+        let (block, lent) = match known {
+            Some(known) => known,
             None => {
-                let (handle, answer) = self.create(&key, resource, place.memory, owned)?;
-                let unbound = UnboundRow {
-                    resource,
-                    handle,
-                    place,
-                    answer,
-                };
-                if self.has_grown(&unbound) {
-                    return Ok((handle, 0));
+                let mut lent = self.create(&key, resource, place.memory, owned)?;
+                if self.has_grown(resource, place, &lent) {
+                    return Ok((lent.handle, 0));
                 }
                 let name = self.name_of(place.memory);
                 let mut desc = MemoryDesc {
                     own_object: row.kind == MemoryKind::Lazy,
                     device_address: addressed,
-                    ..MemoryDesc::new(&name, row.memory_type, row.size, answer.alignment)
+                    ..MemoryDesc::new(&name, row.memory_type, row.size, lent.answer.alignment)
                 };
-                adapt_to_only(&mut desc, row, &unbound);
+                adapt_to_only(&mut desc, row, &lent);
+                let block = self.pool.allocate(creation.state, &desc)?;
+                let location = block.memory().location();
+                self.bind(&mut lent, (resource, Bytes::ZERO), location, addressed)?;
+                owned.release(lent.handle);
+                let mut pool = self.pool.lock();
                 let own = BlockKey::Own(label, key.clone());
-                let block = self.pool.allocate(creation.state, own, &desc)?;
-                self.pool.lend(block, creation.borrower, &mut owned.lease);
-                (
-                    block,
-                    self.bind(&unbound, (block, Bytes::ZERO), key, addressed, owned)?,
-                )
+                let block = block.lend(&mut pool, own, creation.borrower, &mut owned.lease);
+                pool.insert_resident((block, Bytes::ZERO), key, lent, &mut owned.lease);
+                (block, lent)
             }
         };
         self.handles.blocks[place.memory as usize] = block;
@@ -380,18 +378,20 @@ impl<'a> Creator<'a> {
             }),
             None => {}
         }
-        Ok(resident)
+        Ok((lent.handle, lent.address))
     }
 
-    /// Creates an image or a buffer without memory; returns its requirements.
+    /// Creates an image or a buffer without memory, with its requirements.
     fn create(
         &self,
         key: &ResourceKey,
         resource: ResourceId,
         memory: u32,
         owned: &mut OwnedObjects,
-    ) -> Result<(Handle, MemoryRequirements)> {
+    ) -> Result<LentResource> {
         let (state, resource) = (self.creation.state, self.resource(resource));
+        let mut handle = Handle::default();
+        let answer;
         match &key.row {
             Row::Image(row) => {
                 let mut list = vk::ImageFormatListCreateInfo::default().view_formats(&key.formats);
@@ -404,23 +404,24 @@ impl<'a> Creator<'a> {
                     state.image_is_supported(resource, (&info, row.hook))?;
                 }
                 // SAFETY: within the device's limits for such images.
-                let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
-                let buffer = vk::Buffer::null();
-                Ok((Handle { image, buffer }, answer))
+                (handle.image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
             }
             Row::Buffer(row) => {
                 let info = buffer_info(row, &key.families);
                 // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
-                let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
-                let image = vk::Image::null();
-                Ok((Handle { image, buffer }, answer))
+                (handle.buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
             }
         }
+        Ok(LentResource {
+            handle,
+            address: 0,
+            answer,
+        })
     }
 
     /// Whether a resource needs more than its row provides, so that the frame must be planned again.
-    fn has_grown(&mut self, resident: &UnboundRow) -> bool {
-        let Some(needed) = self.needs_more(resident) else {
+    fn has_grown(&mut self, resource: ResourceId, place: Place, made: &LentResource) -> bool {
+        let Some(needed) = self.needs_more(place, &made.answer) else {
             return false;
         };
         let (plan, tables) = (self.creation.plan, self.creation.tables);
@@ -428,28 +429,27 @@ impl<'a> Creator<'a> {
             let error = RuntimeRule::Grown.broken(format!(
                 "resource `{resource}` was planned with {planned} and requires {needed} once \
                  created, even after replanning",
-                resource = plan.frame.resource(resident.resource).name,
-                planned = format_args!("{} at offset {}", resident.place.size, resident.place.offset)
+                resource = plan.frame.resource(resource).name,
+                planned = format_args!("{} at offset {}", place.size, place.offset)
             ));
             (Requirements::clone(&plan.requirements), error)
         });
         grow(
-            &mut requirements.resources[resident.resource.index()],
-            tables.memory[resident.place.memory as usize].kind,
-            &resident.answer,
+            &mut requirements.resources[resource.index()],
+            tables.memory[place.memory as usize].kind,
+            &made.answer,
         );
         true
     }
 
     /// What a created resource needs, if its row does not provide it.
-    fn needs_more(&self, resident: &UnboundRow) -> Option<String> {
-        let UnboundRow { answer, place, .. } = resident;
+    fn needs_more(&self, place: Place, answer: &MemoryRequirements) -> Option<String> {
         let Place {
             memory,
             offset,
             size: planned,
         } = place;
-        let memory = &self.creation.tables.memory[*memory as usize];
+        let memory = &self.creation.tables.memory[memory as usize];
         if answer.memory_type_bits >> memory.memory_type & 1 == 0 {
             return Some(format!(
                 "memory types {:#x} without type {}",
@@ -465,24 +465,21 @@ impl<'a> Creator<'a> {
             (MemoryKind::Lazy, _) => return None,
             (MemoryKind::Arena | MemoryKind::Dedicated, _) => (answer.size, answer.alignment),
         };
-        let fits = size <= *planned && offset.is_aligned(alignment);
+        let fits = size <= planned && offset.is_aligned(alignment);
         (!fits).then(|| format!("{size} at alignment {alignment}"))
     }
 
-    /// Binds a created resource to its place in a block; the pool owns it from then on.
+    /// Binds a created image or buffer to memory, at an offset of a block; reads its address, if that is used.
     fn bind(
-        &mut self,
-        resident: &UnboundRow,
-        (block, offset): (u32, Bytes),
-        key: ResourceKey,
+        &self,
+        made: &mut LentResource,
+        (resource, offset): (ResourceId, Bytes),
+        (memory, start): (vk::DeviceMemory, vk::DeviceSize),
         addressed: bool,
-        owned: &mut OwnedObjects,
-    ) -> Result<(Handle, vk::DeviceAddress)> {
+    ) -> Result<()> {
         let device = &self.creation.state.device;
-        let (memory, start) = self.pool.location(block);
-        let what = || format!("`{}` at offset {offset}", self.resource(resident.resource).name);
-        let mut address = 0;
-        let Handle { image, buffer } = resident.handle;
+        let what = || format!("`{}` at offset {offset}", self.resource(resource).name);
+        let Handle { image, buffer } = made.handle;
         if buffer == vk::Buffer::null() {
             // SAFETY: just created and not bound yet; size, alignment and type were compared.
             unsafe { device.bind_image_memory(image, memory, start + offset.0) }
@@ -491,15 +488,9 @@ impl<'a> Creator<'a> {
             // SAFETY: just created and not bound yet; size, alignment and type were compared.
             unsafe { device.bind_buffer_memory(buffer, memory, start + offset.0) }
                 .with_call("vkBindBufferMemory", what)?;
-            address = if addressed { self.address(buffer) } else { 0 };
+            made.address = if addressed { self.address(buffer) } else { 0 };
         }
-        owned.images.retain(|other| *other != image);
-        owned.buffers.retain(|other| *other != buffer);
-        let bound = (resident.handle, address);
-        let made = (key, resident.answer);
-        self.pool
-            .insert_resident((block, offset), made, bound, &mut owned.lease);
-        Ok(bound)
+        Ok(())
     }
 
     fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
@@ -522,7 +513,7 @@ fn has_address(row: &BufferRow) -> bool {
 const LARGE: Bytes = Bytes(1 << 18);
 
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
-fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &UnboundRow) {
+fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &LentResource) {
     if row.kind == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, only.answer.size);
     }

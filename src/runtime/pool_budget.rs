@@ -1,0 +1,111 @@
+//! The ordinary memory that a pool holds, and the limits that it stays within.
+//!
+//! Bytes are reserved before they are allocated and given back after they are freed, so that what all threads allocate together stays
+//! within the limits although none of them allocates under the pool's lock.
+
+use ash::vk;
+
+use crate::units::Bytes;
+
+/// Bytes of ordinary memory.
+#[derive(Debug, Default)]
+pub(super) struct Budget {
+    /// The bytes of all blocks, those that are being allocated or freed included.
+    held: Bytes,
+    /// Per heap, the bytes that are being allocated: the system may not count them yet.
+    in_flight: [Bytes; vk::MAX_MEMORY_HEAPS],
+    /// The maximum number of bytes that blocks may have.
+    limit: Option<Bytes>,
+}
+
+/// A limit that an allocation would exceed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ExceededLimit {
+    pub(super) name: &'static str,
+    /// Bytes in use.
+    pub(super) held: Bytes,
+    pub(super) limit: Bytes,
+}
+
+impl Budget {
+    pub(super) fn new(limit: Option<Bytes>) -> Budget {
+        Budget {
+            limit,
+            ..Budget::default()
+        }
+    }
+
+    /// The bytes of all blocks, those that are being allocated or freed included.
+    pub(super) fn held(&self) -> Bytes {
+        self.held
+    }
+
+    /// Reserves bytes of a heap that are about to be allocated; `system` is what the system reports for the heap (bytes in use, budget).
+    ///
+    /// # Errors
+    /// The limit that would be exceeded.
+    pub(super) fn reserve(
+        &mut self,
+        bytes: Bytes,
+        heap: usize,
+        system: Option<(Bytes, Bytes)>,
+    ) -> Result<(), ExceededLimit> {
+        let own = self.limit.map(|limit| ExceededLimit {
+            name: "memory limit of the device",
+            held: self.held,
+            limit,
+        });
+        let system = system.map(|(used, limit)| ExceededLimit {
+            name: "memory budget of the system",
+            held: used + self.in_flight[heap],
+            limit,
+        });
+        let mut limits = own.into_iter().chain(system);
+        if let Some(exceeded) = limits.find(|one| one.held + bytes > one.limit) {
+            return Err(exceeded);
+        }
+        self.held += bytes;
+        self.in_flight[heap] += bytes;
+        Ok(())
+    }
+
+    /// Records that reserved bytes are allocated.
+    pub(super) fn allocated(&mut self, bytes: Bytes, heap: usize) {
+        self.in_flight[heap] = self.in_flight[heap] - bytes;
+    }
+
+    /// Records that allocated bytes are freed.
+    pub(super) fn freed(&mut self, bytes: Bytes) {
+        self.held = self.held - bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_bytes_count_as_held() {
+        let mut budget = Budget::new(Some(Bytes(100)));
+        assert_eq!(budget.reserve(Bytes(60), 0, None), Ok(()));
+        let exceeded = budget.reserve(Bytes(60), 1, None).unwrap_err();
+        assert_eq!((exceeded.held, exceeded.limit), (Bytes(60), Bytes(100)));
+        assert_eq!(budget.reserve(Bytes(40), 0, None), Ok(()));
+        budget.allocated(Bytes(60), 0);
+        budget.freed(Bytes(60));
+        assert_eq!(budget.held(), Bytes(40));
+        assert_eq!(budget.reserve(Bytes(60), 0, None), Ok(()));
+    }
+
+    #[test]
+    fn the_system_is_taken_not_to_count_reserved_bytes() {
+        let mut budget = Budget::default();
+        let system = Some((Bytes(10), Bytes(100)));
+        assert_eq!(budget.reserve(Bytes(60), 0, system), Ok(()));
+        let exceeded = budget.reserve(Bytes(31), 0, system).unwrap_err();
+        assert_eq!((exceeded.held, exceeded.limit), (Bytes(70), Bytes(100)));
+        assert_eq!(budget.reserve(Bytes(31), 1, system), Ok(()));
+        budget.allocated(Bytes(60), 0);
+        assert_eq!(budget.reserve(Bytes(31), 0, system), Ok(()));
+    }
+}

@@ -1,0 +1,248 @@
+//! Lending blocks and residents of the pool, and taking them back.
+
+use std::collections::BTreeSet;
+
+use ash::vk;
+
+use super::memory::MemoryBlock;
+use super::pool::{Block, Borrower, Ends, Lease, LentResource, PoolContents, PooledResource};
+use super::pool_key::{BlockKey, Label, ResourceKey};
+use crate::lower::tables::objects::ViewRow;
+use crate::units::{Alignment, Bytes};
+
+impl PoolContents {
+    /// Changes properties of a block that it may be looked up by.
+    fn change_indexed(&mut self, index: u32, change: impl FnOnce(&mut Block)) {
+        let block = self.blocks.get_mut(index).expect("a borrowed block stays");
+        self.index.remove(index, &block.indexed());
+        change(block);
+        self.index.add(index, &block.indexed());
+    }
+
+    /// Borrows the smallest block that several resources may share, of a type and at least so large and aligned.
+    pub(super) fn borrow_shared(
+        &mut self,
+        borrower: Borrower,
+        key: &BlockKey,
+        (size, alignment): (Bytes, Alignment),
+        lease: &mut Lease,
+    ) -> Option<u32> {
+        let fits = |index: &u32| {
+            let block = self.block(*index);
+            let free = block.is_free_for(borrower) && !block.superseded && block.lease != lease.number;
+            let aligned = block.memory.location().1 % alignment.get() == 0;
+            // The block of another would waste memory; its own is there anyway.
+            let own = block.borrower == Some(borrower.number);
+            free && aligned && (own || block.bytes.0 <= size.0.saturating_mul(2))
+        };
+        let index = self.index.shared(key, size).find(fits)?;
+        self.lend(index, borrower, lease);
+        Some(index)
+    }
+
+    /// The blocks of a borrower that a block of this size replaces.
+    pub(super) fn replaced(
+        &self,
+        borrower: Borrower,
+        key: &BlockKey,
+        size: Bytes,
+        lease: &Lease,
+    ) -> impl Iterator<Item = u32> {
+        let (borrower, lease) = (Some(borrower.number), lease.number);
+        let smaller = self.index.smaller(key, size);
+        smaller.filter(move |&index| {
+            let block = self.block(index);
+            // One that the same plan uses for something else stays.
+            block.borrower == borrower && block.lease != lease && !block.superseded
+        })
+    }
+
+    /// Borrows the block that was made for such a resource, and the resource with it.
+    pub(super) fn borrow_own(
+        &mut self,
+        borrower: Borrower,
+        (label, resource): (&Label, &ResourceKey),
+        lease: &mut Lease,
+    ) -> Option<(u32, LentResource)> {
+        let is_new = |index: &u32| self.block(*index).lease != lease.number;
+        // Prefer the block with the history's contents, then one that another of the borrower's plans uses.
+        let own = match &label.history {
+            Some(_) => {
+                let mut own = self.index.history(borrower.number, label).filter(is_new);
+                own.find(|&index| self.block(index).covers(resource))
+            }
+            None => {
+                let first = self.index.own(Some(borrower.number), label, resource).next();
+                first.filter(is_new)
+            }
+        };
+        let index = own.or_else(|| self.index.own(None, &label.without_history(), resource).next())?;
+        if self.block(index).borrower.is_none() {
+            self.change_indexed(index, |block| {
+                block.contents.clear();
+                block.written = 0;
+                if let BlockKey::Own(own, _) = &mut block.key {
+                    own.history.clone_from(&label.history);
+                }
+            });
+        }
+        self.lend(index, borrower, lease);
+        let resident = self.block(index).residents.first();
+        let &(_, resident) = resident.expect("a block for one resource has that resource");
+        Some((index, self.lend_resident(resident, lease)))
+    }
+
+    /// Borrows the image or buffer that is bound at an offset of a borrowed block.
+    pub(super) fn borrow_resident(
+        &mut self,
+        block: u32,
+        offset: Bytes,
+        resource: &ResourceKey,
+        lease: &mut Lease,
+    ) -> Option<LentResource> {
+        let mut there = self
+            .block(block)
+            .residents
+            .range((offset, 0)..=(offset, u32::MAX));
+        let &(_, index) = there.find(|&&(_, index)| {
+            let resident = self.residents.get(index);
+            // Two rows of one plan do not share an image, though their bytes are the same.
+            resident.is_some_and(|one| one.lease != lease.number && one.key == *resource)
+        })?;
+        Some(self.lend_resident(index, lease))
+    }
+
+    fn lend(&mut self, index: u32, borrower: Borrower, lease: &mut Lease) {
+        self.change_indexed(index, |block| {
+            block.borrower = Some(borrower.number);
+            block.references += 1;
+            block.lease = lease.number;
+        });
+        lease.blocks.push(index);
+    }
+
+    fn lend_resident(&mut self, index: u32, lease: &mut Lease) -> LentResource {
+        let resident = self.resident_mut(index);
+        resident.references += 1;
+        resident.lease = lease.number;
+        lease.residents.push(index);
+        LentResource {
+            handle: resident.handle,
+            address: resident.address,
+            answer: resident.answer,
+        }
+    }
+
+    /// Takes ownership of a block that was allocated for a borrower, and lends it.
+    pub(super) fn insert_block(
+        &mut self,
+        memory: MemoryBlock,
+        (key, bytes, in_budget): (BlockKey, Bytes, bool),
+        borrower: Borrower,
+        lease: &mut Lease,
+    ) -> u32 {
+        let block = Block {
+            memory,
+            key,
+            bytes,
+            in_budget,
+            residents: BTreeSet::new(),
+            borrower: Some(borrower.number),
+            references: 1,
+            lease: lease.number,
+            superseded: false,
+            idle_since: 0,
+            user: 0,
+            ends: Ends::new(),
+            contents: Vec::new(),
+            written: 0,
+        };
+        self.created += 1;
+        let index = self.blocks.insert(block);
+        let block = self.blocks.get(index).expect("just added");
+        self.index.add(index, &block.indexed());
+        lease.blocks.push(index);
+        index
+    }
+
+    /// Takes ownership of an image or a buffer that was bound to a borrowed block, and lends it.
+    pub(super) fn insert_resident(
+        &mut self,
+        (block, offset): (u32, Bytes),
+        key: ResourceKey,
+        lent: LentResource,
+        lease: &mut Lease,
+    ) {
+        let resident = PooledResource {
+            block,
+            offset,
+            key,
+            answer: lent.answer,
+            handle: lent.handle,
+            address: lent.address,
+            views: Vec::new(),
+            references: 1,
+            lease: lease.number,
+            idle_since: 0,
+            ends: Ends::new(),
+        };
+        self.created += 1;
+        let index = self.residents.insert(resident);
+        self.block_mut(block).residents.insert((offset, index));
+        lease.residents.push(index);
+    }
+
+    /// The view of a borrowed image with these parameters, if there is one; and the image.
+    pub(super) fn find_view(&self, resident: u32, row: &ViewRow) -> (Option<vk::ImageView>, vk::Image) {
+        let resident = self.residents.get(resident).expect("a borrowed resident stays");
+        let known = resident.views.iter().find(|(known, _)| known == row);
+        (known.map(|(_, view)| *view), resident.handle.image)
+    }
+
+    /// Takes ownership of a view of a borrowed image.
+    pub(super) fn add_view(&mut self, resident: u32, row: ViewRow, view: vk::ImageView) {
+        self.resident_mut(resident).views.push((row, view));
+        self.created += 1;
+    }
+
+    /// Gives everything back. Without timelines, none of it may be in use on the device.
+    pub(super) fn give_back(&mut self, lease: &mut Lease) {
+        let frames = self.frames;
+        for index in lease.residents.drain(..) {
+            let block = self.resident_mut(index).block;
+            let mut ends = std::mem::take(&mut self.resident_mut(index).ends);
+            ends.clone_from(&self.block(block).ends);
+            let resident = self.resident_mut(index);
+            resident.references -= 1;
+            (resident.idle_since, resident.ends) = (frames, ends);
+        }
+        for index in lease.blocks.drain(..) {
+            self.change_indexed(index, |block| {
+                block.references -= 1;
+                block.idle_since = frames;
+                // A bound frame that borrows for itself has no successor that could read its histories.
+                if block.borrower == Some(lease.number) {
+                    block.forget_history();
+                }
+                if block.references == 0 && !block.is_history() {
+                    block.borrower = None;
+                }
+            });
+        }
+    }
+
+    /// Removes a borrower: its histories no longer belong to anyone.
+    pub(super) fn forget(&mut self, borrower: u64) {
+        let blocks = self.blocks.iter();
+        let own = blocks.filter(|(_, block)| block.borrower == Some(borrower));
+        let own: Vec<u32> = own.map(|(index, _)| index).collect();
+        for index in own {
+            self.change_indexed(index, |block| {
+                block.forget_history();
+                if block.references == 0 {
+                    block.borrower = None;
+                }
+            });
+        }
+    }
+}

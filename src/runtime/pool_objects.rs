@@ -1,0 +1,87 @@
+//! Views, render passes and framebuffers: found in the pool, or created without its lock and then added.
+
+use std::collections::btree_map::Entry;
+
+use ash::vk;
+
+use super::create_info::view_info;
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
+use super::pool::Pool;
+use super::pool_passes::FramebufferKey;
+use crate::Result;
+use crate::lower::tables::objects::ViewRow;
+
+impl Pool {
+    /// A view of a borrowed image, created if there is none like it. Only the borrower of an image creates views of it, on one thread.
+    pub(super) fn view(
+        &self,
+        state: &DeviceState,
+        resident: u32,
+        row: &ViewRow,
+        name: &str,
+    ) -> Result<vk::ImageView> {
+        let row = ViewRow { image: 0, ..*row };
+        let (known, image) = self.lock().find_view(resident, &row);
+        if let Some(view) = known {
+            return Ok(view);
+        }
+        let mut usage = vk::ImageViewUsageCreateInfo::default().usage(row.usage);
+        let mut info = view_info(&row, image);
+        if !row.usage.is_empty() {
+            info = info.push_next(&mut usage);
+        }
+        // SAFETY: the image is alive and bound, and its usage allows views.
+        let view =
+            unsafe { state.device.create_image_view(&info, None) }.with_call("vkCreateImageView", || name)?;
+        state.set_name(view, name);
+        self.lock().add_view(resident, row, view);
+        Ok(view)
+    }
+
+    /// The render pass with these parameters (see [`words_of`](super::pool_passes::words_of)), created if there is none.
+    pub(super) fn render_pass(
+        &self,
+        state: &DeviceState,
+        words: Vec<u32>,
+        create: impl FnOnce() -> Result<vk::RenderPass>,
+    ) -> Result<vk::RenderPass> {
+        let known = self.lock().passes.render_passes.get(&words).copied();
+        if let Some(render_pass) = known {
+            return Ok(render_pass);
+        }
+        let created = create()?;
+        let known = match self.lock().passes.render_passes.entry(words) {
+            Entry::Vacant(place) => return Ok(*place.insert(created)),
+            Entry::Occupied(known) => *known.get(),
+        };
+        // Another thread has created it meanwhile.
+        // SAFETY: nobody else has it, and nothing was created with it.
+        unsafe { state.device.destroy_render_pass(created, None) };
+        Ok(known)
+    }
+
+    /// The framebuffer with these parameters, created if there is none.
+    pub(super) fn framebuffer(
+        &self,
+        state: &DeviceState,
+        key: FramebufferKey,
+        create: impl FnOnce() -> Result<vk::Framebuffer>,
+    ) -> Result<vk::Framebuffer> {
+        let known = self.lock().passes.framebuffers.get(&key);
+        if let Some(framebuffer) = known {
+            return Ok(framebuffer);
+        }
+        let created = create()?;
+        let mut contents = self.lock();
+        let Some(known) = contents.passes.framebuffers.get(&key) else {
+            contents.passes.framebuffers.insert(key, created);
+            return Ok(created);
+        };
+        drop(contents);
+        // Another thread has created it meanwhile: one without attachments, since views have one borrower.
+        // SAFETY: nobody else has it.
+        unsafe { state.device.destroy_framebuffer(created, None) };
+        Ok(known)
+    }
+}
