@@ -10,7 +10,7 @@ use tileheap::runtime::{DynamicFrame, FrameNumber, Imports, PassCommands};
 use tileheap::units::{Bytes, SplitMix64};
 use tileheap_testkit::counting;
 use tileheap_testkit::fake_driver::{Call, Command, Config};
-use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::frames::{extent, one_queue};
 use tileheap_testkit::runtime_rig::{EXTENT, IN_FLIGHT, on_fake};
 
 use super::Rig;
@@ -256,6 +256,52 @@ fn what_is_retired_is_lent_again_without_a_wait() {
     other.retire();
     assert_eq!(rig.tile.trim().unwrap(), 0);
     assert_eq!(rig.tile.pool_bytes(), Bytes::ZERO);
+}
+
+#[test]
+fn a_block_is_exact_unless_it_replaces_a_smaller_one() {
+    let rig = Rig::new(Config::modern().without_tile_memory());
+    let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+    let mut builder = FrameBuilder::default();
+    describe(&mut builder, 0b00);
+    frames.select(&builder).unwrap();
+    let first = bytes_of(&rig, &builder);
+    assert_eq!(frames.bytes().0, first);
+    // With a pass that renders a large image.
+    describe(&mut builder, 0b11);
+    frames.select(&builder).unwrap();
+    let (held, larger) = (frames.bytes().0, bytes_of(&rig, &builder));
+    assert!(first < larger && larger < held, "{held} B for {larger} B");
+    assert!(held <= larger + larger / 8, "{held} B for {larger} B");
+    // Both are bound in the larger block, and its own block serves however little a description needs of it.
+    let created = rig.tile.pool_created();
+    describe(&mut builder, 0b00);
+    frames.select(&builder).unwrap();
+    assert_eq!((rig.tile.pool_created(), frames.bytes().0), (created, held));
+    assert_eq!(rig.tile.pool_bytes().0, held);
+}
+
+#[test]
+fn a_block_of_another_is_at_most_twice_as_large_as_needed() {
+    let frame = |height| {
+        let mut builder = FrameBuilder::new("one image", extent(256, height));
+        let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent(256, height));
+        let image = builder.image("image", desc);
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+        builder.render_pass(scene, "draw").color(image, LoadOp::DontCare);
+        builder.build().unwrap()
+    };
+    for (height, fits) in [(512, true), (256, true), (252, false)] {
+        let rig = Rig::new(Config::modern().without_tile_memory());
+        let bind = |height| {
+            let plan = rig.tile.plan(&frame(height), &PlanOptions::default()).unwrap();
+            rig.tile.bind(&plan).unwrap()
+        };
+        bind(512).retire();
+        let held = rig.tile.pool_bytes();
+        bind(height).retire();
+        assert_eq!(rig.tile.pool_bytes() == held, fits, "{height} after 512 rows");
+    }
 }
 
 #[test]

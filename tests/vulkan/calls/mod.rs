@@ -8,6 +8,7 @@ mod hooks;
 mod order;
 mod safe;
 mod targets;
+mod threads;
 
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, Capabilities, Device};

@@ -1,0 +1,333 @@
+//! Threads that use one device at once: no lock is held while the driver creates or allocates, and nothing is created twice, leaked or
+//! allocated beyond the limit.
+//!
+//! Races are made certain: the fake driver and the test's allocator stop one thread inside a call until another has finished its work.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use ash::vk;
+use tileheap::frame::tables::PassKind;
+use tileheap::frame::{BufferDesc, Frame, FrameBuilder, PassId};
+use tileheap::plan::{Plan, PlanOptions};
+use tileheap::runtime::objects::{AllocatedBlock, BlockAllocator, BlockError, BlockRequest};
+use tileheap::runtime::{BoundFrame, Device};
+use tileheap::units::Bytes;
+use tileheap_testkit::fake_driver::{Call, Config};
+use tileheap_testkit::frames::{extent, one_queue};
+use tileheap_testkit::runtime_rig::on_fake;
+
+use super::Rig;
+
+/// How long a thread may take for work of milliseconds; only a test that fails waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until another thread has done its work.
+///
+/// # Errors
+/// When it waits for this thread.
+fn meanwhile<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R, String> {
+    let (done, result) = channel();
+    thread::spawn(move || done.send(work()));
+    let result = result.recv_timeout(PATIENCE);
+    result.map_err(|_| "another thread cannot use the device meanwhile: a lock is held".to_owned())
+}
+
+/// An allocator that gives each block a memory object of its own.
+struct Blocks {
+    device: ash::Device,
+    /// Called at the start of the next allocation.
+    interruption: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Bytes allocated now, and the most that were at any time.
+    bytes: Mutex<[u64; 2]>,
+}
+
+// SAFETY: each block is a memory object of the requested size and type, and is never mapped.
+unsafe impl BlockAllocator for Blocks {
+    fn allocate(&self, request: &BlockRequest<'_>) -> Result<AllocatedBlock, BlockError> {
+        let interruption = self.interruption.lock().unwrap().take();
+        if let Some(interruption) = interruption {
+            interruption();
+        }
+        let size = request.requirements.size;
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(size)
+            .memory_type_index(request.requirements.memory_type_bits.trailing_zeros());
+        let memory = on_fake!(self.device.allocate_memory(&info, None));
+        let memory = memory.map_err(|_| BlockError::OutOfMemory)?;
+        let [now, most] = &mut *self.bytes.lock().unwrap();
+        *now += size;
+        *most = (*most).max(*now);
+        Ok(AllocatedBlock {
+            memory,
+            offset: 0,
+            mapped: None,
+            token: Box::new(size),
+        })
+    }
+
+    unsafe fn free(&self, block: AllocatedBlock) {
+        on_fake!(self.device.free_memory(block.memory, None));
+        let size = block.token.downcast::<u64>().unwrap();
+        self.bytes.lock().unwrap()[0] -= *size;
+    }
+}
+
+/// A rig whose device has such an allocator, and a limit.
+fn limited(config: Config, limit: Option<Bytes>) -> (Rig, Arc<Blocks>) {
+    let mut rig = Rig::new(config);
+    on_fake!(rig.tile.clone().destroy());
+    let blocks = Arc::new(Blocks {
+        device: rig.fake.device.clone(),
+        interruption: Mutex::default(),
+        bytes: Mutex::default(),
+    });
+    rig.fake.desc.allocator = Some(blocks.clone());
+    rig.fake.desc.memory_limit = limit;
+    rig.tile = rig.fake.runtime().unwrap();
+    (rig, blocks)
+}
+
+fn plan(rig: &Rig) -> Arc<Plan> {
+    let frame = &rig.fake.described.frame;
+    rig.tile.plan(frame, &PlanOptions::default()).unwrap()
+}
+
+/// The drivers that differ in what is created when, and by which calls.
+fn configs() -> Vec<Config> {
+    let (lazy, dedicated_images) = (true, true);
+    vec![
+        Config::modern(),
+        Config::vulkan_1_1(),
+        Config::vulkan_1_1().without_tile_memory(),
+        Config {
+            lazy,
+            ..Config::modern()
+        },
+        Config {
+            dedicated_images,
+            ..Config::modern()
+        },
+    ]
+}
+
+/// A frame of one buffer.
+fn other_frame() -> Frame {
+    let mut frame = FrameBuilder::new("other", extent(4, 4));
+    let buffer = frame.buffer("numbers", BufferDesc::new(Bytes(64)));
+    let scene = one_queue(&mut frame, vk::QueueFlags::COMPUTE);
+    frame.compute_pass(scene, "count").storage_write(buffer);
+    frame.build().unwrap()
+}
+
+/// A thread that uses a device whenever it is asked to.
+struct Observer {
+    requests: Mutex<Option<Sender<()>>>,
+    answers: Mutex<Receiver<()>>,
+    /// Whether it did not answer; it is not asked again.
+    stuck: AtomicBool,
+    thread: thread::ThreadId,
+}
+
+impl Observer {
+    fn new(tile: Device) -> (Arc<Observer>, thread::JoinHandle<()>) {
+        let (requests, asked) = channel();
+        let (answer, answers) = channel();
+        let thread = thread::spawn(move || {
+            for () in asked {
+                tile.pool_bytes();
+                tile.measure(&other_frame()).unwrap();
+                if answer.send(()).is_err() {
+                    return;
+                }
+            }
+        });
+        let observer = Observer {
+            requests: Mutex::new(Some(requests)),
+            answers: Mutex::new(answers),
+            stuck: AtomicBool::new(false),
+            thread: thread.thread().id(),
+        };
+        (Arc::new(observer), thread)
+    }
+
+    /// An error if the thread cannot use the device until the caller returns.
+    fn check(&self) -> Result<(), String> {
+        if thread::current().id() == self.thread || self.stuck.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if let Some(requests) = &*self.requests.lock().unwrap() {
+            requests.send(()).unwrap();
+            let answer = self.answers.lock().unwrap().recv_timeout(PATIENCE);
+            if answer.is_err() {
+                self.stuck.store(true, Ordering::Relaxed);
+                return Err(
+                    "a lock is held that another thread needs to measure or read the pool".to_owned(),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn no_lock_is_held_while_the_driver_creates_or_allocates() {
+    for config in configs() {
+        let (rig, blocks) = limited(config, None);
+        let (observer, thread) = Observer::new(rig.tile.clone());
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let (called, own) = (calls.clone(), observer.clone());
+        rig.fake.driver.on_creation(Some(Arc::new(move |function| {
+            called.lock().unwrap().push(function);
+            own.check()
+        })));
+        let mut bound = rig.bind(&PlanOptions::default());
+        let (allocated, own) = (Arc::new(AtomicBool::new(false)), observer.clone());
+        let done = allocated.clone();
+        *blocks.interruption.lock().unwrap() = Some(Box::new(move || {
+            own.check().unwrap();
+            done.store(true, Ordering::Relaxed);
+        }));
+        // What the first has borrowed is allocated again; and imports change from frame to frame.
+        let mut other = rig.bind(&PlanOptions::default());
+        for _ in 0..3 {
+            rig.run(&mut bound);
+            rig.run(&mut other);
+        }
+        assert!(allocated.load(Ordering::Relaxed));
+        let calls = calls.lock().unwrap().clone();
+        for function in [
+            "vkCreateImage",
+            "vkCreateBuffer",
+            "vkCreateImageView",
+            "vkCreateRenderPass",
+            "vkCreateFramebuffer",
+            "vkAllocateMemory",
+        ] {
+            assert!(calls.contains(&function), "{function} was not called: {calls:?}");
+        }
+        rig.fake.driver.on_creation(None);
+        observer.requests.lock().unwrap().take();
+        assert_eq!(rig.fake.driver.violations(), [""; 0]);
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn threads_stay_within_the_limit_together() {
+    for config in configs() {
+        // What one bound frame takes.
+        let (rig, blocks) = limited(config.clone(), None);
+        rig.bind(&PlanOptions::default()).retire();
+        let (needed, [_, allocated]) = (rig.tile.pool_bytes(), *blocks.bytes.lock().unwrap());
+        assert!(needed.0 > 0 && allocated <= needed.0);
+
+        let (rig, blocks) = limited(config, Some(needed));
+        let (tile, same) = (rig.tile.clone(), plan(&rig));
+        let (outcome, refused) = channel();
+        // While the first is allocating, another wants as much.
+        *blocks.interruption.lock().unwrap() = Some(Box::new(move || {
+            let result = meanwhile(move || tile.bind(&same).map(BoundFrame::retire));
+            outcome.send(result.unwrap()).unwrap();
+        }));
+        let mut bound = rig.bind(&PlanOptions::default());
+        let refused = refused.recv().unwrap().unwrap_err().to_string();
+        assert!(refused.contains("memory limit of the device"), "{refused}");
+        rig.run(&mut bound);
+        assert_eq!(rig.tile.pool_bytes(), needed);
+        let full = rig.tile.bind(&plan(&rig)).unwrap_err().to_string();
+        assert!(full.contains("memory limit of the device"), "{full}");
+        bound.retire();
+        rig.tile.collect().unwrap();
+        let (tile, same) = (rig.tile.clone(), plan(&rig));
+        meanwhile(move || tile.bind(&same).map(BoundFrame::retire))
+            .unwrap()
+            .unwrap();
+        let [_, most] = *blocks.bytes.lock().unwrap();
+        assert!(
+            most <= needed.0,
+            "{most} B were allocated under a limit of {needed}"
+        );
+    }
+}
+
+#[test]
+fn a_render_pass_that_two_threads_create_exists_once() {
+    for config in configs() {
+        let rig = Rig::new(config.clone());
+        let bound = rig.bind(&PlanOptions::default());
+        let alone = rig.fake.driver.live()[&vk::ObjectType::RENDER_PASS];
+        bound.retire();
+
+        let rig = Rig::new(config);
+        let (tile, same) = (rig.tile.clone(), plan(&rig));
+        let (theirs, bound) = channel();
+        let once = Mutex::new(Some((tile, same, theirs)));
+        rig.fake.driver.on_creation(Some(Arc::new(move |function| {
+            if function != "vkCreateRenderPass" {
+                return Ok(());
+            }
+            let Some((tile, plan, theirs)) = once.lock().unwrap().take() else {
+                return Ok(());
+            };
+            let bound = meanwhile(move || tile.bind(&plan))?;
+            theirs.send(bound).map_err(|error| error.to_string())
+        })));
+        let mut own = rig.bind(&PlanOptions::default());
+        let other = bound.recv().expect("the other thread has bound the frame");
+        let mut other = other.unwrap();
+        rig.fake.driver.on_creation(None);
+
+        let journal = rig.fake.driver.journal();
+        let count = |wanted: &str| {
+            let functions = journal.iter().filter_map(|call| match call {
+                Call::Create { function, .. } | Call::Destroy { function, .. } => Some(*function),
+                _ => None,
+            });
+            functions.filter(|function| *function == wanted).count()
+        };
+        assert_eq!(
+            [count("vkCreateRenderPass"), count("vkDestroyRenderPass")],
+            [alone + 1, 1]
+        );
+        let frame = &rig.fake.described.frame;
+        let is_render = |pass: &PassId| frame.pass(*pass).kind == PassKind::Render;
+        for pass in frame.pass_ids().filter(is_render) {
+            assert_eq!(own.target(pass).render_pass, other.target(pass).render_pass);
+        }
+        rig.run(&mut own);
+        rig.run(&mut other);
+        on_fake!(own.destroy());
+        on_fake!(other.destroy());
+    }
+}
+
+#[test]
+fn threads_bind_and_trim_at_once() {
+    const THREADS: usize = 4;
+    for config in configs() {
+        let rig = Rig::new(config);
+        let plan = plan(&rig);
+        let begin = Barrier::new(THREADS + 1);
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    begin.wait();
+                    for _ in 0..8 {
+                        let bound = [(); 2].map(|()| rig.tile.bind(&plan).unwrap());
+                        bound.into_iter().for_each(BoundFrame::retire);
+                    }
+                });
+            }
+            begin.wait();
+            for _ in 0..32 {
+                rig.tile.trim().unwrap();
+            }
+        });
+        assert_eq!(rig.tile.trim().unwrap(), 0);
+        assert_eq!(rig.tile.pool_bytes(), Bytes::ZERO);
+    }
+}
