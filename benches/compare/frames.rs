@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tileheap::frame::tables::Version;
 use tileheap::frame::{Frame, FrameBuilder};
@@ -66,6 +67,37 @@ fn declare(builder: &mut FrameBuilder, frame: &Frame, name: &str) {
                 }
             }
         }
+    }
+}
+
+/// How long it takes to bind a frame whose images, buffers and memory are all created, or all in the pool.
+fn bind(rows: &mut Rows, frame: &Frame, options: &PlanOptions) {
+    for (name, keep) in [
+        ("everything is created", false),
+        ("everything is in the pool", true),
+    ] {
+        // The fake driver keeps all that it has ever created: each row begins with a new one.
+        let rig = Rig::new(Config::modern(), Capabilities::empty());
+        let tile = rig.runtime().expect("the fake driver");
+        let needs = tile.measure(frame).expect("the fake driver supports all of it");
+        let plan = plan(frame, &needs, tile.profile(), options).expect("the frame fits");
+        let plan = Arc::new(plan);
+        let median = rows.median(|| {
+            let before = Instant::now();
+            let bound = tile.bind(&plan).expect("the fake driver has enough memory");
+            let time = before.elapsed();
+            match keep {
+                true => bound.retire(),
+                // Nothing was submitted.
+                false => on_fake!(bound.destroy()),
+            }
+            tile.collect().expect("nothing is in flight");
+            time
+        });
+        let (passes, resources) = (frame.passes().len(), frame.resources().len());
+        let case = format!("bind where {name}, {passes} passes, {resources} resources");
+        rows.add(&case, "now", Side::Ours, Some(median));
+        on_fake!(tile.destroy());
     }
 }
 
@@ -145,6 +177,7 @@ pub(crate) fn compare(rows: &mut Rows) {
         });
         drop(frames);
         on_fake!(tile.destroy());
+        bind(rows, &frame, &options);
     }
     rows.table(Table {
         name: "allocations",
