@@ -96,8 +96,9 @@ pub(super) struct Block {
     pub(super) bytes: Bytes,
     /// Whether its bytes count in the budget: tile memory does not compete for memory.
     pub(super) in_budget: bool,
-    /// The residents in it, each after its offset.
-    pub(super) residents: BTreeSet<(Bytes, u32)>,
+    /// The residents in it, each after its offset and the lease that took it last: plans declare resources in the same order, so the first
+    /// that the newest lease has not taken is often the one that it looks for.
+    pub(super) residents: BTreeSet<(Bytes, u64, u32)>,
     pub(super) borrower: Option<u64>,
     pub(super) references: u32,
     /// The lease that took it last.

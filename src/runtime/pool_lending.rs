@@ -88,7 +88,7 @@ impl PoolContents {
         }
         self.lend(index, borrower, lease);
         let resident = self.block(index).residents.first();
-        let &(_, resident) = resident.expect("a block for one resource has that resource");
+        let &(_, _, resident) = resident.expect("a block for one resource has that resource");
         Some((index, self.lend_resident(resident, lease)))
     }
 
@@ -103,11 +103,11 @@ impl PoolContents {
         let mut there = self
             .block(block)
             .residents
-            .range((offset, 0)..=(offset, u32::MAX));
-        let &(_, index) = there.find(|&&(_, index)| {
+            .range((offset, 0, 0)..=(offset, u64::MAX, u32::MAX));
+        let &(_, _, index) = there.find(|&&(_, taken, index)| {
             let resident = self.residents.get(index);
             // Two rows of one plan do not share an image, though their bytes are the same.
-            resident.is_some_and(|one| one.lease != lease.number && one.key == *resource)
+            taken != lease.number && resident.is_some_and(|one| one.key == *resource)
         })?;
         Some(self.lend_resident(index, lease))
     }
@@ -123,14 +123,19 @@ impl PoolContents {
 
     fn lend_resident(&mut self, index: u32, lease: &mut Lease) -> LentResource {
         let resident = self.resident_mut(index);
+        let (block, offset) = (resident.block, resident.offset);
+        let taken = std::mem::replace(&mut resident.lease, lease.number);
         resident.references += 1;
-        resident.lease = lease.number;
-        lease.residents.push(index);
-        LentResource {
+        let lent = LentResource {
             handle: resident.handle,
             address: resident.address,
             answer: resident.answer,
-        }
+        };
+        let there = &mut self.block_mut(block).residents;
+        there.remove(&(offset, taken, index));
+        there.insert((offset, lease.number, index));
+        lease.residents.push(index);
+        lent
     }
 
     /// Takes ownership of a block that was allocated for a borrower, and lends it.
@@ -188,7 +193,8 @@ impl PoolContents {
         };
         self.created += 1;
         let index = self.residents.insert(resident);
-        self.block_mut(block).residents.insert((offset, index));
+        let there = &mut self.block_mut(block).residents;
+        there.insert((offset, lease.number, index));
         lease.residents.push(index);
     }
 

@@ -282,7 +282,8 @@ impl PoolContents {
     fn remove_resident(&mut self, index: u32, garbage: &mut Garbage) {
         let resident = self.residents.remove(index).expect("it was there");
         if let Some(block) = self.blocks.get_mut(resident.block) {
-            block.residents.remove(&(resident.offset, index));
+            let place = (resident.offset, resident.lease, index);
+            block.residents.remove(&place);
         }
         for (_, view) in resident.views {
             let framebuffers = &mut garbage.framebuffers;
@@ -300,7 +301,7 @@ impl PoolContents {
             return;
         };
         self.index.remove(index, &block.indexed());
-        for &(_, resident) in &block.residents {
+        for &(_, _, resident) in &block.residents {
             self.remove_resident(resident, garbage);
         }
         if block.in_budget {
