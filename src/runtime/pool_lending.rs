@@ -226,10 +226,6 @@ impl PoolContents {
             self.change_indexed(index, |block| {
                 block.references -= 1;
                 block.idle_since = frames;
-                // A bound frame that borrows for itself has no successor that could read its histories.
-                if block.borrower == Some(lease.number) {
-                    block.forget_history();
-                }
                 if block.references == 0 && !block.is_history() {
                     block.borrower = None;
                 }

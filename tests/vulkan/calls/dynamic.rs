@@ -273,11 +273,14 @@ fn a_block_is_exact_unless_it_replaces_a_smaller_one() {
     let (held, larger) = (frames.bytes().0, bytes_of(&rig, &builder));
     assert!(first < larger && larger < held, "{held} B for {larger} B");
     assert!(held <= larger + larger / 8, "{held} B for {larger} B");
-    // Both are bound in the larger block, and its own block serves however little a description needs of it.
-    let created = rig.tile.pool_created();
+    // The borrower's own block serves however little a description needs of it.
     describe(&mut builder, 0b00);
-    frames.select(&builder).unwrap();
+    let bound = frames.select(&builder).unwrap().number();
+    assert_eq!(frames.bytes().0, held);
+    let created = rig.tile.pool_created();
+    assert_eq!(frames.select(&builder).unwrap().number(), bound);
     assert_eq!((rig.tile.pool_created(), frames.bytes().0), (created, held));
+    rig.tile.trim().unwrap();
     assert_eq!(rig.tile.pool_bytes().0, held);
 }
 

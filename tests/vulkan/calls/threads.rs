@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use ash::vk;
+use tileheap::Checked;
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{BufferDesc, Frame, FrameBuilder, PassId};
 use tileheap::plan::{Plan, PlanOptions};
@@ -91,7 +92,7 @@ fn limited(config: Config, limit: Option<Bytes>) -> (Rig, Arc<Blocks>) {
     (rig, blocks)
 }
 
-fn plan(rig: &Rig) -> Arc<Plan> {
+fn plan(rig: &Rig) -> Arc<Checked<Plan>> {
     let frame = &rig.fake.described.frame;
     rig.tile.plan(frame, &PlanOptions::default()).unwrap()
 }
