@@ -124,9 +124,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
         rule: NOT_SUPPORTED,
         broken: |image| {
             let found = image.desc.format;
-            image
-                .info
-                .is_none()
+            crate::format::needs_conversion(found)
                 .then(|| format!("format {found:?} needs a sampler Y'CbCr conversion"))
         },
     },

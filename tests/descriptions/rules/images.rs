@@ -103,6 +103,11 @@ pub(crate) static CASES: &[Case] = &[
         |scene| copied(scene, of_format(vk::Format::R8G8B8A8_UNORM)),
     ),
     case(
+        NOT_SUPPORTED,
+        |scene| copied(scene, of_format(vk::Format::R10X6G10X6B10X6A10X6_UNORM_4PACK16)),
+        |scene| copied(scene, of_format(vk::Format::R16G16B16A16_SFLOAT)),
+    ),
+    case(
         "VUID-VkImageCreateInfo-samples-parameter",
         |scene| {
             let samples = vk::SampleCountFlags::from_raw(0b101);

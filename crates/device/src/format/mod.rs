@@ -19,6 +19,17 @@ pub fn info(format: vk::Format) -> Option<&'static FormatInfo> {
     found.ok().map(|index| &FORMATS[index])
 }
 
+/// Whether shaders read images of `format` only through a sampler Y'CbCr conversion; true where [`info`] has nothing.
+///
+/// Source: Vulkan specification, "Formats Requiring Sampler Y'CbCr Conversion for `VK_IMAGE_ASPECT_COLOR_BIT` Image Views".
+pub fn needs_conversion(format: vk::Format) -> bool {
+    let packed = [
+        vk::Format::R10X6G10X6B10X6A10X6_UNORM_4PACK16,
+        vk::Format::R12X4G12X4B12X4A12X4_UNORM_4PACK16,
+    ];
+    packed.contains(&format) || info(format).is_none()
+}
+
 /// The texel block of `format`, or `None` for `UNDEFINED`, multi-planar, subsampled and unknown formats.
 pub fn texel_block(format: vk::Format) -> Option<TexelBlock> {
     info(format).map(|info| info.block)
@@ -58,6 +69,16 @@ mod tests {
         assert_eq!(bytes(vk::Format::BC7_SRGB_BLOCK), Some(16));
         assert_eq!(bytes(vk::Format::UNDEFINED), None);
         assert_eq!(bytes(vk::Format::G8_B8_R8_3PLANE_420_UNORM), None);
+    }
+
+    #[test]
+    fn formats_with_padded_components_need_a_conversion_if_they_have_four() {
+        use vk::Format as F;
+        assert!(needs_conversion(F::R10X6G10X6B10X6A10X6_UNORM_4PACK16));
+        assert!(needs_conversion(F::R12X4G12X4B12X4A12X4_UNORM_4PACK16));
+        assert!(!needs_conversion(F::R10X6G10X6_UNORM_2PACK16));
+        assert!(!needs_conversion(F::R12X4_UNORM_PACK16));
+        assert!(needs_conversion(F::G8_B8_R8_3PLANE_420_UNORM));
     }
 
     #[test]
