@@ -3,10 +3,10 @@
 use ash::vk::{self, ImageCreateFlags as F, ImageViewType as V};
 
 use super::images::Image;
-use super::rule::{Problem, Rule, Rules, Subject};
+use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::format::FormatInfo;
 use crate::frame::tables::{Access, Pass, Resource};
-use crate::frame::{AccessKind, SubresourceRange};
+use crate::frame::{AccessKind, ImageDesc, SubresourceRange};
 
 /// The view of an access.
 pub(super) struct View<'a> {
@@ -109,6 +109,21 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
         },
     },
     Rule {
+        rule: "VUID-VkFramebufferCreateInfo-pAttachments-00891",
+        broken: |view| {
+            let ImageDesc {
+                format, image_type, ..
+            } = *view.image.desc;
+            let depth = !crate::format::aspects(format).contains(vk::ImageAspectFlags::COLOR);
+            let solid = image_type == vk::ImageType::TYPE_3D;
+            (depth && solid && view.access.kind.is_attached()).then(|| {
+                format!(
+                    "slices of 3D images are attachments only if they are color, but its format is {format:?}"
+                )
+            })
+        },
+    },
+    Rule {
         rule: "VUID-VkDescriptorImageInfo-imageView-06712",
         broken: |view| view.slices_in_shaders(V::TYPE_2D_ARRAY),
     },
@@ -194,6 +209,13 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
                 .info
                 .is_some_and(|found| own.is_compatible_with(found) || of_size(found));
             (blocks && !fits).then(|| incompatible(own, view))
+        },
+    },
+    Rule {
+        rule: NOT_SUPPORTED,
+        broken: |view| {
+            crate::format::needs_conversion(view.format)
+                .then(|| format!("view format {:?} needs a sampler Y'CbCr conversion", view.format))
         },
     },
     Rule {

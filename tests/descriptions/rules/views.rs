@@ -2,10 +2,11 @@
 
 use ash::vk::{Format as F, ImageCreateFlags as Flags, ImageViewType as V};
 use tileheap::frame::tables::ViewDesc;
+use tileheap::frame::valid_usage::NOT_SUPPORTED;
 use tileheap::frame::{AccessKind, ImageDesc};
 
 use super::super::{
-    CLEAR, FORMAT, Scene, as_format, as_type, of_format, plain, solid, with_layers, with_samples,
+    CLEAR, CLEAR_DEPTH, FORMAT, Scene, as_format, as_type, of_format, plain, solid, with_layers, with_samples,
 };
 use super::{Case, case, described};
 
@@ -172,6 +173,33 @@ pub(crate) static CASES: &[Case] = &[
         "VUID-VkImageViewCreateInfo-image-01583",
         |scene| copied(scene, blocks(1, 1), as_format(F::R32_UINT), [1, 1]),
         |scene| copied(scene, blocks(1, 1), as_format(F::R32G32_UINT), [1, 1]),
+    ),
+    described(
+        NOT_SUPPORTED,
+        |scene| {
+            copied(
+                scene,
+                blocks(1, 1),
+                as_format(F::R10X6G10X6B10X6A10X6_UNORM_4PACK16),
+                [1, 1],
+            )
+        },
+        |scene| copied(scene, blocks(1, 1), as_format(F::R16G16B16A16_UNORM), [1, 1]),
+    ),
+    case(
+        "VUID-VkFramebufferCreateInfo-pAttachments-00891",
+        |scene| {
+            let desc = ImageDesc {
+                format: F::D32_SFLOAT,
+                ..solid()
+            };
+            let image = scene.frame.image("image", desc);
+            scene.render().depth(image, CLEAR_DEPTH).layers(0..1);
+        },
+        |scene| {
+            let image = scene.frame.image("image", solid());
+            scene.render().color(image, CLEAR).layers(0..1);
+        },
     ),
     case(
         "VUID-VkImageViewCreateInfo-image-07072",
