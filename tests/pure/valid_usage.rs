@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ash::vk;
 use tileheap::Error;
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::tables::ResourceKind;
+use tileheap::frame::tables::{ResourceKind, ViewDesc};
 use tileheap::frame::valid_usage::{InvalidUsage, Row, rules};
 use tileheap::frame::{FrameBuilder, FrameError, Persistence};
 
@@ -72,6 +72,24 @@ fn external_images_have_the_usage_that_their_layouts_need() {
         };
         assert_eq!(usage, U::COLOR_ATTACHMENT | expected, "{layout:?}");
     }
+}
+
+#[test]
+fn transfers_have_no_views() {
+    let copied = |view: ViewDesc| {
+        let mut frame = FrameBuilder::new("f", described::EXTENT);
+        let image = frame.image("image", described::plain());
+        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "commands");
+        frame.render_pass(commands, "draw").color(image, described::CLEAR);
+        let copy = frame.transfer_pass(commands, "copy");
+        copy.transfer_source(image).viewed(view);
+        frame.build().unwrap()
+    };
+    let incompatible = described::as_format(vk::Format::R16_SNORM);
+    assert_eq!(copied(incompatible), copied(ViewDesc::default()));
 }
 
 #[test]

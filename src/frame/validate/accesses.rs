@@ -5,7 +5,7 @@ use ash::vk;
 use super::super::tables::Tables;
 use super::super::*;
 use crate::frame::area::covered;
-use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version};
+use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version, ViewDesc};
 use crate::units::Run;
 
 /// O(accesses): per resource, the scratch remembers the last pass that wrote it.
@@ -126,6 +126,9 @@ fn attachments_among(accesses: &[Access], wanted: impl Fn(&Access) -> bool) -> u
 /// Settings that say nothing are made equal, so that equal frames compare equal.
 pub(super) fn normalize_accesses(tables: &mut Tables) {
     for access in &mut tables.accesses {
+        if access.kind.is_transfer() || !tables.resources[access.resource.index()].is_image() {
+            access.view = ViewDesc::default();
+        }
         if !access.writes {
             access.load_op = LoadOp::Load;
         }
