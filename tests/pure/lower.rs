@@ -395,13 +395,13 @@ fn layers_on_two_queues_wait_for_what_the_caller_did_on_the_first_one() {
 }
 
 #[test]
-fn random_descriptions_have_no_hazard_on_any_queues() {
+fn random_descriptions_are_lowered_without_a_fault_on_any_queues() {
     let profile = Arc::new(
         DeviceProfile::preset("adreno-830")
             .unwrap()
             .without_frame_limits(),
     );
-    let mut lowered = 0;
+    let (mut lowered, mut faults) = (0, Vec::new());
     for seed in 1..1500 {
         let Ok(frame) = describe(seed).builder().build() else {
             continue;
@@ -416,13 +416,11 @@ fn random_descriptions_have_no_hazard_on_any_queues() {
         let one_family = DeviceQueues::new(&one_family.collect::<Vec<_>>());
         for queues in [DeviceQueues::apart(&frame), DeviceQueues::one(&frame), one_family] {
             match lower(&plan, &Situation::first(queues)) {
-                Err(LowerError::Check(error)) => {
-                    let is_hazard = [Rule::Execution, Rule::Memory, Rule::Contents].contains(&error.rule);
-                    assert!(!is_hazard, "seed {seed}: {error}");
-                }
+                Err(LowerError::Check(error)) => faults.push(format!("seed {seed}: {error}")),
                 result => lowered += u32::from(result.is_ok()),
             }
         }
     }
+    assert!(faults.is_empty(), "{faults:#?}");
     assert!(lowered > 1500, "{lowered}");
 }

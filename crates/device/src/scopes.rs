@@ -259,6 +259,13 @@ pub fn unperformed(stages: S, access: A) -> Option<A> {
         .find(|&flag| performers(flag).is_some_and(|performers| !performers.intersects(named)))
 }
 
+/// The stages of queues that support nothing else of a frame but transfers.
+const OF_OTHER_QUEUES: [(S, vk::QueueFlags); 3] = [
+    (S::VIDEO_DECODE_KHR, vk::QueueFlags::VIDEO_DECODE_KHR),
+    (S::VIDEO_ENCODE_KHR, vk::QueueFlags::VIDEO_ENCODE_KHR),
+    (S::OPTICAL_FLOW_NV, vk::QueueFlags::OPTICAL_FLOW_NV),
+];
+
 /// The first of `stages` that queues with these capabilities do not support.
 ///
 /// Source: VUID-vkCmdPipelineBarrier2-srcStageMask-09675 and -dstStageMask-09676.
@@ -273,8 +280,14 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
         supported |= S::COMPUTE_SHADER | S::DRAW_INDIRECT | S::RAY_TRACING_SHADER_KHR;
         supported |= S::CONDITIONAL_RENDERING_EXT;
     }
-    let known =
+    let mut known =
         supported | graphics() | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS | SHADERS;
+    for (stage, capability) in OF_OTHER_QUEUES {
+        known |= stage;
+        if capabilities.contains(capability) {
+            supported |= stage;
+        }
+    }
     bits((stages & known & !supported).as_raw())
         .map(S::from_raw)
         .next()
@@ -438,6 +451,13 @@ mod tests {
             unsupported(S::COMPUTE_SHADER, vk::QueueFlags::TRANSFER),
             Some(S::COMPUTE_SHADER)
         );
+    }
+
+    #[test]
+    fn video_is_decoded_on_queues_for_that() {
+        let decode = S::VIDEO_DECODE_KHR;
+        assert_eq!(unsupported(decode, vk::QueueFlags::GRAPHICS), Some(decode));
+        assert_eq!(unsupported(decode, vk::QueueFlags::VIDEO_DECODE_KHR), None);
     }
 
     #[test]

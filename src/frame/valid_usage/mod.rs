@@ -6,10 +6,11 @@
 //! VIEWS, USES, PERFORMED     accesses     their views; stages and clear values; accesses that stages perform
 //! RENDER_PASSES              passes       attachments together
 //! EXTERNALS, SEMAPHORES      states that the caller hands over or waits in
+//! EDGES                      queues     commands of the runtime at the first and last use of a part
 //! device*.rs                 the same subjects against the limits and features of a device
 //! ```
 //! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in
-//! release builds alike. Rows for what Vulkan allows and tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the error, in the order of resources, passes, accesses and batches.
+//! release builds alike. Rows for what Vulkan allows and tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the error, in the order of resources, passes, accesses and batches; `EDGES` come last.
 
 mod accesses;
 mod buffers;
@@ -19,6 +20,7 @@ mod device_stages;
 mod externals;
 mod images;
 mod passes;
+mod queues;
 mod rule;
 mod stages;
 mod views;
@@ -68,6 +70,7 @@ pub fn rules() -> Vec<(Row, &'static str)> {
         rows_of(table!(buffers::PREVIOUS)),
         rows_of(table!(passes::RENDER_PASSES)),
         rows_of(table!(externals::SEMAPHORES)),
+        rows_of(table!(queues::EDGES)),
     ]
     .concat()
 }
@@ -97,6 +100,13 @@ pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
         Checked::View(view) => check(table!(views::VIEWS), &view),
         Checked::RenderPass(pass) => check(table!(passes::RENDER_PASSES), &pass),
         Checked::Semaphore(semaphore) => check(table!(externals::SEMAPHORES), &semaphore),
+    })
+}
+
+/// Checks that queues support what the runtime records on them by itself: parts have been derived.
+pub(super) fn check_queues(tables: &Tables) -> Result<(), InvalidUsage> {
+    (0..tables.resources.len()).try_for_each(|index| {
+        queues::visit_edges(tables, index, &mut |edge| check(table!(queues::EDGES), edge))
     })
 }
 

@@ -54,6 +54,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     derive_parts(&mut tables)?;
     contents::check_contents(&tables)?;
     contents::check_optional(&tables)?;
+    valid_usage::check_queues(&tables)?;
     queues::derive_order(&mut tables);
     queues::check_order(&tables)?;
     Ok(tables)

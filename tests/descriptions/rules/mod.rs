@@ -4,6 +4,7 @@ mod accesses;
 mod externals;
 mod images;
 mod passes;
+mod queues;
 mod views;
 
 use super::Describe;
@@ -42,6 +43,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         accesses::CASES,
         externals::CASES,
         passes::CASES,
+        queues::CASES,
     ];
     tables.into_iter().flatten()
 }
