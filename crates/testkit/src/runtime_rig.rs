@@ -22,6 +22,7 @@ use tileheap::frame::{
     BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
     ResourceId,
 };
+use tileheap::profile::OptionalFeatures;
 use tileheap::runtime::import::ImportedImage;
 use tileheap::runtime::{
     BoundFrame, Capabilities, Device, DeviceDesc, DeviceQueue, FrameNumber, FrameRecorder, Imports, Support,
@@ -196,7 +197,7 @@ impl Rig {
         let desc = DeviceDesc {
             queues: queues.to_vec(),
             enabled: enable.capabilities(),
-            optional_features: Some(enable.optional_features()),
+            optional_features: Some(enable.optional_features() | OptionalFeatures::QUEUE_FAMILY_FOREIGN),
             without,
             ..DeviceDesc::default()
         };

@@ -44,7 +44,9 @@ fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
         Feature::ACCELERATION_STRUCTURE => "VK_KHR_acceleration_structure",
         Feature::RAY_TRACING_PIPELINE => "VK_KHR_ray_tracing_pipeline",
         Feature::CONDITIONAL_RENDERING => "VK_EXT_conditional_rendering",
-        _ => "VK_EXT_transform_feedback",
+        Feature::TRANSFORM_FEEDBACK => "VK_EXT_transform_feedback",
+        // The others are extensions.
+        _ => return lacks(device, feature, bit),
     };
     lacks(device, feature, &format!("{bit} belongs to {extension} and"))
 }
@@ -250,7 +252,17 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
             let feedback = B::TRANSFORM_FEEDBACK_BUFFER_EXT | B::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
             let structures =
                 B::ACCELERATION_STRUCTURE_STORAGE_KHR | B::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR;
+            let descriptors = B::SAMPLER_DESCRIPTOR_BUFFER_EXT
+                | B::RESOURCE_DESCRIPTOR_BUFFER_EXT
+                | B::PUSH_DESCRIPTORS_DESCRIPTOR_BUFFER_EXT;
+            let micromaps = B::MICROMAP_BUILD_INPUT_READ_ONLY_EXT | B::MICROMAP_STORAGE_EXT;
             let usages = [
+                (
+                    descriptors,
+                    Feature::DESCRIPTOR_BUFFER,
+                    "a usage for descriptor buffers",
+                ),
+                (micromaps, Feature::OPACITY_MICROMAP, "a usage for micromaps"),
                 (
                     structures,
                     Feature::ACCELERATION_STRUCTURE,

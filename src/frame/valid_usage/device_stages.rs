@@ -1,12 +1,15 @@
 //! Rules of a device about stages, and about what others hand over or wait for.
 
-use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L, PipelineStageFlags2 as S};
+use ash::vk::{AccessFlags2 as A, ImageAspectFlags as Aspects, ImageLayout as L, PipelineStageFlags2 as S};
 
 use super::accesses::Use;
 use super::device::lacks;
 use super::externals::{External, Semaphore};
 use super::rule::{Problem, Rule, Rules};
 use super::stages::listed;
+use crate::ffi;
+use crate::frame::external::ExternalFamily;
+use crate::names;
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 
 /// That a stage needs a feature that the device lacks.
@@ -14,6 +17,121 @@ fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -
     let found = stages & needed;
     let problem = || lacks(device, feature, &listed(found));
     (!found.is_empty()).then(problem).flatten()
+}
+
+/// The accesses that extensions define.
+const ACCESSES: [(A, Feature); 16] = [
+    (
+        A::from_raw(
+            A::TRANSFORM_FEEDBACK_WRITE_EXT.as_raw()
+                | A::TRANSFORM_FEEDBACK_COUNTER_READ_EXT.as_raw()
+                | A::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT.as_raw(),
+        ),
+        Feature::TRANSFORM_FEEDBACK,
+    ),
+    (A::CONDITIONAL_RENDERING_READ_EXT, Feature::CONDITIONAL_RENDERING),
+    (
+        A::from_raw(A::COMMAND_PREPROCESS_READ_NV.as_raw() | A::COMMAND_PREPROCESS_WRITE_NV.as_raw()),
+        Feature::DEVICE_GENERATED_COMMANDS,
+    ),
+    (
+        A::FRAGMENT_SHADING_RATE_ATTACHMENT_READ_KHR,
+        Feature::ATTACHMENT_FRAGMENT_SHADING_RATE,
+    ),
+    (
+        A::from_raw(
+            A::ACCELERATION_STRUCTURE_READ_KHR.as_raw() | A::ACCELERATION_STRUCTURE_WRITE_KHR.as_raw(),
+        ),
+        Feature::ACCELERATION_STRUCTURE,
+    ),
+    (A::FRAGMENT_DENSITY_MAP_READ_EXT, Feature::FRAGMENT_DENSITY_MAP),
+    (
+        A::COLOR_ATTACHMENT_READ_NONCOHERENT_EXT,
+        Feature::BLEND_OPERATION_ADVANCED,
+    ),
+    (A::DESCRIPTOR_BUFFER_READ_EXT, Feature::DESCRIPTOR_BUFFER),
+    (A::INVOCATION_MASK_READ_HUAWEI, Feature::INVOCATION_MASK),
+    (
+        A::SHADER_BINDING_TABLE_READ_KHR,
+        Feature::RAY_TRACING_MAINTENANCE_1,
+    ),
+    (
+        A::from_raw(A::MICROMAP_READ_EXT.as_raw() | A::MICROMAP_WRITE_EXT.as_raw()),
+        Feature::OPACITY_MICROMAP,
+    ),
+    (
+        A::from_raw(A::OPTICAL_FLOW_READ_NV.as_raw() | A::OPTICAL_FLOW_WRITE_NV.as_raw()),
+        Feature::OPTICAL_FLOW,
+    ),
+    (
+        A::from_raw(A::VIDEO_DECODE_READ_KHR.as_raw() | A::VIDEO_DECODE_WRITE_KHR.as_raw()),
+        Feature::VIDEO_DECODE_QUEUE,
+    ),
+    (
+        A::from_raw(A::VIDEO_ENCODE_READ_KHR.as_raw() | A::VIDEO_ENCODE_WRITE_KHR.as_raw()),
+        Feature::VIDEO_ENCODE_QUEUE,
+    ),
+    (
+        ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
+        Feature::TILE_SHADING,
+    ),
+    (
+        ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
+        Feature::TILE_SHADING,
+    ),
+];
+
+/// The layouts that extensions define and whose features profiles have.
+const LAYOUTS: [(&[L], Feature); 4] = [
+    (
+        &[L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT],
+        Feature::FRAGMENT_DENSITY_MAP,
+    ),
+    (
+        &[L::FRAGMENT_SHADING_RATE_ATTACHMENT_OPTIMAL_KHR],
+        Feature::ATTACHMENT_FRAGMENT_SHADING_RATE,
+    ),
+    (
+        &[
+            L::VIDEO_DECODE_SRC_KHR,
+            L::VIDEO_DECODE_DST_KHR,
+            L::VIDEO_DECODE_DPB_KHR,
+        ],
+        Feature::VIDEO_DECODE_QUEUE,
+    ),
+    (
+        &[
+            L::VIDEO_ENCODE_SRC_KHR,
+            L::VIDEO_ENCODE_DST_KHR,
+            L::VIDEO_ENCODE_DPB_KHR,
+        ],
+        Feature::VIDEO_ENCODE_QUEUE,
+    ),
+];
+
+/// That an access of an extension needs a feature that the device lacks.
+fn access_lacks(access: A, device: &DeviceProfile) -> Problem {
+    ACCESSES.iter().find_map(|&(accesses, feature)| {
+        let found = access & accesses;
+        let problem = || lacks(device, feature, &names::bit_names(found).join(" and "));
+        (!found.is_empty()).then(problem).flatten()
+    })
+}
+
+/// That an external resource enters (or leaves) in a layout of an extension and the device lacks its feature.
+fn layout_lacks(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
+    let layout = external.state.layout;
+    let (_, feature) = LAYOUTS.iter().find(|(layouts, _)| layouts.contains(&layout))?;
+    let problem = || lacks(device, *feature, &format!("layout {layout:?}"));
+    (external.leaves == leaves).then(problem).flatten()
+}
+
+/// That the family `FOREIGN` owns an external resource before (or after) the frame, which needs an extension that the device lacks.
+fn foreign(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
+    let foreign = external.state.family == Some(ExternalFamily::Foreign) && external.leaves == leaves;
+    let user = "ownership by the queue family VK_QUEUE_FAMILY_FOREIGN_EXT";
+    let problem = || lacks(device, Feature::QUEUE_FAMILY_FOREIGN, user);
+    foreign.then(problem).flatten()
 }
 
 /// That an external resource enters (or leaves) in a layout that came with synchronization2.
@@ -59,9 +177,9 @@ fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
     })
 }
 
-/// The stages that need a feature, each with its rule: for accesses, external resources and semaphores.
+/// The stages that need a feature, each with its rule: for accesses, external resources and semaphores; then those that no access has.
 macro_rules! stages {
-    ($($number:literal: $stage:ident, $feature:ident;)*) => {
+    ($($number:literal: $stage:ident, $feature:ident;)* others: $($other:ident, $other_feature:ident;)*) => {
         pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
             rule: concat!("VUID-VkMemoryBarrier2-dstStageMask-", $number),
             broken: |used, device| stage_lacks(used.access.stages, device, S::$stage, Feature::$feature),
@@ -71,6 +189,30 @@ macro_rules! stages {
             rule: concat!("VUID-VkMemoryBarrier2-srcStageMask-", $number),
             broken: |external, device| stage_lacks(external.state.stages, device, S::$stage, Feature::$feature),
         },)*
+        $(Rule {
+            rule: "VUID-VkMemoryBarrier2-srcStageMask-parameter",
+            broken: |external, device| stage_lacks(external.state.stages, device, S::$other, Feature::$other_feature),
+        },)*
+        Rule {
+            rule: "VUID-VkMemoryBarrier2-srcAccessMask-parameter",
+            broken: |external, device| access_lacks(external.state.access, device),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-oldLayout-parameter",
+            broken: |external, device| layout_lacks(external, device, false),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-newLayout-parameter",
+            broken: |external, device| layout_lacks(external, device, true),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-09099",
+            broken: |external, device| foreign(external, device, false),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-dstQueueFamilyIndex-09100",
+            broken: |external, device| foreign(external, device, true),
+        },
         Rule {
             rule: "VUID-VkImageMemoryBarrier2-synchronization2-07793",
             broken: |external, device| newer_layout(external, device, false),
@@ -91,7 +233,12 @@ macro_rules! stages {
         pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
             rule: concat!("VUID-VkSemaphoreSubmitInfo-stageMask-", $number),
             broken: |semaphore, device| stage_lacks(semaphore.op.stages, device, S::$stage, Feature::$feature),
-        },)* Rule {
+        },)*
+        $(Rule {
+            rule: "VUID-VkSemaphoreSubmitInfo-stageMask-parameter",
+            broken: |semaphore, device| stage_lacks(semaphore.op.stages, device, S::$other, Feature::$other_feature),
+        },)*
+        Rule {
             rule: "VUID-VkSubmitInfo-pWaitDstStageMask-00078",
             broken: waits_in_host,
         }];
@@ -111,4 +258,14 @@ stages! {
     "07946": RAY_TRACING_SHADER_KHR, RAY_TRACING_PIPELINE;
     "10751": ACCELERATION_STRUCTURE_BUILD_KHR, ACCELERATION_STRUCTURE;
     "10752": ACCELERATION_STRUCTURE_COPY_KHR, RAY_TRACING_MAINTENANCE_1;
+    "04957": SUBPASS_SHADER_HUAWEI, SUBPASS_SHADING;
+    "04995": INVOCATION_MASK_HUAWEI, INVOCATION_MASK;
+    // Rules without a number of their own: the bit belongs to an extension.
+    "parameter": CLUSTER_CULLING_SHADER_HUAWEI, CLUSTER_CULLING_SHADER;
+    "parameter": MICROMAP_BUILD_EXT, OPACITY_MICROMAP;
+    "parameter": COMMAND_PREPROCESS_NV, DEVICE_GENERATED_COMMANDS;
+    others:
+    OPTICAL_FLOW_NV, OPTICAL_FLOW;
+    VIDEO_DECODE_KHR, VIDEO_DECODE_QUEUE;
+    VIDEO_ENCODE_KHR, VIDEO_ENCODE_QUEUE;
 }

@@ -2,6 +2,27 @@
 
 use super::*;
 
+/// A buffer that leaves the frame for these accesses of any stage.
+fn handed_over_for(scene: &mut Scene, access: vk::AccessFlags2) {
+    let state = |access| ResourceState::new(vk::ImageLayout::UNDEFINED, S::ALL_COMMANDS, access);
+    let external = ExternalDesc {
+        entry: state(vk::AccessFlags2::NONE),
+        exit: state(access),
+    };
+    let (desc, persistence) = (BufferDesc::new(Bytes(256)), Persistence::External(external));
+    let buffer = scene.frame.resource("buffer", desc, persistence);
+    scene.compute().storage_write(buffer);
+}
+
+/// An image that these families own before and after the frame.
+fn owned_by(scene: &mut Scene, [before, after]: [Option<ExternalFamily>; 2]) {
+    let mut external = ExternalDesc::in_layout(L::GENERAL);
+    (external.entry.family, external.exit.family) = (before, after);
+    let persistence = Persistence::External(external);
+    let image = scene.frame.resource("image", plain(), persistence);
+    scene.render().color(image, CLEAR);
+}
+
 pub(super) fn features() -> Vec<Case> {
     use vk::BufferUsageFlags as B;
     const SAMPLES: &str = "VUID-vkCmdDraw-multisampledRenderToSingleSampled-07285";
@@ -85,6 +106,49 @@ pub(super) fn features() -> Vec<Case> {
             "VUID-VkBufferCreateInfo-None-09499",
             |scene| buffer(scene, B::TRANSFORM_FEEDBACK_BUFFER_EXT),
             TRANSFORM_FEEDBACK
+        ),
+        feature!(
+            "VUID-VkBufferCreateInfo-None-09499",
+            |scene| buffer(scene, B::SAMPLER_DESCRIPTOR_BUFFER_EXT),
+            DESCRIPTOR_BUFFER
+        ),
+        feature!(
+            "VUID-VkBufferCreateInfo-None-09499",
+            |scene| buffer(scene, B::MICROMAP_STORAGE_EXT),
+            OPACITY_MICROMAP
+        ),
+        feature!(
+            "VUID-VkMemoryBarrier2-srcAccessMask-parameter",
+            |scene| handed_over_for(scene, vk::AccessFlags2::DESCRIPTOR_BUFFER_READ_EXT),
+            DESCRIPTOR_BUFFER
+        ),
+        feature!(
+            "VUID-VkMemoryBarrier2-srcAccessMask-parameter",
+            |scene| handed_over_for(scene, vk::AccessFlags2::TRANSFORM_FEEDBACK_COUNTER_READ_EXT),
+            TRANSFORM_FEEDBACK
+        ),
+        feature!(
+            "VUID-VkImageMemoryBarrier2-oldLayout-parameter",
+            |scene| handed_over_in(scene, plain(), [L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT, L::GENERAL]),
+            FRAGMENT_DENSITY_MAP
+        ),
+        feature!(
+            "VUID-VkImageMemoryBarrier2-newLayout-parameter",
+            |scene| handed_over_in(scene, plain(), [L::UNDEFINED, L::VIDEO_ENCODE_SRC_KHR]),
+            VIDEO_ENCODE_QUEUE
+        ),
+        feature!(
+            "VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-09099",
+            |scene| owned_by(
+                scene,
+                [Some(ExternalFamily::Foreign), Some(ExternalFamily::External)]
+            ),
+            QUEUE_FAMILY_FOREIGN
+        ),
+        feature!(
+            "VUID-VkImageMemoryBarrier2-dstQueueFamilyIndex-09100",
+            |scene| owned_by(scene, [None, Some(ExternalFamily::Foreign)]),
+            QUEUE_FAMILY_FOREIGN
         ),
         feature!(
             "VUID-VkImageViewCreateInfo-viewType-01004",

@@ -8,7 +8,7 @@ use ash::vk::{
     PipelineStageFlags2 as S, SampleCountFlags as Samples,
 };
 use tileheap::Error;
-use tileheap::frame::external::{ExternalDesc, ResourceState};
+use tileheap::frame::external::{ExternalDesc, ExternalFamily, ResourceState};
 use tileheap::frame::valid_usage::{InvalidUsage, Row, device_rules};
 use tileheap::frame::{AccessKind, BufferDesc, ClearValue, Frame, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::{PlanError, PlanOptions};

@@ -25,6 +25,45 @@ macro_rules! stage {
     };
 }
 
+/// A stage of external resources and semaphores, on a queue for it.
+macro_rules! stage_of_queue {
+    ($cases:ident, $stage:ident, $queue:ident, $feature:ident) => {
+        $cases.extend([
+            feature!(
+                "VUID-VkMemoryBarrier2-srcStageMask-parameter",
+                |scene| copied_on(scene, vk::QueueFlags::$queue, S::$stage, S::NONE),
+                $feature
+            ),
+            feature!(
+                "VUID-VkSemaphoreSubmitInfo-stageMask-parameter",
+                |scene| copied_on(scene, vk::QueueFlags::$queue, S::NONE, S::$stage),
+                $feature
+            ),
+        ]);
+    };
+}
+
+/// A buffer that a queue copies and hands over to a stage, and a semaphore that it signals after a stage.
+fn copied_on(scene: &mut Scene, queue: vk::QueueFlags, exit: S, signaled: S) {
+    let state = |stages| ResourceState::new(vk::ImageLayout::UNDEFINED, stages, vk::AccessFlags2::NONE);
+    let external = ExternalDesc {
+        entry: state(S::NONE),
+        exit: state(exit),
+    };
+    let (desc, persistence) = (BufferDesc::new(Bytes(256)), Persistence::External(external));
+    let buffer = scene.frame.resource("buffer", desc, persistence);
+    let out = scene.out;
+    scene.render().color(out, CLEAR);
+    let queue = scene.frame.queue("other", queue | vk::QueueFlags::TRANSFER);
+    let submit = scene.frame.submit(queue);
+    let batch = scene.frame.batch(submit);
+    let commands = scene.frame.command_buffer(batch, "other");
+    let semaphore = scene.frame.external_semaphore("semaphore");
+    scene.frame.signal(batch, semaphore, signaled);
+    let copy = scene.frame.transfer_pass(commands, "copy");
+    copy.transfer_source(buffer);
+}
+
 pub(super) fn stages() -> Vec<Case> {
     let mut cases = Vec::new();
     stage!(cases, "03929", GEOMETRY_SHADER, read_at, GEOMETRY_SHADER);
@@ -93,5 +132,31 @@ pub(super) fn stages() -> Vec<Case> {
         written_at,
         RAY_TRACING_MAINTENANCE_1
     );
+    stage!(cases, "04957", SUBPASS_SHADER_HUAWEI, read_at, SUBPASS_SHADING);
+    stage!(cases, "04995", INVOCATION_MASK_HUAWEI, read_at, INVOCATION_MASK);
+    stage!(
+        cases,
+        "parameter",
+        CLUSTER_CULLING_SHADER_HUAWEI,
+        read_at,
+        CLUSTER_CULLING_SHADER
+    );
+    stage!(
+        cases,
+        "parameter",
+        MICROMAP_BUILD_EXT,
+        written_at,
+        OPACITY_MICROMAP
+    );
+    stage!(
+        cases,
+        "parameter",
+        COMMAND_PREPROCESS_NV,
+        written_at,
+        DEVICE_GENERATED_COMMANDS
+    );
+    stage_of_queue!(cases, OPTICAL_FLOW_NV, OPTICAL_FLOW_NV, OPTICAL_FLOW);
+    stage_of_queue!(cases, VIDEO_DECODE_KHR, VIDEO_DECODE_KHR, VIDEO_DECODE_QUEUE);
+    stage_of_queue!(cases, VIDEO_ENCODE_KHR, VIDEO_ENCODE_KHR, VIDEO_ENCODE_QUEUE);
     cases
 }

@@ -233,12 +233,34 @@ bitflags! {
         const NV_FRAMEBUFFER_MIXED_SAMPLES = 1 << 17;
         /// `rayTracingMaintenance1`.
         const RAY_TRACING_MAINTENANCE_1 = 1 << 18;
+        /// The extension `VK_EXT_queue_family_foreign`.
+        const QUEUE_FAMILY_FOREIGN = 1 << 19;
+        /// The extension `VK_EXT_descriptor_buffer`.
+        const DESCRIPTOR_BUFFER = 1 << 20;
+        /// The extension `VK_EXT_opacity_micromap`.
+        const OPACITY_MICROMAP = 1 << 21;
+        /// The extension `VK_EXT_device_generated_commands`, or the earlier `VK_NV_device_generated_commands`.
+        const DEVICE_GENERATED_COMMANDS = 1 << 22;
+        /// The extension `VK_EXT_blend_operation_advanced`.
+        const BLEND_OPERATION_ADVANCED = 1 << 23;
+        /// The extension `VK_HUAWEI_subpass_shading`.
+        const SUBPASS_SHADING = 1 << 24;
+        /// The extension `VK_HUAWEI_invocation_mask`.
+        const INVOCATION_MASK = 1 << 25;
+        /// The extension `VK_HUAWEI_cluster_culling_shader`.
+        const CLUSTER_CULLING_SHADER = 1 << 26;
+        /// The extension `VK_NV_optical_flow`.
+        const OPTICAL_FLOW = 1 << 27;
+        /// The extension `VK_KHR_video_decode_queue`.
+        const VIDEO_DECODE_QUEUE = 1 << 28;
+        /// The extension `VK_KHR_video_encode_queue`.
+        const VIDEO_ENCODE_QUEUE = 1 << 29;
     }
 }
 
 impl OptionalFeatures {
     /// Vulkan's names.
-    pub const NAMES: [(&str, OptionalFeatures); 19] = [
+    pub const NAMES: [(&str, OptionalFeatures); 30] = [
         ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
         ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),
         ("imageCubeArray", OptionalFeatures::IMAGE_CUBE_ARRAY),
@@ -279,6 +301,29 @@ impl OptionalFeatures {
             "rayTracingMaintenance1",
             OptionalFeatures::RAY_TRACING_MAINTENANCE_1,
         ),
+        (
+            "VK_EXT_queue_family_foreign",
+            OptionalFeatures::QUEUE_FAMILY_FOREIGN,
+        ),
+        ("VK_EXT_descriptor_buffer", OptionalFeatures::DESCRIPTOR_BUFFER),
+        ("VK_EXT_opacity_micromap", OptionalFeatures::OPACITY_MICROMAP),
+        (
+            "VK_EXT_device_generated_commands",
+            OptionalFeatures::DEVICE_GENERATED_COMMANDS,
+        ),
+        (
+            "VK_EXT_blend_operation_advanced",
+            OptionalFeatures::BLEND_OPERATION_ADVANCED,
+        ),
+        ("VK_HUAWEI_subpass_shading", OptionalFeatures::SUBPASS_SHADING),
+        ("VK_HUAWEI_invocation_mask", OptionalFeatures::INVOCATION_MASK),
+        (
+            "VK_HUAWEI_cluster_culling_shader",
+            OptionalFeatures::CLUSTER_CULLING_SHADER,
+        ),
+        ("VK_NV_optical_flow", OptionalFeatures::OPTICAL_FLOW),
+        ("VK_KHR_video_decode_queue", OptionalFeatures::VIDEO_DECODE_QUEUE),
+        ("VK_KHR_video_encode_queue", OptionalFeatures::VIDEO_ENCODE_QUEUE),
     ];
 
     /// Vulkan's name of one of these features.
