@@ -2,7 +2,6 @@
 
 use ash::vk;
 use tileheap::frame::tables::{Access, ResourceKind};
-use tileheap::frame::valid_usage::{BUFFER_USAGES, IMAGE_USAGES};
 use tileheap::frame::{Frame, Persistence, ResourceId, SubresourceRange};
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage, ImportedSemaphore, ImportedView};
 use tileheap::runtime::{Buffer, Capabilities, Imports};
@@ -11,6 +10,19 @@ use tileheap_testkit::objects::{Objects, command_buffers, record};
 
 /// The most bytes of an external buffer, and of an external image.
 const MOST_BYTES: u64 = 1 << 27;
+
+/// The usages of Vulkan 1.0: the devices of the test enable no extension that defines another.
+const IMAGE_USAGES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(0xff);
+
+/// Flags of extensions.
+const FLAGS_OF_EXTENSIONS: vk::ImageCreateFlags = vk::ImageCreateFlags::from_raw(
+    vk::ImageCreateFlags::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT.as_raw()
+        | vk::ImageCreateFlags::SUBSAMPLED_EXT.as_raw(),
+);
+
+/// The usages of Vulkan 1.0, and addresses.
+const BUFFER_USAGES: vk::BufferUsageFlags =
+    vk::BufferUsageFlags::from_raw(0x1ff | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS.as_raw());
 
 /// Everything that a frame imports.
 pub(super) struct Caller<'a> {
@@ -107,6 +119,9 @@ impl<'a> Caller<'a> {
         let device = self.gpu.device();
         if usage.is_empty() || !IMAGE_USAGES.contains(usage) {
             return Err(format!("the test creates no images with usage {usage:?}"));
+        }
+        if desc.flags.intersects(FLAGS_OF_EXTENSIONS) {
+            return Err(format!("the test creates no images with flags {:?}", desc.flags));
         }
         let instance = self.gpu.context.instance();
         // SAFETY: the physical device is the instance's, and usage is not empty.
