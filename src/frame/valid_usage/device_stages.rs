@@ -8,6 +8,7 @@ use super::externals::{External, Semaphore};
 use super::rule::{Problem, Rule, Rules};
 use super::stages::listed;
 use crate::ffi;
+use crate::frame::Persistence;
 use crate::frame::external::ExternalFamily;
 use crate::names;
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
@@ -126,12 +127,20 @@ fn layout_lacks(external: &External<'_>, device: &DeviceProfile, leaves: bool) -
     (external.leaves == leaves).then(problem).flatten()
 }
 
-/// That the family `FOREIGN` owns an external resource before (or after) the frame, which needs an extension that the device lacks.
+/// That the frame acquires an external resource from the family `FOREIGN` (or releases it), which needs an extension that the device lacks.
 fn foreign(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
-    let foreign = external.state.family == Some(ExternalFamily::Foreign) && external.leaves == leaves;
+    let Persistence::External(desc) = &external.resource.persistence else {
+        return None;
+    };
+    let family = match leaves {
+        true => desc.exit.family,
+        false => desc.acquired_from(external.resource.is_image()),
+    };
     let user = "ownership by the queue family VK_QUEUE_FAMILY_FOREIGN_EXT";
     let problem = || lacks(device, Feature::QUEUE_FAMILY_FOREIGN, user);
-    foreign.then(problem).flatten()
+    (family == Some(ExternalFamily::Foreign) && external.leaves == leaves)
+        .then(problem)
+        .flatten()
 }
 
 /// That an external resource enters (or leaves) in a layout that came with synchronization2.

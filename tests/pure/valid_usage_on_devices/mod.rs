@@ -310,6 +310,21 @@ fn what_others_have_created_needs_no_feature_to_be_created() {
 }
 
 #[test]
+fn contents_that_do_not_matter_are_not_acquired() {
+    let frame = described::frame("f", |scene| {
+        let mut external = ExternalDesc::in_layout(L::GENERAL);
+        external.entry = ResourceState::new(L::UNDEFINED, S::NONE, vk::AccessFlags2::NONE)
+            .owned_by(ExternalFamily::Foreign);
+        let persistence = Persistence::External(external);
+        let image = scene.frame.resource("image", plain(), persistence);
+        scene.render().color(image, CLEAR);
+    });
+    let mut device = unknown();
+    device.optional_features = Some(Feature::empty());
+    assert_eq!(planned(&frame.unwrap(), &device), None);
+}
+
+#[test]
 fn layers_of_views_are_not_limited() {
     let frame = described::frame("f", |scene| {
         let image = scene.frame.image("image", with_layers(5));
