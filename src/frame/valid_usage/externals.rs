@@ -1,6 +1,6 @@
 //! Rules about the states in which external resources enter and leave, and about semaphores.
 
-use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L};
+use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L, PipelineStageFlags2 as S};
 
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use super::stages::{listed, unknown_access, unknown_stages};
@@ -176,6 +176,19 @@ pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>) -> Problem> = &[
     Rule {
         rule: NOT_SUPPORTED,
         broken: |semaphore| unknown_stages(semaphore.op.stages),
+    },
+    Rule {
+        // Vulkan has no rule about it, but validation (1.4.363) reports it.
+        rule: NOT_SUPPORTED,
+        broken: |semaphore| {
+            let host = semaphore.op.stages.contains(S::HOST);
+            (host && !semaphore.waits).then(|| {
+                format!(
+                    "no command of a batch runs at {}: leave that out",
+                    listed(S::HOST)
+                )
+            })
+        },
     },
     Rule {
         rule: "VUID-vkQueueSubmit2-stageMask-03870",

@@ -369,6 +369,11 @@ pub(crate) static CASES: &[Case] = &[
         |scene| batches(scene, S::CLEAR, S::ALL_COMMANDS),
     ),
     described(
+        NOT_SUPPORTED,
+        |scene| batches(scene, S::CLEAR | S::HOST, S::ALL_COMMANDS),
+        |scene| batches(scene, S::CLEAR, S::ALL_COMMANDS),
+    ),
+    described(
         "VUID-vkQueueSubmit2-stageMask-03870",
         |scene| {
             ordered(
