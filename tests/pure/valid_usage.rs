@@ -55,6 +55,7 @@ fn external_images_have_the_usage_that_their_layouts_need() {
         (L::TRANSFER_SRC_OPTIMAL, U::TRANSFER_SRC),
         (L::TRANSFER_DST_OPTIMAL, U::TRANSFER_DST),
         (L::SHADER_READ_ONLY_OPTIMAL, U::SAMPLED),
+        (L::RENDERING_LOCAL_READ_KHR, U::INPUT_ATTACHMENT),
         (L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT, U::FRAGMENT_DENSITY_MAP_EXT),
         (L::VIDEO_DECODE_DST_KHR, U::VIDEO_DECODE_DST_KHR),
     ] {

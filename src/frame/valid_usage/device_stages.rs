@@ -143,14 +143,33 @@ fn foreign(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Pro
         .flatten()
 }
 
-/// That an external resource enters (or leaves) in a layout that came with synchronization2.
-fn newer_layout(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
+/// Layouts that came with a feature, and its name.
+type LayoutsOf = (&'static [L], Features, &'static str);
+
+const OF_SYNCHRONIZATION_2: LayoutsOf = (
+    &[L::ATTACHMENT_OPTIMAL, L::READ_ONLY_OPTIMAL],
+    Features::SYNCHRONIZATION_2,
+    "synchronization2",
+);
+
+const OF_LOCAL_READ: LayoutsOf = (
+    &[L::RENDERING_LOCAL_READ_KHR],
+    Features::LOCAL_READ,
+    "dynamicRenderingLocalRead",
+);
+
+/// That an external resource enters (or leaves) in a layout of a feature that the device lacks.
+fn newer_layout(
+    external: &External<'_>,
+    device: &DeviceProfile,
+    leaves: bool,
+    (layouts, feature, name): LayoutsOf,
+) -> Problem {
     let layout = external.state.layout;
-    let newer = [L::ATTACHMENT_OPTIMAL, L::READ_ONLY_OPTIMAL].contains(&layout);
-    let there = device.features.contains(Features::SYNCHRONIZATION_2);
-    (newer && external.leaves == leaves && !there).then(|| {
+    let newer = layouts.contains(&layout) && !device.features.contains(feature);
+    (newer && external.leaves == leaves).then(|| {
         format!(
-            "layout {layout:?} needs the feature synchronization2, which `{}` has not enabled",
+            "layout {layout:?} needs the feature {name}, which `{}` has not enabled",
             device.name
         )
     })
@@ -224,11 +243,19 @@ macro_rules! stages {
         },
         Rule {
             rule: "VUID-VkImageMemoryBarrier2-synchronization2-07793",
-            broken: |external, device| newer_layout(external, device, false),
+            broken: |external, device| newer_layout(external, device, false, OF_SYNCHRONIZATION_2),
         },
         Rule {
             rule: "VUID-VkImageMemoryBarrier2-synchronization2-07794",
-            broken: |external, device| newer_layout(external, device, true),
+            broken: |external, device| newer_layout(external, device, true, OF_SYNCHRONIZATION_2),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-dynamicRenderingLocalRead-09551",
+            broken: |external, device| newer_layout(external, device, false, OF_LOCAL_READ),
+        },
+        Rule {
+            rule: "VUID-VkImageMemoryBarrier2-dynamicRenderingLocalRead-09552",
+            broken: |external, device| newer_layout(external, device, true, OF_LOCAL_READ),
         },
         Rule {
             rule: "VUID-VkImageMemoryBarrier2-aspectMask-08702",

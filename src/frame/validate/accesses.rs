@@ -263,18 +263,20 @@ pub(super) fn derive_usage(tables: &mut Tables) {
             continue;
         };
         let layouts = [external.entry.layout, external.exit.layout];
+        let depth = !resource.aspects().contains(vk::ImageAspectFlags::COLOR);
         if let ResourceKind::Image { usage, .. } = &mut resource.kind {
             layouts
                 .into_iter()
-                .for_each(|layout| *usage |= usage_of(layout, *usage));
+                .for_each(|layout| *usage |= usage_of(layout, *usage, depth));
         }
     }
     extend_usage(tables);
 }
 
 /// The usage that an image in `layout` has, where it does not have that of another use of the layout
-/// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -02088, -07120 to -07125, VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-07006).
-fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
+/// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -02088, -07120 to -07125, VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-07006,
+/// -09550).
+fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags, depth: bool) -> vk::ImageUsageFlags {
     use vk::ImageLayout as L;
     use vk::ImageUsageFlags as U;
     match layout {
@@ -285,6 +287,9 @@ fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags) -> vk::ImageUsa
         L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL | L::DEPTH_STENCIL_READ_ONLY_OPTIMAL => {
             U::DEPTH_STENCIL_ATTACHMENT
         }
+        L::RENDERING_LOCAL_READ_KHR if usage.contains(U::STORAGE) => U::empty(),
+        L::RENDERING_LOCAL_READ_KHR if depth => U::INPUT_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT,
+        L::RENDERING_LOCAL_READ_KHR => U::INPUT_ATTACHMENT | U::COLOR_ATTACHMENT,
         L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT => U::FRAGMENT_DENSITY_MAP_EXT,
         L::FRAGMENT_SHADING_RATE_ATTACHMENT_OPTIMAL_KHR => U::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
         L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT => U::ATTACHMENT_FEEDBACK_LOOP_EXT,

@@ -225,6 +225,18 @@ pub(super) fn features() -> Vec<Case> {
             |device| device.features -= Features::SYNCHRONIZATION_2,
         ),
         case(
+            "VUID-VkImageMemoryBarrier2-dynamicRenderingLocalRead-09551",
+            |scene| handed_over_in(scene, plain(), [L::RENDERING_LOCAL_READ_KHR, L::GENERAL]),
+            |device| device.features |= Features::LOCAL_READ,
+            |device| device.features -= Features::LOCAL_READ,
+        ),
+        case(
+            "VUID-VkImageMemoryBarrier2-dynamicRenderingLocalRead-09552",
+            |scene| handed_over_in(scene, plain(), [L::UNDEFINED, L::RENDERING_LOCAL_READ_KHR]),
+            |device| device.features |= Features::LOCAL_READ,
+            |device| device.features -= Features::LOCAL_READ,
+        ),
+        case(
             "VUID-VkImageMemoryBarrier2-aspectMask-08703",
             |scene| one_aspect(scene, Aspects::DEPTH, L::DEPTH_ATTACHMENT_OPTIMAL),
             |device| device.features |= Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,

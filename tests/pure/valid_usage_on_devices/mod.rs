@@ -220,7 +220,7 @@ fn cases() -> impl Iterator<Item = Case> {
         .chain(stages::stages())
 }
 
-/// A device of which no limit and no feature is known.
+/// A device of which no limit and no optional feature is known, with the features that layouts need.
 fn unknown() -> DeviceProfile {
     let device = DeviceProfile::preset("no-tile-memory").unwrap();
     let max_allocation = device.limits.max_allocation;
@@ -229,6 +229,7 @@ fn unknown() -> DeviceProfile {
             max_allocation,
             ..Limits::UNKNOWN
         },
+        features: device.features | Features::LOCAL_READ,
         ..device
     }
 }
