@@ -123,6 +123,13 @@ impl<'a> Caller<'a> {
         if desc.flags.intersects(FLAGS_OF_EXTENSIONS) {
             return Err(format!("the test creates no images with flags {:?}", desc.flags));
         }
+        // Only linear images have contents before anything has run.
+        let preinitialized = external.entry.layout == vk::ImageLayout::PREINITIALIZED;
+        self.only_once |= preinitialized;
+        let (layout, tiling) = match preinitialized {
+            true => (external.entry.layout, vk::ImageTiling::LINEAR),
+            false => (vk::ImageLayout::UNDEFINED, vk::ImageTiling::OPTIMAL),
+        };
         let instance = self.gpu.context.instance();
         // SAFETY: the physical device is the instance's, and usage is not empty.
         let limits = unsafe {
@@ -130,7 +137,7 @@ impl<'a> Caller<'a> {
                 self.gpu.context.physical_device(),
                 desc.format,
                 desc.image_type,
-                vk::ImageTiling::OPTIMAL,
+                tiling,
                 usage,
                 desc.flags,
             )
@@ -147,13 +154,6 @@ impl<'a> Caller<'a> {
         if !fits {
             return Err(format!("no image of {extent:?}, {:?}: {limits:?}", desc.samples));
         }
-        let preinitialized = external.entry.layout == vk::ImageLayout::PREINITIALIZED;
-        self.only_once |= preinitialized;
-        let layout = if preinitialized {
-            external.entry.layout
-        } else {
-            vk::ImageLayout::UNDEFINED
-        };
         let info = vk::ImageCreateInfo::default()
             .flags(desc.flags)
             .image_type(desc.image_type)
@@ -162,6 +162,7 @@ impl<'a> Caller<'a> {
             .mip_levels(desc.mip_levels)
             .array_layers(desc.array_layers)
             .samples(desc.samples)
+            .tiling(tiling)
             .usage(usage)
             .initial_layout(layout);
         let image = self.objects.create(device, &info);
