@@ -175,7 +175,7 @@ unsafe fn features_of_extensions(names: &[*const c_char]) -> OptionalFeatures {
 }
 
 /// Extensions that enable something without a feature.
-const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 4] = [
+const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 16] = [
     // Its acceleration structures are built at the stage of those of the later extension.
     (
         ash::nv::ray_tracing::NAME,
@@ -192,6 +192,52 @@ const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 4] = [
     (
         ash::nv::framebuffer_mixed_samples::NAME,
         OptionalFeatures::NV_FRAMEBUFFER_MIXED_SAMPLES,
+    ),
+    (
+        ash::ext::queue_family_foreign::NAME,
+        OptionalFeatures::QUEUE_FAMILY_FOREIGN,
+    ),
+    (
+        ash::ext::descriptor_buffer::NAME,
+        OptionalFeatures::DESCRIPTOR_BUFFER,
+    ),
+    (
+        ash::ext::opacity_micromap::NAME,
+        OptionalFeatures::OPACITY_MICROMAP,
+    ),
+    // Newer than ash.
+    (
+        c"VK_EXT_device_generated_commands",
+        OptionalFeatures::DEVICE_GENERATED_COMMANDS,
+    ),
+    (
+        ash::nv::device_generated_commands::NAME,
+        OptionalFeatures::DEVICE_GENERATED_COMMANDS,
+    ),
+    (
+        ash::ext::blend_operation_advanced::NAME,
+        OptionalFeatures::BLEND_OPERATION_ADVANCED,
+    ),
+    (
+        ash::huawei::subpass_shading::NAME,
+        OptionalFeatures::SUBPASS_SHADING,
+    ),
+    (
+        ash::huawei::invocation_mask::NAME,
+        OptionalFeatures::INVOCATION_MASK,
+    ),
+    (
+        ash::huawei::cluster_culling_shader::NAME,
+        OptionalFeatures::CLUSTER_CULLING_SHADER,
+    ),
+    (ash::nv::optical_flow::NAME, OptionalFeatures::OPTICAL_FLOW),
+    (
+        ash::khr::video_decode_queue::NAME,
+        OptionalFeatures::VIDEO_DECODE_QUEUE,
+    ),
+    (
+        ash::khr::video_encode_queue::NAME,
+        OptionalFeatures::VIDEO_ENCODE_QUEUE,
     ),
 ];
 
