@@ -101,6 +101,35 @@ fn bind(rows: &mut Rows, frame: &Frame, options: &PlanOptions) {
     }
 }
 
+/// The number of descriptions that a larger one is selected after.
+const BOUND: usize = 256;
+
+/// How long it takes to select a description that needs a larger block of memory than many that are bound.
+fn select_larger(rows: &mut Rows, options: &PlanOptions) {
+    let [small, large] = [(30, 40), (60, 80)].map(|(passes, resources)| random(passes, resources, 2));
+    let median = rows.median(|| {
+        let rig = Rig::new(Config::modern(), Capabilities::empty());
+        let tile = rig.runtime().expect("the fake driver");
+        let mut frames = tile.dynamic_frame(*options).expect("the fake driver");
+        let mut builder = FrameBuilder::default();
+        for name in 0..BOUND {
+            declare(&mut builder, &small, &name.to_string());
+            frames.select_now(&builder).expect("the frame fits");
+        }
+        declare(&mut builder, &large, "larger");
+        let before = Instant::now();
+        frames.select_now(&builder).expect("the frame fits");
+        let time = before.elapsed();
+        assert_eq!(frames.bound().count(), 1, "the others were in a smaller block");
+        drop(frames);
+        tile.collect().expect("nothing is in flight");
+        on_fake!(tile.destroy());
+        time
+    });
+    let case = format!("a larger description, where {BOUND} of 30 passes are bound");
+    rows.add(&case, "now", Side::Ours, Some(median));
+}
+
 pub(crate) fn compare(rows: &mut Rows) {
     rows.table(Table {
         name: "frames",
@@ -179,6 +208,7 @@ pub(crate) fn compare(rows: &mut Rows) {
         on_fake!(tile.destroy());
         bind(rows, &frame, &options);
     }
+    select_larger(rows, &PlanOptions::default());
     rows.table(Table {
         name: "allocations",
         title: "Heap allocations",
