@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # random-frames.sh [COUNT [SEED]]: runs random descriptions of frames, 10,000 unless told otherwise from seed 1, in a release build on the
 # test bed under core and synchronization validation. Prints how many ran, and how often each rule refused one; a description that fails is
-# printed with its seed, reduced to what fails. `random-frames.sh 1 SEED` runs one again. Where a driver ends the program, the seed is in
+# printed with its seed, reduced to what fails. `random-frames.sh 1 SEED` runs one again. If a driver crashes the process, the seed is in
 # target/tmp/random-description.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh

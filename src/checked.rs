@@ -1,13 +1,13 @@
-//! Values that were checked.
+//! Values that have passed their checker.
 
 use std::fmt;
 use std::ops::Deref;
 
 /// A value that its checker accepted, or that this crate made: a plan that may be lowered and bound, or tables that may be executed.
 ///
-/// Builds with debug assertions check what this crate makes too. A checked value cannot be changed;
-/// [`into_inner`](Checked::into_inner) returns the value to be edited, and checked again by [`Plan::checked`](crate::plan::Plan::checked) or
-/// [`Lowered::check`](crate::lower::Lowered::check).
+/// Builds with debug assertions also check the values that this crate makes. A checked value cannot be changed:
+/// [`into_inner`](Checked::into_inner) returns it for editing, and [`Plan::checked`](crate::plan::Plan::checked) or
+/// [`Lowered::check`](crate::lower::Lowered::check) checks it again.
 ///
 /// ```compile_fail,E0596
 /// # use tileheap::{Checked, lower::Lowered};

@@ -49,9 +49,9 @@
 //! emulator.
 //!
 //! # Features
-//! `runtime` (default): everything that touches Vulkan. `reflect` (default): passes checked against their SPIR-V. `shaders`: the shaders of
-//! the runtime's stores are compiled when the crate is built, and not taken as the crate comes with them. Without any, only the pure planner
-//! is built.
+//! `runtime` (default): everything that calls Vulkan. `reflect` (default): checks passes against their SPIR-V. `shaders`: compiles the
+//! shaders of the runtime's stores from source, instead of using the SPIR-V that comes with the crate. Without any, only the pure planner is
+//! built.
 
 #[forbid(unsafe_code)]
 pub mod arrange;

@@ -70,13 +70,13 @@ fn declare(builder: &mut FrameBuilder, frame: &Frame, name: &str) {
     }
 }
 
-/// How long it takes to bind a frame whose images, buffers and memory are all created, or all in the pool.
+/// Measures how long binding a frame takes if all images, buffers and memory are created, and if all are in the pool.
 fn bind(rows: &mut Rows, frame: &Frame, options: &PlanOptions) {
     for (name, keep) in [
         ("everything is created", false),
         ("everything is in the pool", true),
     ] {
-        // The fake driver keeps all that it has ever created: each row begins with a new one.
+        // The fake driver keeps records of all objects it has created, so each row starts with a new driver.
         let rig = Rig::new(Config::modern(), Capabilities::empty());
         let tile = rig.runtime().expect("the fake driver");
         let needs = tile.measure(frame).expect("the fake driver supports all of it");

@@ -63,7 +63,7 @@ impl Plan {
 
     /// Reads the plan of `frame` from JSON.
     ///
-    /// The text is taken as it is; [`Plan::checked`] accepts a plan that keeps every rule, and only such a plan can be lowered or bound.
+    /// Only the format is checked here. The plan can be lowered or bound only after [`Plan::checked`] has accepted it.
     ///
     /// # Errors
     /// [`Error::PlanJson`](crate::Error::PlanJson) where the text is no plan, is the plan of another frame, names something

@@ -29,7 +29,7 @@ pub fn plan(
     checked(make(frame, requirements, profile, options, None)?)
 }
 
-/// A plan that was made here: checked in builds with debug assertions.
+/// Wraps a plan that this crate made; builds with debug assertions check it first.
 pub(super) fn checked(plan: Plan) -> crate::Result<Checked<Plan>> {
     if cfg!(debug_assertions) {
         return Ok(plan.checked()?);

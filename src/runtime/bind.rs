@@ -206,7 +206,7 @@ impl Binder<'_> {
             queues: self.queues,
             plan,
         };
-        // What runs before the next frames is known only if none has run.
+        // The situation of the next frames is known only if no frame of the series was submitted.
         if self.series.progress().submitted() > 0 {
             return Ok(bound);
         }

@@ -109,8 +109,8 @@ impl DynamicFrame {
     /// The bound frame of a description: reused, or planned ([`Device::plan`]) and bound.
     ///
     /// Finding one to reuse takes a comparison, and allocates nothing. When a frame needs a larger block of memory than all before, the
-    /// smaller one is given back with what is bound there: each of those frames is bound in the larger one when it is next selected, and has
-    /// another [`BoundFrame::number`] from then on.
+    /// smaller block is given back, with everything bound to it: each of its frames is bound in the larger block when it is next selected,
+    /// and then has a new [`BoundFrame::number`].
     ///
     /// # Errors
     /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is already bound stays bound.
@@ -193,7 +193,7 @@ impl DynamicFrame {
             )));
         }
         for known in &mut self.known {
-            // Gives the smaller block back; the device still uses it until the last frame in it is complete.
+            // Gives the smaller block back; the device may use it until its last frame is complete.
             drop(known.bound.take_if(|bound| bound.is_superseded()));
         }
         let options = self.options;

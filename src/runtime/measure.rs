@@ -36,7 +36,7 @@ impl DeviceState {
                 "measuring by creating every resource"
             );
         }
-        // Not locked while the driver answers: threads that measure the same at once query it twice.
+        // Not locked during driver queries: two threads that measure the same resource at once both query it.
         let known = || self.measured.lock().unwrap_or_else(PoisonError::into_inner);
         let ids = frame.resource_ids().zip(frame.resources());
         let measured = ids.map(|(id, resource)| {

@@ -291,7 +291,7 @@ impl MemoryAllocator {
         }
     }
 
-    /// The allocator, to be called without the lock.
+    /// The allocator, cloned so that it is called after the lock is released.
     fn allocator(&self) -> Option<Arc<dyn BlockAllocator>> {
         let allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner);
         allocator.clone()

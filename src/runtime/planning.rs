@@ -63,7 +63,7 @@ impl DevicePlanner {
     pub(super) fn lower(&self, plan: &Checked<Plan>, situation: &Situation) -> Result<Checked<Lowered>> {
         match self.lowerer.try_lock() {
             Ok(mut lowerer) => Ok(lowerer.lower(plan, situation)?),
-            // Another thread lowers, which takes milliseconds for the largest frames.
+            // Another thread is lowering (milliseconds for the largest frames): do not wait for it.
             Err(_) => Ok(lower(plan, situation)?),
         }
     }

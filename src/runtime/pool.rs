@@ -13,16 +13,16 @@
 //! ```
 //! A [`Borrower`] (a bound frame, or all that a [`DynamicFrame`](super::DynamicFrame) binds) has exclusive use of its blocks, and its bound
 //! frames run one after another. Each block records its last user and the timeline value of that use on each queue: the block's next user
-//! waits for those values on the device, never on the host. What is not borrowed is freed after a number of frames, or when memory is
-//! short.
+//! waits for those values on the device, never on the host. Blocks and residents that nobody has borrowed are freed after a number of
+//! frames, or when memory is short.
 //!
 //! # Threads
-//! The lock is not held while the driver or the caller's allocator creates, allocates, binds, destroys or frees anything. What holds
-//! instead:
-//! - Any thread may remove what has no references. So what is found is lent before the lock is released, and what is added is lent from the
-//!   start.
-//! - Only its borrower changes a borrowed block and what is bound to it, and a borrower binds on one thread at a time. So between not
-//!   finding a resident or a view of a borrowed block and adding it, no other thread adds it.
+//! The lock is not held while the driver or the caller's allocator creates, allocates, binds, destroys or frees anything. These rules
+//! make that safe:
+//! - Any thread may remove blocks and residents without references. So one that is found is lent before the lock is released, and a new one
+//!   is lent when it is added.
+//! - Only the borrower of a block adds residents and views to it, and a borrower binds on one thread at a time. So no other thread can add
+//!   the same resident or view between the lookup and the insertion.
 //! - A block for one resource is added together with that resource, and both are removed together.
 //! - Render passes, and framebuffers without attachments, have no borrower: when two threads have created the same one, the one that is
 //!   added first is kept.
@@ -51,7 +51,7 @@ pub(super) type Ends = Vec<(usize, u64)>;
 #[derive(Default)]
 pub(super) struct Pool {
     contents: Mutex<PoolContents>,
-    /// Per queue of the device, its timeline; none on devices without them, where what is given back is no longer in use.
+    /// Per queue of the device, its timeline; unset on devices without timelines, where everything that is given back is no longer in use.
     pub(super) timelines: OnceLock<Vec<vk::Semaphore>>,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Pool {
 #[derive(Default)]
 pub(super) struct PoolContents {
     pub(super) blocks: Slab<Block>,
-    /// The blocks, by the properties that they are looked up by.
+    /// An index of the blocks by the properties that lookups use.
     pub(super) index: BlockIndex,
     pub(super) residents: Slab<PooledResource>,
     pub(super) passes: PooledPasses,
@@ -96,8 +96,8 @@ pub(super) struct Block {
     pub(super) bytes: Bytes,
     /// Whether its bytes count in the budget: tile memory does not compete for memory.
     pub(super) in_budget: bool,
-    /// The residents in it, each after its offset and the lease that took it last: plans declare resources in the same order, so the first
-    /// that the newest lease has not taken is often the one that it looks for.
+    /// The residents in it, as (offset, last lease, index). Plans declare resources in the same order, so the first one that the newest
+    /// lease has not taken is often the one that it looks for.
     pub(super) residents: BTreeSet<(Bytes, u64, u32)>,
     pub(super) borrower: Option<u64>,
     pub(super) references: u32,
@@ -190,8 +190,8 @@ impl PoolContents {
         self.residents.get_mut(index).expect("a borrowed resident stays")
     }
 
-    /// Bytes of all blocks, those that are being allocated or freed included, or of one borrower's; those in tile memory do not count, since
-    /// they do not compete for memory.
+    /// Bytes of all blocks, including those that are being allocated or freed, or of one borrower's blocks. Blocks in tile memory do not
+    /// count, since they do not compete for memory.
     pub(super) fn bytes(&self, borrower: Option<u64>) -> Bytes {
         if borrower.is_none() {
             return self.budget.held();

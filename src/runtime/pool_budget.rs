@@ -1,7 +1,7 @@
 //! The ordinary memory that a pool holds, and the limits that it stays within.
 //!
-//! Bytes are reserved before they are allocated and given back after they are freed, so that what all threads allocate together stays
-//! within the limits although none of them allocates under the pool's lock.
+//! Bytes are reserved before they are allocated and given back after they are freed, so that the allocations of all threads together stay
+//! within the limits, although no thread allocates under the pool's lock.
 
 use ash::vk;
 
@@ -35,12 +35,12 @@ impl Budget {
         }
     }
 
-    /// The bytes of all blocks, those that are being allocated or freed included.
+    /// The bytes of all blocks, including those that are being allocated or freed.
     pub(super) fn held(&self) -> Bytes {
         self.held
     }
 
-    /// Reserves bytes of a heap that are about to be allocated; `system` is what the system reports for the heap (bytes in use, budget).
+    /// Reserves bytes of a heap before they are allocated; `system` is the heap's usage and budget as reported by the system.
     ///
     /// # Errors
     /// The limit that would be exceeded.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_system_is_taken_not_to_count_reserved_bytes() {
+    fn reserved_bytes_are_added_to_the_usage_that_the_system_reports() {
         let mut budget = Budget::default();
         let system = Some((Bytes(10), Bytes(100)));
         assert_eq!(budget.reserve(Bytes(60), 0, system), Ok(()));

@@ -1,4 +1,4 @@
-//! Objects that were taken out of the pool, to be destroyed when its lock is released.
+//! Objects that were removed from the pool and are destroyed after its lock is released.
 
 use ash::vk;
 
@@ -21,7 +21,7 @@ pub(super) struct Garbage {
 }
 
 impl Garbage {
-    /// Destroys everything, and then gives the bytes back to the budget: what is held never exceeds it.
+    /// Destroys everything, and then gives the bytes back to the budget, so that allocations never exceed it.
     ///
     /// # Safety
     /// None of it is in use on the device.

@@ -1,4 +1,4 @@
-//! The blocks of a pool by what is asked for, so that finding one does not go through all of them.
+//! An index of the blocks of a pool, so that a lookup does not scan all of them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,10 +8,9 @@ use crate::units::Bytes;
 /// The indices of blocks, by the properties that they are looked up by.
 #[derive(Default)]
 pub(super) struct BlockIndex {
-    /// Blocks that several resources may share, by type; smaller ones first.
+    /// Blocks that several resources may share, by type, in order of size.
     shared: HashMap<BlockKey, BTreeSet<(Bytes, u32)>>,
-    /// Blocks for one resource. Each has the number of the lease that took it last in front: those that the newest lease has not taken come
-    /// first.
+    /// Blocks for one resource, in order of the lease that took them last: those that the newest lease has not taken come first.
     own: HashMap<OwnKey, BTreeSet<(u64, u32)>>,
 }
 
@@ -59,7 +58,7 @@ impl BlockIndex {
 
     /// Removes a block that was added with the same properties.
     pub(super) fn remove(&mut self, index: u32, block: &IndexedBlock<'_>) {
-        // Empty sets go too: sizes, borrowers and names of histories may never come again.
+        // Also removes empty sets: the same size, borrower or history name may never be used again.
         match block.key {
             BlockKey::Shared(..) => {
                 let known = self.shared.get_mut(block.key).expect("it was added");
@@ -79,7 +78,7 @@ impl BlockIndex {
         }
     }
 
-    /// The blocks of a type with at least so many bytes, smaller ones first.
+    /// The blocks of a type with at least this size, in order of size.
     pub(super) fn shared(&self, key: &BlockKey, bytes: Bytes) -> impl Iterator<Item = u32> {
         let known = self.shared.get(key).into_iter();
         let large = known.flat_map(move |known| known.range((bytes, 0)..));
@@ -93,7 +92,7 @@ impl BlockIndex {
         small.map(|&(_, index)| index)
     }
 
-    /// The blocks for exactly such a resource, which is not a history; those that the newest lease has not taken come first.
+    /// The blocks for a resource with exactly these parameters that is not a history; those that the newest lease has not taken come first.
     pub(super) fn own(
         &self,
         borrower: Option<u64>,

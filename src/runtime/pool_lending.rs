@@ -11,7 +11,7 @@ use crate::lower::tables::objects::ViewRow;
 use crate::units::{Alignment, Bytes};
 
 impl PoolContents {
-    /// Changes properties of a block that it may be looked up by.
+    /// Changes a block, and updates its entry in the index.
     fn change_indexed(&mut self, index: u32, change: impl FnOnce(&mut Block)) {
         let block = self.blocks.get_mut(index).expect("a borrowed block stays");
         self.index.remove(index, &block.indexed());
@@ -19,7 +19,7 @@ impl PoolContents {
         self.index.add(index, &block.indexed());
     }
 
-    /// Borrows the smallest block that several resources may share, of a type and at least so large and aligned.
+    /// Borrows the smallest suitable block that several resources may share: of this type, and with at least this size and alignment.
     pub(super) fn borrow_shared(
         &mut self,
         borrower: Borrower,
@@ -31,7 +31,7 @@ impl PoolContents {
             let block = self.block(*index);
             let free = block.is_free_for(borrower) && !block.superseded && block.lease != lease.number;
             let aligned = block.memory.location().1 % alignment.get() == 0;
-            // The block of another would waste memory; its own is there anyway.
+            // A much larger block would waste memory, unless this borrower already has it.
             let own = block.borrower == Some(borrower.number);
             free && aligned && (own || block.bytes.0 <= size.0.saturating_mul(2))
         };
@@ -40,7 +40,7 @@ impl PoolContents {
         Some(index)
     }
 
-    /// The blocks of a borrower that a block of this size replaces.
+    /// The smaller blocks of a borrower that a new block of this size would replace.
     pub(super) fn replaced(
         &self,
         borrower: Borrower,
@@ -52,12 +52,12 @@ impl PoolContents {
         let smaller = self.index.smaller(key, size);
         smaller.filter(move |&index| {
             let block = self.block(index);
-            // One that the same plan uses for something else stays.
+            // Keeps a block that the same plan already uses for another row of memory.
             block.borrower == borrower && block.lease != lease && !block.superseded
         })
     }
 
-    /// Borrows the block that was made for such a resource, and the resource with it.
+    /// Borrows a block that was made for a resource with these parameters, together with that resource.
     pub(super) fn borrow_own(
         &mut self,
         borrower: Borrower,
@@ -65,7 +65,7 @@ impl PoolContents {
         lease: &mut Lease,
     ) -> Option<(u32, LentResource)> {
         let is_new = |index: &u32| self.block(*index).lease != lease.number;
-        // Prefer the block with the history's contents, then one that another of the borrower's plans uses.
+        // Prefers the block with the history's contents, or one that another of the borrower's plans uses, to a free block.
         let own = match &label.history {
             Some(_) => {
                 let mut own = self.index.history(borrower.number, label).filter(is_new);
@@ -106,7 +106,7 @@ impl PoolContents {
             .range((offset, 0, 0)..=(offset, u64::MAX, u32::MAX));
         let &(_, _, index) = there.find(|&&(_, taken, index)| {
             let resident = self.residents.get(index);
-            // Two rows of one plan do not share an image, though their bytes are the same.
+            // Two rows of one plan do not share an image, even if they are placed in the same bytes.
             taken != lease.number && resident.is_some_and(|one| one.key == *resource)
         })?;
         Some(self.lend_resident(index, lease))
@@ -198,7 +198,7 @@ impl PoolContents {
         lease.residents.push(index);
     }
 
-    /// The view of a borrowed image with these parameters, if there is one; and the image.
+    /// The view of a borrowed image with these parameters, if there is one, and the image itself.
     pub(super) fn find_view(&self, resident: u32, row: &ViewRow) -> (Option<vk::ImageView>, vk::Image) {
         let resident = self.residents.get(resident).expect("a borrowed resident stays");
         let known = resident.views.iter().find(|(known, _)| known == row);
@@ -211,7 +211,7 @@ impl PoolContents {
         self.created += 1;
     }
 
-    /// Gives everything back. Without timelines, none of it may be in use on the device.
+    /// Returns everything in a lease. Without timelines, none of it may be in use on the device.
     pub(super) fn give_back(&mut self, lease: &mut Lease) {
         let frames = self.frames;
         for index in lease.residents.drain(..) {
@@ -233,7 +233,7 @@ impl PoolContents {
         }
     }
 
-    /// Removes a borrower: its histories no longer belong to anyone.
+    /// Removes a borrower; its histories lose their owner, and their blocks can be borrowed for other resources.
     pub(super) fn forget(&mut self, borrower: u64) {
         let blocks = self.blocks.iter();
         let own = blocks.filter(|(_, block)| block.borrower == Some(borrower));

@@ -24,7 +24,7 @@ impl Pool {
         for index in contents.blocks.indices() {
             contents.remove_block(index, &mut garbage);
         }
-        // Those of passes without attachments, which no view takes along.
+        // Framebuffers of passes without attachments, which are not removed with a view.
         contents.passes.framebuffers.remove_all(&mut garbage.framebuffers);
         let render_passes = std::mem::take(&mut contents.passes.render_passes);
         drop(contents);
@@ -38,8 +38,8 @@ impl Pool {
 
     /// Borrows a block that several resources may share, or that is the memory object that tile memory requires.
     ///
-    /// The borrower's first block of a kind is exactly as large as asked, since most frames stay as they are. One that replaces a smaller
-    /// block of its own is rounded up: a frame that has grown may grow again.
+    /// The borrower's first block of a kind has exactly the requested size, since most frames never change. A block that replaces a smaller
+    /// one of the same borrower is rounded up: a frame that has grown may grow again.
     pub(super) fn borrow_shared(
         &self,
         state: &DeviceState,
@@ -54,7 +54,7 @@ impl Pool {
             return Ok(index);
         }
         let replaced = contents.replaced(borrower, key, desc.size, lease);
-        // A memory object of its own has its exact size in its key, so it replaces none.
+        // Empty for a separate memory object: its key contains its exact size.
         let replaced: Vec<u32> = replaced.collect();
         drop(contents);
         if !replaced.is_empty() {
@@ -68,7 +68,7 @@ impl Pool {
         Ok(block.lend(&mut contents, key.clone(), borrower, lease))
     }
 
-    /// Allocates a block for the pool, which is freed unless it is [lent](UnpooledBlock::lend).
+    /// Allocates a block for the pool; it is freed on drop unless it is [lent](UnpooledBlock::lend).
     ///
     /// Stays within the caller's budget and the system's by freeing unused memory.
     pub(super) fn allocate<'a>(
@@ -135,7 +135,7 @@ impl Pool {
         }
     }
 
-    /// Gives everything back, and frees what no one else has borrowed.
+    /// Returns everything in a lease, and frees the blocks that nobody else has borrowed.
     ///
     /// # Safety
     /// No frame of `user`, whose lease it is, is in flight.
@@ -156,7 +156,7 @@ impl Pool {
         unsafe { garbage.destroy(state) };
     }
 
-    /// Frees what has been unused for a while, or everything unused if `at_once`.
+    /// Frees everything that has been unused for a while, or everything unused if `at_once`.
     pub(super) fn trim(&self, state: &DeviceState, at_once: bool) -> Result<()> {
         self.free_unused(state, at_once)?;
         Ok(())
@@ -164,7 +164,7 @@ impl Pool {
 
     /// As [`Pool::trim`]; returns how many bytes were freed.
     fn free_unused(&self, state: &DeviceState, at_once: bool) -> Result<Bytes> {
-        // The timeline value that each queue has reached: by now, which is before anything is given back from here on.
+        // The timeline value that each queue has reached. Blocks given back after this query count as used until a later call.
         let mut values = std::mem::take(&mut self.lock().values);
         values.clear();
         for semaphore in self.timelines.get().into_iter().flatten() {
@@ -182,12 +182,12 @@ impl Pool {
     }
 }
 
-/// Bytes that count as held but are not allocated yet, or not in the pool; given back on drop, unless they have become those of a block.
+/// Reserved bytes of a block that is not in the pool yet; given back on drop, unless the pool has taken the block.
 struct Reservation<'a> {
     pool: &'a Pool,
     bytes: Bytes,
     heap: usize,
-    /// Whether nothing is left to do on drop.
+    /// True once the bytes belong to a block of the pool: drop then does nothing.
     settled: bool,
 }
 
@@ -227,7 +227,7 @@ impl UnpooledBlock<'_> {
     ) -> u32 {
         let memory = self.memory.take().expect("it is there until the pool takes it");
         if let Some(reserved) = &mut self.reserved {
-            // The caller holds the lock, so its drop must not take it.
+            // The caller holds the pool's lock, so dropping the reservation must not lock it again.
             reserved.settled = true;
             contents.budget.allocated(reserved.bytes, reserved.heap);
         }
@@ -246,7 +246,7 @@ impl Drop for UnpooledBlock<'_> {
 }
 
 impl PoolContents {
-    /// Removes what has been unused for a while, or everything unused if `at_once`; `values` are those that the timelines have reached.
+    /// Removes everything that has been unused for a while, or everything unused if `at_once`; `values` are the current timeline values.
     fn remove_unused(&mut self, values: &[u64], at_once: bool, garbage: &mut Garbage) {
         let over = |ends: &Ends| {
             let reached = |&(queue, value): &(usize, u64)| values.get(queue).is_none_or(|now| *now >= value);
@@ -271,7 +271,7 @@ impl PoolContents {
                 continue;
             };
             if resident.references == 0 && is_old(resident.idle_since) && over(&resident.ends) {
-                // A block for one resource goes with it.
+                // The resource of a block for one resource is removed with that block.
                 if !matches!(self.block(resident.block).key, BlockKey::Own(..)) {
                     self.remove_resident(index, garbage);
                 }

@@ -1,4 +1,4 @@
-//! Views, render passes and framebuffers: found in the pool, or created without its lock and then added.
+//! Views, render passes and framebuffers: found in the pool, or created while its lock is released and then added.
 
 use std::collections::btree_map::Entry;
 
@@ -13,7 +13,8 @@ use crate::Result;
 use crate::lower::tables::objects::ViewRow;
 
 impl Pool {
-    /// A view of a borrowed image, created if there is none like it. Only the borrower of an image creates views of it, on one thread.
+    /// A view of a borrowed image, created if the pool has none with these parameters. Only the borrower of an image creates views of it, on
+    /// one thread at a time.
     pub(super) fn view(
         &self,
         state: &DeviceState,
@@ -79,7 +80,7 @@ impl Pool {
             return Ok(created);
         };
         drop(contents);
-        // Another thread has created it meanwhile: one without attachments, since views have one borrower.
+        // Another thread has created it meanwhile. It has no attachments, since each view has only one borrower.
         // SAFETY: nobody else has it.
         unsafe { state.device.destroy_framebuffer(created, None) };
         Ok(known)

@@ -16,7 +16,7 @@ pub(super) struct PooledPasses {
     pub(super) framebuffers: PooledFramebuffers,
 }
 
-/// Framebuffers, none of whose views is imported.
+/// Framebuffers without imported views.
 #[derive(Default)]
 pub(super) struct PooledFramebuffers {
     by_key: BTreeMap<FramebufferKey, vk::Framebuffer>,
@@ -97,7 +97,7 @@ impl PooledFramebuffers {
         self.by_key.get(key).copied()
     }
 
-    /// Adds a framebuffer, for which there is none yet.
+    /// Adds a framebuffer whose key is not in the table yet.
     pub(super) fn insert(&mut self, key: FramebufferKey, framebuffer: vk::Framebuffer) {
         for &view in &*key.views {
             self.by_view.entry(view).or_default().push(key.clone());
@@ -106,7 +106,7 @@ impl PooledFramebuffers {
         debug_assert_eq!(known, None, "a framebuffer is looked up before it is added");
     }
 
-    /// Moves the framebuffers of a view that is about to be destroyed to `gone`.
+    /// Removes the framebuffers of a view that is about to be destroyed, and appends them to `gone`.
     pub(super) fn remove_view(&mut self, view: vk::ImageView, gone: &mut Vec<vk::Framebuffer>) {
         for key in self.by_view.remove(&view).unwrap_or_default() {
             for other in key.views.iter().filter(|other| **other != view) {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_framebuffer_goes_with_the_first_of_its_views() {
+    fn a_framebuffer_is_removed_with_the_first_of_its_views() {
         let [one, two, three] = [1, 2, 3].map(vk::ImageView::from_raw);
         let key =
             |views: &[vk::ImageView]| FramebufferKey::new(vk::RenderPass::from_raw(9), [4, 4, 1], views);

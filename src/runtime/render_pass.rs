@@ -64,7 +64,7 @@ impl PassObject {
             return Ok(());
         }
         let of = |index: &u32| views[*index as usize];
-        // Those in the pool are looked up there.
+        // Framebuffers without imported views are looked up in the pool.
         let mut others = framebuffers.0.iter().filter(|_| !pooled);
         let known = others.find(|known| {
             (known.render_pass, known.size) == (self.render_pass, self.size)

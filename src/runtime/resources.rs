@@ -123,7 +123,7 @@ pub(super) struct Creation<'a> {
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a Lowered,
     pub(super) borrower: Borrower,
-    /// Queue families that may use a history, whatever this plan does; empty if there is only one.
+    /// Queue families that may use a history, regardless of this plan; empty if there is only one.
     pub(super) families: &'a [u32],
     /// Histories whose second copy comes first.
     pub(super) swapped: &'a [ResourceId],

@@ -27,7 +27,7 @@ impl RetiredFrames {
         self.lock().push(objects);
     }
 
-    /// Destroys what is complete; returns the number of bound frames that are not.
+    /// Destroys the objects whose frames are complete; returns the number of bound frames that remain.
     pub(super) fn collect(&self, state: &DeviceState) -> Result<usize> {
         let mut retired = self.lock();
         let mut index = 0;
@@ -46,7 +46,7 @@ impl RetiredFrames {
         Ok(retired.iter().filter(|one| one.of_frame).count())
     }
 
-    /// How many are not destroyed yet.
+    /// The number of entries that are not destroyed yet.
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }

@@ -1,4 +1,4 @@
-//! A bound frame on loan, which cannot be exchanged for another.
+//! A bound frame that a dynamic frame lends for one recording.
 
 use std::ops::Deref;
 
@@ -15,7 +15,7 @@ use crate::lower::{Lowered, Situation};
 ///
 /// A function that records static and dynamic frames takes an `impl Into<SelectedFrame<'_>>`: `&mut BoundFrame` converts.
 ///
-/// The dynamic frame keeps its bound frames: they cannot be taken out or exchanged, and only one frame is recorded at a time.
+/// The dynamic frame keeps its bound frames: they cannot be moved out or replaced, and only one frame is recorded at a time.
 /// ```compile_fail,E0308
 /// # use tileheap::runtime::{BoundFrame, SelectedFrame};
 /// fn take(selected: &mut SelectedFrame<'_>, other: BoundFrame) -> BoundFrame {
@@ -43,8 +43,8 @@ pub struct SelectedFrame<'a> {
 }
 
 impl<'a> SelectedFrame<'a> {
-    /// Begins a frame, as [`BoundFrame::begin`] does. For the next one, select again: which frame that is depends on its description and
-    /// on the histories that this one writes.
+    /// Begins a frame, as [`BoundFrame::begin`] does. Select again for the next frame: its bound frame depends on its description and on the
+    /// histories that this frame writes.
     ///
     /// # Errors
     /// As [`BoundFrame::begin`].

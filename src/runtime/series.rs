@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! Series                      progress, borrower of the pool
-//!   ├─ BoundFrame (day)       Device::bind: the only one         DynamicFrame: one for each description
+//!   ├─ BoundFrame (day)       Device::bind: one bound frame      DynamicFrame: one for each description
 //!   └─ BoundFrame (night)
 //! ```
-//! Its frames run one after another, whatever their description: that is why they may share blocks of memory, and why one count of
-//! submitted frames is enough. It ends with the last of its bound frames.
+//! Its frames run one after another, regardless of their description, so they can share blocks of memory and one count of submitted
+//! frames. A series ends when its last bound frame is dropped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,7 +27,7 @@ pub(super) struct Series {
     progress: Arc<Mutex<Progress>>,
     /// The queue families that share its histories; empty if each history belongs to the families of its only plan.
     pub(super) families: Vec<u32>,
-    /// The fences that count its frames, if fences do; taken when it ends.
+    /// The fences that count its frames on devices without timeline semaphores; taken when it ends.
     owned: Option<OwnedObjects>,
 }
 
@@ -57,7 +57,7 @@ impl Series {
         lock(&self.progress)
     }
 
-    /// Objects of one of its bound frames, which are destroyed when the device has completed all frames submitted so far.
+    /// Retires objects of one of its bound frames: they are destroyed when the device has completed all frames submitted so far.
     pub(super) fn retire(&self, owned: OwnedObjects) {
         let submitted = self.progress().submitted();
         self.retired.push(RetiredObjects {

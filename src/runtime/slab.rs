@@ -1,4 +1,4 @@
-//! A table whose rows keep their indices; the index of a removed row is used again.
+//! A table whose rows keep their indices; the index of a removed row is reused.
 
 /// Rows by index; inserting and removing take constant time.
 pub(super) struct Slab<T> {
@@ -52,7 +52,7 @@ impl<T> Slab<T> {
         rows.filter_map(|(index, row)| Some((index, row.as_ref()?)))
     }
 
-    /// Every index that may have a row.
+    /// The range of indices in use, including those of removed rows.
     pub(super) fn indices(&self) -> std::ops::Range<u32> {
         0..self.rows.len() as u32
     }

@@ -4,8 +4,8 @@
 //! pass 2 blur (the caller's) ──► store hdr: bind, barriers, begin, draw one triangle, end ──► pass 3 (the caller's)
 //! ```
 //! An image is drawn by a triangle that covers it: each texel of the stretch is fetched and written as it is, depth as
-//! `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are those of `shaders/store`: their SPIR-V is in
-//! `compiled.rs` there, or is compiled when the crate is built with the feature `shaders`.
+//! `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are in `shaders/store`, with their SPIR-V in `compiled.rs`;
+//! the feature `shaders` compiles them from source instead.
 
 use ash::vk;
 
@@ -342,7 +342,7 @@ mod tests {
 
     /// With `TILEHEAP_REWRITE=1`, writes `shaders/store/compiled.rs`. A compiler of another version may write other words.
     #[test]
-    fn the_compiled_shaders_are_those_of_the_sources() {
+    fn the_compiled_shaders_match_their_sources() {
         let compiled = include_str!(concat!(env!("OUT_DIR"), "/shaders.rs"));
         if std::env::var_os("TILEHEAP_REWRITE").is_some() {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/store/compiled.rs");

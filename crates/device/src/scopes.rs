@@ -259,7 +259,7 @@ pub fn unperformed(stages: S, access: A) -> Option<A> {
         .find(|&flag| performers(flag).is_some_and(|performers| !performers.intersects(named)))
 }
 
-/// The stages of queues that support nothing else of a frame but transfers.
+/// Video and optical flow stages, each with the capability of the queues that support it.
 const OF_OTHER_QUEUES: [(S, vk::QueueFlags); 3] = [
     (S::VIDEO_DECODE_KHR, vk::QueueFlags::VIDEO_DECODE_KHR),
     (S::VIDEO_ENCODE_KHR, vk::QueueFlags::VIDEO_ENCODE_KHR),
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn video_is_decoded_on_queues_for_that() {
+    fn video_decode_stages_need_a_video_decode_queue() {
         let decode = S::VIDEO_DECODE_KHR;
         assert_eq!(unsupported(decode, vk::QueueFlags::GRAPHICS), Some(decode));
         assert_eq!(unsupported(decode, vk::QueueFlags::VIDEO_DECODE_KHR), None);

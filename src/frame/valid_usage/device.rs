@@ -45,7 +45,7 @@ fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
         Feature::RAY_TRACING_PIPELINE => "VK_KHR_ray_tracing_pipeline",
         Feature::CONDITIONAL_RENDERING => "VK_EXT_conditional_rendering",
         Feature::TRANSFORM_FEEDBACK => "VK_EXT_transform_feedback",
-        // The others are extensions.
+        // The remaining features are named after their extensions.
         _ => return lacks(device, feature, bit),
     };
     lacks(device, feature, &format!("{bit} belongs to {extension} and"))

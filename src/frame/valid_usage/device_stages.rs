@@ -82,7 +82,7 @@ const ACCESSES: [(A, Feature); 16] = [
     ),
 ];
 
-/// The layouts that extensions define and whose features profiles have.
+/// The layouts that extensions define, each with its optional feature; only features that profiles have.
 const LAYOUTS: [(&[L], Feature); 4] = [
     (
         &[L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT],
@@ -143,7 +143,7 @@ fn foreign(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Pro
         .flatten()
 }
 
-/// Layouts that came with a feature, and its name.
+/// Layouts that need a feature, the feature, and its name.
 type LayoutsOf = (&'static [L], Features, &'static str);
 
 const OF_SYNCHRONIZATION_2: LayoutsOf = (
@@ -205,7 +205,7 @@ fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
     })
 }
 
-/// The stages that need a feature, each with its rule: for accesses, external resources and semaphores; then those that no access has.
+/// The stages that need a feature, each with its rule: for accesses, external resources and semaphores; then stages that accesses never use.
 macro_rules! stages {
     ($($number:literal: $stage:ident, $feature:ident;)* others: $($other:ident, $other_feature:ident;)*) => {
         pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[$(Rule {

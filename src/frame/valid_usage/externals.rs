@@ -178,13 +178,13 @@ pub(super) static SEMAPHORES: &Rules<fn(&Semaphore<'_>) -> Problem> = &[
         broken: |semaphore| unknown_stages(semaphore.op.stages),
     },
     Rule {
-        // Vulkan has no rule about it, but validation (1.4.363) reports it.
+        // No rule of Vulkan forbids it, but the validation layers (1.4.363) report it.
         rule: NOT_SUPPORTED,
         broken: |semaphore| {
             let host = semaphore.op.stages.contains(S::HOST);
             (host && !semaphore.waits).then(|| {
                 format!(
-                    "no command of a batch runs at {}: leave that out",
+                    "no command of a batch runs at {}: remove this stage",
                     listed(S::HOST)
                 )
             })

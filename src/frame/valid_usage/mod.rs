@@ -6,7 +6,7 @@
 //! VIEWS, USES, PERFORMED     accesses     their views; stages and clear values; accesses that stages perform
 //! RENDER_PASSES              passes       attachments together
 //! EXTERNALS, SEMAPHORES      states that the caller hands over or waits in
-//! EDGES                      queues     commands of the runtime at the first and last use of a part
+//! EDGES                      queues     commands that the runtime records at the first and last use of a part
 //! device*.rs                 the same subjects against the limits and features of a device
 //! ```
 //! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in
@@ -103,7 +103,7 @@ pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
     })
 }
 
-/// Checks that queues support what the runtime records on them by itself: parts have been derived.
+/// Checks that queues support the commands that the runtime adds to them. Parts must have been derived.
 pub(super) fn check_queues(tables: &Tables) -> Result<(), InvalidUsage> {
     (0..tables.resources.len()).try_for_each(|index| {
         queues::visit_edges(tables, index, &mut |edge| check(table!(queues::EDGES), edge))

@@ -1,4 +1,4 @@
-//! Rules about the commands that the runtime records at the first and last use of a part, on the queues of these uses.
+//! Rules about queues that run commands of the runtime: those that it records at the first and last use of a part.
 
 use ash::vk::{ImageAspectFlags as Aspects, QueueFlags as Q};
 
@@ -21,15 +21,15 @@ pub(super) struct Edge<'a> {
 /// A command of the runtime.
 #[derive(Clone, Copy)]
 pub(super) enum Command<'a> {
-    /// The barrier after the state in which an external resource enters.
+    /// The barrier after the entry state of an external resource.
     Enter(&'a ResourceState),
-    /// The barrier before the state in which an external resource leaves.
+    /// The barrier before the exit state of an external resource.
     Leave(&'a ResourceState),
     /// The clear of a previous version that no frame has written.
     Clear,
 }
 
-/// Shows the edges of a resource to `check`, up to its first error: parts have been derived. O(parts x accesses).
+/// Calls `check` for each edge of a resource, until it returns an error. Parts must have been derived. O(parts x accesses).
 pub(super) fn visit_edges<E>(
     tables: &Tables,
     index: usize,

@@ -117,9 +117,7 @@ pub(super) static VIEWS: &Rules<fn(&View<'_>) -> Problem> = &[
             let depth = !crate::format::aspects(format).contains(vk::ImageAspectFlags::COLOR);
             let solid = image_type == vk::ImageType::TYPE_3D;
             (depth && solid && view.access.kind.is_attached()).then(|| {
-                format!(
-                    "slices of 3D images are attachments only if they are color, but its format is {format:?}"
-                )
+                format!("only slices of 3D color images can be attachments, but the format is {format:?}")
             })
         },
     },

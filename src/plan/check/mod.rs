@@ -54,7 +54,7 @@ impl Plan {
         }
     }
 
-    /// The plan, checked: it may be lowered and bound. For plans that were edited, read from JSON, or made by another planner.
+    /// Checks the plan, so that it can be lowered and bound. For plans that were edited, read from JSON, or made by another planner.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Commands of the runtime on queues.
+//! Commands that the runtime records, on queues that do not support them.
 
 use ash::vk::{self, AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags as Q};
 use tileheap::frame::external::{ExternalDesc, ResourceState};

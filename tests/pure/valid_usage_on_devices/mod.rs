@@ -220,7 +220,7 @@ fn cases() -> impl Iterator<Item = Case> {
         .chain(stages::stages())
 }
 
-/// A device of which no limit and no optional feature is known, with the features that layouts need.
+/// A device whose limits and optional features are unknown, with the features that layouts need.
 fn unknown() -> DeviceProfile {
     let device = DeviceProfile::preset("no-tile-memory").unwrap();
     let max_allocation = device.limits.max_allocation;

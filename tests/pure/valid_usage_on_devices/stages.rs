@@ -25,7 +25,7 @@ macro_rules! stage {
     };
 }
 
-/// A stage of external resources and semaphores, on a queue for it.
+/// Cases for a stage that only external resources and semaphores use, on a queue that supports it.
 macro_rules! stage_of_queue {
     ($cases:ident, $stage:ident, $queue:ident, $feature:ident) => {
         $cases.extend([

@@ -273,7 +273,7 @@ fn a_block_is_exact_unless_it_replaces_a_smaller_one() {
     let (held, larger) = (frames.bytes().0, bytes_of(&rig, &builder));
     assert!(first < larger && larger < held, "{held} B for {larger} B");
     assert!(held <= larger + larger / 8, "{held} B for {larger} B");
-    // The borrower's own block serves however little a description needs of it.
+    // The borrower's own block is reused no matter how little of it a description needs.
     describe(&mut builder, 0b00);
     let bound = frames.select(&builder).unwrap().number();
     assert_eq!(frames.bytes().0, held);

@@ -1,7 +1,7 @@
 //! Threads that use one device at once: no lock is held while the driver creates or allocates, and nothing is created twice, leaked or
 //! allocated beyond the limit.
 //!
-//! Races are made certain: the fake driver and the test's allocator stop one thread inside a call until another has finished its work.
+//! Races are deterministic: the fake driver and the test's allocator stop one thread inside a call until another has finished its work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,13 +23,13 @@ use tileheap_testkit::runtime_rig::on_fake;
 
 use super::Rig;
 
-/// How long a thread may take for work of milliseconds; only a test that fails waits so long.
+/// The time limit for work that takes milliseconds; only a failing test waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until another thread has done its work.
+/// Runs `work` on another thread and waits for its result.
 ///
 /// # Errors
-/// When it waits for this thread.
+/// If the other thread does not finish because it waits for this one.
 fn meanwhile<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R, String> {
     let (done, result) = channel();
     thread::spawn(move || done.send(work()));
@@ -97,7 +97,7 @@ fn plan(rig: &Rig) -> Arc<Checked<Plan>> {
     rig.tile.plan(frame, &PlanOptions::default()).unwrap()
 }
 
-/// The drivers that differ in what is created when, and by which calls.
+/// Drivers that differ in which objects are created, when, and by which calls.
 fn configs() -> Vec<Config> {
     let (lazy, dedicated_images) = (true, true);
     vec![
@@ -128,7 +128,7 @@ fn other_frame() -> Frame {
 struct Observer {
     requests: Mutex<Option<Sender<()>>>,
     answers: Mutex<Receiver<()>>,
-    /// Whether it did not answer; it is not asked again.
+    /// True after a missing answer; it is not asked again.
     stuck: AtomicBool,
     thread: thread::ThreadId,
 }
@@ -192,7 +192,7 @@ fn no_lock_is_held_while_the_driver_creates_or_allocates() {
             own.check().unwrap();
             done.store(true, Ordering::Relaxed);
         }));
-        // What the first has borrowed is allocated again; and imports change from frame to frame.
+        // The second bound frame allocates its own memory, since the first has borrowed everything in the pool.
         let mut other = rig.bind(&PlanOptions::default());
         for _ in 0..3 {
             rig.run(&mut bound);

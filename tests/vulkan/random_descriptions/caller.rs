@@ -11,7 +11,7 @@ use tileheap_testkit::objects::{Objects, command_buffers, record};
 /// The most bytes of an external buffer, and of an external image.
 const MOST_BYTES: u64 = 1 << 27;
 
-/// The usages of Vulkan 1.0: the devices of the test enable no extension that defines another.
+/// The usages of Vulkan 1.0; the test enables no extensions that define others.
 const IMAGE_USAGES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(0xff);
 
 /// Flags of extensions.
@@ -123,7 +123,7 @@ impl<'a> Caller<'a> {
         if desc.flags.intersects(FLAGS_OF_EXTENSIONS) {
             return Err(format!("the test creates no images with flags {:?}", desc.flags));
         }
-        // Only linear images have contents before anything has run.
+        // Only linear images can be initialized by the host before their first use.
         let preinitialized = external.entry.layout == vk::ImageLayout::PREINITIALIZED;
         self.only_once |= preinitialized;
         let (layout, tiling) = match preinitialized {

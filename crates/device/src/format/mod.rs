@@ -19,7 +19,7 @@ pub fn info(format: vk::Format) -> Option<&'static FormatInfo> {
     found.ok().map(|index| &FORMATS[index])
 }
 
-/// Whether shaders read images of `format` only through a sampler Y'CbCr conversion; true where [`info`] has nothing.
+/// Whether shaders need a sampler Y'CbCr conversion to read images of `format`; also true if [`info`] does not know the format.
 ///
 /// Source: Vulkan specification, "Formats Requiring Sampler Y'CbCr Conversion for `VK_IMAGE_ASPECT_COLOR_BIT` Image Views".
 pub fn needs_conversion(format: vk::Format) -> bool {

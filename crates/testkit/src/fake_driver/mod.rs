@@ -134,10 +134,10 @@ impl FakeDriver {
         self.driver.lock().failures.clear();
     }
 
-    /// Calls `hook` at the start of each call that creates or allocates from now on (`vkCreate*`, `vkAllocate*`), while the driver is not
-    /// locked: what other threads do meanwhile must not depend on the end of the call. An error is recorded as a violation.
+    /// From now on, calls `hook` at the start of each `vkCreate*` and `vkAllocate*`, while the driver is not locked: other threads can call
+    /// the driver meanwhile. An error of the hook is recorded as a violation.
     pub fn on_creation(&self, hook: Option<CreationHook>) {
-        // Dropped without the lock: what it owns may call the driver.
+        // Dropped after the lock is released: objects that the hook owns may call the driver.
         let _previous = std::mem::replace(&mut self.driver.lock().creation_hook, hook);
     }
 
