@@ -82,7 +82,7 @@ fn bind(rows: &mut Rows, frame: &Frame, options: &PlanOptions) {
         let needs = tile.measure(frame).expect("the fake driver supports all of it");
         let plan = plan(frame, &needs, tile.profile(), options).expect("the frame fits");
         let plan = Arc::new(plan);
-        let median = rows.median(|| {
+        let median = rows.median_microseconds(|| {
             let before = Instant::now();
             let bound = tile.bind(&plan).expect("the fake driver has enough memory");
             let time = before.elapsed();
@@ -107,7 +107,7 @@ const BOUND: usize = 256;
 /// How long it takes to select a description that needs a larger block of memory than many that are bound.
 fn select_larger(rows: &mut Rows, options: &PlanOptions) {
     let [small, large] = [(30, 40), (60, 80)].map(|(passes, resources)| random(passes, resources, 2));
-    let median = rows.median(|| {
+    let median = rows.median_microseconds(|| {
         let rig = Rig::new(Config::modern(), Capabilities::empty());
         let tile = rig.runtime().expect("the fake driver");
         let mut frames = tile.dynamic_frame(*options).expect("the fake driver");

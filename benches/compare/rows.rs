@@ -132,7 +132,7 @@ impl Rows {
 
     /// The median time of runs, in microseconds: as many as a fifth of a second holds (a twentieth when quick), five at least.
     pub(crate) fn microseconds(&self, mut run: impl FnMut()) -> f64 {
-        self.median(|| {
+        self.median_microseconds(|| {
             let before = Instant::now();
             run();
             before.elapsed()
@@ -140,7 +140,7 @@ impl Rows {
     }
 
     /// As [`microseconds`](Self::microseconds), for runs that measure a part of themselves.
-    pub(crate) fn median(&self, mut run: impl FnMut() -> Duration) -> f64 {
+    pub(crate) fn median_microseconds(&self, mut run: impl FnMut() -> Duration) -> f64 {
         let enough = Duration::from_millis(if self.quick { 50 } else { 200 });
         let mut times = Vec::new();
         let start = Instant::now();

@@ -13,7 +13,7 @@ use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::encoded_frame::{EncodedFrame, Encoding};
 use super::owned::OwnedObjects;
-use super::pool::Ends;
+use super::pool::{Ends, Lease};
 use super::progress::FrameNumber;
 use super::queue_base::QueueBase;
 use super::render_pass::Framebuffers;
@@ -265,6 +265,10 @@ impl BoundFrame {
             unsafe { owned.destroy() };
             // SAFETY: the caller's duty.
             unsafe { self.state.pool.release(&self.state, &mut lease, self.number) };
+            if let Some(series) = Arc::get_mut(&mut self.series) {
+                // SAFETY: the caller's duty; no other bound frame belongs to it.
+                unsafe { series.destroy() };
+            }
         }
     }
 
@@ -287,6 +291,14 @@ impl BoundFrame {
             (parity == Parity::Even && first < second) || (parity == Parity::Odd && first > second)
         });
         wanted.map(|history| history.resource)
+    }
+
+    /// Keeps the histories in the pool after the bound frame has gone; `None` if it has none.
+    pub(super) fn keep_histories(&self) -> Option<KeptHistories> {
+        let owned = self.owned.as_ref()?;
+        let lease = self.state.pool.lock().lend_histories(&owned.lease);
+        let state = self.state.clone();
+        (!lease.blocks.is_empty()).then_some(KeptHistories { state, lease })
     }
 
     /// Whether a larger block of memory has replaced one of its own.
@@ -539,6 +551,18 @@ impl fmt::Debug for BoundFrame {
             .field("frame", &self.plan.frame.name())
             .field("submitted", &self.series.progress().submitted())
             .finish_non_exhaustive()
+    }
+}
+
+/// Histories that no bound frame uses for now, with their contents; given back on drop.
+pub(super) struct KeptHistories {
+    state: Arc<DeviceState>,
+    lease: Lease,
+}
+
+impl Drop for KeptHistories {
+    fn drop(&mut self) {
+        self.state.pool.lock().give_back(&mut self.lease);
     }
 }
 

@@ -16,7 +16,7 @@ use super::hooks::Hooks;
 use super::memory::{BlockAllocator, MemoryAllocator};
 use super::planning::DevicePlanner;
 use super::pool::Pool;
-use super::retire::RetiredFrames;
+use super::retire::RetiredList;
 use super::series::Series;
 use super::support::{Missing, Support, plan_features};
 use super::timelines::{QueueState, Timelines};
@@ -88,7 +88,7 @@ struct Shared {
     missing: Vec<Missing>,
     queues: Vec<DeviceQueue>,
     planner: DevicePlanner,
-    retired: Arc<RetiredFrames>,
+    retired: Arc<RetiredList>,
     timelines: Arc<Timelines>,
 }
 
@@ -305,19 +305,21 @@ impl Device {
     }
 
     /// Adds a plan that was made elsewhere, or shipped with the program ([`Plan::checked`]): [`Device::plan`] returns it for its inputs from
-    /// now on. See [`Planner::adopt`]. Also false if the device does not run the plan's frame.
+    /// now on. See [`Planner::adopt`]. Also false if it is a plan for another device, or this device does not run its frame.
     pub fn adopt(&self, plan: Arc<Checked<Plan>>) -> bool {
         let profile = self.profile();
-        let alike = plan.profile != *profile && differs(&plan.profile, profile).is_none();
-        if !alike {
+        if plan.profile == *profile {
             return self.shared.planner.adopt(plan);
+        }
+        if differs(&plan.profile, profile).is_some() || plan.frame.check_on(profile).is_err() {
+            return false;
         }
         // Nothing that the plan depends on is different, so it stays right.
         let plan = Checked::new(Plan {
             profile: profile.clone(),
             ..Plan::clone(&plan)
         });
-        plan.frame.check_on(profile).is_ok() && self.shared.planner.adopt(Arc::new(plan))
+        self.shared.planner.adopt(Arc::new(plan))
     }
 
     /// The pipeline creation parameters of all render passes, before anything is bound: as [`Checked::targets`], with the render pass objects
@@ -403,7 +405,7 @@ impl Device {
     /// # Errors
     /// When the device is lost.
     pub fn collect(&self) -> Result<usize> {
-        self.shared.give_back(false)
+        self.shared.free_unused(false)
     }
 
     /// As [`Device::collect`], but frees everything that is not borrowed, however recently it was used.
@@ -411,7 +413,7 @@ impl Device {
     /// # Errors
     /// When the device is lost.
     pub fn trim(&self) -> Result<usize> {
-        self.shared.give_back(true)
+        self.shared.free_unused(true)
     }
 
     /// Bytes of memory that the pool holds for bound frames, borrowed or not.
@@ -427,7 +429,7 @@ impl Device {
     /// Whether another handle to it exists, or something created on it was neither retired nor destroyed.
     pub(super) fn is_in_use(&self) -> bool {
         let Shared { state, retired, .. } = &*self.shared;
-        // The device's own handle, that of its timelines, and one for each retired frame.
+        // The device's own handle, that of its timelines, and one for each retired frame or series.
         Arc::strong_count(&self.shared) > 1 || Arc::strong_count(state) > 2 + retired.len()
     }
 
@@ -459,7 +461,7 @@ impl fmt::Debug for Device {
 
 impl Shared {
     /// Destroys what is no longer used, `at_once` or after a while; returns how many retired frames are still in use.
-    fn give_back(&self, at_once: bool) -> Result<usize> {
+    fn free_unused(&self, at_once: bool) -> Result<usize> {
         let waiting = self.retired.collect(&self.state)?;
         self.state.pool.trim(&self.state, at_once)?;
         Ok(waiting)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::bound_frame::BoundFrame;
+use ash::vk;
+
+use super::bound_frame::{BoundFrame, KeptHistories};
 use super::device::Device;
 use super::error::RuntimeRule;
 use super::progress::FrameNumber;
@@ -54,6 +56,8 @@ pub struct DynamicFrame {
     options: PlanOptions,
     series: Arc<Series>,
     known: Vec<Known>,
+    /// The device queue of the first bound frame; without timelines, all others run there too.
+    queue: Option<vk::Queue>,
     /// Frames selected so far.
     selected: u64,
 }
@@ -66,6 +70,8 @@ struct Known {
     plan: Arc<Checked<Plan>>,
     /// `None` after a larger block has replaced one of its blocks, until it is selected again.
     bound: Option<BoundFrame>,
+    /// Its histories while it is not bound.
+    histories: Option<KeptHistories>,
     /// When it was last selected.
     used: u64,
 }
@@ -81,6 +87,7 @@ impl Device {
             options,
             series: self.series()?,
             known: Vec::new(),
+            queue: None,
             selected: 0,
         })
     }
@@ -104,6 +111,18 @@ impl DynamicFrame {
         let digest = description.digest();
         self.known
             .retain(|known| !known.is_for(digest, description, &self.options));
+    }
+
+    /// Forgets what is cached for an external image view, before the caller destroys the view: as [`BoundFrame::forget`], for all
+    /// descriptions.
+    ///
+    /// # Safety
+    /// No frame that uses the view is in flight.
+    pub unsafe fn forget_view(&mut self, view: vk::ImageView) {
+        for bound in self.known.iter_mut().filter_map(|known| known.bound.as_mut()) {
+            // SAFETY: the caller's duty.
+            unsafe { bound.forget(view) };
+        }
     }
 
     /// The bound frame of a description: reused, or planned ([`Device::plan`]) and bound.
@@ -179,22 +198,21 @@ impl DynamicFrame {
                 bound.parity_for_histories().unwrap_or_default()
             }
         };
-        let queue = |bound: &BoundFrame| bound.queues.first().map(|queue| queue.handle);
+        let queue = bound.queues.first().map(|queue| queue.handle);
         let counted = self.device.state().functions.timeline_semaphore.is_some();
-        let mut known = self.known.iter().filter_map(|known| known.bound.as_ref());
-        if let Some(first) = known
-            .next()
-            .filter(|first| !counted && queue(first) != queue(&bound))
-        {
+        if !counted && self.queue.is_some() && queue != self.queue {
             return Err(RuntimeRule::QueuesWithoutTimelines.broken(format!(
-                "frame `{}` would run on another device queue than frame `{}`, which needs timeline semaphores",
-                plan.frame.name(),
-                first.plan.frame.name()
+                "frame `{}` would run on another device queue than earlier ones, which needs timeline semaphores",
+                plan.frame.name()
             )));
         }
+        self.queue = queue;
         for known in &mut self.known {
-            // Gives the smaller block back; the device may use it until its last frame is complete.
-            drop(known.bound.take_if(|bound| bound.is_superseded()));
+            if let Some(bound) = known.bound.take_if(|bound| bound.is_superseded()) {
+                known.histories = bound.keep_histories();
+                // Gives the smaller block back; the device may use it until its last frame is complete.
+                bound.retire();
+            }
         }
         let options = self.options;
         self.known
@@ -205,6 +223,7 @@ impl DynamicFrame {
             options,
             plan: bound.plan().clone(),
             bound: Some(bound),
+            histories: None,
             used: self.selected,
         });
         Ok((self.known.len() - 1, parity))

@@ -174,7 +174,7 @@ unsafe fn features_of_extensions(names: &[*const c_char]) -> OptionalFeatures {
     features
 }
 
-/// Extensions that enable something without a feature.
+/// Extensions whose name alone is taken to enable what descriptions use of them: their feature bits are not read.
 const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 16] = [
     // Its acceleration structures are built at the stage of those of the later extension.
     (

@@ -256,8 +256,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // SAFETY: nothing was submitted with it: the only submission during creation (of history's first contents) is waited
-        // for, whether it succeeds or not.
+        // SAFETY: nothing was submitted with it.
         unsafe { self.owned.destroy() };
     }
 }

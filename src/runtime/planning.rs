@@ -1,6 +1,6 @@
 //! Plans for a device, cached by their inputs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::frame::Frame;
 use crate::lower::{Lowered, Lowerer, Situation, lower};
@@ -63,8 +63,9 @@ impl DevicePlanner {
     pub(super) fn lower(&self, plan: &Checked<Plan>, situation: &Situation) -> Result<Checked<Lowered>> {
         match self.lowerer.try_lock() {
             Ok(mut lowerer) => Ok(lowerer.lower(plan, situation)?),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner().lower(plan, situation)?),
             // Another thread is lowering (milliseconds for the largest frames): do not wait for it.
-            Err(_) => Ok(lower(plan, situation)?),
+            Err(TryLockError::WouldBlock) => Ok(lower(plan, situation)?),
         }
     }
 

@@ -51,6 +51,8 @@ pub(super) type Ends = Vec<(usize, u64)>;
 #[derive(Default)]
 pub(super) struct Pool {
     contents: Mutex<PoolContents>,
+    /// Held while a thread frees: others that need memory wait until it is free. Locked before `contents`.
+    freeing: Mutex<()>,
     /// Per queue of the device, its timeline; unset on devices without timelines, where everything that is given back is no longer in use.
     pub(super) timelines: OnceLock<Vec<vk::Semaphore>>,
 }
@@ -164,6 +166,10 @@ impl Pool {
     /// Sets the timelines that count the batches of each queue.
     pub(super) fn count_by(&self, timelines: Vec<vk::Semaphore>) {
         let _ = self.timelines.set(timelines);
+    }
+
+    pub(super) fn freeing(&self) -> MutexGuard<'_, ()> {
+        self.freeing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, PoolContents> {

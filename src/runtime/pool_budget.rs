@@ -70,12 +70,12 @@ impl Budget {
     }
 
     /// Records that reserved bytes are allocated.
-    pub(super) fn allocated(&mut self, bytes: Bytes, heap: usize) {
+    pub(super) fn finish_allocation(&mut self, bytes: Bytes, heap: usize) {
         self.in_flight[heap] = self.in_flight[heap] - bytes;
     }
 
     /// Records that allocated bytes are freed.
-    pub(super) fn freed(&mut self, bytes: Bytes) {
+    pub(super) fn release(&mut self, bytes: Bytes) {
         self.held = self.held - bytes;
     }
 }
@@ -91,8 +91,8 @@ mod tests {
         let exceeded = budget.reserve(Bytes(60), 1, None).unwrap_err();
         assert_eq!((exceeded.held, exceeded.limit), (Bytes(60), Bytes(100)));
         assert_eq!(budget.reserve(Bytes(40), 0, None), Ok(()));
-        budget.allocated(Bytes(60), 0);
-        budget.freed(Bytes(60));
+        budget.finish_allocation(Bytes(60), 0);
+        budget.release(Bytes(60));
         assert_eq!(budget.held(), Bytes(40));
         assert_eq!(budget.reserve(Bytes(60), 0, None), Ok(()));
     }
@@ -105,7 +105,7 @@ mod tests {
         let exceeded = budget.reserve(Bytes(31), 0, system).unwrap_err();
         assert_eq!((exceeded.held, exceeded.limit), (Bytes(70), Bytes(100)));
         assert_eq!(budget.reserve(Bytes(31), 1, system), Ok(()));
-        budget.allocated(Bytes(60), 0);
+        budget.finish_allocation(Bytes(60), 0);
         assert_eq!(budget.reserve(Bytes(31), 0, system), Ok(()));
     }
 }

@@ -48,7 +48,7 @@ impl Garbage {
             unsafe { state.memory.free(device, block) };
         }
         if self.bytes > Bytes::ZERO {
-            state.pool.lock().budget.freed(self.bytes);
+            state.pool.lock().budget.release(self.bytes);
         }
     }
 }

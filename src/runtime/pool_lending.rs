@@ -36,12 +36,23 @@ impl PoolContents {
             free && aligned && (own || block.bytes.0 <= size.0.saturating_mul(2))
         };
         let index = self.index.shared(key, size).find(fits)?;
+        if self.block(index).borrower.is_none() {
+            self.supersede(borrower, key, size, lease);
+        }
         self.lend(index, borrower, lease);
         Some(index)
     }
 
-    /// The smaller blocks of a borrower that a new block of this size would replace.
-    pub(super) fn replaced(
+    /// Marks the smaller blocks of a borrower, which one of this size replaces.
+    pub(super) fn supersede(&mut self, borrower: Borrower, key: &BlockKey, size: Bytes, lease: &Lease) {
+        let smaller: Vec<u32> = self.replaceable(borrower, key, size, lease).collect();
+        for index in smaller {
+            self.block_mut(index).superseded = true;
+        }
+    }
+
+    /// The smaller blocks of a borrower that a block of this size would replace.
+    pub(super) fn replaceable(
         &self,
         borrower: Borrower,
         key: &BlockKey,
@@ -68,8 +79,9 @@ impl PoolContents {
         // Prefers the block with the history's contents, or one that another of the borrower's plans uses, to a free block.
         let own = match &label.history {
             Some(_) => {
-                let mut own = self.index.history(borrower.number, label).filter(is_new);
-                own.find(|&index| self.block(index).covers(resource))
+                let own = self.index.history(borrower.number, label).filter(is_new);
+                let suitable = own.filter(|&index| self.block(index).covers(resource));
+                suitable.max_by_key(|&index| self.block(index).written)
             }
             None => {
                 let first = self.index.own(Some(borrower.number), label, resource).next();
@@ -209,6 +221,22 @@ impl PoolContents {
     pub(super) fn add_view(&mut self, resident: u32, row: ViewRow, view: vk::ImageView) {
         self.resident_mut(resident).views.push((row, view));
         self.created += 1;
+    }
+
+    /// Borrows the histories of a lease once more.
+    pub(super) fn lend_histories(&mut self, lease: &Lease) -> Lease {
+        let mut kept = Lease {
+            number: lease.number,
+            ..Lease::default()
+        };
+        for &index in &lease.blocks {
+            let block = self.block_mut(index);
+            if block.is_history() {
+                block.references += 1;
+                kept.blocks.push(index);
+            }
+        }
+        kept
     }
 
     /// Returns everything in a lease. Without timelines, none of it may be in use on the device.

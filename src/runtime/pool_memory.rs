@@ -53,18 +53,18 @@ impl Pool {
         if let Some(index) = contents.borrow_shared(borrower, key, (desc.size, desc.alignment), lease) {
             return Ok(index);
         }
-        let replaced = contents.replaced(borrower, key, desc.size, lease);
-        // Empty for a separate memory object: its key contains its exact size.
-        let replaced: Vec<u32> = replaced.collect();
+        // None for a separate memory object: its key contains its exact size.
+        let replaces = contents
+            .replaceable(borrower, key, desc.size, lease)
+            .next()
+            .is_some();
         drop(contents);
-        if !replaced.is_empty() {
+        if replaces {
             desc.size = rounded(desc.size);
         }
         let block = self.allocate(state, &desc)?;
         let mut contents = self.lock();
-        for index in replaced {
-            contents.block_mut(index).superseded = true;
-        }
+        contents.supersede(borrower, key, desc.size, lease);
         Ok(block.lend(&mut contents, key.clone(), borrower, lease))
     }
 
@@ -76,17 +76,19 @@ impl Pool {
         state: &'a DeviceState,
         desc: &MemoryDesc<'_>,
     ) -> Result<UnpooledBlock<'a>> {
-        let reserved = self.reserve(state, desc)?;
+        let mut reserved = self.reserve(state, desc)?;
+        let held = self.lock().budget.held();
         let allocate = || state.memory.allocate(&state.device, &state.profile, desc);
         let mut allocated = allocate();
-        if allocated.is_err()
-            && self
-                .free_unused(state, true)
-                .is_ok_and(|freed| freed > Bytes::ZERO)
-        {
+        // Also if another thread has freed memory meanwhile.
+        let is_less = || self.lock().budget.held() < held;
+        if allocated.is_err() && self.trim(state, true).is_ok() && is_less() {
             allocated = allocate();
         }
         let memory = allocated?;
+        if let Some(reserved) = &mut reserved {
+            reserved.finish_allocation();
+        }
         if let Some(memory) = memory.own_object() {
             state.set_name(memory, desc.name);
         }
@@ -123,6 +125,7 @@ impl Pool {
                 pool: self,
                 bytes,
                 heap,
+                in_flight: true,
                 settled: false,
             })),
             Some(exceeded) => Err(RuntimeError::OverBudget {
@@ -140,6 +143,7 @@ impl Pool {
     /// # Safety
     /// No frame of `user`, whose lease it is, is in flight.
     pub(super) unsafe fn release(&self, state: &DeviceState, lease: &mut Lease, user: u64) {
+        let _freeing = self.freeing();
         let blocks = lease.blocks.clone();
         let mut garbage = Garbage::default();
         let mut contents = self.lock();
@@ -158,12 +162,7 @@ impl Pool {
 
     /// Frees everything that has been unused for a while, or everything unused if `at_once`.
     pub(super) fn trim(&self, state: &DeviceState, at_once: bool) -> Result<()> {
-        self.free_unused(state, at_once)?;
-        Ok(())
-    }
-
-    /// As [`Pool::trim`]; returns how many bytes were freed.
-    fn free_unused(&self, state: &DeviceState, at_once: bool) -> Result<Bytes> {
+        let _freeing = self.freeing();
         // The timeline value that each queue has reached. Blocks given back after this query count as used until a later call.
         let mut values = std::mem::take(&mut self.lock().values);
         values.clear();
@@ -175,10 +174,9 @@ impl Pool {
         contents.remove_unused(&values, at_once, &mut garbage);
         contents.values = values;
         drop(contents);
-        let freed = garbage.bytes;
         // SAFETY: nothing has borrowed it, and the device has completed its last use.
         unsafe { garbage.destroy(state) };
-        Ok(freed)
+        Ok(())
     }
 }
 
@@ -187,16 +185,26 @@ struct Reservation<'a> {
     pool: &'a Pool,
     bytes: Bytes,
     heap: usize,
+    /// True until the driver has allocated them.
+    in_flight: bool,
     /// True once the bytes belong to a block of the pool: drop then does nothing.
     settled: bool,
+}
+
+impl Reservation<'_> {
+    /// The driver has allocated the bytes: the system counts them from now on.
+    fn finish_allocation(&mut self) {
+        if std::mem::take(&mut self.in_flight) {
+            self.pool.lock().budget.finish_allocation(self.bytes, self.heap);
+        }
+    }
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if !self.settled {
-            let budget = &mut self.pool.lock().budget;
-            budget.allocated(self.bytes, self.heap);
-            budget.freed(self.bytes);
+            self.finish_allocation();
+            self.pool.lock().budget.release(self.bytes);
         }
     }
 }
@@ -229,7 +237,6 @@ impl UnpooledBlock<'_> {
         if let Some(reserved) = &mut self.reserved {
             // The caller holds the pool's lock, so dropping the reservation must not lock it again.
             reserved.settled = true;
-            contents.budget.allocated(reserved.bytes, reserved.heap);
         }
         let kind = (key, self.bytes, self.reserved.is_some());
         contents.insert_block(memory, kind, borrower, lease)
@@ -239,7 +246,7 @@ impl UnpooledBlock<'_> {
 impl Drop for UnpooledBlock<'_> {
     fn drop(&mut self) {
         if let Some(memory) = self.memory.take() {
-            // SAFETY: nothing was bound to it.
+            // SAFETY: nothing that is bound to it is in use.
             unsafe { self.state.memory.free(&self.state.device, memory) };
         }
     }

@@ -183,7 +183,9 @@ impl Progress {
                 count = self.submitted - (open - complete) as u64;
             }
             Counting::Fences(fences) => {
-                count = self.submitted.saturating_sub(FENCED_FRAMES as u64);
+                // A frame that failed to be submitted has reset the fence of the oldest one, which is complete.
+                let counted = FENCED_FRAMES as u64 - u64::from(self.has_failed());
+                count = self.submitted.saturating_sub(counted);
                 while count < self.submitted && is_signalled(state, fences[count as usize % FENCED_FRAMES])? {
                     count += 1;
                 }
@@ -209,7 +211,7 @@ impl Progress {
                 wait_for_values(state, semaphores, values.into_iter().flatten(), timeout)
             }
             // Its fence counts a later frame already, which waited for this one.
-            Counting::Fences(_) if back > FENCED_FRAMES => Ok(()),
+            Counting::Fences(_) if back + usize::from(self.has_failed()) > FENCED_FRAMES => Ok(()),
             Counting::Fences(fences) => {
                 let fence = fences[number as usize % FENCED_FRAMES];
                 // SAFETY: the fence is alive and submitted.

@@ -1,11 +1,10 @@
 //! Objects of retired frames: destroyed when the device has completed the last submission that uses them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::device_state::DeviceState;
 use super::owned::OwnedObjects;
 use super::progress::Progress;
-use super::series::lock;
 use crate::Result;
 
 /// The objects of a bound frame after [`BoundFrame::retire`](super::BoundFrame::retire), or of a series that has ended.
@@ -15,35 +14,58 @@ pub(super) struct RetiredObjects {
     /// Frames submitted by then.
     pub(super) submitted: u64,
     /// True for those of a bound frame.
-    pub(super) of_frame: bool,
+    pub(super) is_bound_frame: bool,
 }
 
-/// The retired frames of a device.
-#[derive(Default)]
-pub(super) struct RetiredFrames(Mutex<Vec<RetiredObjects>>);
+impl RetiredObjects {
+    /// True if the device has completed every submission that uses them, and no other thread is waiting for frames of the series.
+    fn is_complete(&self, state: &DeviceState) -> Result<bool> {
+        // The fences of a series outlive its retired frames, which ask for their status.
+        if !self.is_bound_frame && Arc::strong_count(&self.progress) > 1 {
+            return Ok(false);
+        }
+        let progress = match self.progress.try_lock() {
+            Ok(progress) => progress,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // A thread that waits for a frame holds it, perhaps for long.
+            Err(TryLockError::WouldBlock) => return Ok(false),
+        };
+        progress.is_past(state, self.submitted)
+    }
+}
 
-impl RetiredFrames {
+/// The retired objects of a device.
+#[derive(Default)]
+pub(super) struct RetiredList(Mutex<Vec<RetiredObjects>>);
+
+impl RetiredList {
     pub(super) fn push(&self, objects: RetiredObjects) {
         self.lock().push(objects);
     }
 
     /// Destroys the objects whose frames are complete; returns the number of bound frames that remain.
     pub(super) fn collect(&self, state: &DeviceState) -> Result<usize> {
+        let (mut complete, mut result) = (Vec::new(), Ok(()));
         let mut retired = self.lock();
         let mut index = 0;
         while index < retired.len() {
-            let RetiredObjects {
-                progress, submitted, ..
-            } = &retired[index];
-            if lock(progress).is_past(state, *submitted)? {
-                let mut frame = retired.remove(index);
-                // SAFETY: every frame it submitted is complete, and retiring it consumed the caller's handle.
-                unsafe { frame.owned.destroy() };
-            } else {
-                index += 1;
+            match retired[index].is_complete(state) {
+                Ok(true) => complete.push(retired.remove(index).owned),
+                Ok(false) => index += 1,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
             }
         }
-        Ok(retired.iter().filter(|one| one.of_frame).count())
+        let waiting = retired.iter().filter(|one| one.is_bound_frame).count();
+        // Other threads may retire frames meanwhile.
+        drop(retired);
+        for mut owned in complete {
+            // SAFETY: every submission that uses it is complete, and retiring it consumed the caller's handle.
+            unsafe { owned.destroy() };
+        }
+        result.map(|()| waiting)
     }
 
     /// The number of entries that are not destroyed yet.

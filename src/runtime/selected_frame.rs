@@ -2,8 +2,6 @@
 
 use std::ops::Deref;
 
-use ash::vk;
-
 use super::bound_frame::BoundFrame;
 use super::frame_recorder::FrameRecorder;
 use super::import::Imports;
@@ -56,21 +54,12 @@ impl<'a> SelectedFrame<'a> {
         unsafe { self.bound.begin(imports) }
     }
 
-    /// As [`BoundFrame::forget`].
-    ///
-    /// # Safety
-    /// As for [`BoundFrame::forget`].
-    pub unsafe fn forget(&mut self, view: vk::ImageView) {
-        // SAFETY: the caller's duty.
-        unsafe { self.bound.forget(view) }
-    }
-
     /// As [`BoundFrame::situation`].
     pub fn situation(&mut self) -> Situation {
         self.bound.situation()
     }
 
-    /// As [`BoundFrame::adopt`].
+    /// As [`BoundFrame::adopt`], until the description is bound again in a larger block, with another [`BoundFrame::number`].
     ///
     /// # Errors
     /// As [`BoundFrame::adopt`].

@@ -16,13 +16,13 @@ use super::device_state::DeviceState;
 use super::owned::{Guard, OwnedObjects};
 use super::pool::Borrower;
 use super::progress::Progress;
-use super::retire::{RetiredFrames, RetiredObjects};
+use super::retire::{RetiredList, RetiredObjects};
 use crate::Result;
 
 /// State shared by the bound frames of a series.
 pub(super) struct Series {
     state: Arc<DeviceState>,
-    retired: Arc<RetiredFrames>,
+    retired: Arc<RetiredList>,
     pub(super) borrower: Borrower,
     progress: Arc<Mutex<Progress>>,
     /// The queue families that share its histories; empty if each history belongs to the families of its only plan.
@@ -35,7 +35,7 @@ impl Series {
     /// A series whose frames run on these queues of the device (number and timeline).
     pub(super) fn new(
         state: &Arc<DeviceState>,
-        retired: &Arc<RetiredFrames>,
+        retired: &Arc<RetiredList>,
         queues: impl Iterator<Item = (usize, vk::Semaphore)>,
         families: Vec<u32>,
     ) -> Result<Arc<Series>> {
@@ -54,7 +54,7 @@ impl Series {
 
     /// Its progress, locked.
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
-        lock(&self.progress)
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Retires objects of one of its bound frames: they are destroyed when the device has completed all frames submitted so far.
@@ -64,8 +64,19 @@ impl Series {
             owned,
             progress: self.progress.clone(),
             submitted,
-            of_frame: true,
+            is_bound_frame: true,
         });
+    }
+
+    /// Destroys the fences that count its frames.
+    ///
+    /// # Safety
+    /// None of its frames is in flight, or will be.
+    pub(super) unsafe fn destroy(&mut self) {
+        if let Some(mut owned) = self.owned.take() {
+            // SAFETY: the caller's duty.
+            unsafe { owned.destroy() };
+        }
     }
 }
 
@@ -84,13 +95,8 @@ impl Drop for Series {
                 owned,
                 progress: self.progress.clone(),
                 submitted,
-                of_frame: false,
+                is_bound_frame: false,
             });
         }
     }
-}
-
-/// Locks progress.
-pub(super) fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -176,7 +176,8 @@ fn eight_parts_come_and_go_at_random() {
         let warm = format!("first {}, ", seen.min(16.0));
         let [first, new, again, share] = ["created: ", &warm, "new ones, ", " B, "].map(after);
         assert!((10.0..31.0).contains(&seen) && share <= 1.25, "{printed}");
-        assert!(first > 0.0 && new * 3.0 < first && again == 0.0, "{printed}");
+        // One that is found again creates objects only if a larger one has taken over its memory since.
+        assert!(first > 0.0 && new + again < first, "{printed}");
     }
 }
 

@@ -140,6 +140,7 @@ impl Observer {
         let thread = thread::spawn(move || {
             for () in asked {
                 tile.pool_bytes();
+                tile.collect().unwrap();
                 tile.measure(&other_frame()).unwrap();
                 if answer.send(()).is_err() {
                     return;
