@@ -17,8 +17,8 @@
 //! frames, or when memory is short.
 //!
 //! # Threads
-//! The lock is not held while the driver or the caller's allocator creates, allocates, binds, destroys or frees anything. These rules
-//! make that safe:
+//! The lock is not held while the driver or the caller's allocator creates, allocates, binds, destroys or frees anything. (Another one,
+//! [`Pool::freeing`], is held while memory is freed.) These rules make that safe:
 //! - Any thread may remove blocks and residents without references. So one that is found is lent before the lock is released, and a new one
 //!   is lent when it is added.
 //! - Only the borrower of a block adds residents and views to it, and a borrower binds on one thread at a time. So no other thread can add

@@ -374,3 +374,28 @@ fn enabling_doubles_nothing() {
     assert_eq!(driver.violations(), [""; 0]);
     assert!(driver.live().is_empty(), "{:?}", driver.live());
 }
+
+#[test]
+fn frames_before_a_failed_submission_can_be_waited_for() {
+    let rig = Rig::new(Config::vulkan_1_1().asynchronous(), Capabilities::empty());
+    let runtime = rig.runtime().unwrap();
+    let plan = runtime
+        .plan(&rig.described.frame, &PlanOptions::default())
+        .unwrap();
+    let mut bound = runtime.bind(&plan).unwrap();
+    // As many as fences count.
+    let numbers = [(); 4].map(|()| {
+        let number = rig.frame(&mut bound).unwrap();
+        rig.driver.complete();
+        number
+    });
+    rig.driver
+        .fail("vkQueueSubmit", 0, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+    rig.frame(&mut bound).unwrap_err();
+    for number in numbers {
+        assert!(bound.wait(number, 0).unwrap(), "{number:?}");
+    }
+    assert_eq!(bound.completed().unwrap(), Some(numbers[3]));
+    on_fake!(bound.destroy());
+    on_fake!(runtime.destroy());
+}

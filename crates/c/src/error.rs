@@ -13,7 +13,7 @@ pub struct ErrorObject {
     last: Mutex<Failure>,
 }
 
-/// What a failed function says.
+/// The failure of a function.
 #[derive(Default)]
 pub(crate) struct Failure {
     pub(crate) message: String,

@@ -87,7 +87,7 @@ pub(super) static USED: &Rules<fn(&Buffer<'_>) -> Problem> = &[
     },
 ];
 
-/// What is read as the previous version: the runtime fills what no frame has written yet.
+/// Rules about buffers whose previous version is read: the runtime fills contents that no frame has written yet.
 pub(super) static PREVIOUS: &Rules<fn(&Buffer<'_>) -> Problem> = &[Rule {
     rule: NOT_SUPPORTED,
     broken: |buffer| {

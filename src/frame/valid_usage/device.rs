@@ -24,7 +24,7 @@ pub(super) fn check<S: Subject>(
     })
 }
 
-/// That a feature is needed which the device has not enabled.
+/// The problem that a feature is needed that the device has not enabled.
 pub(super) fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
     (!device.may_have(feature)).then(|| {
         let (name, device) = (feature.name(), &device.name);
@@ -36,7 +36,7 @@ pub(super) fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Pro
     })
 }
 
-/// That a bit is defined by an extension of which the device has not enabled the feature.
+/// The problem that a bit is defined by an extension of which the device has not enabled the feature.
 fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
     let extension = match feature {
         Feature::FRAGMENT_DENSITY_MAP => "VK_EXT_fragment_density_map",
@@ -51,12 +51,13 @@ fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
     lacks(device, feature, &format!("{bit} belongs to {extension} and"))
 }
 
-/// That a number is larger than a limit.
+/// The problem that a number is larger than a limit.
 pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
     (found > limit).then(|| format!("{what} {found}, but `{}` allows {limit} ({name})", device.name))
 }
 
-/// That a side of an image is longer than its type may be. Where a driver is asked about each image, it decides; external images are there.
+/// The problem that a side of an image is longer than its type allows. If a driver is asked about each image, it decides; external images exist
+/// already.
 fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) -> Problem {
     let limits = &device.limits;
     let cube = image.desc.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE);

@@ -13,7 +13,7 @@ use crate::frame::external::ExternalFamily;
 use crate::names;
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 
-/// That a stage needs a feature that the device lacks.
+/// The problem that a stage needs a feature that the device lacks.
 fn stage_lacks(stages: S, device: &DeviceProfile, needed: S, feature: Feature) -> Problem {
     let found = stages & needed;
     let problem = || lacks(device, feature, &listed(found));
@@ -110,7 +110,7 @@ const LAYOUTS: [(&[L], Feature); 4] = [
     ),
 ];
 
-/// That an access of an extension needs a feature that the device lacks.
+/// The problem that an access of an extension needs a feature that the device lacks.
 fn access_lacks(access: A, device: &DeviceProfile) -> Problem {
     ACCESSES.iter().find_map(|&(accesses, feature)| {
         let found = access & accesses;
@@ -119,7 +119,7 @@ fn access_lacks(access: A, device: &DeviceProfile) -> Problem {
     })
 }
 
-/// That an external resource enters (or leaves) in a layout of an extension and the device lacks its feature.
+/// The problem that an external resource enters (or leaves) in a layout of an extension and the device lacks its feature.
 fn layout_lacks(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
     let layout = external.state.layout;
     let (_, feature) = LAYOUTS.iter().find(|(layouts, _)| layouts.contains(&layout))?;
@@ -127,7 +127,8 @@ fn layout_lacks(external: &External<'_>, device: &DeviceProfile, leaves: bool) -
     (external.leaves == leaves).then(problem).flatten()
 }
 
-/// That the frame acquires an external resource from the family `FOREIGN` (or releases it), which needs an extension that the device lacks.
+/// The problem that the frame acquires an external resource from the family `FOREIGN` (or releases it), which needs an extension that the device
+/// lacks.
 fn foreign(external: &External<'_>, device: &DeviceProfile, leaves: bool) -> Problem {
     let Persistence::External(desc) = &external.resource.persistence else {
         return None;
@@ -158,7 +159,7 @@ const OF_LOCAL_READ: LayoutsOf = (
     "dynamicRenderingLocalRead",
 );
 
-/// That an external resource enters (or leaves) in a layout of a feature that the device lacks.
+/// The problem that an external resource enters (or leaves) in a layout of a feature that the device lacks.
 fn newer_layout(
     external: &External<'_>,
     device: &DeviceProfile,
@@ -175,7 +176,7 @@ fn newer_layout(
     })
 }
 
-/// That `problem` has the layout of an image of which the frame uses one aspect: without separate layouts, barriers name both.
+/// The problem that `problem` has the layout of an image of which the frame uses one aspect: without separate layouts, barriers name both.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-image-03320.
 fn whole_barriers<'a>(
@@ -194,7 +195,7 @@ fn whole_barriers<'a>(
     ))
 }
 
-/// That the host waits for a semaphore, which only `vkQueueSubmit2` allows.
+/// The problem that the host waits for a semaphore, which only `vkQueueSubmit2` allows.
 fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
     let host = semaphore.waits && semaphore.op.stages.contains(S::HOST);
     (host && !device.features.contains(Features::SYNCHRONIZATION_2)).then(|| {

@@ -19,7 +19,7 @@ pub(super) struct External<'a> {
 }
 
 impl External<'_> {
-    /// That a barrier with `aspects` has a layout for stencil only, and the aspects include depth.
+    /// The problem that a barrier with `aspects` has a layout for stencil only, and the aspects include depth.
     pub(super) fn layout_of_stencil(&self, aspects: Aspects) -> Problem {
         let layouts = [L::STENCIL_ATTACHMENT_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL];
         self.layout_without(Aspects::DEPTH, &layouts, aspects)
@@ -127,7 +127,7 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
     },
 ];
 
-/// That an image without the aspects of `layout` is in that layout: it cannot have the usage that the layout needs.
+/// The problem that an image without the aspects of `layout` is in that layout: it cannot have the usage that the layout needs.
 fn layout_of_other_aspects(external: &External<'_>, layout: L) -> Problem {
     let needed = match layout {
         L::COLOR_ATTACHMENT_OPTIMAL => Aspects::COLOR,
@@ -152,7 +152,7 @@ pub(super) struct Semaphore<'a> {
 }
 
 impl Semaphore<'_> {
-    /// That the queue does not support the stages of a wait (or signal).
+    /// The problem that the queue does not support the stages of a wait (or signal).
     fn unsupported(&self, waits: bool) -> Problem {
         let missing =
             scopes::unsupported(self.op.stages, self.queue.capabilities).filter(|_| self.waits == waits)?;

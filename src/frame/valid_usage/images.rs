@@ -91,7 +91,7 @@ const FLAGS: F = F::from_raw(
         | F::ALIAS.as_raw(),
 );
 
-/// What the declaration of an image says by itself.
+/// Rules about the declaration of an image alone.
 pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageCreateInfo-imageType-parameter",
@@ -280,7 +280,7 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
     },
 ];
 
-/// What the accesses of an image say together with its declaration.
+/// Rules about the declaration of an image together with its accesses.
 pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: NOT_SUPPORTED,
@@ -346,7 +346,7 @@ pub(super) static USED: &Rules<fn(&Image<'_>) -> Problem> = &[
     },
 ];
 
-/// What is read as the previous version: the runtime clears what no frame has written yet.
+/// Rules about images whose previous version is read: the runtime clears contents that no frame has written yet.
 pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: NOT_SUPPORTED,

@@ -10,7 +10,8 @@
 //! device*.rs                 the same subjects against the limits and features of a device
 //! ```
 //! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in
-//! release builds alike. Rows for what Vulkan allows and tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the error, in the order of resources, passes, accesses and batches; `EDGES` come last.
+//! release builds alike. Rows for usage that Vulkan allows and tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the
+//! error, in the order of resources, passes, accesses and batches; `EDGES` come last.
 
 mod accesses;
 mod buffers;
@@ -110,7 +111,7 @@ pub(super) fn check_queues(tables: &Tables) -> Result<(), InvalidUsage> {
     })
 }
 
-/// What the runtime clears because no frame has written it.
+/// Checks that the runtime can clear a previous version that no frame has written.
 fn check_previous(used: &Use<'_>) -> Result<(), InvalidUsage> {
     if used.access.version != Version::Previous {
         return Ok(());
@@ -169,7 +170,7 @@ fn check_on(
     })
 }
 
-/// What rules are about.
+/// A subject of rules.
 enum Checked<'a> {
     Image(Image<'a>),
     Buffer(Buffer<'a>),

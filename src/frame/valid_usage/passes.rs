@@ -13,7 +13,7 @@ pub(super) struct RenderPass<'a> {
     pub(super) pass: &'a Pass,
     pub(super) accesses: &'a [Access],
     pub(super) resources: &'a [Resource],
-    /// What every attachment has, for a pass without attachments the base extent.
+    /// The extent of every attachment; of a pass without attachments the base extent.
     pub(super) base: vk::Extent2D,
 }
 
@@ -141,7 +141,7 @@ impl RenderPass<'_> {
         })
     }
 
-    /// That an attachment with an aspect has fewer layers than the pass renders views.
+    /// The problem that an attachment with an aspect has fewer layers than the pass renders views.
     fn lacks_views(&self, aspect: Aspects) -> Problem {
         let mask = Some(self.pass.view_mask).filter(|mask| *mask != 0)?;
         let views = u32::BITS - mask.leading_zeros();

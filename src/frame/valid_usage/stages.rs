@@ -152,7 +152,7 @@ pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> R
     InvalidUsage::check(row_at(index), subject, Some(problem))
 }
 
-/// That some of `stages` are unknown: newer than the registry that names come from, or no stages at all.
+/// The problem that some of `stages` are unknown: newer than the registry that names come from, or no stages at all.
 pub(super) fn unknown_stages(stages: S) -> Option<String> {
     static KNOWN: LazyLock<u64> = LazyLock::new(known::<S>);
     unknown(stages, &KNOWN).map(|named| format!("stage {named} is unknown"))

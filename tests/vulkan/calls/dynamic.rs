@@ -243,6 +243,30 @@ fn histories_outlive_the_frames_in_a_smaller_block() {
 }
 
 #[test]
+fn without_timelines_a_dynamic_frame_stays_on_the_queue_of_its_first_frame() {
+    let mut rig = Rig::new(Config::vulkan_1_1().asynchronous());
+    on_fake!(rig.tile.clone().destroy());
+    rig.fake.desc.queues.reverse(); // The one without graphics comes first.
+    rig.tile = rig.fake.runtime().unwrap();
+    let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+    let [compute, graphics] = [vk::QueueFlags::COMPUTE, vk::QueueFlags::GRAPHICS].map(|capabilities| {
+        let mut builder = FrameBuilder::new("frame", EXTENT);
+        let bins = builder.buffer("bins", BufferDesc::new(Bytes(1024)));
+        let commands = one_queue(&mut builder, capabilities | vk::QueueFlags::COMPUTE);
+        builder.compute_pass(commands, "count").storage_write(bins);
+        builder
+    });
+    let first = frames.select(&compute).unwrap();
+    let queue = first.plan().frame.submits()[0].queue;
+    assert_eq!(first.queue(queue).handle, rig.fake.desc.queues[0].handle);
+    // Its frames may still run.
+    frames.forget(&compute);
+    let refused = frames.select(&graphics).unwrap_err().to_string();
+    assert!(refused.contains("on another device queue"), "{refused}");
+    frames.select(&compute).unwrap();
+}
+
+#[test]
 fn an_unknown_frame_of_known_resources_calls_no_driver() {
     for config in [Config::modern(), Config::vulkan_1_1()] {
         let rig = Rig::new(config);

@@ -5,7 +5,7 @@
 //! Sizes are bytes. `tile` is null or absent where there is no tile memory; its size is that of its heap. `gmem` is 0 where
 //! it is not known. `merge` (`{ "colorBits": 128, "attachments": 8 }`) says what the driver runs as one render pass; absent where no limit
 //! is known. Features are those of [`Features`] under Vulkan's names (`attachmentStoreOpNone` stands for
-//! [`Features::STORE_OP_NONE`], which is no Vulkan feature bit). Of `limits`, only the first four must be stated. `optionalFeatures` are
+//! [`Features::STORE_OP_NONE`], which is not a Vulkan feature bit). Of `limits`, only the first four must be stated. `optionalFeatures` are
 //! those of [`OptionalFeatures`]; absent where they are not known.
 
 use serde::{Deserialize, Serialize};
