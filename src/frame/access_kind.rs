@@ -391,6 +391,7 @@ impl AccessKind {
             AccessKind::SampledImage => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read,
             AccessKind::TransferSource => layout == L::TRANSFER_SRC_OPTIMAL,
             AccessKind::TransferDestination => layout == L::TRANSFER_DST_OPTIMAL,
+            AccessKind::FragmentDensityMap => layout == L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT,
             _ => false,
         };
         specific || layout == L::GENERAL
