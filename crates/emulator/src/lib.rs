@@ -7,7 +7,8 @@
 //!                                            │ tile memory objects: one real allocation, bound at the same offsets
 //!                                            └ poison wherever contents are undefined
 //! ```
-//! `README.md` describes the emulated device and the settings, `LIMITS.md` what cannot be emulated.
+//! `README.md` describes the emulated device and the settings, `LIMITS.md` what cannot be emulated. `tileheap-aliasing` is the same code as
+//! another layer: it emulates nothing, and checks ordinary memory that resources share.
 //!
 //! ```text
 //! tables ◄── model ◄── hooks
@@ -33,7 +34,7 @@ mod model;
 mod tables;
 
 pub use hooks::heap_memory::POISON;
-pub use hooks::look_up::vkNegotiateLoaderLayerInterfaceVersion;
+pub use hooks::look_up::{negotiate_aliasing, vkNegotiateLoaderLayerInterfaceVersion};
+pub use tables::layer::{ALIASING_LAYER_NAME, ALIASING_SETTINGS, LAYER_NAME, SETTINGS};
 pub use tables::messages::{MESSAGE_IDS, MessageId};
-pub use tables::settings::{LAYER_NAME, SETTINGS};
 pub use tileheap_layer::loader::NegotiateLayerInterface;

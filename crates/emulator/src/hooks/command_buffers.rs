@@ -21,7 +21,7 @@ use crate::tables::own_commands::OwnTable;
 device_entry_points! {
     /// Forgets the pool's command buffers.
     vkDestroyCommandPool(handle, pool, allocator) |device| {
-        if device.tile.is_some() && pool != vk::CommandPool::null() {
+        if device.check.is_some() && pool != vk::CommandPool::null() {
             recorder::forget_pool(handle, pool);
         }
         call_down!(device.driver.commands, vkDestroyCommandPool(handle, pool, allocator));
@@ -30,7 +30,7 @@ device_entry_points! {
     /// Registers the command buffers.
     vkAllocateCommandBuffers(handle, info, out) |device| {
         let result = call_down!(device.driver.commands, vkAllocateCommandBuffers(handle, info, out));
-        if result == vk::Result::SUCCESS && device.tile.is_some() {
+        if result == vk::Result::SUCCESS && device.check.is_some() {
             let info = given!(info);
             let all = array!(out.cast_const(), info.command_buffer_count);
             recorder::remember(&device, info, all);

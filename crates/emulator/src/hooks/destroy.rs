@@ -22,10 +22,10 @@ macro_rules! destroys {
     };
 }
 
-/// Forgets a tile resource, or one in ordinary memory.
+/// Forgets a resource.
 fn forget(device: &Device, object: Object, resource: Option<Arc<Resource>>) {
-    if let Some(tile) = &device.tile {
-        tile.followed().remove(object, resource.as_deref());
+    if let Some(check) = &device.check {
+        check.followed().remove(object, resource.as_deref());
     }
     device.reporter.names.set(object, "");
 }
@@ -44,6 +44,17 @@ device_entry_points! {
         call_down!(device.driver.commands, vkDestroyBuffer(handle, buffer, allocator));
     }
 
+    /// Unregisters and frees the memory.
+    vkFreeMemory(handle, memory, allocator) |device| {
+        device.resources.objects.remove(memory.as_raw());
+        device.resources.external.remove(memory.as_raw());
+        if let Some(check) = &device.check {
+            check.followed().free(memory);
+        }
+        device.reporter.names.set(Object::of(memory), "");
+        call_down!(device.driver.commands, vkFreeMemory(handle, memory, allocator));
+    }
+
     /// Unregisters and destroys the pass, and the one that resumes it.
     vkDestroyRenderPass(handle, pass, allocator) |device| {
         let known = device.resources.render_passes.remove(pass.as_raw());
@@ -57,7 +68,6 @@ device_entry_points! {
 }
 
 destroys! {
-    vkFreeMemory: resources.objects;
     vkDestroyImageView: resources.image_views;
     vkDestroyBufferView: resources.buffer_views;
     vkDestroyFramebuffer: resources.framebuffers;

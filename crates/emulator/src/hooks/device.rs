@@ -25,6 +25,8 @@ pub(crate) struct Device {
     pub(crate) enabled: Enabled,
     pub(crate) resources: Resources,
     pub(crate) descriptors: Descriptors,
+    /// `None` if nothing is checked: tile memory is off, and ordinary memory is not checked.
+    pub(crate) check: Option<Check>,
     /// `None` if the feature is off: then only memory types are emulated.
     pub(crate) tile: Option<Tile>,
     /// Dispatches can run per tile.
@@ -52,15 +54,21 @@ impl Enabled {
 /// The state of tile memory on a device.
 pub(crate) struct Tile {
     pub(crate) heap: HeapMemory,
-    pub(crate) queues: Queues,
     pub(crate) trace: Option<Trace>,
     pub(crate) poison: bool,
+}
+
+/// The check of order and contents on a device.
+pub(crate) struct Check {
+    pub(crate) queues: Queues,
     /// The order of accesses is followed as well as contents.
     pub(crate) follows_order: bool,
+    /// Ordinary memory is followed where resources share it.
+    pub(crate) follows_ordinary: bool,
     pub(crate) followed: Mutex<Followed>,
 }
 
-impl Tile {
+impl Check {
     /// The order and contents of everything that was submitted, locked.
     pub(crate) fn followed(&self) -> MutexGuard<'_, Followed> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
@@ -99,6 +107,11 @@ pub(crate) fn allocated_of_heap(physical: vk::PhysicalDevice) -> u64 {
 }
 
 impl Device {
+    /// Returns `true` if ordinary memory is checked.
+    pub(crate) fn follows_ordinary(&self) -> bool {
+        self.check.as_ref().is_some_and(|check| check.follows_ordinary)
+    }
+
     /// The driver's memory type of the heap, where there is tile memory.
     pub(crate) fn heap_type(&self) -> Option<u32> {
         self.tile.as_ref().and_then(|tile| tile.heap.memory_type())

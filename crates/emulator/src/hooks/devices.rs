@@ -12,7 +12,7 @@ use tileheap_layer::arrays::{c_strings, read_array};
 use tileheap_layer::loader::{device_creation, device_data_callback};
 use tileheap_layer::{array, call_down, chained, entry_points, given, store};
 
-use super::device::{DEVICES, Device, Enabled, Tile, device_entry_points};
+use super::device::{Check, DEVICES, Device, Enabled, Tile, device_entry_points};
 use super::driver::Driver;
 use super::heap_memory::HeapMemory;
 use super::instance::{Instance, physical_of};
@@ -126,16 +126,23 @@ unsafe fn create(
         possible: settings.possible,
         by_the_letter: settings.pedantic,
     };
+    let check = (emulated.is_some() || settings.ordinary).then(|| Check {
+        queues: Queues::new(request.timeline),
+        follows_order: settings.order,
+        follows_ordinary: settings.ordinary,
+        followed: Mutex::new(Followed::new(
+            settings.order,
+            verdicts,
+            granularity(instance, physical),
+        )),
+    });
     let tile = emulated.map(|emulation| Tile {
         heap: HeapMemory::new(emulation.profile.tile.size.0),
-        queues: Queues::new(request.timeline),
         trace: settings
             .trace
             .as_ref()
             .map(|path| Trace::new(path, &emulation.profile.name, emulation.profile.tile.size.0)),
         poison: settings.poison,
-        follows_order: settings.order,
-        followed: Mutex::new(Followed::new(settings.order, verdicts)),
     });
     let mut device = Device {
         driver: Driver {
@@ -150,6 +157,7 @@ unsafe fn create(
         enabled: request.enabled,
         resources: Resources::default(),
         descriptors: Descriptors::default(),
+        check,
         tile,
         tile_shading: None,
     };
@@ -168,8 +176,10 @@ unsafe fn create(
         }
     }
     device.reporter.write(json!({
-        "event": "device", "profile": instance.settings.profile.name, "heap": instance.settings.profile.tile.size.0,
-        "isEmulated": device.physical.emulation.is_some(), "usesTileMemory": device.tile.is_some()
+        "event": "device", "profile": physical.emulation.as_ref().map(|emulation| &emulation.profile.name),
+        "heap": physical.emulation.as_ref().map(|emulation| emulation.profile.tile.size.0),
+        "isEmulated": device.physical.emulation.is_some(), "usesTileMemory": device.tile.is_some(),
+        "checksOrdinaryMemory": settings.ordinary
     }));
     warn(&device, &request, validation_is_below);
     DEVICES.insert(handle, device);
@@ -201,9 +211,12 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
 fn close(device: &Device) {
     let counts = device.reporter.counts();
     device.reporter.write(json!({"event": "end", "messages": counts}));
-    let Some(tile) = &device.tile else { return };
     let driver = &device.driver;
-    let order = std::mem::take(&mut *tile.queues.order());
+    recorder::forget_device(driver.handle);
+    let (Some(check), Some(tile)) = (&device.check, &device.tile) else {
+        return;
+    };
+    let order = std::mem::take(&mut *check.queues.order());
     if tile.heap.is_made() || device.tile_shading.is_some() || order.semaphore != vk::Semaphore::null() {
         let _ = call_down!(driver.commands, vkDeviceWaitIdle(driver.handle));
     }
@@ -215,7 +228,6 @@ fn close(device: &Device) {
     if let Some(shading) = &device.tile_shading {
         shading.records.destroy(driver);
     }
-    recorder::forget_device(driver.handle);
     if let Some(trace) = &tile.trace {
         trace.close(&counts);
     }
@@ -347,6 +359,16 @@ fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
             .copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
             .is_some();
     (core || khr) && !is_copied && !enables_timeline(p_next)
+}
+
+/// `bufferImageGranularity`.
+fn granularity(instance: &Instance, physical: &Physical) -> u64 {
+    let mut properties = vk::PhysicalDeviceProperties::default();
+    call_down!(
+        instance.next,
+        vkGetPhysicalDeviceProperties(physical.handle, &mut properties)
+    );
+    properties.limits.buffer_image_granularity
 }
 
 fn has_timeline(instance: &Instance, physical: &Physical) -> bool {

@@ -7,9 +7,9 @@ use tileheap_layer::dispatch::EntryPoint;
 pub(crate) enum Mode {
     /// Every device whose memory types are remapped.
     Always,
-    /// Devices that enabled tile memory.
-    Tile,
-    /// Devices that enabled one of the layer's extensions: each has structures and bits of its own in passes and barriers.
+    /// Devices on which order and contents are checked.
+    Checked,
+    /// These, and devices that enabled one of the layer's extensions: each has structures and bits of its own in passes and barriers.
     Own,
 }
 
@@ -24,8 +24,8 @@ macro_rules! hook {
     (always $command:ident) => {
         Some(($crate::hooks::hook::Mode::Always, $command()))
     };
-    (tile $command:ident) => {
-        Some(($crate::hooks::hook::Mode::Tile, $command()))
+    (checked $command:ident) => {
+        Some(($crate::hooks::hook::Mode::Checked, $command()))
     };
     (own $command:ident) => {
         Some(($crate::hooks::hook::Mode::Own, $command()))

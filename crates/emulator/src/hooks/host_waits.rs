@@ -8,10 +8,13 @@ use super::device::{Device, device_entry_points};
 use crate::model::finding::Finding;
 use crate::model::order::followed::Followed;
 
-/// Updates the model of a device with tile memory, and reports its findings: batches that waited for the change may run now.
-fn follow<F: IntoIterator<Item = Finding>>(device: &Device, change: impl FnOnce(&mut Followed) -> F) {
-    if let Some(tile) = &device.tile {
-        let findings = change(&mut tile.followed());
+/// Updates the model of a device, and reports its findings: batches that waited for the change may run now.
+pub(crate) fn follow<F: IntoIterator<Item = Finding>>(
+    device: &Device,
+    change: impl FnOnce(&mut Followed) -> F,
+) {
+    if let Some(check) = &device.check {
+        let findings = change(&mut check.followed());
         device.reporter.report_all(findings);
     }
 }

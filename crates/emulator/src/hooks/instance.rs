@@ -16,10 +16,9 @@ use crate::model::objects::Object;
 use crate::model::reporter::{Listener, Listeners, Reporter};
 use crate::tables::emulation::Physical;
 use crate::tables::instance_commands::{InstanceTable, has_name};
+use crate::tables::layer::Layer;
 use crate::tables::messages::MessageId;
-use crate::tables::settings::{
-    LAYER_NAME, Settings, VALIDATION, environment_validates, from_environment, from_file,
-};
+use crate::tables::settings::{Settings, VALIDATION, environment_validates, from_environment, from_file};
 
 /// An instance.
 pub(crate) struct Instance {
@@ -168,7 +167,8 @@ fn from_structure(info: &vk::InstanceCreateInfo<'_>) -> HashMap<String, String> 
 fn setting_text(setting: &vk::LayerSettingEXT<'_>) -> Option<(String, String)> {
     use vk::LayerSettingTypeEXT as T;
     let (layer, name) = (text!(setting.p_layer_name), text!(setting.p_setting_name));
-    if Ok(&*layer) != LAYER_NAME.to_str() || setting.value_count == 0 || setting.p_values.is_null() {
+    if Ok(&*layer) != Layer::this().name().to_str() || setting.value_count == 0 || setting.p_values.is_null()
+    {
         return None;
     }
     // The type says what the values are, and there is at least one.

@@ -9,7 +9,7 @@ use super::instance::{INSTANCES, Instance, physical_of};
 use crate::model::reporter::Listener;
 use crate::tables::emulation::own_extensions;
 use crate::tables::instance_commands::InstanceTable;
-use crate::tables::settings::LAYER_NAME;
+use crate::tables::layer::Layer;
 
 entry_points! {
     of InstanceTable:
@@ -76,13 +76,13 @@ entry_points! {
     /// The driver's extensions and the layer's.
     vkEnumerateDeviceExtensionProperties(handle, layer, count, out) {
         if handle == vk::PhysicalDevice::null() {
-            return fill!(&own_extensions(), count, out);
+            return fill!(&listed_extensions(), count, out);
         }
         let Some((instance, physical)) = physical_of(handle) else {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         };
         if is_own_name(layer) {
-            return fill!(&own_extensions(), count, out);
+            return fill!(&listed_extensions(), count, out);
         }
         if let Some(error) = physical.failure {
             return error;
@@ -94,20 +94,28 @@ entry_points! {
     }
 }
 
+/// The extensions that the layer adds to devices: those of the emulator.
+fn listed_extensions() -> Vec<vk::ExtensionProperties> {
+    match Layer::this() {
+        Layer::Emulator => own_extensions().to_vec(),
+        Layer::Aliasing => Vec::new(),
+    }
+}
+
 fn is_own_name(layer: *const c_char) -> bool {
     if layer.is_null() {
         return false;
     }
     // SAFETY: Valid usage: null or a C string.
     let name = unsafe { CStr::from_ptr(layer) };
-    name == LAYER_NAME
+    name == Layer::this().name()
 }
 
 /// The layer, as layer lists have it.
 fn layer_properties() -> vk::LayerProperties {
     vk::LayerProperties::default()
-        .layer_name(LAYER_NAME)
-        .and_then(|layer| layer.description(c"A strict VK_QCOM_tile_memory_heap on any driver"))
+        .layer_name(Layer::this().name())
+        .and_then(|layer| layer.description(Layer::this().description()))
         .expect("both texts are short")
         .spec_version(vk::API_VERSION_1_3)
         .implementation_version(1)

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use ash::vk;
 
 use tileheap_layer::dispatch::EntryPoint;
+use tileheap_layer::loader::NegotiateLayerInterface;
 use tileheap_layer::{call_down, command_name, entry_points};
 
 use super::actions::*;
@@ -24,6 +25,7 @@ use super::memory::*;
 use super::object_names::*;
 use super::order_commands::*;
 use super::physical_devices::*;
+use super::presentation::*;
 use super::queues::*;
 use super::resources::*;
 use super::tile_properties::*;
@@ -31,6 +33,7 @@ use super::tile_shading::*;
 use crate::tables::action_commands::action_commands;
 use crate::tables::device_commands::device_commands;
 use crate::tables::instance_commands::{InstanceTable, instance_commands};
+use crate::tables::layer::Layer;
 use crate::tables::own_commands::own_commands;
 
 type Names = HashMap<&'static CStr, Hook>;
@@ -52,7 +55,7 @@ macro_rules! hooks {
 
 macro_rules! action_hooks {
     ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
-        hooks! { $($(tile $command: ();)+)+ }
+        hooks! { $($(checked $command: ();)+)+ }
     };
 }
 
@@ -105,7 +108,8 @@ entry_points! {
         let instance = INSTANCES.of(handle)?;
         // SAFETY: The next layer's look-up with the application's arguments.
         let below = unsafe { (instance.next_look_up)(handle, name) };
-        if let Some((own, _)) = own_command(wanted).filter(|_| below.is_none() || instance.settings.force) {
+        let is_emulated = Layer::this() == Layer::Emulator && (below.is_none() || instance.settings.force);
+        if let Some((own, _)) = own_command(wanted).filter(|_| is_emulated) {
             return Some(own);
         }
         Some(hook.unwrap_or(below?))
@@ -123,11 +127,21 @@ device_entry_points! {
         let below = call_down!(device.driver.commands, vkGetDeviceProcAddr(handle, name))?;
         let hook = DEVICE_HOOKS.get(wanted).filter(|(mode, _)| match mode {
             Mode::Always => true,
-            Mode::Tile => device.tile.is_some(),
-            Mode::Own => device.enabled.any_of_own(),
+            Mode::Checked => device.check.is_some(),
+            Mode::Own => device.check.is_some() || device.enabled.any_of_own(),
         });
         Some(hook.map_or(below, |(_, entry)| *entry))
     }
 }
 
 tileheap_layer::negotiates!(vkGetInstanceProcAddr, vkGetDeviceProcAddr);
+
+/// Agrees on the interface with the loader, for the layer that checks ordinary memory and emulates nothing.
+///
+/// # Safety
+/// `interface` is null or points to the loader's structure.
+pub unsafe fn negotiate_aliasing(interface: *mut NegotiateLayerInterface) -> vk::Result {
+    Layer::Aliasing.is_loaded();
+    // SAFETY: The caller's promise.
+    unsafe { vkNegotiateLoaderLayerInterfaceVersion(interface) }
+}

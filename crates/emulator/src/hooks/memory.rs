@@ -1,5 +1,7 @@
 //! Entry points of memory: types in every query, tile memory objects, binding.
 
+use std::ffi::c_void;
+
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::ffi::TileMemoryRequirementsQCOM;
@@ -7,6 +9,7 @@ use tileheap_device::profile::TileRequirements;
 use tileheap_layer::{array, call_down, chained, given, store};
 
 use super::device::{Device, device_entry_points};
+use super::ordinary;
 use super::resources::{tile_buffer_needs, tile_image_needs};
 use super::strip;
 use super::tile_objects;
@@ -74,6 +77,10 @@ macro_rules! binds {
             $several(handle, count, infos) |device| {
                 let mut infos = array!(infos, count).to_vec();
                 for info in &mut infos {
+                    let is_tile = device.resources.object_size(info.memory).is_some();
+                    if !is_tile && is_bound_in_parts(info.p_next) {
+                        continue;
+                    }
                     let about = Object::of(info.$field);
                     let known = device.resources.$map.get(info.$field.as_raw());
                     match tile_objects::place(&device, known, about, info.memory, info.memory_offset) {
@@ -173,6 +180,14 @@ described_queries! {
     |device, create| {}
 }
 
+/// A binding of one plane, of an image of a swapchain, or of one device of several: nothing to follow.
+fn is_bound_in_parts(p_next: *const c_void) -> bool {
+    chained!(p_next => vk::BindImagePlaneMemoryInfo<'_>).is_some()
+        || chained!(p_next => vk::BindImageMemorySwapchainInfoKHR<'_>).is_some()
+        || chained!(p_next => vk::BindImageMemoryDeviceGroupInfo<'_>).is_some()
+        || chained!(p_next => vk::BindBufferMemoryDeviceGroupInfo<'_>).is_some()
+}
+
 /// Requirements of a resource besides the driver's.
 struct Needs {
     /// Requirements of the tile heap; `None` if it cannot be placed there.
@@ -212,7 +227,9 @@ device_entry_points! {
         if tile_objects::refuse_mapping(&device, object) {
             return vk::Result::ERROR_MEMORY_MAP_FAILED;
         }
-        call_down!(device.driver.commands, vkMapMemory(handle, object, offset, size, flags, out))
+        let result = call_down!(device.driver.commands, vkMapMemory(handle, object, offset, size, flags, out));
+        ordinary::map(&device, result, object);
+        result
     }
 
     /// As `vkMapMemory`.
@@ -220,7 +237,9 @@ device_entry_points! {
         if tile_objects::refuse_mapping(&device, given!(info).memory) {
             return vk::Result::ERROR_MEMORY_MAP_FAILED;
         }
-        call_down!(device.driver.commands, vkMapMemory2KHR(handle, info, out))
+        let result = call_down!(device.driver.commands, vkMapMemory2KHR(handle, info, out));
+        ordinary::map(&device, result, given!(info).memory);
+        result
     }
 
     /// Of video sessions.

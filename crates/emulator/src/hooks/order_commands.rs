@@ -92,18 +92,18 @@ fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<C
     is_transfer.then_some(Change::Family { from, to })
 }
 
-/// The extent of a barrier for a resource, and what it changes: a part of a resource in tile memory, or a part of an `ordinary` one that it
+/// The extent of a barrier for a resource, and what it changes: a part of a resource with a place, or a part of an `ordinary` one that it
 /// transfers to another queue family.
 fn of_resource(
     recorder: &Recorder,
     object: Object,
     resource: Option<&Resource>,
     (family, ordinary): (Option<Change>, Part),
-    of_tile: impl FnOnce(&Resource) -> (Part, Change),
+    of_placed: impl FnOnce(&Resource) -> (Part, Change),
 ) -> (Extent, Change) {
     match (resource.filter(|one| one.place.get().is_some()), family) {
         (Some(resource), family) => {
-            let (part, change) = of_tile(resource);
+            let (part, change) = of_placed(resource);
             (
                 Extent::Part(ResourceId(resource.number), part),
                 family.unwrap_or(change),
@@ -111,7 +111,7 @@ fn of_resource(
         }
         (None, Some(change)) => {
             let resources = &recorder.device.resources;
-            let mut followed = recorder.tile().followed();
+            let mut followed = recorder.check().followed();
             let number = followed.number_of_transferred(object, || resources.next_number());
             (Extent::Part(number, ordinary), change)
         }

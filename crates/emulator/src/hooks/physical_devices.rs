@@ -9,7 +9,7 @@ use super::instance::physical_entry_points;
 use super::strip;
 use crate::tables::emulation::ImageRequest;
 use crate::tables::extended_flags;
-use crate::tables::settings::LAYER_NAME;
+use crate::tables::layer::LAYER_NAME;
 
 macro_rules! completed_queries {
     ($($(#[$doc:meta])* $command:ident: |$handle:ident, $emulation:ident, $out:ident| $complete:expr;)+) => {

@@ -11,6 +11,7 @@ use crate::model::objects::Object;
 use crate::model::reporter::Reporter;
 use crate::tables::emulation::{Emulation, Physical};
 use crate::tables::instance_commands::InstanceTable;
+use crate::tables::layer::Layer;
 use crate::tables::messages::MessageId;
 use crate::tables::settings::Settings;
 
@@ -34,7 +35,9 @@ pub(crate) fn query(
     let about = Object(vk::ObjectType::PHYSICAL_DEVICE, vk::Handle::as_raw(handle));
     let is_native =
         |known: &vk::ExtensionProperties| known.extension_name_as_c_str() == Ok(ffi::tile_memory_heap::NAME);
-    let emulation = if extensions.iter().any(is_native) && !settings.force {
+    let emulation = if Layer::this() == Layer::Aliasing {
+        None
+    } else if extensions.iter().any(is_native) && !settings.force {
         let text = "the driver has VK_QCOM_tile_memory_heap itself: the emulator steps aside; its setting `force` \
                     makes it emulate all the same";
         reporter.report(MessageId::StepsAside, about, text);

@@ -11,31 +11,31 @@ device_entry_points! {
     /// Records the queue's family.
     vkGetDeviceQueue(handle, family, index, out) |device| {
         call_down!(device.driver.commands, vkGetDeviceQueue(handle, family, index, out));
-        if let Some(tile) = &device.tile {
-            tile.queues.remember(*given!(out), family);
+        if let Some(check) = &device.check {
+            check.queues.remember(*given!(out), family);
         }
     }
 
     /// As `vkGetDeviceQueue`.
     vkGetDeviceQueue2(handle, info, out) |device| {
         call_down!(device.driver.commands, vkGetDeviceQueue2(handle, info, out));
-        if let Some(tile) = &device.tile {
+        if let Some(check) = &device.check {
             let family = given!(info).queue_family_index;
-            tile.queues.remember(*given!(out), family);
+            check.queues.remember(*given!(out), family);
         }
     }
 
     /// Adds poison between command buffers and after batches that use tile memory.
     vkQueueSubmit(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueSubmit(queue, count, infos, fence));
-        let Some(tile) = &device.tile else { return as_given() };
+        let Some(check) = &device.check else { return as_given() };
         let infos = array!(infos, count);
         let batches = infos.iter().map(|info| {
             let is_fixed = chained!(info.p_next => vk::DeviceGroupSubmitInfo<'_>).is_some();
             known(layer::Batch::first_kind(info), is_fixed)
         });
         let batches: Vec<_> = batches.collect();
-        submit(&device, tile, queue, &batches, fence, as_given, |batches| {
+        submit(&device, check, queue, &batches, fence, as_given, |batches| {
             let mut timelines = vec![vk::TimelineSemaphoreSubmitInfo::default(); batches.len()];
             let below: Vec<_> = batches
                 .iter()
@@ -49,19 +49,19 @@ device_entry_points! {
     /// Its semaphores order what is submitted.
     vkQueueBindSparse(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueBindSparse(queue, count, infos, fence));
-        let Some(tile) = &device.tile else { return as_given() };
+        let Some(check) = &device.check else { return as_given() };
         let batches = array!(infos, count).iter().map(|info| known(layer::Batch::sparse(info), true));
         let batches: Vec<_> = batches.collect();
-        submit(&device, tile, queue, &batches, fence, as_given, |_| as_given())
+        submit(&device, check, queue, &batches, fence, as_given, |_| as_given())
     }
 
     /// As `vkQueueSubmit`.
     vkQueueSubmit2(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueSubmit2(queue, count, infos, fence));
-        let Some(tile) = &device.tile else { return as_given() };
+        let Some(check) = &device.check else { return as_given() };
         let infos = array!(infos, count);
         let batches: Vec<_> = infos.iter().map(|info| known(layer::Batch::second_kind(info), false)).collect();
-        submit(&device, tile, queue, &batches, fence, as_given, |batches| {
+        submit(&device, check, queue, &batches, fence, as_given, |batches| {
             let parts: Vec<_> = batches.iter().map(|batch| Parts::new(batch, infos)).collect();
             let below: Vec<_> = batches.iter().zip(&parts).map(|(batch, parts)| second_kind(batch, infos, parts)).collect();
             call_down!(device.driver.commands, vkQueueSubmit2(queue, below.len() as u32, below.as_ptr(), fence))

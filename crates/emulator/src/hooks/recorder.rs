@@ -1,4 +1,4 @@
-//! The command buffers of devices with tile memory, found by handle while they are recorded.
+//! The command buffers of devices with a check, found by handle while they are recorded.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +11,7 @@ use tileheap_layer::live::Live;
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{chained, given};
 
-use super::device::{DEVICES, Device, Tile};
+use super::device::{Check, DEVICES, Device, Tile};
 use crate::model::checks::{check_descriptors, check_transfer};
 use crate::model::discards::Discard;
 use crate::model::finding::Finding;
@@ -21,13 +21,13 @@ use crate::model::recording::{Pass, Recording, not_tile_memory};
 use crate::model::transfers::Transfer;
 use crate::tables::action_commands::ReachableDescriptors;
 
-/// A command buffer of a device with tile memory.
+/// A command buffer of a device with a check.
 pub(crate) struct Recorder {
     pub(crate) device: Arc<Device>,
     pub(crate) handle: vk::CommandBuffer,
     pub(crate) pool: vk::CommandPool,
     pub(crate) is_primary: bool,
-    /// As [`Tile::follows_order`].
+    /// As [`Check::follows_order`].
     pub(crate) follows_order: bool,
     recording: Exclusive<Recording>,
 }
@@ -37,12 +37,12 @@ static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::defa
 /// Most of them, without a lock.
 static LIVE: Live<Recorder> = Live::new();
 
-/// The recorder of a command buffer that is not being recorded; `None` on devices without tile memory.
+/// The recorder of a command buffer that is not being recorded; `None` on devices without a check.
 pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
     RECORDERS.get(commands.as_raw())
 }
 
-/// The recorder of the command buffer that a command is recorded into; `None` on devices without tile memory.
+/// The recorder of the command buffer that a command is recorded into; `None` on devices without a check.
 ///
 /// The command buffer is not freed for `'a`: Vulkan wants host access to it synchronized for the whole command, and a
 /// program that breaks that has the driver write to freed memory too.
@@ -113,7 +113,7 @@ pub(crate) fn remember(
             handle: *commands,
             pool: info.command_pool,
             is_primary: info.level == vk::CommandBufferLevel::PRIMARY,
-            follows_order: device.tile.as_ref().is_some_and(|tile| tile.follows_order),
+            follows_order: device.check.as_ref().is_some_and(|check| check.follows_order),
             recording: Exclusive::default(),
         };
         let recorder = Arc::new(recorder);
@@ -156,12 +156,17 @@ impl Recorder {
         self.recording.lock()
     }
 
-    /// The device's tile memory.
-    pub(crate) fn tile(&self) -> &Tile {
+    /// The device's check.
+    pub(crate) fn check(&self) -> &Check {
         self.device
-            .tile
+            .check
             .as_ref()
-            .expect("recorders exist only on devices with tile memory")
+            .expect("recorders exist only on devices with a check")
+    }
+
+    /// The device's tile memory.
+    fn tile(&self) -> Option<&Tile> {
+        self.device.tile.as_ref()
     }
 
     /// The handle may become another command buffer's.
@@ -192,7 +197,7 @@ impl Recorder {
     /// Shaders may write resources unseen from here on: shader objects and descriptor buffers are not followed.
     pub(crate) fn allow_unseen_writes(&self) {
         if !std::mem::replace(&mut self.lock().has_unseen_writes, true) {
-            self.tile().followed().allow_unseen_writes();
+            self.check().followed().allow_unseen_writes();
         }
     }
 
@@ -200,7 +205,7 @@ impl Recorder {
     pub(crate) fn bind(&self, recording: &mut Recording, memory: vk::DeviceMemory) -> Option<Finding> {
         let size = self.device.resources.object_size(memory);
         recording.bind(memory.as_raw(), size);
-        if let Some(trace) = &self.tile().trace {
+        if let Some(trace) = self.tile().and_then(|tile| tile.trace.as_ref()) {
             trace.bind(self.handle.as_raw(), size.unwrap_or(0));
         }
         (size.is_none() && memory != vk::DeviceMemory::null()).then(|| not_tile_memory(memory, recording.at))
@@ -210,14 +215,14 @@ impl Recorder {
     ///
     /// Not where memory is bound: a render pass instance that resumes may follow there, before which nothing may be recorded.
     pub(crate) fn guard(&self) {
-        self.tile()
-            .heap
-            .record_first_guard(&self.device.driver, self.handle);
+        if let Some(tile) = self.tile() {
+            tile.heap.record_first_guard(&self.device.driver, self.handle);
+        }
     }
 
     /// Poisons bytes that become undefined here, outside a render pass.
     pub(crate) fn poison(&self, discard: Discard) {
-        let tile = self.tile();
+        let Some(tile) = self.tile() else { return };
         if let Some(trace) = &tile.trace {
             trace.discard(self.handle.as_raw(), discard);
         }

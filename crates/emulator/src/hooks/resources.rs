@@ -42,7 +42,7 @@ macro_rules! resuming {
 creates! {
     /// Removes the tile usage bit, and registers tile resources.
     vkCreateImage, strip::image;
-    |device, info, image| [_ in device.physical.emulation.as_ref()] {
+    |device, info, image| [_ in device.physical.emulation.as_ref().map(drop).or(device.check.as_ref().map(drop))] {
         let (create, stencil) = extended_flags::image(info);
         remember_image(&device, image, &create, stencil);
     }
@@ -124,7 +124,7 @@ pub(crate) fn tile_buffer_needs(
     requirements::tile_buffer(emulation, device.heap_type()?, info, driver)
 }
 
-/// Registers a new image, if it has the tile usage bit.
+/// Registers a new image, if it has the tile usage bit or ordinary memory is checked.
 fn remember_image(
     device: &Device,
     handle: vk::Image,
@@ -134,7 +134,14 @@ fn remember_image(
     if info.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT) && device.lazy_bits(u32::MAX) != 0 {
         device.resources.transient_images.insert(handle.as_raw(), ());
     }
-    if device.tile.is_none() || !(info.usage | stencil_usage).contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) {
+    let is_tile =
+        device.tile.is_some() && (info.usage | stencil_usage).contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
+    // In ordinary memory, neither what is bound in parts nor protected memory is followed.
+    let parts = vk::ImageCreateFlags::SPARSE_BINDING
+        | vk::ImageCreateFlags::DISJOINT
+        | vk::ImageCreateFlags::PROTECTED;
+    let is_ordinary = device.follows_ordinary() && !info.flags.intersects(parts);
+    if !is_tile && !is_ordinary {
         return;
     }
     let mut driver = vk::MemoryRequirements::default();
@@ -145,7 +152,9 @@ fn remember_image(
     let resource = Resource {
         object: Object::of(handle),
         number: device.resources.next_number(),
-        needs: tile_image_needs(device, info, stencil_usage, &driver),
+        needs: is_tile
+            .then(|| tile_image_needs(device, info, stencil_usage, &driver))
+            .flatten(),
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),
         size: driver.size,
@@ -183,9 +192,12 @@ fn contents_of(handle: vk::Image, info: &vk::ImageCreateInfo<'_>) -> u64 {
     created.iter().fold(1, |all, one| spread(all ^ u64::from(*one))) | 1
 }
 
-/// Registers a new buffer, if it has the tile usage bit.
+/// Registers a new buffer, if it has the tile usage bit or ordinary memory is checked.
 fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateInfo<'_>) {
-    if device.tile.is_none() || !info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) {
+    let is_tile = device.tile.is_some() && info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
+    let parts = vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::PROTECTED;
+    let is_ordinary = device.follows_ordinary() && !info.flags.intersects(parts);
+    if !is_tile && !is_ordinary {
         return;
     }
     let mut driver = vk::MemoryRequirements::default();
@@ -197,7 +209,9 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
     let resource = Resource {
         object: Object::of(handle),
         number: device.resources.next_number(),
-        needs: tile_buffer_needs(device, info, &driver),
+        needs: is_tile
+            .then(|| tile_buffer_needs(device, info, &driver))
+            .flatten(),
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),
         size: info.size,
@@ -205,7 +219,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         format: vk::Format::UNDEFINED,
         extent: vk::Extent3D::default(),
         contents: 0,
-        has_unseen_writes: info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
+        has_unseen_writes: info.usage.intersects(UNSEEN),
         place: OnceLock::new(),
     };
     device
@@ -213,6 +227,17 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         .buffers
         .insert(handle.as_raw(), Arc::new(resource));
 }
+
+/// Usages of buffers whose writes are not all seen: by addresses, transform feedback, builds of acceleration structures and micromaps, and
+/// video.
+const UNSEEN: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+    vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS.as_raw()
+        | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT.as_raw()
+        | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw()
+        | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR.as_raw()
+        | vk::BufferUsageFlags::MICROMAP_STORAGE_EXT.as_raw()
+        | vk::BufferUsageFlags::VIDEO_ENCODE_DST_KHR.as_raw(),
+);
 
 fn fits_below(device: &Device, driver: &vk::MemoryRequirements) -> bool {
     let heap_type = device.heap_type();

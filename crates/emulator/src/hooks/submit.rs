@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use ash::vk;
 use tileheap_layer::{batches as layer, call_down};
 
-use super::device::{Device, Tile};
+use super::device::{Check, Device};
 use super::driver::{Driver, created};
 use super::recorder::recorder;
 use crate::model::finding::Finding;
@@ -26,8 +26,8 @@ pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> Given {
 }
 
 /// Follows order and contents in batches that are submitted next.
-fn follow(tile: &Tile, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Finding> {
-    let family = tile.queues.family(submission.queue);
+fn follow(check: &Check, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Finding> {
+    let family = check.queues.family(submission.queue);
     let logs = |batch: &Given| {
         let log = |commands: &vk::CommandBuffer| Some(recorder(*commands)?.lock().order.freeze());
         batch.batch.commands.iter().filter_map(log).collect()
@@ -57,7 +57,7 @@ fn follow(tile: &Tile, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Fin
     if let Some(last) = batches.last_mut() {
         last.fence = fence;
     }
-    let mut followed = tile.followed();
+    let mut followed = check.followed();
     batches
         .into_iter()
         .flat_map(|batch| followed.submit(batch))
@@ -67,14 +67,14 @@ fn follow(tile: &Tile, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Fin
 /// Submits batches: unchanged if none uses tile memory, with poison and semaphores otherwise.
 pub(crate) fn submit(
     device: &Device,
-    tile: &Tile,
+    check: &Check,
     queue: vk::Queue,
     given: &[Given],
     fence: vk::Fence,
     as_given: impl FnOnce() -> vk::Result,
     with_batches: impl FnOnce(&[Batch]) -> vk::Result,
 ) -> vk::Result {
-    let number = tile.queues.count_submit();
+    let number = check.queues.count_submit();
     let emulation = device.physical.emulation.as_ref();
     let queue_submit_boundary =
         emulation.is_some_and(|emulation| emulation.profile.tile.queue_submit_boundary);
@@ -84,15 +84,19 @@ pub(crate) fn submit(
         number,
         given,
         queue_submit_boundary,
-        has_timeline: tile.queues.has_timeline,
-        trace: tile.trace.as_ref(),
+        has_timeline: check.queues.has_timeline,
+        trace: device.tile.as_ref().and_then(|tile| tile.trace.as_ref()),
     };
-    let mut findings = follow(tile, &submission, fence);
-    if !given.iter().any(|batch| batch.uses_tile) {
+    let mut findings = follow(check, &submission, fence);
+    let Some(tile) = device
+        .tile
+        .as_ref()
+        .filter(|_| given.iter().any(|batch| batch.uses_tile))
+    else {
         device.reporter.report_all(findings);
         return as_given();
-    }
-    let (driver, queues) = (&device.driver, &tile.queues);
+    };
+    let (driver, queues) = (&device.driver, &check.queues);
     // Held over the call, so that the queues submit in the order of the semaphore's values.
     let mut order = queues.order();
     if queues.has_timeline && order.semaphore == vk::Semaphore::null() {

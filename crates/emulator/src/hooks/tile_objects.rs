@@ -8,6 +8,7 @@ use tileheap_layer::{call_down, given};
 
 use super::device::Device;
 use super::driver::Driver;
+use super::ordinary;
 use crate::model::objects::Object;
 use crate::model::placement;
 use crate::model::resources::Resource;
@@ -29,7 +30,9 @@ pub(crate) fn allocate(
         call_down!(commands, vkAllocateMemory(*handle, info, allocator, out))
     };
     let Some(emulation) = &device.physical.emulation else {
-        return allocate(info);
+        let result = allocate(info);
+        ordinary::allocated(device, info, result, out);
+        return result;
     };
     let (below, tile) = match emulation.memory_types.origin(info.memory_type_index) {
         Some(TypeOrigin::Driver(index) | TypeOrigin::Lazy(index)) => (index, false),
@@ -40,7 +43,9 @@ pub(crate) fn allocate(
     let mut copy = *info;
     copy.memory_type_index = below;
     if !tile {
-        return allocate(&copy);
+        let result = allocate(&copy);
+        ordinary::allocated(device, info, result, out);
+        return result;
     }
     let heap = emulation.profile.tile.size.0;
     if info.allocation_size > heap {
@@ -126,6 +131,7 @@ pub(crate) fn place(
     offset: u64,
 ) -> Result<vk::DeviceMemory, vk::Result> {
     let (Some(tile), Some(object_size)) = (&device.tile, device.resources.object_size(memory)) else {
+        ordinary::bind(device, resource, memory, offset);
         return Ok(memory);
     };
     let below = tile.heap.memory(&device.driver)?;
@@ -143,8 +149,8 @@ pub(crate) fn place(
     };
     tile.heap.heap.use_up_to(place.end);
     // Bound once; a second time is an error of the application, for the driver to return.
-    if resource.place.set(place).is_ok() {
-        tile.followed().bind(&resource);
+    if let (Ok(()), Some(check)) = (resource.place.set(place), &device.check) {
+        check.followed().bind(&resource);
     }
     Ok(below)
 }

@@ -24,7 +24,7 @@ use crate::tables::messages::MessageId;
 /// checked as well: one mistake, one message. No rule of Vulkan says what must be bound for a transfer, so what it reads is.
 #[inline]
 pub(crate) fn check_object(at: Position, resource: &Resource, access: Access<'_>) -> Option<Finding> {
-    let place = resource.place.get()?;
+    let place = resource.tile_place()?;
     (!is_bound(at.bound, place)).then(|| wrong_object(at, resource, place, access))
 }
 

@@ -22,7 +22,7 @@ use super::recording::{Pass, Preparation, Recording};
 use super::resources::{Attachment, RenderPass, Resources, View, is_only_read};
 use crate::tables::messages::MessageId;
 
-/// An attachment of a render pass instance that is in tile memory.
+/// An attachment of a render pass instance that the layer knows.
 pub(crate) struct Attached {
     pub(crate) view: Arc<View>,
     pub(crate) attachment: Attachment,
@@ -34,7 +34,7 @@ pub(crate) struct Attached {
     is_covered: bool,
 }
 
-/// The attachments in tile memory of `vkCmdBeginRenderPass`.
+/// The attachments of `vkCmdBeginRenderPass`.
 pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginInfo<'_>) -> Vec<Attached> {
     let pass = resources.render_passes.get(info.render_pass.as_raw());
     let framebuffer = resources.framebuffers.get(info.framebuffer.as_raw());
@@ -65,7 +65,7 @@ pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginIn
     attached
 }
 
-/// The attachments in tile memory of `vkCmdBeginRendering`.
+/// The attachments of `vkCmdBeginRendering`.
 pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<Attached> {
     let views = &resources.image_views;
     let mut attached: Vec<Attached> = Vec::new();
@@ -272,7 +272,7 @@ pub(crate) fn begin(
         pass.at_end.append(&mut discards);
     }
     for (index, this) in attached.iter().enumerate() {
-        let Some(place) = this.view.resource.place.get() else {
+        let Some(place) = this.view.resource.tile_place() else {
             continue;
         };
         pass.attached.push((place.first, place.end));
@@ -306,7 +306,7 @@ pub(crate) fn begin(
     }
 }
 
-/// The instance as the model has it: attachments in ordinary memory are there as well, for the dependencies that their layouts imply.
+/// The instance as the model has it: attachments without a place are there as well, for the dependencies that their layouts imply.
 /// Nothing is loaded from an attachment whose object is not bound, which is a mistake of its own.
 fn instance(
     attached: &[Attached],
@@ -364,11 +364,11 @@ fn instance(
 }
 
 impl Attachment {
-    /// The attachment as the model has it, with its view of an image in tile memory. Of an image with linear tiling it is not known which
+    /// The attachment as the model has it, with its view of an image that has a place. Of an image with linear tiling it is not known which
     /// bytes the render area covers.
     fn of_model(&self, view: Option<&View>, bound: Option<BoundMemory>) -> render_pass::Attachment {
         let place = view.and_then(|view| view.resource.place.get());
-        let is_wrong = place.is_some_and(|place| !is_bound(bound, place));
+        let is_wrong = place.is_some_and(|place| place.is_tile && !is_bound(bound, place));
         let load = |load| match is_wrong {
             true => vk::AttachmentLoadOp::NONE_KHR,
             false => load,
@@ -401,11 +401,11 @@ impl Attachment {
 /// Returns `true` if another attachment shares bytes with this one: they alternate within the pass, and it is unknown which of them has
 /// contents where the pass begins.
 fn shares_bytes(attached: &[Attached], index: usize) -> bool {
-    let Some(place) = attached[index].view.resource.place.get() else {
+    let Some(place) = attached[index].view.resource.tile_place() else {
         return false;
     };
     attached.iter().enumerate().any(|(other, attached)| {
-        let place_of = attached.view.resource.place.get();
+        let place_of = attached.view.resource.tile_place();
         other != index && place_of.is_some_and(|other| other.first < place.end && place.first < other.end)
     })
 }

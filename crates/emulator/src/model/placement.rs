@@ -38,7 +38,7 @@ pub(crate) fn place(
     };
     let place = Place {
         memory: memory.as_raw(),
-        object_size,
+        is_tile: true,
         first: offset,
         end: offset.saturating_add(resource.driver_size),
         contents: match resource.contents {

@@ -1,4 +1,4 @@
-//! The application's objects that use tile memory: memory objects, images, buffers, views, framebuffers, render passes.
+//! The application's objects: memory objects, images, buffers, views, framebuffers, render passes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -20,28 +20,30 @@ use super::objects::Object;
 pub(crate) struct Resources {
     /// Tile memory objects, and their sizes in bytes.
     pub(crate) objects: Sharded<u64>,
+    /// Memory objects that are imported or can be exported: other programs may use them.
+    pub(crate) external: Sharded<()>,
     pub(crate) images: Sharded<Arc<Resource>>,
     pub(crate) buffers: Sharded<Arc<Resource>>,
-    /// Views of tile images.
+    /// Views of these images.
     pub(crate) image_views: Sharded<Arc<View>>,
-    /// Views of tile buffers.
+    /// Views of these buffers.
     pub(crate) buffer_views: Sharded<Arc<View>>,
-    /// Framebuffers, by attachment the tile images among them; those of imageless ones come with the render pass.
+    /// Framebuffers, by attachment the images among them that are known; those of imageless ones come with the render pass.
     pub(crate) framebuffers: Sharded<Arc<Framebuffer>>,
     pub(crate) render_passes: Sharded<Arc<RenderPass>>,
     /// Images that are transient attachments, where the device has an emulated lazy type.
     pub(crate) transient_images: Sharded<()>,
-    /// The number of tile resources that were created.
+    /// The number of images and buffers that were registered.
     created: AtomicU32,
 }
 
-/// An image or a buffer with the tile usage bit.
+/// An image or a buffer: one with the tile usage bit, or any where ordinary memory is checked.
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) object: Object,
-    /// Its number among the tile resources of the device, from 1. Handles are used again, numbers are not.
+    /// Its number among those of the device, from 1. Handles are used again, numbers are not.
     pub(crate) number: u32,
-    /// Its requirements of the tile heap; `None` for size and alignment 0.
+    /// Its requirements of the tile heap; `None` for size and alignment 0, and without the tile usage bit.
     pub(crate) needs: Option<TileRequirements>,
     /// Bytes that the driver takes of the heap.
     pub(crate) driver_size: u64,
@@ -59,11 +61,16 @@ pub(crate) struct Resource {
     pub(crate) contents: u64,
     /// The layer does not see everything that may write it: a buffer by its address, an image by transfers.
     pub(crate) has_unseen_writes: bool,
-    /// Its binding to tile memory, if bound.
+    /// Its binding to memory, if bound.
     pub(crate) place: OnceLock<Place>,
 }
 
 impl Resource {
+    /// Its place, if that is in tile memory.
+    pub(crate) fn tile_place(&self) -> Option<&Place> {
+        self.place.get().filter(|place| place.is_tile)
+    }
+
     /// Whether it has one mip level, one layer and one slice.
     pub(crate) fn is_single(&self) -> bool {
         self.slices() == 1
@@ -96,7 +103,7 @@ impl Resource {
     }
 }
 
-/// A view of a tile image or of a tile buffer.
+/// A view of an image or of a buffer.
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) resource: Arc<Resource>,
@@ -104,13 +111,13 @@ pub(crate) struct View {
     pub(crate) part: Part,
 }
 
-/// A resource's binding to tile memory.
+/// A resource's binding to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The memory object's handle.
     pub(crate) memory: u64,
-    /// The object's size in bytes.
-    pub(crate) object_size: u64,
+    /// It is tile memory.
+    pub(crate) is_tile: bool,
     /// The first byte.
     pub(crate) first: u64,
     /// The end of the driver's bytes.
@@ -123,7 +130,7 @@ pub(crate) struct Place {
 /// A framebuffer with views.
 #[derive(Debug)]
 pub(crate) struct Framebuffer {
-    /// By attachment; `None` for images in ordinary memory.
+    /// By attachment; `None` for images that are not known.
     pub(crate) attachments: Vec<Option<Arc<View>>>,
     pub(crate) imageless: bool,
     pub(crate) extent: vk::Extent2D,
@@ -235,7 +242,7 @@ impl Resources {
         self.objects.get(memory.as_raw())
     }
 
-    /// The number of a new tile resource.
+    /// The number of a new resource.
     pub(crate) fn next_number(&self) -> u32 {
         self.created.fetch_add(1, Ordering::Relaxed) + 1
     }

@@ -23,8 +23,7 @@ pub(crate) fn from_undefined(
 ) -> Option<Discard> {
     let image = resources.images.get(image.as_raw())?;
     let place = image
-        .place
-        .get()
+        .tile_place()
         .filter(|_| image.is_all(&range) && recording.pass.is_none())?;
     Some(place.discard(DiscardReason::Transition))
 }

@@ -12,8 +12,8 @@ pub(crate) type RequirementsQuery =
 pub(crate) type EndRendering2 = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
 /// Passes every command to the macro `$for_each`, as `mode command: pointer type, or aliases;`. The mode says on which devices the
-/// layer hooks the command: `always`, `tile` (with tile memory), `own` (with any extension of the layer), or `down`: the layer
-/// only calls it.
+/// layer hooks the command: `always`, `checked` (where order and contents are), `own` (there, and with any extension of the layer), or
+/// `down`: the layer only calls it.
 macro_rules! device_commands {
     ($for_each:ident) => {
         $for_each! {
@@ -52,109 +52,122 @@ macro_rules! device_commands {
         always vkCreateImage: vk::PFN_vkCreateImage;
         always vkDestroyImage: vk::PFN_vkDestroyImage;
 
-        tile vkMapMemory: vk::PFN_vkMapMemory;
-        tile vkMapMemory2KHR: vk::PFN_vkMapMemory2KHR, or vkMapMemory2;
+        checked vkMapMemory: vk::PFN_vkMapMemory;
+        checked vkMapMemory2KHR: vk::PFN_vkMapMemory2KHR, or vkMapMemory2;
         own vkCreateBuffer: vk::PFN_vkCreateBuffer;
-        tile vkDestroyBuffer: vk::PFN_vkDestroyBuffer;
-        tile vkBindBufferMemory: vk::PFN_vkBindBufferMemory;
-        tile vkBindBufferMemory2: vk::PFN_vkBindBufferMemory2, or vkBindBufferMemory2KHR;
-        tile vkBindImageMemory: vk::PFN_vkBindImageMemory;
-        tile vkBindImageMemory2: vk::PFN_vkBindImageMemory2, or vkBindImageMemory2KHR;
-        tile vkCreateImageView: vk::PFN_vkCreateImageView;
-        tile vkDestroyImageView: vk::PFN_vkDestroyImageView;
-        tile vkCreateBufferView: vk::PFN_vkCreateBufferView;
-        tile vkDestroyBufferView: vk::PFN_vkDestroyBufferView;
+        checked vkDestroyBuffer: vk::PFN_vkDestroyBuffer;
+        checked vkBindBufferMemory: vk::PFN_vkBindBufferMemory;
+        checked vkBindBufferMemory2: vk::PFN_vkBindBufferMemory2, or vkBindBufferMemory2KHR;
+        checked vkBindImageMemory: vk::PFN_vkBindImageMemory;
+        checked vkBindImageMemory2: vk::PFN_vkBindImageMemory2, or vkBindImageMemory2KHR;
+        checked vkCreateImageView: vk::PFN_vkCreateImageView;
+        checked vkDestroyImageView: vk::PFN_vkDestroyImageView;
+        checked vkCreateBufferView: vk::PFN_vkCreateBufferView;
+        checked vkDestroyBufferView: vk::PFN_vkDestroyBufferView;
         own vkCreateFramebuffer: vk::PFN_vkCreateFramebuffer;
         own vkDestroyFramebuffer: vk::PFN_vkDestroyFramebuffer;
-        tile vkCreatePipelineLayout: vk::PFN_vkCreatePipelineLayout;
+        checked vkCreatePipelineLayout: vk::PFN_vkCreatePipelineLayout;
         own vkCreateRenderPass: vk::PFN_vkCreateRenderPass;
         own vkCreateRenderPass2: vk::PFN_vkCreateRenderPass2, or vkCreateRenderPass2KHR;
         own vkDestroyRenderPass: vk::PFN_vkDestroyRenderPass;
-        tile vkGetDeviceImageSparseMemoryRequirements: vk::PFN_vkGetDeviceImageSparseMemoryRequirements,
+        checked vkGetDeviceImageSparseMemoryRequirements: vk::PFN_vkGetDeviceImageSparseMemoryRequirements,
             or vkGetDeviceImageSparseMemoryRequirementsKHR;
-        tile vkGetDeviceImageSubresourceLayoutKHR: vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
+        checked vkGetDeviceImageSubresourceLayoutKHR: vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
             or vkGetDeviceImageSubresourceLayout;
 
         // Descriptors of draws and dispatches.
-        tile vkCreateShaderModule: vk::PFN_vkCreateShaderModule;
-        tile vkDestroyShaderModule: vk::PFN_vkDestroyShaderModule;
-        tile vkCreateGraphicsPipelines: vk::PFN_vkCreateGraphicsPipelines;
-        tile vkCreateComputePipelines: vk::PFN_vkCreateComputePipelines;
-        tile vkCreateRayTracingPipelinesKHR: vk::PFN_vkCreateRayTracingPipelinesKHR;
-        tile vkDestroyPipeline: vk::PFN_vkDestroyPipeline;
-        tile vkCmdBindPipeline: vk::PFN_vkCmdBindPipeline;
-        tile vkCreateDescriptorSetLayout: vk::PFN_vkCreateDescriptorSetLayout;
-        tile vkDestroyDescriptorSetLayout: vk::PFN_vkDestroyDescriptorSetLayout;
-        tile vkDestroyPipelineLayout: vk::PFN_vkDestroyPipelineLayout;
-        tile vkAllocateDescriptorSets: vk::PFN_vkAllocateDescriptorSets;
-        tile vkFreeDescriptorSets: vk::PFN_vkFreeDescriptorSets;
-        tile vkResetDescriptorPool: vk::PFN_vkResetDescriptorPool;
-        tile vkDestroyDescriptorPool: vk::PFN_vkDestroyDescriptorPool;
-        tile vkUpdateDescriptorSets: vk::PFN_vkUpdateDescriptorSets;
-        tile vkCreateDescriptorUpdateTemplate: vk::PFN_vkCreateDescriptorUpdateTemplate,
+        checked vkCreateShaderModule: vk::PFN_vkCreateShaderModule;
+        checked vkDestroyShaderModule: vk::PFN_vkDestroyShaderModule;
+        checked vkCreateGraphicsPipelines: vk::PFN_vkCreateGraphicsPipelines;
+        checked vkCreateComputePipelines: vk::PFN_vkCreateComputePipelines;
+        checked vkCreateRayTracingPipelinesKHR: vk::PFN_vkCreateRayTracingPipelinesKHR;
+        checked vkDestroyPipeline: vk::PFN_vkDestroyPipeline;
+        checked vkCmdBindPipeline: vk::PFN_vkCmdBindPipeline;
+        checked vkCreateDescriptorSetLayout: vk::PFN_vkCreateDescriptorSetLayout;
+        checked vkDestroyDescriptorSetLayout: vk::PFN_vkDestroyDescriptorSetLayout;
+        checked vkDestroyPipelineLayout: vk::PFN_vkDestroyPipelineLayout;
+        checked vkAllocateDescriptorSets: vk::PFN_vkAllocateDescriptorSets;
+        checked vkFreeDescriptorSets: vk::PFN_vkFreeDescriptorSets;
+        checked vkResetDescriptorPool: vk::PFN_vkResetDescriptorPool;
+        checked vkDestroyDescriptorPool: vk::PFN_vkDestroyDescriptorPool;
+        checked vkUpdateDescriptorSets: vk::PFN_vkUpdateDescriptorSets;
+        checked vkCreateDescriptorUpdateTemplate: vk::PFN_vkCreateDescriptorUpdateTemplate,
             or vkCreateDescriptorUpdateTemplateKHR;
-        tile vkDestroyDescriptorUpdateTemplate: vk::PFN_vkDestroyDescriptorUpdateTemplate,
+        checked vkDestroyDescriptorUpdateTemplate: vk::PFN_vkDestroyDescriptorUpdateTemplate,
             or vkDestroyDescriptorUpdateTemplateKHR;
-        tile vkUpdateDescriptorSetWithTemplate: vk::PFN_vkUpdateDescriptorSetWithTemplate,
+        checked vkUpdateDescriptorSetWithTemplate: vk::PFN_vkUpdateDescriptorSetWithTemplate,
             or vkUpdateDescriptorSetWithTemplateKHR;
-        tile vkCmdBindShadersEXT: vk::PFN_vkCmdBindShadersEXT;
-        tile vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
-        tile vkCmdBindDescriptorSets2KHR: vk::PFN_vkCmdBindDescriptorSets2KHR, or vkCmdBindDescriptorSets2;
-        tile vkCmdPushDescriptorSetKHR: vk::PFN_vkCmdPushDescriptorSetKHR, or vkCmdPushDescriptorSet;
-        tile vkCmdPushDescriptorSet2KHR: vk::PFN_vkCmdPushDescriptorSet2KHR, or vkCmdPushDescriptorSet2;
-        tile vkCmdPushDescriptorSetWithTemplateKHR: vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR,
+        checked vkCmdBindShadersEXT: vk::PFN_vkCmdBindShadersEXT;
+        checked vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
+        checked vkCmdBindDescriptorSets2KHR: vk::PFN_vkCmdBindDescriptorSets2KHR, or vkCmdBindDescriptorSets2;
+        checked vkCmdPushDescriptorSetKHR: vk::PFN_vkCmdPushDescriptorSetKHR, or vkCmdPushDescriptorSet;
+        checked vkCmdPushDescriptorSet2KHR: vk::PFN_vkCmdPushDescriptorSet2KHR, or vkCmdPushDescriptorSet2;
+        checked vkCmdPushDescriptorSetWithTemplateKHR: vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR,
             or vkCmdPushDescriptorSetWithTemplate;
-        tile vkCmdPushDescriptorSetWithTemplate2KHR: vk::PFN_vkCmdPushDescriptorSetWithTemplate2KHR,
+        checked vkCmdPushDescriptorSetWithTemplate2KHR: vk::PFN_vkCmdPushDescriptorSetWithTemplate2KHR,
             or vkCmdPushDescriptorSetWithTemplate2;
-        tile vkCmdSetDescriptorBufferOffsetsEXT: vk::PFN_vkCmdSetDescriptorBufferOffsetsEXT;
-        tile vkCmdSetDescriptorBufferOffsets2EXT: vk::PFN_vkCmdSetDescriptorBufferOffsets2EXT;
+        checked vkCmdSetDescriptorBufferOffsetsEXT: vk::PFN_vkCmdSetDescriptorBufferOffsetsEXT;
+        checked vkCmdSetDescriptorBufferOffsets2EXT: vk::PFN_vkCmdSetDescriptorBufferOffsets2EXT;
 
-        tile vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
-        tile vkAllocateCommandBuffers: vk::PFN_vkAllocateCommandBuffers;
-        tile vkFreeCommandBuffers: vk::PFN_vkFreeCommandBuffers;
-        tile vkBeginCommandBuffer: vk::PFN_vkBeginCommandBuffer;
-        tile vkCmdPipelineBarrier: vk::PFN_vkCmdPipelineBarrier;
+        checked vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
+        checked vkAllocateCommandBuffers: vk::PFN_vkAllocateCommandBuffers;
+        checked vkFreeCommandBuffers: vk::PFN_vkFreeCommandBuffers;
+        checked vkBeginCommandBuffer: vk::PFN_vkBeginCommandBuffer;
+        checked vkCmdPipelineBarrier: vk::PFN_vkCmdPipelineBarrier;
         own vkCmdPipelineBarrier2: vk::PFN_vkCmdPipelineBarrier2, or vkCmdPipelineBarrier2KHR;
-        tile vkCmdWaitEvents: vk::PFN_vkCmdWaitEvents;
+        checked vkCmdWaitEvents: vk::PFN_vkCmdWaitEvents;
         own vkCmdWaitEvents2: vk::PFN_vkCmdWaitEvents2, or vkCmdWaitEvents2KHR;
         own vkCmdSetEvent2: vk::PFN_vkCmdSetEvent2, or vkCmdSetEvent2KHR;
-        tile vkCmdSetEvent: vk::PFN_vkCmdSetEvent;
-        tile vkCmdResetEvent: vk::PFN_vkCmdResetEvent;
-        tile vkCmdResetEvent2: vk::PFN_vkCmdResetEvent2, or vkCmdResetEvent2KHR;
-        tile vkCmdNextSubpass: vk::PFN_vkCmdNextSubpass;
-        tile vkCmdNextSubpass2: vk::PFN_vkCmdNextSubpass2, or vkCmdNextSubpass2KHR;
-        tile vkCmdBeginRenderPass: vk::PFN_vkCmdBeginRenderPass;
-        tile vkCmdBeginRenderPass2: vk::PFN_vkCmdBeginRenderPass2, or vkCmdBeginRenderPass2KHR;
-        tile vkCmdEndRenderPass: vk::PFN_vkCmdEndRenderPass;
-        tile vkCmdEndRenderPass2: vk::PFN_vkCmdEndRenderPass2, or vkCmdEndRenderPass2KHR;
+        checked vkCmdSetEvent: vk::PFN_vkCmdSetEvent;
+        checked vkCmdResetEvent: vk::PFN_vkCmdResetEvent;
+        checked vkCmdResetEvent2: vk::PFN_vkCmdResetEvent2, or vkCmdResetEvent2KHR;
+        checked vkCmdNextSubpass: vk::PFN_vkCmdNextSubpass;
+        checked vkCmdNextSubpass2: vk::PFN_vkCmdNextSubpass2, or vkCmdNextSubpass2KHR;
+        checked vkCmdBeginRenderPass: vk::PFN_vkCmdBeginRenderPass;
+        checked vkCmdBeginRenderPass2: vk::PFN_vkCmdBeginRenderPass2, or vkCmdBeginRenderPass2KHR;
+        checked vkCmdEndRenderPass: vk::PFN_vkCmdEndRenderPass;
+        checked vkCmdEndRenderPass2: vk::PFN_vkCmdEndRenderPass2, or vkCmdEndRenderPass2KHR;
         own vkCmdBeginRendering: vk::PFN_vkCmdBeginRendering, or vkCmdBeginRenderingKHR;
-        tile vkCmdEndRendering: vk::PFN_vkCmdEndRendering, or vkCmdEndRenderingKHR;
-        tile vkCmdEndRendering2KHR: EndRendering2, or vkCmdEndRendering2EXT;
-        tile vkCmdExecuteCommands: vk::PFN_vkCmdExecuteCommands;
+        checked vkCmdEndRendering: vk::PFN_vkCmdEndRendering, or vkCmdEndRenderingKHR;
+        checked vkCmdEndRendering2KHR: EndRendering2, or vkCmdEndRendering2EXT;
+        checked vkCmdExecuteCommands: vk::PFN_vkCmdExecuteCommands;
 
-        tile vkGetDeviceQueue: vk::PFN_vkGetDeviceQueue;
-        tile vkGetDeviceQueue2: vk::PFN_vkGetDeviceQueue2;
-        tile vkQueueSubmit: vk::PFN_vkQueueSubmit;
-        tile vkQueueSubmit2: vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
+        checked vkGetDeviceQueue: vk::PFN_vkGetDeviceQueue;
+        checked vkGetDeviceQueue2: vk::PFN_vkGetDeviceQueue2;
+        checked vkQueueSubmit: vk::PFN_vkQueueSubmit;
+        checked vkQueueSubmit2: vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
 
         // What orders submissions.
-        tile vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
-        tile vkDestroySemaphore: vk::PFN_vkDestroySemaphore;
-        tile vkSignalSemaphore: vk::PFN_vkSignalSemaphore, or vkSignalSemaphoreKHR;
-        tile vkWaitSemaphores: vk::PFN_vkWaitSemaphores, or vkWaitSemaphoresKHR;
-        tile vkGetSemaphoreCounterValue: vk::PFN_vkGetSemaphoreCounterValue, or vkGetSemaphoreCounterValueKHR;
-        tile vkWaitForFences: vk::PFN_vkWaitForFences;
-        tile vkGetFenceStatus: vk::PFN_vkGetFenceStatus;
-        tile vkResetFences: vk::PFN_vkResetFences;
-        tile vkDestroyFence: vk::PFN_vkDestroyFence;
-        tile vkDestroyEvent: vk::PFN_vkDestroyEvent;
-        tile vkQueueBindSparse: vk::PFN_vkQueueBindSparse;
-        tile vkQueueWaitIdle: vk::PFN_vkQueueWaitIdle;
-        tile vkDeviceWaitIdle: vk::PFN_vkDeviceWaitIdle;
+        checked vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
+        checked vkDestroySemaphore: vk::PFN_vkDestroySemaphore;
+        checked vkSignalSemaphore: vk::PFN_vkSignalSemaphore, or vkSignalSemaphoreKHR;
+        checked vkWaitSemaphores: vk::PFN_vkWaitSemaphores, or vkWaitSemaphoresKHR;
+        checked vkGetSemaphoreCounterValue: vk::PFN_vkGetSemaphoreCounterValue, or vkGetSemaphoreCounterValueKHR;
+        checked vkWaitForFences: vk::PFN_vkWaitForFences;
+        checked vkGetFenceStatus: vk::PFN_vkGetFenceStatus;
+        checked vkResetFences: vk::PFN_vkResetFences;
+        checked vkDestroyFence: vk::PFN_vkDestroyFence;
+        checked vkDestroyEvent: vk::PFN_vkDestroyEvent;
+        checked vkQueueBindSparse: vk::PFN_vkQueueBindSparse;
+        checked vkQueueWaitIdle: vk::PFN_vkQueueWaitIdle;
+        checked vkQueuePresentKHR: vk::PFN_vkQueuePresentKHR;
+        checked vkAcquireNextImageKHR: vk::PFN_vkAcquireNextImageKHR;
+        checked vkAcquireNextImage2KHR: vk::PFN_vkAcquireNextImage2KHR;
+        checked vkGetEventStatus: vk::PFN_vkGetEventStatus;
+        checked vkGetFenceFdKHR: vk::PFN_vkGetFenceFdKHR;
+        checked vkGetSemaphoreFdKHR: vk::PFN_vkGetSemaphoreFdKHR;
+        checked vkGetFenceWin32HandleKHR: vk::PFN_vkGetFenceWin32HandleKHR;
+        checked vkGetSemaphoreWin32HandleKHR: vk::PFN_vkGetSemaphoreWin32HandleKHR;
+        checked vkImportFenceFdKHR: vk::PFN_vkImportFenceFdKHR;
+        checked vkImportSemaphoreFdKHR: vk::PFN_vkImportSemaphoreFdKHR;
+        checked vkImportFenceWin32HandleKHR: vk::PFN_vkImportFenceWin32HandleKHR;
+        checked vkImportSemaphoreWin32HandleKHR: vk::PFN_vkImportSemaphoreWin32HandleKHR;
+        checked vkWaitForPresentKHR: vk::PFN_vkWaitForPresentKHR;
+        checked vkDeviceWaitIdle: vk::PFN_vkDeviceWaitIdle;
 
         // Names in messages.
-        tile vkSetDebugUtilsObjectNameEXT: vk::PFN_vkSetDebugUtilsObjectNameEXT;
-        tile vkDebugMarkerSetObjectNameEXT: vk::PFN_vkDebugMarkerSetObjectNameEXT;
+        checked vkSetDebugUtilsObjectNameEXT: vk::PFN_vkSetDebugUtilsObjectNameEXT;
+        checked vkDebugMarkerSetObjectNameEXT: vk::PFN_vkDebugMarkerSetObjectNameEXT;
 
         // The layer's own heap and submissions.
         down vkEndCommandBuffer: vk::PFN_vkEndCommandBuffer;

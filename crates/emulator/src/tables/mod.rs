@@ -7,6 +7,7 @@ pub(crate) mod device_commands;
 pub(crate) mod emulation;
 pub(crate) mod extended_flags;
 pub(crate) mod instance_commands;
+pub(crate) mod layer;
 pub(crate) mod memory_types;
 pub(crate) mod messages;
 pub(crate) mod own_commands;

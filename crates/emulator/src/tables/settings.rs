@@ -2,7 +2,7 @@
 //!
 //! A value is looked for in the environment (`VK_TILEHEAP_EMULATOR_<SETTING>`), then in `vk_layer_settings.txt`
 //! (`tileheap_emulator.<setting> = value`), then in the instance's `VkLayerSettingsCreateInfoEXT`: the order of the
-//! Khronos layers. A value that cannot be read leaves the default, and is reported.
+//! Khronos layers. The aliasing check has the same, with its own name in place of `emulator`. A value that cannot be read leaves the default, and is reported.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,33 +11,7 @@ use ash::vk;
 use tileheap_device::profile::{DeviceProfile, Quirks, TileHeap, TypePosition};
 use tileheap_units::{Alignment, Bytes};
 
-/// The layer's name.
-pub const LAYER_NAME: &std::ffi::CStr = c"VK_LAYER_TILEHEAP_emulator";
-/// The prefix of a setting's name in `vk_layer_settings.txt`.
-const FILE_PREFIX: &str = "tileheap_emulator.";
-/// The prefix of a setting's name in the environment.
-const ENVIRONMENT_PREFIX: &str = "VK_TILEHEAP_EMULATOR_";
-
-/// Every setting, as the manifest lists them.
-pub const SETTINGS: [&str; 17] = [
-    "profile",
-    "heap_size",
-    "alignment",
-    "queue_submit_boundary",
-    "tile_buffer_transfers",
-    "poison",
-    "order",
-    "possible",
-    "pedantic",
-    "force",
-    "lazy_type",
-    "tile_type_position",
-    "tile_type_lazy",
-    "report",
-    "trace",
-    "log",
-    "message_log",
-];
+use super::layer::Layer;
 
 /// The layer's settings for one instance.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) poison: bool,
     /// The order of accesses is followed.
     pub(crate) order: bool,
+    /// Ordinary memory that resources share is checked.
+    pub(crate) ordinary: bool,
     /// Findings that depend on something unknown are reported as well.
     pub(crate) possible: bool,
     /// Findings by the letter of the specification are reported as well.
@@ -159,6 +135,10 @@ impl Settings {
         Settings {
             poison: reader.parsed("poison", boolean).unwrap_or(true),
             order: reader.parsed("order", boolean).unwrap_or(true),
+            ordinary: match Layer::this() {
+                Layer::Emulator => reader.parsed("ordinary", boolean).unwrap_or(false),
+                Layer::Aliasing => true,
+            },
             possible: reader.parsed("possible", boolean).unwrap_or(false),
             pedantic: reader.parsed("pedantic", boolean).unwrap_or(false),
             force: reader.parsed("force", boolean).unwrap_or(false),
@@ -257,11 +237,13 @@ pub(crate) fn environment_validates() -> bool {
 
 /// Settings in the environment.
 pub(crate) fn from_environment() -> HashMap<String, String> {
+    let layer = Layer::this();
     let lookup = |setting: &str| {
-        let name = format!("{ENVIRONMENT_PREFIX}{}", setting.to_ascii_uppercase());
+        let name = format!("{}{}", layer.environment_prefix(), setting.to_ascii_uppercase());
         Some((setting.to_owned(), std::env::var(name).ok()?))
     };
-    SETTINGS.iter().filter_map(|setting| lookup(setting)).collect()
+    let all = layer.settings().iter();
+    all.filter_map(|setting| lookup(setting)).collect()
 }
 
 /// What the first `vk_layer_settings.txt` sets that is found: at `VK_LAYER_SETTINGS_PATH` (a file or a folder), in the
@@ -279,14 +261,15 @@ pub(crate) fn from_file() -> HashMap<String, String> {
     let text = places
         .iter()
         .find_map(|place| std::fs::read_to_string(place).ok());
-    parse_file(&text.unwrap_or_default())
+    parse_file(&text.unwrap_or_default(), Layer::this().file_prefix())
 }
 
-fn parse_file(text: &str) -> HashMap<String, String> {
+/// The settings in a file whose names have a prefix.
+fn parse_file(text: &str, prefix: &str) -> HashMap<String, String> {
     let line = |line: &str| {
         let line = line.split('#').next().unwrap_or_default();
         let (name, value) = line.split_once('=')?;
-        let setting = name.trim().strip_prefix(FILE_PREFIX)?;
+        let setting = name.trim().strip_prefix(prefix)?;
         Some((setting.to_owned(), value.trim().to_owned()))
     };
     text.lines().filter_map(line).collect()
@@ -306,30 +289,42 @@ mod tests {
     #[test]
     fn the_file_may_hold_settings_of_other_layers() {
         let file = "# comment\nkhronos_validation.debug = x\n tileheap_emulator.trace = a b.json # here\n=\n";
-        assert_eq!(parse_file(file), map(&[("trace", "a b.json")]));
+        assert_eq!(
+            parse_file(file, Layer::Emulator.file_prefix()),
+            map(&[("trace", "a b.json")])
+        );
     }
 
-    #[test]
-    fn the_manifest_lists_every_setting_and_no_other() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("VkLayer_tileheap_emulator.json");
+    /// The settings and the name in a layer's manifest.
+    fn manifest(layer: Layer, path: &str) -> serde_json::Value {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         let text = std::fs::read_to_string(path).expect("the manifest");
         let manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let settings = manifest["layer"]["features"]["settings"]
-            .as_array()
-            .expect("settings");
-        let mut listed: Vec<_> = settings
-            .iter()
+        let settings = manifest["layer"]["features"]["settings"].clone();
+        let all = settings.as_array().expect("settings").iter();
+        let mut listed: Vec<_> = all
             .map(|setting| setting["key"].as_str().expect("a key"))
             .collect();
-        let mut known = SETTINGS.to_vec();
+        let mut known = layer.settings().to_vec();
         listed.sort_unstable();
         known.sort_unstable();
         assert_eq!(listed, known);
-        for setting in settings {
+        for setting in settings.as_array().expect("settings") {
             let key = setting["key"].as_str().expect("a key");
-            let variable = format!("VK_TILEHEAP_EMULATOR_{}", key.to_uppercase());
+            let variable = format!("{}{}", layer.environment_prefix(), key.to_uppercase());
             assert_eq!(setting["env"], variable.as_str());
         }
+        let name = manifest["layer"]["name"].as_str().map(str::as_bytes);
+        assert_eq!(name, Some(layer.name().to_bytes()));
+        let description = manifest["layer"]["description"].as_str().map(str::as_bytes);
+        assert_eq!(description, Some(layer.description().to_bytes()));
+        settings
+    }
+
+    #[test]
+    fn manifests_list_every_setting_and_no_other() {
+        manifest(Layer::Aliasing, "../aliasing/VkLayer_tileheap_aliasing.json");
+        let settings = manifest(Layer::Emulator, "VkLayer_tileheap_emulator.json");
         let profiles = settings[0]["flags"].as_array().expect("profiles");
         let profiles = profiles
             .iter()
@@ -338,7 +333,5 @@ mod tests {
             .into_iter()
             .filter(|name| Profile::named(name).is_ok());
         assert!(profiles.eq(emulated), "the profiles with a tile heap");
-        let name = manifest["layer"]["name"].as_str().map(str::as_bytes);
-        assert_eq!(name, Some(LAYER_NAME.to_bytes()));
     }
 }

@@ -1,4 +1,4 @@
-//! The order and the contents of tile memory, followed over everything that a device submits.
+//! The order and the contents of tile memory, and of ordinary memory that resources share, followed over everything that a device submits.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,12 +8,14 @@ use ash::vk::Handle;
 use tileheap_layer::batches;
 use tileheap_layer::host_waits::HostWait;
 use tileheap_sync::program::{
-    self, Batch, Command, CommandBuffer, MemoryId, Resource as Bound, ResourceId, Step, Texels, Tiling,
+    self, Batch, Command, CommandBuffer, MemoryId, QueueId, Resource as Bound, ResourceId, Step, Texels,
+    Tiling,
 };
 use tileheap_sync::{Findings, Model};
 use tileheap_units::Run;
 
 use super::log::{BATCH_END, Log, ORDINARY, log_of};
+use super::ordinary::{OrdinaryMemory, Resident, Shared};
 use super::report::{Reported, Sites, Verdicts};
 use super::{fence_id, queue_id, semaphore_id};
 use crate::model::discards::{Discard, DiscardReason};
@@ -29,20 +31,31 @@ const MIN_NEW_EVENTS: usize = 16 * 1024;
 #[derive(Default)]
 pub(crate) struct Followed {
     model: Model,
-    /// The resources in tile memory, by number.
+    /// The resources in tile memory, and those in ordinary memory, by number.
     placed: HashMap<u32, Arc<Resource>>,
-    /// The model's ids of the resources in tile memory, by number and queue: each queue has tile memory of its own.
+    /// The number of those in tile memory.
+    in_tile: usize,
+    /// The model's ids of resources, by number and queue: each queue has tile memory of its own. In ordinary memory the queue is null.
     ids: HashMap<(u32, vk::Queue), ResourceId>,
-    /// Resources in ordinary memory that barriers transfer to other queue families, by number.
-    ordinary: HashMap<u32, Transferred>,
+    ordinary: OrdinaryMemory,
+    /// The resources in ordinary memory that share bytes, or did, by number; others are not followed.
+    shared: HashMap<u32, Shared>,
+    /// Resources without a place that barriers transfer to other queue families, by number.
+    transferred: HashMap<u32, Transferred>,
+    /// The number of times that a resource came to share bytes.
+    sharings: u64,
+    /// The number of batches that were submitted.
+    batches: u64,
     sites: Sites,
     reported: Reported,
     follows_order: bool,
     /// Shaders or commands that the layer does not follow may have written any resource.
     has_unseen_writes: bool,
+    /// Something that the layer does not follow may have ordered work: hazards are no longer certain.
+    has_unseen_order: bool,
 }
 
-/// A resource in ordinary memory, with the model's id once it was submitted.
+/// A resource without a place, with the model's id once it was submitted.
 struct Transferred {
     object: Object,
     id: Option<ResourceId>,
@@ -60,10 +73,11 @@ pub(crate) struct FollowedBatch<'a> {
 }
 
 impl Followed {
-    /// The model of a new device; without `order` it follows only contents.
-    pub(crate) fn new(order: bool, verdicts: Verdicts) -> Followed {
+    /// The model of a new device with this `bufferImageGranularity`; without `order` it follows only contents.
+    pub(crate) fn new(order: bool, verdicts: Verdicts, granularity: u64) -> Followed {
         let mut followed = Followed {
             reported: Reported::new(verdicts),
+            ordinary: OrdinaryMemory::new(granularity),
             follows_order: order,
             ..Followed::default()
         };
@@ -71,29 +85,85 @@ impl Followed {
         followed
     }
 
-    /// A resource is bound to tile memory.
-    pub(crate) fn bind(&mut self, resource: &Arc<Resource>) {
+    /// A resource is bound to memory. Returns `true` if it is the first one in ordinary memory that shares bytes with another.
+    pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> bool {
         self.placed.insert(resource.number, resource.clone());
+        let Some(place) = resource.place.get().filter(|place| !place.is_tile) else {
+            self.in_tile += 1;
+            return false;
+        };
+        let resident = Resident {
+            number: resource.number,
+            bytes: (place.first, place.end),
+            is_linear: !matches!(resource.tiling, Tiling::Optimal(_)),
+            bound_at: self.batches,
+        };
+        let is_first = self.shared.is_empty();
+        for shared in self.ordinary.bind(place.memory, resident, self.batches) {
+            self.shared.entry(shared.number).or_insert(shared);
+            self.sharings += 1;
+        }
+        is_first && !self.shared.is_empty()
     }
 
-    /// The number of a resource in ordinary memory that a barrier transfers to another queue family.
+    /// A memory object is freed.
+    pub(crate) fn free(&mut self, memory: vk::DeviceMemory) {
+        if let Some(id) = self.ordinary.free(memory.as_raw()) {
+            self.model.free(id);
+        }
+        self.sites.unmap(memory);
+    }
+
+    /// The host maps a memory object: it may write buffers and linear images there.
+    pub(crate) fn map(&mut self, memory: vk::DeviceMemory) {
+        self.sites.map(memory);
+    }
+
+    /// The number of a resource without a place that a barrier transfers to another queue family.
     pub(crate) fn number_of_transferred(
         &mut self,
         object: Object,
         new_number: impl FnOnce() -> u32,
     ) -> ResourceId {
-        let mut known = self.ordinary.iter();
+        let mut known = self.transferred.iter();
         let known = known.find_map(|(number, one)| (one.object == object).then_some(*number));
         ResourceId(known.unwrap_or_else(|| {
             let number = new_number();
-            self.ordinary.insert(number, Transferred { object, id: None });
+            self.transferred.insert(number, Transferred { object, id: None });
             number
         }))
     }
 
-    /// Something that the layer does not follow may write tile memory from here on: losses are no longer certain.
+    /// Something that the layer does not follow may write any memory from here on: losses are no longer certain.
     pub(crate) fn allow_unseen_writes(&mut self) {
         self.has_unseen_writes = true;
+    }
+
+    /// Something that the layer does not follow may order work from here on: hazards are no longer certain.
+    pub(crate) fn allow_unseen_order(&mut self) {
+        self.has_unseen_order = true;
+    }
+
+    /// Images of swapchains are presented: the presentation engine waits for semaphores.
+    pub(crate) fn present(&mut self, waits: &[vk::Semaphore]) -> Vec<Finding> {
+        self.step(&Step::Submit(Batch {
+            queue: PRESENTATION,
+            family: vk::QUEUE_FAMILY_EXTERNAL,
+            waits: waits.iter().map(|semaphore| binary(*semaphore)).collect(),
+            ..Batch::default()
+        }))
+    }
+
+    /// An image of a swapchain is acquired: the presentation engine signals a semaphore and a fence, either of which may be null.
+    pub(crate) fn acquire(&mut self, semaphore: vk::Semaphore, fence: vk::Fence) -> Vec<Finding> {
+        let signals = [semaphore].into_iter().filter(|semaphore| !semaphore.is_null());
+        self.step(&Step::Submit(Batch {
+            queue: PRESENTATION,
+            family: vk::QUEUE_FAMILY_EXTERNAL,
+            signals: signals.map(binary).collect(),
+            fence: (!fence.is_null()).then(|| fence_id(fence)),
+            ..Batch::default()
+        }))
     }
 
     /// A resource is destroyed.
@@ -107,12 +177,17 @@ impl Followed {
                 }
                 is_other
             });
+            self.shared.remove(&resource.number);
+            match resource.place.get() {
+                Some(place) if !place.is_tile => self.ordinary.unbind(place.memory, resource.number),
+                _ => self.in_tile -= 1,
+            }
         }
-        self.ordinary.retain(|number, one| {
+        self.transferred.retain(|number, one| {
             let is_other = one.object != object;
             if let Some(id) = one.id.filter(|_| !is_other) {
                 model.remove(id);
-                model.free(ordinary_memory(*number));
+                model.free(transferred_memory(*number));
             }
             is_other
         });
@@ -163,15 +238,16 @@ impl Followed {
         if self.sites.needs_pruning(MIN_NEW_EVENTS) {
             self.prune();
         }
+        self.batches += 1;
         let queue = vk::Queue::from_raw(given.submit.queue);
         // Without accesses, dependencies order nothing; without order, the model does not know of accesses.
         let has_accesses = || given.logs.iter().any(|log| log.has_accesses);
-        let matter = !self.follows_order || !self.model.is_idle() || has_accesses();
+        let matter = !self.follows_order || !self.model.is_idle() || self.follows_any() && has_accesses();
         let mut command_buffers = Vec::new();
         if matter {
             command_buffers.extend(given.logs.iter().map(|log| self.commands(log, queue)));
         }
-        if !self.placed.is_empty() {
+        if self.in_tile > 0 {
             command_buffers.extend(given.ends.map(|reason| Arc::new(end_of_batch(queue, reason))));
         }
         let uses = |all: &[batches::SemaphoreUse]| {
@@ -199,15 +275,24 @@ impl Followed {
         if findings == Findings::default() {
             return Vec::new();
         }
-        self.reported
-            .findings(&findings, &self.sites, self.has_unseen_writes)
+        self.reported.findings(
+            &findings,
+            &self.sites,
+            (self.has_unseen_writes, self.has_unseen_order),
+        )
+    }
+
+    /// Returns `true` if any resource is followed: in a program without tile memory whose resources share no bytes, none is.
+    fn follows_any(&self) -> bool {
+        !self.shared.is_empty() || !self.transferred.is_empty() || self.in_tile > 0
     }
 
     /// The commands of a log on a queue.
     fn commands(&mut self, log: &Arc<Log>, queue: vk::Queue) -> Arc<CommandBuffer> {
         self.sites.add_log(log);
+        let shared = self.sharings;
         let mut resource = |number: ResourceId| self.id(number, queue);
-        log.commands((queue, tile_memory(queue)), &[], &mut resource)
+        log.commands((queue, tile_memory(queue), shared), &[], &mut resource)
     }
 
     /// The model's id of a resource on a queue, by its number; `None` if it is not followed.
@@ -216,13 +301,26 @@ impl Followed {
             return None;
         }
         let Some(resource) = self.placed.get(&number.0) else {
-            return self.ordinary_id(number.0);
+            return self.transferred_id(number.0);
+        };
+        let place = resource.place.get()?;
+        let (queue, memory, granularity, is_written) = match place.is_tile {
+            true => (queue, tile_memory(queue), 1, false),
+            false => {
+                let shared = self.shared.get(&number.0)?;
+                let memory = self.ordinary.id(place.memory)?;
+                (
+                    vk::Queue::null(),
+                    memory,
+                    self.ordinary.granularity(),
+                    shared.may_be_written,
+                )
+            }
         };
         let key = (number.0, queue);
         if let Some(id) = self.ids.get(&key) {
             return Some(*id);
         }
-        let place = resource.place.get()?;
         let is_alias = |(other, of): &(u32, vk::Queue)| {
             let contents = |resource: &Arc<Resource>| resource.place.get().map(|place| place.contents);
             *of == queue && self.placed.get(other).and_then(contents) == Some(place.contents)
@@ -231,8 +329,7 @@ impl Followed {
             .ids
             .iter()
             .find(|(key, _)| place.contents != 0 && is_alias(key));
-        let memory = tile_memory(queue);
-        self.model.set_granularity(memory, 1);
+        self.model.set_granularity(memory, granularity);
         self.model.set_host_visible(memory, false);
         let id = self.model.add(Bound {
             memory,
@@ -241,17 +338,20 @@ impl Followed {
             tiling: resource.tiling,
             alias_of: alias.map(|(_, id)| *id),
         });
+        if is_written {
+            self.model.assume_written(id);
+        }
         self.ids.insert(key, id);
         self.sites
             .add_resource(id, resource.object, Some(resource.clone()));
         Some(id)
     }
 
-    /// The id of a resource in ordinary memory, of which only transfers between queue families are followed.
-    fn ordinary_id(&mut self, number: u32) -> Option<ResourceId> {
-        let one = self.ordinary.get_mut(&number)?;
+    /// The id of a resource without a place, of which only transfers between queue families are followed.
+    fn transferred_id(&mut self, number: u32) -> Option<ResourceId> {
+        let one = self.transferred.get_mut(&number)?;
         if one.id.is_none() {
-            let memory = ordinary_memory(number);
+            let memory = transferred_memory(number);
             let is_image = one.object.0 == vk::ObjectType::IMAGE;
             self.model.set_granularity(memory, 1);
             self.model.set_host_visible(memory, false);
@@ -274,14 +374,14 @@ impl Followed {
         let mut logs = HashSet::new();
         self.model.each_tag(|tag| _ = logs.insert(log_of(tag)));
         let mut resources: HashSet<ResourceId> = self.ids.values().copied().collect();
-        resources.extend(self.ordinary.values().filter_map(|one| one.id));
+        resources.extend(self.transferred.values().filter_map(|one| one.id));
         self.model.each_use(|used| _ = resources.insert(used.resource));
         self.sites.retain(&logs, &resources);
     }
 }
 
-/// A memory that only this resource in ordinary memory has: other resources in the same memory are not followed.
-fn ordinary_memory(number: u32) -> MemoryId {
+/// A memory that only this resource has: other resources in the same memory are not followed.
+fn transferred_memory(number: u32) -> MemoryId {
     MemoryId(1 << 63 | u64::from(number))
 }
 
@@ -293,6 +393,18 @@ fn any_image() -> Tiling {
         layers: Run::new(0, u32::MAX),
         area: None,
     })
+}
+
+/// The queue of the presentation engine.
+const PRESENTATION: QueueId = QueueId(u64::MAX);
+
+/// A use of a binary semaphore.
+fn binary(semaphore: vk::Semaphore) -> program::SemaphoreUse {
+    program::SemaphoreUse {
+        semaphore: semaphore_id(semaphore),
+        value: 0,
+        stages: vk::PipelineStageFlags2::ALL_COMMANDS,
+    }
 }
 
 /// Tile memory, as a queue sees it.

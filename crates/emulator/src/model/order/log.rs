@@ -92,6 +92,8 @@ pub(crate) struct Log {
 #[derive(Debug)]
 struct Translated {
     queue: vk::Queue,
+    /// The number of times that a resource had come to share bytes with another one.
+    sharings: u64,
     drawn: Vec<ResourceId>,
     commands: Arc<CommandBuffer>,
 }
@@ -103,12 +105,13 @@ impl Log {
     /// Its commands on a queue with this tile memory. Accesses to resources that the subpass around it draws to are in order.
     pub(crate) fn commands(
         &self,
-        (queue, tile): (vk::Queue, MemoryId),
+        (queue, tile, sharings): (vk::Queue, MemoryId, u64),
         drawn: &[ResourceId],
         resource: Ids<'_>,
     ) -> Arc<CommandBuffer> {
         let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |known: &&Translated| known.queue == queue && known.drawn == drawn;
+        let is_it =
+            |known: &&Translated| (known.queue, known.sharings) == (queue, sharings) && known.drawn == drawn;
         if let Some(known) = known.iter().find(is_it) {
             return known.commands.clone();
         }
@@ -140,14 +143,20 @@ impl Log {
                     add(Command::Discard(discard.to_model(tile, secondary.is_some())));
                 }
                 Event::Run(log, drawn) => {
-                    add(Command::Execute(log.commands((queue, tile), drawn, resource)));
+                    add(Command::Execute(log.commands(
+                        (queue, tile, sharings),
+                        drawn,
+                        resource,
+                    )));
                 }
             }
         }
         let commands = Arc::new(CommandBuffer { commands });
         let mut known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|known| known.sharings == sharings);
         known.push(Translated {
             queue,
+            sharings,
             drawn: drawn.to_vec(),
             commands: commands.clone(),
         });

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap_sync::program::{Command, Part, ResourceId, Tag, Tiling};
 use tileheap_sync::{Action, DiscardedContents, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -24,6 +25,8 @@ pub(crate) struct Sites {
     logs: HashMap<u64, Arc<Log>>,
     resources: HashMap<ResourceId, (Object, Option<Arc<Resource>>)>,
     queues: Vec<u64>,
+    /// The memory objects that the host has mapped.
+    mapped: HashSet<u64>,
     /// Why contents end with batches.
     ends: Option<DiscardReason>,
     /// Events of the logs: all, and those that were left by the last pruning.
@@ -64,6 +67,26 @@ impl Sites {
         self.resources.insert(id, (object, resource));
     }
 
+    /// The host maps a memory object.
+    pub(crate) fn map(&mut self, memory: vk::DeviceMemory) {
+        self.mapped.insert(memory.as_raw());
+    }
+
+    /// A memory object is freed.
+    pub(crate) fn unmap(&mut self, memory: vk::DeviceMemory) {
+        self.mapped.remove(&memory.as_raw());
+    }
+
+    /// Returns `true` if the host may write a resource. It cannot write images with optimal tiling through a mapping.
+    fn is_mapped(&self, resource: &Resource) -> bool {
+        let is_linear = !matches!(resource.tiling, Tiling::Optimal(_));
+        is_linear
+            && resource
+                .place
+                .get()
+                .is_some_and(|place| self.mapped.contains(&place.memory))
+    }
+
     /// Forgets all other logs and resources than these.
     pub(crate) fn retain(&mut self, logs: &HashSet<u64>, resources: &HashSet<ResourceId>) {
         self.logs.retain(|number, _| logs.contains(number));
@@ -98,7 +121,7 @@ impl Sites {
         known.unwrap_or(Object(vk::ObjectType::UNKNOWN, 0))
     }
 
-    /// The bytes of tile memory that a use may touch.
+    /// The bytes of its memory that a use may touch.
     fn bytes(&self, used: &Use) -> Option<(u64, u64)> {
         let place = self.resource(used.resource)?.place.get()?;
         let end = place.first + self.resource(used.resource)?.size;
@@ -109,6 +132,15 @@ impl Sites {
             ),
             Part::Texels(_) => (place.first, end),
         })
+    }
+
+    /// The memory that a resource is in.
+    fn memory(&self, id: ResourceId) -> String {
+        let place = self.resource(id).and_then(|resource| resource.place.get());
+        match place.filter(|place| !place.is_tile) {
+            Some(place) => Object(vk::ObjectType::DEVICE_MEMORY, place.memory).to_string(),
+            None => "the tile heap".to_owned(),
+        }
     }
 
     /// Returns `true` if the command performs the access for certain.
@@ -172,12 +204,13 @@ impl Reported {
         }
     }
 
-    /// The messages about findings. Losses are possible only if there are writes that the layer does not see.
+    /// The messages about findings. Losses are possible only if there are writes that the layer does not see, and hazards if there may be
+    /// order that it does not see.
     pub(crate) fn findings(
         &mut self,
         findings: &Findings,
         sites: &Sites,
-        has_unseen_writes: bool,
+        (has_unseen_writes, has_unseen_order): (bool, bool),
     ) -> Vec<Finding> {
         let lost = findings.lost.iter().map(|one| LostContents {
             verdict: match has_unseen_writes {
@@ -213,7 +246,10 @@ impl Reported {
         }
         let followed = findings.hazards.iter().filter(|one| is_followed(one, sites));
         let hazards = followed.map(|one| Hazard {
-            verdict: verdict_of_hazard(one, sites),
+            verdict: match has_unseen_order && one.verdict == Verdict::Certain {
+                true => Verdict::Possible,
+                false => verdict_of_hazard(one, sites),
+            },
             ..*one
         });
         let hazards: Vec<Hazard> = hazards.filter(|one| self.verdicts.include(one.verdict)).collect();
@@ -254,7 +290,7 @@ fn is_explained(hazard: &Hazard, lost: &[LostContents], hazards: &[Hazard]) -> b
         })
 }
 
-/// Returns `true` unless it is about a resource in ordinary memory, of which only the order of a release and its acquire is followed.
+/// Returns `true` unless it is about a resource without a place, of which only the order of a release and its acquire is followed.
 fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
     let is_transfer = (hazard.before.action, hazard.after.action) == (Action::Release, Action::Acquire);
     is_transfer || sites.resource(hazard.after.resource).is_some()
@@ -276,7 +312,11 @@ fn verdict_of_loss(lost: &LostContents, sites: &Sites) -> Verdict {
     };
     let is_shader = matches!(lost.reader.action, Action::Access(stage, _) if is_shader(stage));
     let is_part = lost.is_partial && is_shader && resource.tiling == Tiling::Linear;
-    match resource.has_unseen_writes || is_part || !sites.is_certain(&lost.reader) {
+    match resource.has_unseen_writes
+        || sites.is_mapped(resource)
+        || is_part
+        || !sites.is_certain(&lost.reader)
+    {
         true => Verdict::Possible,
         false => lost.verdict,
     }
@@ -349,7 +389,12 @@ fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
     };
     let bytes = |used: &Use| {
         sites.bytes(used).map_or_else(String::new, |_| {
-            format!(" at [{}, {}) of the tile heap", hazard.bytes.0, hazard.bytes.1)
+            format!(
+                " at [{}, {}) of {}",
+                hazard.bytes.0,
+                hazard.bytes.1,
+                sites.memory(used.resource)
+            )
         })
     };
     let missing = match hazard.missing {
@@ -452,7 +497,8 @@ fn lost_contents(lost: &LostContents, sites: &Sites) -> Finding {
         _ => undefined,
     };
     let text = format!(
-        "{reads} {is_read} at [{first}, {end}) of the tile heap{}, {undefined}",
+        "{reads} {is_read} at [{first}, {end}) of {}{}, {undefined}",
+        sites.memory(reader.resource),
         action_text(reader.action)
     );
     let (cause, remedy) = loss(lost, sites);

@@ -19,11 +19,38 @@ use crate::model::objects::Object;
 use crate::model::position::{Position, Submit};
 use crate::model::resources::{Place, Resource};
 
+mod ordinary;
+
 const CLEAR: (S, A) = (S::CLEAR, A::TRANSFER_WRITE);
 const COPY_READ: (S, A) = (S::COPY, A::TRANSFER_READ);
 
 /// The numbers of buffers on the same bytes.
 const BUFFERS: [u32; 2] = [1, 2];
+
+/// A buffer of 1,024 bytes in tile memory, or in an ordinary memory object.
+fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
+    let place = Place {
+        memory: 1,
+        is_tile,
+        first,
+        end: first + 1024,
+        contents: 0,
+    };
+    Arc::new(Resource {
+        object: Object(vk::ObjectType::BUFFER, number.into()),
+        number,
+        needs: None,
+        driver_size: 1024,
+        fits_below: true,
+        size: 1024,
+        tiling: Tiling::Linear,
+        format: vk::Format::UNDEFINED,
+        extent: vk::Extent3D::default(),
+        contents: 0,
+        has_unseen_writes: false,
+        place: OnceLock::from(place),
+    })
+}
 
 /// A device with two buffers in tile memory, and a clock.
 struct Device {
@@ -33,29 +60,9 @@ struct Device {
 
 impl Device {
     fn new(verdicts: Verdicts) -> Device {
-        let mut followed = Followed::new(true, verdicts);
+        let mut followed = Followed::new(true, verdicts, 1);
         for number in BUFFERS {
-            let place = Place {
-                memory: 1,
-                object_size: 1024,
-                first: 0,
-                end: 1024,
-                contents: 0,
-            };
-            followed.bind(&Arc::new(Resource {
-                object: Object(vk::ObjectType::BUFFER, number.into()),
-                number,
-                needs: None,
-                driver_size: 1024,
-                fits_below: true,
-                size: 1024,
-                tiling: Tiling::Linear,
-                format: vk::Format::UNDEFINED,
-                extent: vk::Extent3D::default(),
-                contents: 0,
-                has_unseen_writes: false,
-                place: OnceLock::from(place),
-            }));
+            followed.bind(&buffer(number, true, 0));
         }
         followed.create_timeline(semaphore(), 0);
         Device { followed, submits: 0 }

@@ -1,0 +1,9 @@
+//! The layer stays loaded once it is: loaders unload it with the last instance, and its tables would be lost each time.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let system = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    if matches!(system.as_str(), "linux" | "android" | "freebsd") {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    }
+}

@@ -1,0 +1,69 @@
+//! Ordinary memory that is checked: allocations, bindings and mappings.
+
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+use serde_json::json;
+use tileheap_layer::sharded::spread;
+use tileheap_layer::{chained, given};
+
+use super::device::Device;
+use crate::model::resources::{Place, Resource};
+
+/// An allocation of ordinary memory with its result: memory that other programs may use is not followed.
+pub(crate) fn allocated(
+    device: &Device,
+    info: &vk::MemoryAllocateInfo<'_>,
+    result: vk::Result,
+    out: *const vk::DeviceMemory,
+) {
+    if result == vk::Result::SUCCESS && device.follows_ordinary() && is_external(info) {
+        device.resources.external.insert(given!(out).as_raw(), ());
+    }
+}
+
+fn is_external(info: &vk::MemoryAllocateInfo<'_>) -> bool {
+    let exported = chained!(info.p_next => vk::ExportMemoryAllocateInfo<'_>);
+    exported.is_some_and(|exported| !exported.handle_types.is_empty())
+        || chained!(info.p_next => vk::ImportMemoryFdInfoKHR<'_>).is_some()
+        || chained!(info.p_next => vk::ImportMemoryHostPointerInfoEXT<'_>).is_some()
+        || chained!(info.p_next => vk::ImportMemoryWin32HandleInfoKHR<'_>).is_some()
+        || chained!(info.p_next => vk::ImportAndroidHardwareBufferInfoANDROID<'_>).is_some()
+        || chained!(info.p_next => vk::ImportMemoryZirconHandleInfoFUCHSIA<'_>).is_some()
+}
+
+/// Binds a resource to ordinary memory, if that is checked.
+pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk::DeviceMemory, offset: u64) {
+    let (Some(check), Some(resource)) = (&device.check, resource) else {
+        return;
+    };
+    let is_followed = check.follows_ordinary && memory != vk::DeviceMemory::null();
+    if !is_followed || device.resources.external.get(memory.as_raw()).is_some() {
+        return;
+    }
+    let contents = match resource.contents {
+        0 => 0,
+        contents => spread(spread(contents ^ offset) ^ memory.as_raw()) | 1,
+    };
+    let place = Place {
+        memory: memory.as_raw(),
+        is_tile: false,
+        first: offset,
+        end: offset.saturating_add(resource.driver_size),
+        contents,
+    };
+    // Bound once; a second time is an error of the application, for the driver to return.
+    let is_first = resource.place.set(place).is_ok() && check.followed().bind(&resource);
+    if is_first {
+        // Until then nothing is checked.
+        device.reporter.write(json!({"event": "shared-memory"}));
+    }
+}
+
+/// The host maps a memory object.
+pub(crate) fn map(device: &Device, result: vk::Result, memory: vk::DeviceMemory) {
+    if let Some(check) = device.check.as_ref().filter(|_| result == vk::Result::SUCCESS) {
+        check.followed().map(memory);
+    }
+}

@@ -1,0 +1,68 @@
+//! Entry points of presentation, which orders submissions, and of what orders them in ways that the layer does not see.
+
+use ash::vk;
+use tileheap_layer::{array, call_down, given};
+
+use super::device::{Device, device_entry_points};
+use super::host_waits::follow;
+
+/// An image was acquired, or will be.
+fn acquired(device: &Device, result: vk::Result, semaphore: vk::Semaphore, fence: vk::Fence) {
+    if [vk::Result::SUCCESS, vk::Result::SUBOPTIMAL_KHR].contains(&result) {
+        follow(device, |followed| followed.acquire(semaphore, fence));
+    }
+}
+
+device_entry_points! {
+    /// The presentation engine waits.
+    vkQueuePresentKHR(queue, info) |device| {
+        let given = given!(info);
+        let waits = array!(given.p_wait_semaphores, given.wait_semaphore_count);
+        follow(&device, |followed| followed.present(waits));
+        call_down!(device.driver.commands, vkQueuePresentKHR(queue, info))
+    }
+
+    /// The presentation engine signals.
+    vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out) |device| {
+        let next = &device.driver.commands;
+        let result = call_down!(next, vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out));
+        acquired(&device, result, semaphore, fence);
+        result
+    }
+
+    /// As `vkAcquireNextImageKHR`.
+    vkAcquireNextImage2KHR(handle, info, out) |device| {
+        let result = call_down!(device.driver.commands, vkAcquireNextImage2KHR(handle, info, out));
+        let given = given!(info);
+        acquired(&device, result, given.semaphore, given.fence);
+        result
+    }
+}
+
+macro_rules! unseen_order {
+    ($($command:ident($($arg:ident),+);)+) => {
+        device_entry_points! {$(
+            /// What follows may be ordered by it.
+            $command(handle, $($arg),+) |device| {
+                follow(&device, |followed| {
+                    followed.allow_unseen_order();
+                    None
+                });
+                call_down!(device.driver.commands, $command(handle, $($arg),+))
+            }
+        )+}
+    };
+}
+
+unseen_order! {
+    vkGetEventStatus(event);
+    vkGetFenceFdKHR(info, out);
+    vkGetSemaphoreFdKHR(info, out);
+    vkGetFenceWin32HandleKHR(info, out);
+    vkGetSemaphoreWin32HandleKHR(info, out);
+    vkImportFenceFdKHR(info);
+    vkImportSemaphoreFdKHR(info);
+    vkImportFenceWin32HandleKHR(info);
+    vkImportSemaphoreWin32HandleKHR(info);
+    vkWaitForPresentKHR(swapchain, present, timeout);
+}

@@ -1,0 +1,194 @@
+//! Ordinary memory, and which resources share bytes of it.
+//!
+//! A resource is followed from the moment at which another one is bound to some of its bytes while both exist; before that, nothing that
+//! is done to it can conflict with another one.
+
+use std::collections::HashMap;
+
+use tileheap_sync::program::MemoryId;
+
+/// Tells the ids of ordinary memory from those of tile memory, which are handles of queues, and of single resources.
+const ORDINARY: u64 = 1 << 62;
+
+/// The ordinary memory objects of a device.
+#[derive(Debug, Default)]
+pub(crate) struct OrdinaryMemory {
+    /// By handle.
+    objects: HashMap<u64, MemoryObject>,
+    /// The number of objects that resources were bound to so far.
+    known: u64,
+    /// `bufferImageGranularity`.
+    granularity: u64,
+}
+
+/// A memory object with resources.
+#[derive(Debug)]
+struct MemoryObject {
+    id: MemoryId,
+    residents: Vec<Resident>,
+}
+
+/// A resource that is bound to a memory object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resident {
+    /// The number of the resource.
+    pub(crate) number: u32,
+    /// Its bytes of the object, `[first, end)`.
+    pub(crate) bytes: (u64, u64),
+    /// It is a buffer, or an image with linear tiling.
+    pub(crate) is_linear: bool,
+    /// The number of batches that were submitted when it was bound.
+    pub(crate) bound_at: u64,
+}
+
+/// A resource that shares bytes with another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shared {
+    pub(crate) number: u32,
+    /// It may have been written before it shared them.
+    pub(crate) may_be_written: bool,
+}
+
+impl OrdinaryMemory {
+    /// The memory of a device with this `bufferImageGranularity`.
+    pub(crate) fn new(granularity: u64) -> OrdinaryMemory {
+        OrdinaryMemory {
+            granularity,
+            ..OrdinaryMemory::default()
+        }
+    }
+
+    /// `bufferImageGranularity`.
+    pub(crate) fn granularity(&self) -> u64 {
+        self.granularity
+    }
+
+    /// The model's id of a memory object.
+    pub(crate) fn id(&self, handle: u64) -> Option<MemoryId> {
+        self.objects.get(&handle).map(|object| object.id)
+    }
+
+    /// Binds a resource to a memory object after this many `batches`. Gives the resources that share bytes with it, and itself, if there are any.
+    pub(crate) fn bind(&mut self, handle: u64, resident: Resident, batches: u64) -> Vec<Shared> {
+        let (known, granularity) = (&mut self.known, self.granularity);
+        let object = self.objects.entry(handle).or_insert_with(|| {
+            *known += 1;
+            MemoryObject {
+                id: MemoryId(ORDINARY | *known),
+                residents: Vec::new(),
+            }
+        });
+        let others = object
+            .residents
+            .iter()
+            .filter(|other| resident.shares(other, granularity));
+        let mut shared: Vec<Shared> = others.map(|other| other.shared(batches)).collect();
+        if !shared.is_empty() {
+            shared.push(resident.shared(batches));
+        }
+        object.residents.push(resident);
+        shared
+    }
+
+    /// A resource is destroyed.
+    pub(crate) fn unbind(&mut self, handle: u64, number: u32) {
+        if let Some(object) = self.objects.get_mut(&handle) {
+            object.residents.retain(|resident| resident.number != number);
+        }
+    }
+
+    /// A memory object is freed: its id, if resources were bound to it.
+    pub(crate) fn free(&mut self, handle: u64) -> Option<MemoryId> {
+        self.objects.remove(&handle).map(|object| object.id)
+    }
+}
+
+impl Resident {
+    /// Section "Resource Memory Association": resources of which one is linear and the other is not alias whole pages of
+    /// `bufferImageGranularity`.
+    fn shares(&self, other: &Resident, granularity: u64) -> bool {
+        let page = match self.is_linear == other.is_linear {
+            true => 1,
+            false => granularity.max(1),
+        };
+        let pages = |(first, end): (u64, u64)| (first / page, end.div_ceil(page));
+        let ((first, end), (other_first, other_end)) = (pages(self.bytes), pages(other.bytes));
+        first < other_end && other_first < end
+    }
+
+    fn shared(&self, batches: u64) -> Shared {
+        Shared {
+            number: self.number,
+            may_be_written: batches > self.bound_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resident(number: u32, bytes: (u64, u64), is_linear: bool) -> Resident {
+        Resident {
+            number,
+            bytes,
+            is_linear,
+            bound_at: 0,
+        }
+    }
+
+    fn numbers(shared: &[Shared]) -> Vec<u32> {
+        shared.iter().map(|one| one.number).collect()
+    }
+
+    #[test]
+    fn resources_share_bytes_or_pages() {
+        let mut memory = OrdinaryMemory::new(1024);
+        let mut bind =
+            |number, bytes, is_linear| numbers(&memory.bind(7, resident(number, bytes, is_linear), 0));
+        assert!(bind(1, (0, 100), true).is_empty());
+        assert!(bind(2, (100, 200), true).is_empty(), "buffers have no pages");
+        assert_eq!(
+            bind(3, (512, 4096), false),
+            [1, 2, 3],
+            "an image in the same page"
+        );
+        assert!(bind(4, (4096, 5000), false).is_empty());
+        assert_eq!(bind(5, (4000, 4100), false), [3, 4, 5]);
+        assert!(
+            numbers(&memory.bind(8, resident(6, (0, 100), true), 0)).is_empty(),
+            "another object"
+        );
+    }
+
+    #[test]
+    fn what_is_destroyed_or_freed_shares_nothing() {
+        let mut memory = OrdinaryMemory::new(1);
+        let one = |memory: &mut OrdinaryMemory, number| {
+            numbers(&memory.bind(7, resident(number, (0, 64), true), 0))
+        };
+        assert!(one(&mut memory, 1).is_empty());
+        memory.unbind(7, 1);
+        assert!(one(&mut memory, 2).is_empty());
+        let id = memory.id(7);
+        assert_eq!(memory.free(7), id);
+        assert!(one(&mut memory, 3).is_empty());
+        assert_ne!(memory.id(7), id, "a new object with an old handle");
+    }
+
+    #[test]
+    fn resources_may_be_written_if_something_was_submitted_since_they_were_bound() {
+        let mut memory = OrdinaryMemory::new(1);
+        memory.bind(7, resident(1, (0, 64), true), 0);
+        let late = Resident {
+            bound_at: 3,
+            ..resident(2, (0, 64), true)
+        };
+        let shared = memory.bind(7, late, 3);
+        let written: Vec<_> = shared
+            .iter()
+            .map(|one| (one.number, one.may_be_written))
+            .collect();
+        assert_eq!(written, [(1, true), (2, false)]);
+    }
+}

@@ -1,0 +1,146 @@
+//! Ordinary memory: which resources are followed, and from when on.
+
+use super::*;
+
+/// A device without resources.
+fn device(verdicts: Verdicts) -> Device {
+    Device {
+        followed: Followed::new(true, verdicts, 1),
+        submits: 0,
+    }
+}
+
+const ALL: Verdicts = Verdicts {
+    possible: true,
+    by_the_letter: false,
+};
+
+/// Two fills without a barrier, each of a buffer.
+fn fills(a: u32, b: u32) -> Arc<Log> {
+    Commands::new().transfer(a, CLEAR).transfer(b, CLEAR).end()
+}
+
+fn read(of: u32) -> Arc<Log> {
+    Commands::new().transfer(of, COPY_READ).end()
+}
+
+#[test]
+fn only_resources_that_share_bytes_are_followed() {
+    let mut device = device(ALL);
+    assert!(!device.followed.bind(&buffer(1, false, 0)));
+    assert!(!device.followed.bind(&buffer(2, false, 1024)));
+    assert_eq!(texts(&device.submit(0, &fills(1, 1), &Batch::default())), []);
+    assert!(
+        device.followed.bind(&buffer(3, false, 2047)),
+        "the first that shares bytes"
+    );
+    assert!(!device.followed.bind(&buffer(4, false, 2048)));
+    let found = device.submit(0, &fills(2, 3), &Batch::default());
+    let [(id, text)] = texts(&found)[..] else {
+        panic!("{found:#?}")
+    };
+    assert_eq!(id, "TILEHEAP-missing-order");
+    let memory = Object(vk::ObjectType::DEVICE_MEMORY, 1);
+    assert!(text.contains(&format!("[2047, 2048) of {memory}")), "{text}");
+    assert_eq!(
+        texts(&device.submit(0, &fills(1, 1), &Batch::default())),
+        [],
+        "it shares nothing"
+    );
+}
+
+/// A command buffer that was submitted before is translated again.
+#[test]
+fn a_resource_is_followed_from_when_it_shares_bytes() {
+    let mut device = device(Verdicts::default());
+    device.followed.bind(&buffer(1, false, 0));
+    let twice = fills(1, 1);
+    assert_eq!(texts(&device.submit(0, &twice, &Batch::default())), []);
+    device.followed.bind(&buffer(2, false, 512));
+    assert_eq!(device.submit(0, &twice, &Batch::default()).len(), 1);
+}
+
+#[test]
+fn contents_from_before_are_not_lost() {
+    let ids = |submits_between: bool| {
+        let mut device = device(Verdicts::default());
+        device.followed.bind(&buffer(1, false, 0));
+        if submits_between {
+            let fill = Commands::new().transfer(1, CLEAR).end();
+            device.submit(0, &fill, &Batch::default());
+        }
+        device.followed.bind(&buffer(2, false, 512));
+        let found = device.submit(0, &read(1), &Batch::default());
+        found.iter().map(|one| one.id.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(true), [""; 0]);
+    assert_eq!(ids(false), ["TILEHEAP-reads-discarded"]);
+}
+
+#[test]
+fn the_host_may_write_what_it_has_mapped() {
+    let mut device = device(ALL);
+    device.followed.bind(&buffer(1, false, 0));
+    device.followed.bind(&buffer(2, false, 512));
+    device.followed.map(vk::DeviceMemory::from_raw(1));
+    let found = device.submit(0, &read(1), &Batch::default());
+    let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
+    assert_eq!(ids, ["TILEHEAP-possible-contents"]);
+}
+
+#[test]
+fn order_that_is_not_seen_leaves_nothing_certain() {
+    let mut device = device(ALL);
+    device.followed.bind(&buffer(1, false, 0));
+    device.followed.bind(&buffer(2, false, 512));
+    device.followed.allow_unseen_order();
+    let found = device.submit(0, &fills(1, 2), &Batch::default());
+    let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
+    assert_eq!(ids, ["TILEHEAP-possible-order"]);
+}
+
+/// What is presented is complete before an image that is acquired afterwards.
+#[test]
+fn presentation_orders_submissions() {
+    let [rendered, acquired] = [11, 12].map(vk::Semaphore::from_raw);
+    let number = |of: &[vk::Semaphore]| of.iter().map(|one| (*one, 0, S::ALL_COMMANDS)).collect();
+    let found = |presents: bool| {
+        let mut device = device(Verdicts::default());
+        device.followed.bind(&buffer(1, false, 0));
+        device.followed.bind(&buffer(2, false, 512));
+        let first = Batch {
+            signals: number(&[rendered]),
+            ..Batch::default()
+        };
+        let mut found = device.submit(0, &Commands::new().transfer(1, CLEAR).end(), &first);
+        if presents {
+            found.extend(device.followed.present(&[rendered]));
+        }
+        found.extend(device.followed.acquire(acquired, vk::Fence::null()));
+        let second = Batch {
+            waits: number(&[acquired]),
+            ..Batch::default()
+        };
+        found.extend(device.submit(1, &Commands::new().transfer(2, CLEAR).end(), &second));
+        found.len()
+    };
+    assert_eq!(found(true), 0);
+    assert_eq!(found(false), 1);
+}
+
+#[test]
+fn freed_memory_is_forgotten() {
+    let mut device = device(Verdicts::default());
+    let both = [buffer(1, false, 0), buffer(2, false, 512)];
+    both.iter().for_each(|one| _ = device.followed.bind(one));
+    let fill = |of| Commands::new().transfer(of, CLEAR).end();
+    assert_eq!(device.submit(0, &fill(1), &Batch::default()).len(), 0);
+    for one in &both {
+        device.followed.remove(one.object, Some(one));
+    }
+    device.followed.free(vk::DeviceMemory::from_raw(1));
+    // A new object with the same handle, and nothing that it has to wait for.
+    device.followed.bind(&buffer(3, false, 0));
+    device.followed.bind(&buffer(4, false, 512));
+    assert_eq!(texts(&device.submit(0, &fill(3), &Batch::default())), []);
+}
