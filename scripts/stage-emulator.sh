@@ -11,7 +11,7 @@ esac
 folder=${1:+$(realpath -m "$1")}
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
-layer=${LAYER:-emulator} # stage-capture.sh names the other one
+layer=${LAYER:-emulator} # stage-capture.sh and stage-aliasing.sh name the others
 folder=${folder:-$root/target/$layer}
 need_rust
 

@@ -25,6 +25,13 @@ pub(crate) const EMULATOR: Layer = Layer {
     variable: "TILEHEAP_EMULATOR",
 };
 
+/// Checks memory that resources share.
+pub(crate) const ALIASING: Layer = Layer {
+    name: "VK_LAYER_TILEHEAP_aliasing",
+    short: "aliasing",
+    variable: "TILEHEAP_ALIASING",
+};
+
 /// Writes frames of a program as documents.
 pub(crate) const CAPTURE: Layer = Layer {
     name: "VK_LAYER_TILEHEAP_capture",

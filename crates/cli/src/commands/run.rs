@@ -13,12 +13,12 @@ use tileheap_device::profile::{DeviceProfile, PRESETS};
 
 use crate::documents::{self, Document};
 use crate::error::{Error, Result};
-use crate::layered::{EMULATOR, absolute, signal_of, wait};
+use crate::layered::{self, absolute, signal_of, wait};
 use crate::output::Output;
-use crate::report::messages::Summary;
+use crate::report::messages::{Checked, Summary};
 use crate::values::{FailOn, named};
 
-/// Run a program on emulated tile memory, and summarize what the emulator reports
+/// Run a program on emulated tile memory, or check the memory that its resources share
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/run.txt"))]
 #[command(after_help = include_str!("help/run.txt"))]
@@ -26,10 +26,10 @@ pub(crate) struct Arguments {
     /// The layer
     #[arg(long, value_enum, default_value = "emulator")]
     layer: Layer,
-    /// The folder of the layer's library and manifest; by default beside the command, or target/emulator
+    /// The folder of the layer's library and manifest; by default beside the command, or target/LAYER
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layer_path: Option<PathBuf>,
-    /// The device to emulate
+    /// The device to emulate; only of the emulator
     #[arg(long, value_name = "NAME", value_parser = named(emulated(), |name| name, None))]
     profile: Option<&'static str>,
     /// Write the messages to a file: JSON, one message a line
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Write the program's own status and the counts to a file, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
-    /// Write every bind, discard and submit to a file, which `tileheap report` draws
+    /// Write every bind, discard and submit to a file, which `tileheap report` draws; only of the emulator
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     trace: Option<PathBuf>,
     /// The program and its arguments
@@ -55,10 +55,37 @@ pub(crate) struct Arguments {
     program: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Layer {
     /// VK_LAYER_TILEHEAP_emulator: a strict tile heap on any driver
     Emulator,
+    /// VK_LAYER_TILEHEAP_aliasing: order and contents of ordinary memory that several resources share
+    Aliasing,
+}
+
+impl Layer {
+    fn of_loader(self) -> &'static layered::Layer {
+        match self {
+            Layer::Emulator => &layered::EMULATOR,
+            Layer::Aliasing => &layered::ALIASING,
+        }
+    }
+
+    fn checked(self) -> Checked {
+        match self {
+            Layer::Emulator => Checked::TileMemory,
+            Layer::Aliasing => Checked::SharedMemory,
+        }
+    }
+
+    /// The environment variable of a setting.
+    fn variable(self, setting: &str) -> String {
+        let layer = match self {
+            Layer::Emulator => "EMULATOR",
+            Layer::Aliasing => "ALIASING",
+        };
+        format!("VK_TILEHEAP_{layer}_{setting}")
+    }
 }
 
 fn emulated() -> impl Iterator<Item = &'static str> {
@@ -100,8 +127,20 @@ impl Ended {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let Layer::Emulator = arguments.layer;
-    let folder = EMULATOR.find(arguments.layer_path.as_deref())?;
+    let layer = arguments.layer;
+    let of_emulator = [
+        ("--profile", arguments.profile.is_some()),
+        ("--trace", arguments.trace.is_some()),
+    ];
+    if let Some((option, _)) = of_emulator
+        .iter()
+        .find(|(_, is_given)| *is_given && layer != Layer::Emulator)
+    {
+        let text =
+            format!("{option} is an option of `--layer emulator`: the aliasing layer emulates nothing");
+        return Err(Error::bad_input(text));
+    }
+    let folder = layer.of_loader().find(arguments.layer_path.as_deref())?;
     if arguments.require_device && enumerate_devices().map_or(true, |devices| devices.is_empty()) {
         let none = "this machine has no Vulkan device: install a driver, such as Mesa's lavapipe";
         return Err(Error::Failed(FAILED, none.to_owned()));
@@ -110,17 +149,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let temporary = || std::env::temp_dir().join(format!("tileheap-run-{}.jsonl", std::process::id()));
     let log = absolute(&arguments.log.clone().unwrap_or_else(temporary))?;
     File::create(&log).map_err(|error| Error::of(format!("cannot write `{}`", log.display()), error))?;
-    let mut command = EMULATOR.command(&folder, &arguments.program)?;
-    command.env("VK_TILEHEAP_EMULATOR_MESSAGE_LOG", &log);
-    command.env("VK_TILEHEAP_EMULATOR_POSSIBLE", "true");
+    let mut command = layer.of_loader().command(&folder, &arguments.program)?;
+    command.env(layer.variable("MESSAGE_LOG"), &log);
+    command.env(layer.variable("POSSIBLE"), "true");
     if arguments.pedantic {
-        command.env("VK_TILEHEAP_EMULATOR_PEDANTIC", "true");
+        command.env(layer.variable("PEDANTIC"), "true");
     }
     if let Some(profile) = arguments.profile {
-        command.env("VK_TILEHEAP_EMULATOR_PROFILE", profile);
+        command.env(layer.variable("PROFILE"), profile);
     }
     if let Some(trace) = &arguments.trace {
-        command.env("VK_TILEHEAP_EMULATOR_TRACE", absolute(trace)?);
+        command.env(layer.variable("TRACE"), absolute(trace)?);
     }
     let ended = wait(&mut command);
     let messages = std::fs::read_to_string(&log).unwrap_or_default();
@@ -128,7 +167,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         // If it cannot be removed, it stays among other temporary files.
         let _ = std::fs::remove_file(&log);
     }
-    let outcome = outcome(ended?, Summary::of(&messages), arguments.fail_on);
+    let outcome = outcome(ended?, Summary::of(&messages, layer.checked()), arguments.fail_on);
     // There is no other place to report a closed standard error.
     let _ = std::io::stderr().write_all(text(&outcome, arguments.log.as_deref()).as_bytes());
     if json.is_some() {

@@ -1,4 +1,4 @@
-//! The emulator's log of messages, summarized.
+//! The log of messages of the emulator or of the aliasing layer, summarized.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,22 @@ use serde_json::Value;
 
 use crate::values::FailOn;
 
+/// The memory that a layer checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Checked {
+    /// The emulator's.
+    #[default]
+    TileMemory,
+    /// The aliasing layer's.
+    SharedMemory,
+}
+
 /// What a log contains.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
+    checked: Checked,
     errors: u64,
     warnings: u64,
     /// Findings that are possible, or by the letter of the specification.
@@ -18,6 +30,8 @@ pub(crate) struct Summary {
     instances: u64,
     devices: u64,
     devices_with_tile_memory: u64,
+    /// Devices on which several resources shared memory.
+    devices_with_shared_memory: u64,
     #[serde(skip)]
     devices_destroyed: u64,
     messages: Vec<Message>,
@@ -35,8 +49,11 @@ struct Message {
 
 impl Summary {
     /// Summarizes a log. A program that was killed may leave its last line cut off.
-    pub(crate) fn of(log: &str) -> Summary {
-        let mut summary = Summary::default();
+    pub(crate) fn of(log: &str, checked: Checked) -> Summary {
+        let mut summary = Summary {
+            checked,
+            ..Summary::default()
+        };
         let mut messages: BTreeMap<(u8, String), Message> = BTreeMap::new();
         for line in log
             .lines()
@@ -49,6 +66,7 @@ impl Summary {
                     summary.devices += 1;
                     summary.devices_with_tile_memory += u64::from(line["usesTileMemory"] == true);
                 }
+                Some("shared-memory") => summary.devices_with_shared_memory += 1,
                 Some("end") => summary.devices_destroyed += 1,
                 Some("message") => {
                     let (severity, id) = (text("severity"), text("id"));
@@ -97,7 +115,11 @@ impl Summary {
             0 => String::new(),
             others => format!(", and {}", counted(others, "possible or pedantic finding")),
         };
-        let mut text = format!("tileheap: the emulator reported {errors} and {warnings}{others}\n");
+        let layer = match self.checked {
+            Checked::TileMemory => "emulator",
+            Checked::SharedMemory => "aliasing layer",
+        };
+        let mut text = format!("tileheap: the {layer} reported {errors} and {warnings}{others}\n");
         for message in &self.messages {
             let Message {
                 severity,
@@ -116,12 +138,17 @@ impl Summary {
 
     /// Why nothing was checked, if nothing was.
     pub(crate) fn unchecked(&self) -> Option<&'static str> {
-        if self.instances == 0 {
-            Some("nothing was checked: the program created no Vulkan instance with the layer")
-        } else if self.devices_with_tile_memory == 0 {
-            Some("nothing was checked: no device enabled the feature tileMemoryHeap")
-        } else {
-            None
+        match self.checked {
+            _ if self.instances == 0 => {
+                Some("nothing was checked: the program created no Vulkan instance with the layer")
+            }
+            Checked::TileMemory if self.devices_with_tile_memory == 0 => {
+                Some("nothing was checked: no device enabled the feature tileMemoryHeap")
+            }
+            Checked::SharedMemory if self.devices_with_shared_memory == 0 => {
+                Some("nothing was checked: no two images or buffers shared bytes of memory")
+            }
+            _ => None,
         }
     }
 
@@ -146,14 +173,19 @@ mod tests {
         let expected = "tileheap: the emulator reported 1 error and 2 warnings\nerror a, 1 time:\n  wrong\n\
             warning b, 2 times:\n  first\n      at: x\n\
             tileheap: the program ended before it destroyed its device: these are the messages until then\n";
-        assert_eq!(Summary::of(log).text(), expected);
+        assert_eq!(Summary::of(log, Checked::TileMemory).text(), expected);
         let ended = format!(
             "{}\n{{\"event\":\"end\"}}",
             log.lines().nth(1).unwrap_or_default()
         );
-        let unchecked = |log: &str| Summary::of(log).unchecked().unwrap_or_default();
+        let unchecked_by =
+            |checked| move |log: &str| Summary::of(log, checked).unchecked().unwrap_or_default();
+        let unchecked = unchecked_by(Checked::TileMemory);
         assert!(unchecked(&ended).contains("no Vulkan instance"));
         assert!(unchecked("{\"event\":\"instance\"}").contains("tileMemoryHeap"));
         assert_eq!(unchecked(log), "");
+        let unchecked = unchecked_by(Checked::SharedMemory);
+        assert!(unchecked(log).contains("no two images or buffers shared"));
+        assert_eq!(unchecked(&format!("{log}\n{{\"event\":\"shared-memory\"}}")), "");
     }
 }
