@@ -3,8 +3,11 @@
 use tileheap_layer::{array, given};
 
 use super::recorder::{before_action, recorded_commands};
+use crate::model::transferred_texels::ImageRegions;
 use crate::model::transfers::{QueryResults, Regions, Transfer};
-use crate::tables::action_commands::{ActionTable, ReachableDescriptors, action_commands, certainly_acts};
+use crate::tables::action_commands::{
+    ActionTable, ReachableDescriptors, Writes, action_commands, certainly_acts,
+};
 
 /// The first of some expressions.
 macro_rules! first {
@@ -14,7 +17,7 @@ macro_rules! first {
 }
 
 macro_rules! entry_point {
-    ($reachable:ident $command:ident (
+    ($reachable:ident $writes:ident $command:ident (
         $($arg:ident: $type:ty),* $(,)? $(=> $transfer:expr)? $(; $answer:ty)?
     )) => {
         recorded_commands! {
@@ -22,14 +25,17 @@ macro_rules! entry_point {
                 let transfer = first!($($transfer,)? Transfer::None);
                 const ACTS: bool = certainly_acts(stringify!($command));
                 let command = (stringify!($command), ACTS);
+                if Writes::$writes == Writes::Unknown {
+                    recorder.allow_unseen_writes();
+                }
                 before_action(recorder, ReachableDescriptors::$reachable, &transfer, command);
             };
         }
     };
 }
 macro_rules! entry_points {
-    ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
-        $($(entry_point!($reachable $command $signature);)+)+
+    ($($reachable:ident $writes:ident $($command:ident)+: $signature:tt;)+) => {
+        $($(entry_point!($reachable $writes $command $signature);)+)+
     };
 }
 action_commands!(entry_points);

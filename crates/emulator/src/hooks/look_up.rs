@@ -54,7 +54,7 @@ macro_rules! hooks {
 }
 
 macro_rules! action_hooks {
-    ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
+    ($($reachable:ident $writes:ident $($command:ident)+: $signature:tt;)+) => {
         hooks! { $($(checked $command: ();)+)+ }
     };
 }

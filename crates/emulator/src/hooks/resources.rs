@@ -124,6 +124,14 @@ pub(crate) fn tile_buffer_needs(
     requirements::tile_buffer(emulation, device.heap_type()?, info, driver)
 }
 
+/// The usages by which images are written unseen: by the host, and by video coding.
+const UNSEEN_IMAGE_WRITES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::HOST_TRANSFER_EXT.as_raw()
+        | vk::ImageUsageFlags::VIDEO_DECODE_DST_KHR.as_raw()
+        | vk::ImageUsageFlags::VIDEO_DECODE_DPB_KHR.as_raw()
+        | vk::ImageUsageFlags::VIDEO_ENCODE_DPB_KHR.as_raw(),
+);
+
 /// Registers a new image, if it has the tile usage bit or ordinary memory is checked.
 fn remember_image(
     device: &Device,
@@ -162,7 +170,7 @@ fn remember_image(
         format: info.format,
         extent: info.extent,
         contents: contents_of(handle, info),
-        has_unseen_writes: info.usage.contains(vk::ImageUsageFlags::TRANSFER_DST),
+        has_unseen_writes: (info.usage | stencil_usage).intersects(UNSEEN_IMAGE_WRITES),
         place: OnceLock::new(),
     };
     device

@@ -1,11 +1,11 @@
-//! Checks of the resources that a command accesses: draws and dispatches by descriptor, transfers by buffer.
+//! Checks of the resources that a command accesses: draws and dispatches by descriptor, transfers by name.
 
 use std::sync::Arc;
 
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_device::scopes::WRITES;
-use tileheap_sync::program::{self, AccessKind, Part, ResourceId};
+use tileheap_sync::program::{self, AccessKind, ResourceId};
 
 use super::descriptors::{Descriptors, Entry, is_read_only};
 use super::finding::Finding;
@@ -16,7 +16,7 @@ use super::position::{BoundMemory, Position, UNKNOWN};
 use super::recording::{Pass, Recording, ReportedOnce};
 use super::resources::{Place, Resource};
 use super::shaders::DescriptorAccess;
-use super::transfers::BufferUse;
+use super::transfers::TransferUse;
 use crate::tables::action_commands::{ReachableDescriptors, wrong_object_rule};
 use crate::tables::messages::MessageId;
 
@@ -41,7 +41,7 @@ pub(crate) enum Access<'a> {
     Descriptor(ReachableDescriptors, &'a str),
     /// An attachment of the render pass in which it draws.
     Attachment(&'a str),
-    /// A buffer of a transfer.
+    /// A buffer or an image of a transfer.
     Transfer(&'a str),
     /// An attachment of the render pass that it ends, in which nothing was drawn.
     PassWithoutDraw(&'a str),
@@ -152,7 +152,7 @@ struct Rules<'a> {
 
 impl Rules<'_> {
     fn access(&mut self, accessed: &DescriptorAccess, entry: &Entry) {
-        if entry.resource.place.get().is_none() {
+        if !entry.resource.is_followed() {
             return;
         }
         let wrong = check_object(
@@ -228,29 +228,26 @@ fn logged(accessed: &DescriptorAccess, entry: &Entry) -> Vec<LoggedAccess> {
     known.chain(unknown).collect()
 }
 
-/// Checks a transfer from or to tile buffers.
+/// Checks a transfer from or to followed resources.
 pub(crate) fn check_transfer(
     recording: &mut Recording,
-    uses: &[BufferUse],
+    uses: &[TransferUse],
     command: &'static str,
 ) -> Vec<Finding> {
     recording.at.is_at(command);
     let at = recording.at;
     let (mut findings, mut accesses) = (Vec::new(), Vec::new());
     for (index, one) in uses.iter().enumerate() {
-        let buffer = &one.buffer;
-        if buffer.place.get().is_none() {
-            continue;
-        }
+        let resource = &one.resource;
         let is_other_region = uses[..index]
             .iter()
-            .any(|other| Arc::ptr_eq(&other.buffer, buffer) && other.writes == one.writes);
+            .any(|other| Arc::ptr_eq(&other.resource, resource) && other.writes == one.writes);
         if !is_other_region {
-            findings.extend(check_object(at, buffer, Access::Transfer(command)));
+            findings.extend(check_object(at, resource, Access::Transfer(command)));
         }
         let access = program::Access {
-            resource: ResourceId(buffer.number),
-            part: Part::Bytes(one.bytes.0, one.bytes.1),
+            resource: ResourceId(resource.number),
+            part: one.part,
             stage: one.stage,
             access: match one.writes {
                 true => vk::AccessFlags2::TRANSFER_WRITE,

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! resources, parts, descriptors   the application's objects and descriptor writes
-//! transfers, shaders              the parts of resources that commands access
+//! transfers, transferred_texels, shaders
+//!                                 the parts of resources that commands access
 //! recording ◄ passes, checks      one command buffer: what is bound, what its commands discard, read and write
 //! contents, submissions           which bytes can be live: what is poisoned in a command buffer, and between them
 //! order                           what is submitted, judged by tileheap-sync: missing order, and reads of undefined contents
@@ -35,5 +36,6 @@ pub(crate) mod submissions;
 pub(crate) mod tile_passes;
 pub(crate) mod tile_shaders;
 pub(crate) mod trace;
+pub(crate) mod transferred_texels;
 pub(crate) mod transfers;
 pub(crate) mod transitions;

@@ -59,7 +59,7 @@ pub(crate) struct Resource {
     pub(crate) extent: vk::Extent3D,
     /// As [`Place::contents`], of those at the same offset.
     pub(crate) contents: u64,
-    /// The layer does not see everything that may write it: a buffer by its address, an image by transfers.
+    /// The layer does not see everything that may write it: a buffer by its address, an image by the host or by a video session.
     pub(crate) has_unseen_writes: bool,
     /// Its binding to memory, if bound.
     pub(crate) place: OnceLock<Place>,
@@ -69,6 +69,12 @@ impl Resource {
     /// Its place, if that is in tile memory.
     pub(crate) fn tile_place(&self) -> Option<&Place> {
         self.place.get().filter(|place| place.is_tile)
+    }
+
+    /// Its accesses are logged.
+    #[inline]
+    pub(crate) fn is_followed(&self) -> bool {
+        self.place.get().is_some()
     }
 
     /// Whether it has one mip level, one layer and one slice.

@@ -1,4 +1,4 @@
-//! The buffers that transfer commands read and write, with the exact bytes.
+//! The buffers and images that transfer commands read and write, with the exact bytes and texels.
 
 use std::sync::Arc;
 
@@ -6,12 +6,13 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::format::{TexelBlock, texel_block};
 use tileheap_layer::array;
-use tileheap_sync::program::Part;
+use tileheap_sync::program::{Part, Tiling};
 use vk::PipelineStageFlags2 as S;
 
 use super::resources::{Resource, Resources};
+use super::transferred_texels::{ImageRegions, TexelBox};
 
-/// The buffers of a transfer command, as the application describes it: nothing is looked up yet.
+/// A transfer command, as the application describes it: nothing is looked up yet.
 #[derive(Clone, Copy)]
 pub(crate) enum Transfer<'a> {
     /// No transfer.
@@ -30,6 +31,10 @@ pub(crate) enum Transfer<'a> {
     Fill(vk::Buffer, u64, u64),
     /// Results of queries.
     Queries(vk::Buffer, QueryResults),
+    /// From an image to another.
+    Images(vk::Image, vk::Image, ImageRegions<'a>),
+    /// A clear of an image outside render passes.
+    Clear(vk::Image, &'a [vk::ImageSubresourceRange]),
 }
 
 /// The regions of a command of the first or of the second kind.
@@ -51,16 +56,83 @@ pub(crate) struct QueryResults {
     pub(crate) flags: vk::QueryResultFlags,
 }
 
-/// The use of a part of a tile buffer by a transfer.
+/// The use of a part of a followed resource by a transfer.
 #[derive(Debug)]
-pub(crate) struct BufferUse {
-    pub(crate) buffer: Arc<Resource>,
-    /// Its bytes `[first, end)`, from the first one of the buffer.
-    pub(crate) bytes: (u64, u64),
+pub(crate) struct TransferUse {
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) part: Part,
     pub(crate) writes: bool,
     pub(crate) stage: S,
-    /// It uses all of these bytes; otherwise only some of them: the image's format is not known, or its rows have gaps.
+    /// It uses all of the part; otherwise only some of it: the image's format is not known, its rows have gaps, or its texels are somewhere
+    /// in the bytes of a linear image.
     pub(crate) is_exact: bool,
+}
+
+/// A part, with `true` if a transfer uses all of it.
+type UsedPart = (Part, bool);
+
+/// The uses of a transfer, as they are found.
+struct Uses<'a> {
+    resources: &'a Resources,
+    found: Vec<TransferUse>,
+}
+
+impl Uses<'_> {
+    fn add(
+        &mut self,
+        resource: Option<Arc<Resource>>,
+        (writes, stage): (bool, S),
+        parts: impl FnOnce(&Resource) -> Vec<UsedPart>,
+    ) {
+        let Some(resource) = resource.filter(|resource| resource.is_followed()) else {
+            return;
+        };
+        let parts = parts(&resource).into_iter();
+        self.found.extend(parts.map(|(part, is_exact)| TransferUse {
+            resource: resource.clone(),
+            part,
+            writes,
+            stage,
+            is_exact,
+        }));
+    }
+
+    /// Bytes of a buffer that are read.
+    fn reads(&mut self, buffer: vk::Buffer, stage: S, parts: impl FnOnce(&Resource) -> Vec<UsedPart>) {
+        let buffer = self.resources.buffers.get(buffer.as_raw());
+        self.add(buffer, (false, stage), parts);
+    }
+
+    /// Bytes of a buffer that are written.
+    fn writes(&mut self, buffer: vk::Buffer, stage: S, parts: impl FnOnce(&Resource) -> Vec<UsedPart>) {
+        let buffer = self.resources.buffers.get(buffer.as_raw());
+        self.add(buffer, (true, stage), parts);
+    }
+
+    /// A transfer between two images.
+    fn images(&mut self, from: vk::Image, to: vk::Image, regions: ImageRegions<'_>) {
+        let [from, to] = [from, to].map(|image| self.resources.images.get(image.as_raw()));
+        let is_followed = |image: &Option<Arc<Resource>>| image.as_ref().is_some_and(|one| one.is_followed());
+        if !is_followed(&from) && !is_followed(&to) {
+            return;
+        }
+        let stage = match regions {
+            ImageRegions::Copies(_) => S::COPY,
+            ImageRegions::Blits(..) => S::BLIT,
+            ImageRegions::Resolves(_) => S::RESOLVE,
+        };
+        let boxes = regions.between(from.as_deref(), to.as_deref());
+        self.add(from, (false, stage), |image| {
+            transferred(image, boxes.iter().map(|both| both[0]))
+        });
+        self.add(to, (true, stage), |image| {
+            transferred(image, boxes.iter().map(|both| both[1]))
+        });
+    }
+}
+
+fn transferred(image: &Resource, boxes: impl Iterator<Item = TexelBox>) -> Vec<UsedPart> {
+    boxes.filter_map(|texels| image.transferred(&texels)).collect()
 }
 
 impl<'a> Transfer<'a> {
@@ -82,57 +154,76 @@ impl<'a> Transfer<'a> {
         Transfer::Download(info.src_image, info.dst_buffer, Regions::Second(regions))
     }
 
-    /// Its uses of tile buffers: for each buffer one per region, what is read before what is written.
-    pub(crate) fn uses(&self, resources: &Resources) -> Vec<BufferUse> {
-        let mut uses = Vec::new();
-        let mut add = |buffer, writes, stage, parts: &dyn Fn(&Resource) -> Vec<(Part, bool)>| {
-            if let Some(buffer) = resources.buffers.get(vk::Buffer::as_raw(buffer)) {
-                for (part, is_exact) in parts(&buffer) {
-                    if let Part::Bytes(first, end) = part {
-                        uses.push(BufferUse {
-                            buffer: buffer.clone(),
-                            bytes: (first, end),
-                            writes,
-                            stage,
-                            is_exact,
-                        });
-                    }
-                }
-            }
+    /// `vkCmdCopyImage2`.
+    pub(crate) fn copy_image(info: &'a vk::CopyImageInfo2<'a>) -> Transfer<'a> {
+        let regions = Regions::Second(array!(info.p_regions, info.region_count));
+        Transfer::Images(info.src_image, info.dst_image, ImageRegions::Copies(regions))
+    }
+
+    /// `vkCmdBlitImage2`.
+    pub(crate) fn blit(info: &'a vk::BlitImageInfo2<'a>) -> Transfer<'a> {
+        let regions = Regions::Second(array!(info.p_regions, info.region_count));
+        Transfer::Images(
+            info.src_image,
+            info.dst_image,
+            ImageRegions::Blits(info.filter, regions),
+        )
+    }
+
+    /// `vkCmdResolveImage2`.
+    pub(crate) fn resolve(info: &'a vk::ResolveImageInfo2<'a>) -> Transfer<'a> {
+        let regions = Regions::Second(array!(info.p_regions, info.region_count));
+        Transfer::Images(info.src_image, info.dst_image, ImageRegions::Resolves(regions))
+    }
+
+    /// Its uses of followed resources: for each resource one per region, what is read before what is written.
+    pub(crate) fn uses(&self, resources: &Resources) -> Vec<TransferUse> {
+        let mut uses = Uses {
+            resources,
+            found: Vec::new(),
         };
+        let image = |image: vk::Image| resources.images.get(image.as_raw());
         // Source of the stages: the description of `VkPipelineStageFlagBits2`; *Clear Commands* has fills and updates.
         match *self {
             Transfer::None => {}
             Transfer::Copy(from, to, regions) => {
-                add(from, false, S::COPY, &|buffer| copied(buffer, regions, false));
-                add(to, true, S::COPY, &|buffer| copied(buffer, regions, true));
+                uses.reads(from, S::COPY, |buffer| copied(buffer, regions, false));
+                uses.writes(to, S::COPY, |buffer| copied(buffer, regions, true));
             }
             Transfer::Upload(from, to, regions) => {
-                add(from, false, S::COPY, &|buffer| {
-                    packed(buffer, block_of(resources, to), regions)
-                });
+                let to = image(to);
+                uses.reads(from, S::COPY, |buffer| packed(buffer, to.as_deref(), regions));
+                uses.add(to, (true, S::COPY), |image| unpacked(image, regions));
             }
             Transfer::Download(from, to, regions) => {
-                add(to, true, S::COPY, &|buffer| {
-                    packed(buffer, block_of(resources, from), regions)
-                });
+                let from = image(from);
+                uses.writes(to, S::COPY, |buffer| packed(buffer, from.as_deref(), regions));
+                uses.add(from, (false, S::COPY), |image| unpacked(image, regions));
             }
             Transfer::Fill(to, offset, size) => {
-                add(to, true, S::CLEAR, &|buffer| {
-                    vec![(filled(buffer, offset, size), true)]
-                });
+                uses.writes(to, S::CLEAR, |buffer| vec![(filled(buffer, offset, size), true)]);
             }
             Transfer::Queries(to, results) => {
-                add(to, true, S::COPY, &|buffer| results.parts(buffer));
+                uses.writes(to, S::COPY, |buffer| results.parts(buffer));
+            }
+            Transfer::Images(from, to, regions) => uses.images(from, to, regions),
+            Transfer::Clear(to, ranges) => {
+                uses.add(image(to), (true, S::CLEAR), |image| {
+                    ranges.iter().map(|range| image.cleared(range)).collect()
+                });
             }
         }
-        uses
+        uses.found.retain(|one| match one.part {
+            Part::Bytes(first, end) => first < end,
+            Part::Texels(_) => true,
+        });
+        uses.found
     }
 }
 
 impl QueryResults {
     /// The part of each result, of which one word and the availability are known.
-    fn parts(&self, buffer: &Resource) -> Vec<(Part, bool)> {
+    fn parts(&self, buffer: &Resource) -> Vec<UsedPart> {
         let word = match self.flags.contains(vk::QueryResultFlags::TYPE_64) {
             true => 8,
             false => 4,
@@ -154,7 +245,7 @@ fn copied(
     buffer: &Resource,
     regions: Regions<'_, vk::BufferCopy, vk::BufferCopy2<'_>>,
     writes: bool,
-) -> Vec<(Part, bool)> {
+) -> Vec<UsedPart> {
     macro_rules! parts {
         ($regions:expr) => {{
             let parts = $regions.iter().map(|one| {
@@ -172,32 +263,80 @@ fn copied(
 
 /// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. They do not if rows have gaps, or if
 /// the size of a texel is not known: then the part is everything after the offset.
-fn packed(buffer: &Resource, block: Option<TexelBlock>, regions: TexelRegions<'_>) -> Vec<(Part, bool)> {
+fn packed(buffer: &Resource, image: Option<&Resource>, regions: TexelRegions<'_>) -> Vec<UsedPart> {
     macro_rules! parts {
-        ($regions:expr) => {{
-            let parts = $regions.iter().map(|one| {
-                let layers = one.image_subresource;
-                let is_color = layers.aspect_mask == vk::ImageAspectFlags::COLOR;
-                let packed = block.filter(|_| is_color).map(|block| {
-                    let packing = (one.buffer_row_length, one.buffer_image_height);
-                    block.packed(one.image_extent, layers.layer_count, packing)
+        ($regions:expr, |$one:ident| $is_plain:expr) => {{
+            let parts = $regions.iter().map(|$one| {
+                let layers = $one.image_subresource;
+                let block = image.and_then(|image| block_of(image.format, layers.aspect_mask));
+                let packed = block.filter(|_| $is_plain).map(|block| {
+                    let packing = ($one.buffer_row_length, $one.buffer_image_height);
+                    block.packed($one.image_extent, layer_count(image, layers), packing)
                 });
                 let (size, is_exact) = packed.unwrap_or((vk::WHOLE_SIZE, false));
-                (buffer.bytes(one.buffer_offset, size), is_exact)
+                (buffer.bytes($one.buffer_offset, size), is_exact)
             });
             parts.collect()
         }};
     }
     match regions {
-        Regions::First(regions) => parts!(regions),
-        Regions::Second(regions) => parts!(regions),
+        Regions::First(regions) => parts!(regions, |one| true),
+        // A structure in the chain may rotate the region.
+        Regions::Second(regions) => parts!(regions, |one| one.p_next.is_null()),
     }
 }
 
-/// The texel block of a tile image; nothing is known of other images.
-fn block_of(resources: &Resources, image: vk::Image) -> Option<TexelBlock> {
-    let image = resources.images.get(image.as_raw())?;
-    texel_block(image.format)
+/// The number of layers that a copy names.
+fn layer_count(image: Option<&Resource>, layers: vk::ImageSubresourceLayers) -> u32 {
+    match (layers.layer_count, image.map(|image| image.tiling)) {
+        (vk::REMAINING_ARRAY_LAYERS, Some(Tiling::Optimal(all)))
+            if image.is_some_and(|one| one.extent.depth <= 1) =>
+        {
+            all.layers.end.saturating_sub(layers.base_array_layer)
+        }
+        (vk::REMAINING_ARRAY_LAYERS, _) => 1,
+        (count, _) => count,
+    }
+}
+
+/// The parts of an image that copies from or to a buffer use.
+fn unpacked(image: &Resource, regions: TexelRegions<'_>) -> Vec<UsedPart> {
+    macro_rules! boxes {
+        ($regions:expr, |$one:ident| $is_exact:expr) => {
+            transferred(
+                image,
+                $regions.iter().map(|$one| TexelBox {
+                    is_exact: $is_exact,
+                    ..TexelBox::new($one.image_subresource, $one.image_offset, $one.image_extent)
+                }),
+            )
+        };
+    }
+    match regions {
+        Regions::First(regions) => boxes!(regions, |one| true),
+        // A structure in the chain may rotate the region.
+        Regions::Second(regions) => boxes!(regions, |one| one.p_next.is_null()),
+    }
+}
+
+/// The blocks of an aspect as copies have them in buffers; `None` if they are not known, or are not used in full.
+///
+/// Source: "Copying Data Between Buffers and Images"; of 24 bits of depth copies use three of four bytes.
+fn block_of(format: vk::Format, aspect: vk::ImageAspectFlags) -> Option<TexelBlock> {
+    use vk::{Format as F, ImageAspectFlags as Aspects};
+    let bytes = match (aspect, format) {
+        (Aspects::COLOR, _) => return texel_block(format),
+        (Aspects::STENCIL, F::S8_UINT | F::D16_UNORM_S8_UINT) => 1,
+        (Aspects::STENCIL, F::D24_UNORM_S8_UINT | F::D32_SFLOAT_S8_UINT) => 1,
+        (Aspects::DEPTH, F::D16_UNORM | F::D16_UNORM_S8_UINT) => 2,
+        (Aspects::DEPTH, F::D32_SFLOAT | F::D32_SFLOAT_S8_UINT) => 4,
+        _ => return None,
+    };
+    Some(TexelBlock {
+        width: 1,
+        height: 1,
+        bytes,
+    })
 }
 
 /// The part that a fill or an update writes: `VK_WHOLE_SIZE` is rounded down to words.
@@ -212,11 +351,9 @@ fn filled(buffer: &Resource, offset: u64, size: u64) -> Part {
 mod tests {
     use std::sync::OnceLock;
 
-    use tileheap_sync::program::Tiling;
-
     use super::*;
     use crate::model::objects::Object;
-    use crate::model::resources::image_tiling;
+    use crate::model::resources::{Place, image_tiling};
 
     fn resource(object: Object, tiling: Tiling, format: vk::Format) -> Arc<Resource> {
         Arc::new(Resource {
@@ -231,7 +368,13 @@ mod tests {
             extent: vk::Extent3D::default(),
             contents: 0,
             has_unseen_writes: false,
-            place: OnceLock::new(),
+            place: OnceLock::from(Place {
+                memory: 1,
+                object_size: 1 << 20,
+                first: 0,
+                end: 4096,
+                contents: 0,
+            }),
         })
     }
 
@@ -257,10 +400,14 @@ mod tests {
 
     type Use = (u64, (u64, u64), bool, S);
 
+    /// The uses of buffers.
     fn uses(transfer: Transfer<'_>) -> Vec<Use> {
         let uses = transfer.uses(&resources());
-        let one = |one: &BufferUse| (one.buffer.object.1, one.bytes, one.writes, one.stage);
-        uses.iter().map(one).collect()
+        let one = |one: &TransferUse| match one.part {
+            Part::Bytes(first, end) => Some((one.resource.object.1, (first, end), one.writes, one.stage)),
+            Part::Texels(_) => None,
+        };
+        uses.iter().filter_map(one).collect()
     }
 
     fn buffer(handle: u64) -> vk::Buffer {

@@ -1,8 +1,8 @@
 //! The action commands of the registry, except those that begin and end render passes or execute secondary command buffers.
 //!
 //! Source: `tasks="action"` in `vk.xml` of header 1.4.363; what is not in ash 0.38 passes its pointers as they are. The
-//! word before each command is the [`ReachableDescriptors`]: `Draw` lies inside render passes, where the bound tile
-//! memory cannot change; with every other word the command can be the one that discards.
+//! first word before each command is the [`ReachableDescriptors`]: `Draw` lies inside render passes, where the bound tile
+//! memory cannot change; with every other word the command can be the one that discards. The second word is [`Writes`].
 
 use std::ffi::c_void;
 
@@ -17,10 +17,23 @@ pub(crate) enum ReachableDescriptors {
     Dispatch,
     /// Ray tracing descriptors.
     TraceRays,
-    /// Buffers named in the command.
+    /// Buffers and images named in the command.
     Transfer,
     /// None that the layer tracks.
     Other,
+}
+
+/// Which writes of a command the layer follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// All: it writes through descriptors, attachments, and resources that it names; or nothing that is followed.
+    Known,
+    /// Not all: it writes by an address, or through objects that the layer does not track.
+    ///
+    /// From then on no loss is certain, whatever the resource. Only resources with suitable usage can be written so: buffers with an
+    /// address, for acceleration structures, for transform feedback and the like, and transfer destinations; but a usage says little of
+    /// what else is in the same bytes.
+    Unknown,
 }
 
 /// Returns `false` for commands that may do nothing, as the GPU decides.
@@ -66,160 +79,180 @@ pub(crate) fn wrong_object_rule(reachable: ReachableDescriptors, command: &str) 
     (has_rule && !has_none).then(|| format!("VUID-{name}-commandBuffer-10746"))
 }
 
-/// Passes every command to the macro `$for_each`, as `reachable commands: (arguments => transfer; result);`: the commands of one
+/// Passes every command to the macro `$for_each`, as `reachable writes commands: (arguments => transfer; result);`: the commands of one
 /// signature, with the `Transfer` that they are. `array!` and `given!` read what the application passes.
 macro_rules! action_commands {
     ($for_each:ident) => {
         $for_each! {
-    Draw vkCmdDraw: (vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32);
-    Draw vkCmdDrawIndexed: (index_count: u32, instance_count: u32, first_index: u32, vertex_offset: i32,
+    Draw Known vkCmdDraw: (vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32);
+    Draw Known vkCmdDrawIndexed: (index_count: u32, instance_count: u32, first_index: u32, vertex_offset: i32,
         first_instance: u32);
-    Draw vkCmdDrawMultiEXT: (draw_count: u32, p_vertex_info: *const c_void, instance_count: u32,
+    Draw Known vkCmdDrawMultiEXT: (draw_count: u32, p_vertex_info: *const c_void, instance_count: u32,
         first_instance: u32, stride: u32);
-    Draw vkCmdDrawMultiIndexedEXT: (draw_count: u32, p_index_info: *const c_void, instance_count: u32,
+    Draw Known vkCmdDrawMultiIndexedEXT: (draw_count: u32, p_index_info: *const c_void, instance_count: u32,
         first_instance: u32, stride: u32, p_vertex_offset: *const c_void);
-    Draw vkCmdDrawIndirect vkCmdDrawIndexedIndirect vkCmdDrawMeshTasksIndirectNV
+    Draw Known vkCmdDrawIndirect vkCmdDrawIndexedIndirect vkCmdDrawMeshTasksIndirectNV
         vkCmdDrawMeshTasksIndirectEXT: (buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32,
         stride: u32);
-    Dispatch vkCmdDispatch: (group_count_x: u32, group_count_y: u32, group_count_z: u32);
-    Dispatch vkCmdDispatchIndirect: (buffer: vk::Buffer, offset: vk::DeviceSize);
-    Draw vkCmdSubpassShadingHUAWEI: ();
-    Draw vkCmdDrawClusterHUAWEI vkCmdDrawMeshTasksEXT: (group_count_x: u32, group_count_y: u32,
+    Dispatch Known vkCmdDispatch: (group_count_x: u32, group_count_y: u32, group_count_z: u32);
+    Dispatch Known vkCmdDispatchIndirect: (buffer: vk::Buffer, offset: vk::DeviceSize);
+    Draw Unknown vkCmdSubpassShadingHUAWEI: ();
+    Draw Known vkCmdDrawClusterHUAWEI vkCmdDrawMeshTasksEXT: (group_count_x: u32, group_count_y: u32,
         group_count_z: u32);
-    Draw vkCmdDrawClusterIndirectHUAWEI: (buffer: vk::Buffer, offset: vk::DeviceSize);
-    Other vkCmdUpdatePipelineIndirectBufferNV: (pipeline_bind_point: vk::PipelineBindPoint,
+    Draw Known vkCmdDrawClusterIndirectHUAWEI: (buffer: vk::Buffer, offset: vk::DeviceSize);
+    Other Unknown vkCmdUpdatePipelineIndirectBufferNV: (pipeline_bind_point: vk::PipelineBindPoint,
         pipeline: vk::Pipeline);
-    Transfer vkCmdCopyBuffer: (src_buffer: vk::Buffer, dst_buffer: vk::Buffer, region_count: u32,
+    Transfer Known vkCmdCopyBuffer: (src_buffer: vk::Buffer, dst_buffer: vk::Buffer, region_count: u32,
         p_regions: *const vk::BufferCopy
         => Transfer::Copy(src_buffer, dst_buffer, Regions::First(array!(p_regions, region_count))));
-    Other vkCmdCopyImage vkCmdResolveImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
-        dst_image: vk::Image, dst_image_layout: vk::ImageLayout, region_count: u32, p_regions: *const c_void);
-    Other vkCmdBlitImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout, dst_image: vk::Image,
-        dst_image_layout: vk::ImageLayout, region_count: u32, p_regions: *const c_void, filter: vk::Filter);
-    Transfer vkCmdCopyBufferToImage: (src_buffer: vk::Buffer, dst_image: vk::Image,
+    Transfer Known vkCmdCopyImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
+        dst_image: vk::Image, dst_image_layout: vk::ImageLayout, region_count: u32,
+        p_regions: *const vk::ImageCopy
+        => Transfer::Images(src_image, dst_image, ImageRegions::Copies(Regions::First(array!(p_regions,
+            region_count)))));
+    Transfer Known vkCmdResolveImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
+        dst_image: vk::Image, dst_image_layout: vk::ImageLayout, region_count: u32,
+        p_regions: *const vk::ImageResolve
+        => Transfer::Images(src_image, dst_image, ImageRegions::Resolves(Regions::First(array!(p_regions,
+            region_count)))));
+    Transfer Known vkCmdBlitImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
+        dst_image: vk::Image, dst_image_layout: vk::ImageLayout, region_count: u32,
+        p_regions: *const vk::ImageBlit, filter: vk::Filter
+        => Transfer::Images(src_image, dst_image, ImageRegions::Blits(filter, Regions::First(array!(p_regions,
+            region_count)))));
+    Transfer Known vkCmdCopyBufferToImage: (src_buffer: vk::Buffer, dst_image: vk::Image,
         dst_image_layout: vk::ImageLayout, region_count: u32, p_regions: *const vk::BufferImageCopy
         => Transfer::Upload(src_buffer, dst_image, Regions::First(array!(p_regions, region_count))));
-    Transfer vkCmdCopyImageToBuffer: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
+    Transfer Known vkCmdCopyImageToBuffer: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
         dst_buffer: vk::Buffer, region_count: u32, p_regions: *const vk::BufferImageCopy
         => Transfer::Download(src_image, dst_buffer, Regions::First(array!(p_regions, region_count))));
-    Other vkCmdCopyMemoryIndirectNV: (copy_buffer_address: vk::DeviceAddress, copy_count: u32, stride: u32);
-    Other vkCmdCopyMemoryIndirectKHR vkCmdCopyMemoryToImageIndirectKHR vkCmdBeginConditionalRenderingEXT
-        vkCmdPreprocessGeneratedCommandsNV vkCmdSetCheckpointNV vkCmdCopyAccelerationStructureKHR
+    Other Unknown vkCmdCopyMemoryIndirectNV: (copy_buffer_address: vk::DeviceAddress, copy_count: u32,
+        stride: u32);
+    Transfer Known vkCmdCopyImage2 vkCmdCopyImage2KHR: (info: *const vk::CopyImageInfo2<'_>
+        => Transfer::copy_image(given!(info)));
+    Transfer Known vkCmdBlitImage2 vkCmdBlitImage2KHR: (info: *const vk::BlitImageInfo2<'_>
+        => Transfer::blit(given!(info)));
+    Transfer Known vkCmdResolveImage2 vkCmdResolveImage2KHR: (info: *const vk::ResolveImageInfo2<'_>
+        => Transfer::resolve(given!(info)));
+    Other Known vkCmdBeginConditionalRenderingEXT vkCmdSetCheckpointNV vkCmdBeginVideoCodingKHR
+        vkCmdControlVideoCodingKHR vkCmdEndVideoCodingKHR vkCmdBeginConditionalRendering2EXT:
+        (info: *const c_void);
+    Other Unknown vkCmdCopyMemoryIndirectKHR vkCmdCopyMemoryToImageIndirectKHR
+        vkCmdPreprocessGeneratedCommandsNV vkCmdCopyAccelerationStructureKHR
         vkCmdCopyAccelerationStructureToMemoryKHR vkCmdCopyMemoryToAccelerationStructureKHR
-        vkCmdBuildClusterAccelerationStructureIndirectNV vkCmdCopyImage2 vkCmdCopyImage2KHR vkCmdBlitImage2
-        vkCmdBlitImage2KHR vkCmdResolveImage2 vkCmdResolveImage2KHR vkCmdDecodeVideoKHR
-        vkCmdBeginVideoCodingKHR vkCmdControlVideoCodingKHR vkCmdEndVideoCodingKHR vkCmdEncodeVideoKHR
+        vkCmdBuildClusterAccelerationStructureIndirectNV vkCmdDecodeVideoKHR vkCmdEncodeVideoKHR
         vkCmdBuildPartitionedAccelerationStructuresNV vkCmdDecompressMemoryEXT vkCmdCuLaunchKernelNVX
         vkCmdCudaLaunchKernelNV vkCmdCopyMicromapEXT vkCmdCopyMicromapToMemoryEXT vkCmdCopyMemoryToMicromapEXT
         vkCmdCopyTensorARM vkCmdCopyMemoryKHR vkCmdCopyMemoryToImageKHR vkCmdCopyImageToMemoryKHR
-        vkCmdBeginConditionalRendering2EXT vkCmdWriteMarkerToMemoryAMD: (info: *const c_void);
-    Other vkCmdCopyMemoryToImageIndirectNV: (copy_buffer_address: vk::DeviceAddress, copy_count: u32,
+        vkCmdWriteMarkerToMemoryAMD: (info: *const c_void);
+    Other Unknown vkCmdCopyMemoryToImageIndirectNV: (copy_buffer_address: vk::DeviceAddress, copy_count: u32,
         stride: u32, dst_image: vk::Image, dst_image_layout: vk::ImageLayout,
         p_image_subresources: *const c_void);
-    Transfer vkCmdUpdateBuffer: (dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize,
+    Transfer Known vkCmdUpdateBuffer: (dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize,
         data_size: vk::DeviceSize, p_data: *const c_void => Transfer::Fill(dst_buffer, dst_offset, data_size));
-    Transfer vkCmdFillBuffer: (dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize, size: vk::DeviceSize,
+    Transfer Known vkCmdFillBuffer: (dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize, size: vk::DeviceSize,
         data: u32 => Transfer::Fill(dst_buffer, dst_offset, size));
-    Other vkCmdClearColorImage vkCmdClearDepthStencilImage: (image: vk::Image, image_layout: vk::ImageLayout,
-        info: *const c_void, range_count: u32, p_ranges: *const c_void);
-    Other vkCmdClearAttachments: (attachment_count: u32, p_attachments: *const c_void, rect_count: u32,
+    Transfer Known vkCmdClearColorImage vkCmdClearDepthStencilImage: (image: vk::Image,
+        image_layout: vk::ImageLayout, info: *const c_void, range_count: u32,
+        p_ranges: *const vk::ImageSubresourceRange => Transfer::Clear(image, array!(p_ranges, range_count)));
+    Other Known vkCmdClearAttachments: (attachment_count: u32, p_attachments: *const c_void, rect_count: u32,
         p_rects: *const c_void);
-    Other vkCmdBeginQuery: (query_pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags);
-    Other vkCmdEndQuery: (query_pool: vk::QueryPool, query: u32);
-    Other vkCmdEndConditionalRenderingEXT vkCmdEndShaderInstrumentationARM: ();
-    Draw vkCmdBeginCustomResolveEXT vkCmdDrawIndirect2KHR vkCmdDrawIndexedIndirect2KHR
+    Other Known vkCmdBeginQuery: (query_pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags);
+    Other Known vkCmdEndQuery: (query_pool: vk::QueryPool, query: u32);
+    Other Known vkCmdEndConditionalRenderingEXT vkCmdEndShaderInstrumentationARM: ();
+    Draw Known vkCmdBeginCustomResolveEXT vkCmdDrawIndirect2KHR vkCmdDrawIndexedIndirect2KHR
         vkCmdDrawIndirectCount2KHR vkCmdDrawIndexedIndirectCount2KHR vkCmdDrawMeshTasksIndirect2EXT
         vkCmdDrawMeshTasksIndirectCount2EXT: (info: *const c_void);
-    Other vkCmdResetQueryPool vkCmdEndQueryIndexedEXT: (query_pool: vk::QueryPool, query: u32, number: u32);
-    Other vkCmdWriteTimestamp: (pipeline_stage: vk::PipelineStageFlags, query_pool: vk::QueryPool,
+    Other Known vkCmdResetQueryPool vkCmdEndQueryIndexedEXT: (query_pool: vk::QueryPool, query: u32,
+        number: u32);
+    Other Known vkCmdWriteTimestamp: (pipeline_stage: vk::PipelineStageFlags, query_pool: vk::QueryPool,
         query: u32);
-    Transfer vkCmdCopyQueryPoolResults: (query_pool: vk::QueryPool, first_query: u32, query_count: u32,
-        dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize, stride: vk::DeviceSize,
-        flags: vk::QueryResultFlags => Transfer::Queries(dst_buffer, QueryResults {
-            offset: dst_offset, stride, count: query_count, flags
-        }));
-    Draw vkCmdExecuteGeneratedCommandsNV: (is_preprocessed: vk::Bool32,
+    Transfer Known vkCmdCopyQueryPoolResults: (query_pool: vk::QueryPool, first_query: u32, query_count: u32,
+        dst_buffer: vk::Buffer, dst_offset: vk::DeviceSize, stride: vk::DeviceSize, flags: vk::QueryResultFlags
+        => Transfer::Queries(dst_buffer, QueryResults { offset: dst_offset, stride, count: query_count, flags
+            }));
+    Draw Unknown vkCmdExecuteGeneratedCommandsNV: (is_preprocessed: vk::Bool32,
         p_generated_commands_info: *const c_void);
-    Other vkCmdExecuteGeneratedCommandsEXT: (is_preprocessed: vk::Bool32,
+    Other Unknown vkCmdExecuteGeneratedCommandsEXT: (is_preprocessed: vk::Bool32,
         p_generated_commands_info: *const c_void);
-    Other vkCmdPreprocessGeneratedCommandsEXT: (p_generated_commands_info: *const c_void,
+    Other Unknown vkCmdPreprocessGeneratedCommandsEXT: (p_generated_commands_info: *const c_void,
         state_command_buffer: vk::CommandBuffer);
-    Dispatch vkCmdDispatchBase vkCmdDispatchBaseKHR: (base_group_x: u32, base_group_y: u32, base_group_z: u32,
-        group_count_x: u32, group_count_y: u32, group_count_z: u32);
-    Other vkCmdWriteBufferMarkerAMD: (pipeline_stage: vk::PipelineStageFlags, dst_buffer: vk::Buffer,
+    Dispatch Known vkCmdDispatchBase vkCmdDispatchBaseKHR: (base_group_x: u32, base_group_y: u32,
+        base_group_z: u32, group_count_x: u32, group_count_y: u32, group_count_z: u32);
+    Other Unknown vkCmdWriteBufferMarkerAMD: (pipeline_stage: vk::PipelineStageFlags, dst_buffer: vk::Buffer,
         dst_offset: vk::DeviceSize, marker: u32);
-    Draw vkCmdDrawIndirectCount vkCmdDrawIndirectCountKHR vkCmdDrawIndirectCountAMD
+    Draw Known vkCmdDrawIndirectCount vkCmdDrawIndirectCountKHR vkCmdDrawIndirectCountAMD
         vkCmdDrawIndexedIndirectCount vkCmdDrawIndexedIndirectCountKHR vkCmdDrawIndexedIndirectCountAMD
         vkCmdDrawMeshTasksIndirectCountNV vkCmdDrawMeshTasksIndirectCountEXT: (buffer: vk::Buffer,
         offset: vk::DeviceSize, count_buffer: vk::Buffer, count_buffer_offset: vk::DeviceSize,
         max_draw_count: u32, stride: u32);
-    Other vkCmdBeginQueryIndexedEXT: (query_pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags,
+    Other Known vkCmdBeginQueryIndexedEXT: (query_pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags,
         index: u32);
-    Draw vkCmdDrawIndirectByteCountEXT: (instance_count: u32, first_instance: u32, counter_buffer: vk::Buffer,
-        counter_buffer_offset: vk::DeviceSize, counter_offset: u32, vertex_stride: u32);
-    Draw vkCmdDrawMeshTasksNV: (task_count: u32, first_task: u32);
-    Other vkCmdCopyAccelerationStructureNV: (dst: vk::AccelerationStructureNV,
+    Draw Known vkCmdDrawIndirectByteCountEXT: (instance_count: u32, first_instance: u32,
+        counter_buffer: vk::Buffer, counter_buffer_offset: vk::DeviceSize, counter_offset: u32,
+        vertex_stride: u32);
+    Draw Known vkCmdDrawMeshTasksNV: (task_count: u32, first_task: u32);
+    Other Unknown vkCmdCopyAccelerationStructureNV: (dst: vk::AccelerationStructureNV,
         src: vk::AccelerationStructureNV, mode: vk::CopyAccelerationStructureModeKHR);
-    Other vkCmdWriteAccelerationStructuresPropertiesKHR vkCmdWriteAccelerationStructuresPropertiesNV
+    Other Known vkCmdWriteAccelerationStructuresPropertiesKHR vkCmdWriteAccelerationStructuresPropertiesNV
         vkCmdWriteMicromapsPropertiesEXT: (count: u32, info: *const c_void, query_type: vk::QueryType,
         query_pool: vk::QueryPool, first_query: u32);
-    Other vkCmdBuildAccelerationStructureNV: (p_info: *const c_void, instance_data: vk::Buffer,
+    Other Unknown vkCmdBuildAccelerationStructureNV: (p_info: *const c_void, instance_data: vk::Buffer,
         instance_offset: vk::DeviceSize, update: vk::Bool32, dst: vk::AccelerationStructureNV,
         src: vk::AccelerationStructureNV, scratch: vk::Buffer, scratch_offset: vk::DeviceSize);
-    TraceRays vkCmdTraceRaysKHR: (p_raygen_shader_binding_table: *const c_void,
+    TraceRays Known vkCmdTraceRaysKHR: (p_raygen_shader_binding_table: *const c_void,
         p_miss_shader_binding_table: *const c_void, p_hit_shader_binding_table: *const c_void,
         p_callable_shader_binding_table: *const c_void, width: u32, height: u32, depth: u32);
-    TraceRays vkCmdTraceRaysNV: (raygen_shader_binding_table_buffer: vk::Buffer,
+    TraceRays Known vkCmdTraceRaysNV: (raygen_shader_binding_table_buffer: vk::Buffer,
         raygen_shader_binding_offset: vk::DeviceSize, miss_shader_binding_table_buffer: vk::Buffer,
         miss_shader_binding_offset: vk::DeviceSize, miss_shader_binding_stride: vk::DeviceSize,
         hit_shader_binding_table_buffer: vk::Buffer, hit_shader_binding_offset: vk::DeviceSize,
         hit_shader_binding_stride: vk::DeviceSize, callable_shader_binding_table_buffer: vk::Buffer,
         callable_shader_binding_offset: vk::DeviceSize, callable_shader_binding_stride: vk::DeviceSize,
         width: u32, height: u32, depth: u32);
-    TraceRays vkCmdTraceRaysIndirectKHR: (p_raygen_shader_binding_table: *const c_void,
+    TraceRays Known vkCmdTraceRaysIndirectKHR: (p_raygen_shader_binding_table: *const c_void,
         p_miss_shader_binding_table: *const c_void, p_hit_shader_binding_table: *const c_void,
         p_callable_shader_binding_table: *const c_void, indirect_device_address: vk::DeviceAddress);
-    TraceRays vkCmdTraceRaysIndirect2KHR: (indirect_device_address: vk::DeviceAddress);
-    Other vkCmdSetPerformanceMarkerINTEL vkCmdSetPerformanceStreamMarkerINTEL: (p_marker_info: *const c_void;
-        vk::Result);
-    Other vkCmdBuildAccelerationStructuresKHR: (info_count: u32, p_infos: *const c_void,
+    TraceRays Known vkCmdTraceRaysIndirect2KHR: (indirect_device_address: vk::DeviceAddress);
+    Other Known vkCmdSetPerformanceMarkerINTEL vkCmdSetPerformanceStreamMarkerINTEL:
+        (p_marker_info: *const c_void; vk::Result);
+    Other Unknown vkCmdBuildAccelerationStructuresKHR: (info_count: u32, p_infos: *const c_void,
         pp_build_range_infos: *const c_void);
-    Other vkCmdBuildAccelerationStructuresIndirectKHR: (info_count: u32, p_infos: *const c_void,
+    Other Unknown vkCmdBuildAccelerationStructuresIndirectKHR: (info_count: u32, p_infos: *const c_void,
         p_indirect_device_addresses: *const c_void, p_indirect_strides: *const c_void,
         pp_max_primitive_counts: *const c_void);
-    Transfer vkCmdCopyBuffer2 vkCmdCopyBuffer2KHR: (info: *const vk::CopyBufferInfo2<'_>
+    Transfer Known vkCmdCopyBuffer2 vkCmdCopyBuffer2KHR: (info: *const vk::CopyBufferInfo2<'_>
         => Transfer::copy(given!(info)));
-    Transfer vkCmdCopyBufferToImage2 vkCmdCopyBufferToImage2KHR: (info: *const vk::CopyBufferToImageInfo2<'_>
-        => Transfer::upload(given!(info)));
-    Transfer vkCmdCopyImageToBuffer2 vkCmdCopyImageToBuffer2KHR: (info: *const vk::CopyImageToBufferInfo2<'_>
-        => Transfer::download(given!(info)));
-    Other vkCmdWriteTimestamp2 vkCmdWriteTimestamp2KHR: (stage: vk::PipelineStageFlags2,
+    Transfer Known vkCmdCopyBufferToImage2 vkCmdCopyBufferToImage2KHR:
+        (info: *const vk::CopyBufferToImageInfo2<'_> => Transfer::upload(given!(info)));
+    Transfer Known vkCmdCopyImageToBuffer2 vkCmdCopyImageToBuffer2KHR:
+        (info: *const vk::CopyImageToBufferInfo2<'_> => Transfer::download(given!(info)));
+    Other Known vkCmdWriteTimestamp2 vkCmdWriteTimestamp2KHR: (stage: vk::PipelineStageFlags2,
         query_pool: vk::QueryPool, query: u32);
-    Other vkCmdWriteBufferMarker2AMD: (stage: vk::PipelineStageFlags2, dst_buffer: vk::Buffer,
+    Other Unknown vkCmdWriteBufferMarker2AMD: (stage: vk::PipelineStageFlags2, dst_buffer: vk::Buffer,
         dst_offset: vk::DeviceSize, marker: u32);
-    Other vkCmdDecompressMemoryNV vkCmdBuildMicromapsEXT vkCmdConvertCooperativeVectorMatrixNV: (count: u32,
-        info: *const c_void);
-    Other vkCmdDecompressMemoryIndirectCountNV: (indirect_commands_address: vk::DeviceAddress,
+    Other Unknown vkCmdDecompressMemoryNV vkCmdBuildMicromapsEXT vkCmdConvertCooperativeVectorMatrixNV:
+        (count: u32, info: *const c_void);
+    Other Unknown vkCmdDecompressMemoryIndirectCountNV: (indirect_commands_address: vk::DeviceAddress,
         indirect_commands_count_address: vk::DeviceAddress, stride: u32);
-    Other vkCmdDecompressMemoryIndirectCountEXT: (decompression_method: u64,
+    Other Unknown vkCmdDecompressMemoryIndirectCountEXT: (decompression_method: u64,
         indirect_commands_address: vk::DeviceAddress, indirect_commands_count_address: vk::DeviceAddress,
         max_decompression_count: u32, stride: u32);
-    Other vkCmdOpticalFlowExecuteNV: (session: vk::OpticalFlowSessionNV, p_execute_info: *const c_void);
-    Other vkCmdBeginGpaSessionAMD vkCmdEndGpaSessionAMD: (gpa_session: u64; vk::Result);
-    Other vkCmdBeginGpaSampleAMD: (gpa_session: u64, p_gpa_sample_begin_info: *const c_void,
+    Other Unknown vkCmdOpticalFlowExecuteNV: (session: vk::OpticalFlowSessionNV, p_execute_info: *const c_void);
+    Other Known vkCmdBeginGpaSessionAMD vkCmdEndGpaSessionAMD: (gpa_session: u64; vk::Result);
+    Other Known vkCmdBeginGpaSampleAMD: (gpa_session: u64, p_gpa_sample_begin_info: *const c_void,
         p_sample_i_d: *const c_void; vk::Result);
-    Other vkCmdEndGpaSampleAMD: (gpa_session: u64, sample_i_d: u32);
-    Other vkCmdCopyGpaSessionResultsAMD vkCmdBeginShaderInstrumentationARM: (object: u64);
-    Dispatch vkCmdDispatchDataGraphARM: (session: u64, p_info: *const c_void);
-    Other vkCmdUpdateMemoryKHR: (p_dst_range: *const c_void, dst_flags: u32, data_size: vk::DeviceSize,
+    Other Known vkCmdEndGpaSampleAMD: (gpa_session: u64, sample_i_d: u32);
+    Other Known vkCmdCopyGpaSessionResultsAMD vkCmdBeginShaderInstrumentationARM: (object: u64);
+    Dispatch Unknown vkCmdDispatchDataGraphARM: (session: u64, p_info: *const c_void);
+    Other Unknown vkCmdUpdateMemoryKHR: (p_dst_range: *const c_void, dst_flags: u32, data_size: vk::DeviceSize,
         p_data: *const c_void);
-    Other vkCmdFillMemoryKHR: (p_dst_range: *const c_void, dst_flags: u32, data: u32);
-    Other vkCmdCopyQueryPoolResultsToMemoryKHR: (query_pool: vk::QueryPool, first_query: u32,
-        query_count: u32, p_dst_range: *const c_void, dst_flags: u32,
-        query_result_flags: vk::QueryResultFlags);
-    Draw vkCmdDrawIndirectByteCount2EXT: (instance_count: u32, first_instance: u32,
+    Other Unknown vkCmdFillMemoryKHR: (p_dst_range: *const c_void, dst_flags: u32, data: u32);
+    Other Unknown vkCmdCopyQueryPoolResultsToMemoryKHR: (query_pool: vk::QueryPool, first_query: u32,
+        query_count: u32, p_dst_range: *const c_void, dst_flags: u32, query_result_flags: vk::QueryResultFlags);
+    Draw Known vkCmdDrawIndirectByteCount2EXT: (instance_count: u32, first_instance: u32,
         p_counter_info: *const c_void, counter_offset: u32, vertex_stride: u32);
-    Dispatch vkCmdDispatchIndirect2KHR: (p_info: *const c_void);
+    Dispatch Known vkCmdDispatchIndirect2KHR: (p_info: *const c_void);
         }
     };
 }
@@ -233,7 +266,7 @@ macro_rules! action_pointer {
 }
 
 macro_rules! table {
-    ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
+    ($($reachable:ident $writes:ident $($command:ident)+: $signature:tt;)+) => {
         tileheap_layer::command_table! {
             /// The next layer's action commands.
             ActionTable { $($($command: action_pointer!($signature);)+)+ }
@@ -250,7 +283,7 @@ mod tests {
     const VALIDATED: &str = include_str!("rule_10746.txt");
 
     macro_rules! names {
-        ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
+        ($($reachable:ident $writes:ident $($command:ident)+: $signature:tt;)+) => {
             [$($((ReachableDescriptors::$reachable, stringify!($command)),)+)+]
         };
     }
