@@ -5,44 +5,69 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 
-use crate::array;
 use crate::sharded::Sharded;
+use crate::{array, chained};
 
 /// The bindings of a descriptor set layout.
 #[derive(Clone, Debug, Default)]
 pub struct SetLayout {
-    /// Binding, type and descriptors, by binding; empty ones are left out.
-    bindings: Vec<(u32, vk::DescriptorType, u32)>,
+    /// In ascending order; empty ones are left out.
+    bindings: Vec<SetBinding>,
+}
+
+/// A binding of a descriptor set layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetBinding {
+    /// Its number.
+    pub binding: u32,
+    /// The type of its descriptors.
+    pub kind: vk::DescriptorType,
+    /// The number of its descriptors.
+    pub count: u32,
+    /// When its descriptors may change, and which of them may be missing.
+    pub flags: vk::DescriptorBindingFlags,
 }
 
 impl SetLayout {
     /// The layout of a create info.
     pub fn new(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> SetLayout {
-        let bindings = array!(info.p_bindings, info.binding_count).iter();
-        let bindings = bindings.filter(|one| one.descriptor_count > 0);
+        let flags = chained!(info.p_next => vk::DescriptorSetLayoutBindingFlagsCreateInfo<'_>);
+        let flags = flags.map_or(&[][..], |one| array!(one.p_binding_flags, one.binding_count));
+        let bindings = array!(info.p_bindings, info.binding_count).iter().enumerate();
+        let bindings = bindings.filter(|(_, one)| one.descriptor_count > 0);
         let mut bindings: Vec<_> = bindings
-            .map(|one| (one.binding, one.descriptor_type, one.descriptor_count))
+            .map(|(index, one)| SetBinding {
+                binding: one.binding,
+                kind: one.descriptor_type,
+                count: one.descriptor_count,
+                flags: flags.get(index).copied().unwrap_or_default(),
+            })
             .collect();
-        bindings.sort_unstable_by_key(|one| one.0);
+        bindings.sort_unstable_by_key(|one| one.binding);
         SetLayout { bindings }
+    }
+
+    /// A binding by its number; `None` if it has no descriptors.
+    pub fn binding(&self, number: u32) -> Option<&SetBinding> {
+        self.bindings.iter().find(|one| one.binding == number)
     }
 
     /// The descriptors that take dynamic offsets, in the order of the offsets: binding and element.
     pub fn dynamic(&self) -> impl Iterator<Item = (u32, u32)> {
         use vk::DescriptorType as T;
         let is_dynamic = |kind| [T::UNIFORM_BUFFER_DYNAMIC, T::STORAGE_BUFFER_DYNAMIC].contains(&kind);
-        let all = self.bindings.iter().filter(move |one| is_dynamic(one.1));
-        all.flat_map(|&(binding, _, count)| (0..count).map(move |element| (binding, element)))
+        let all = self.bindings.iter().filter(move |one| is_dynamic(one.kind));
+        all.flat_map(|one| (0..one.count).map(move |element| (one.binding, element)))
     }
 
     /// The number of descriptors of a binding from an element to its end.
     fn rest(&self, binding: u32, element: u32) -> u32 {
-        let found = self.bindings.iter().find(|one| one.0 == binding);
-        found.map_or(0, |one| one.2.saturating_sub(element))
+        let found = self.binding(binding);
+        found.map_or(0, |one| one.count.saturating_sub(element))
     }
 
     fn after(&self, binding: u32) -> Option<u32> {
-        let all = self.bindings.iter().map(|one| one.0);
+        let all = self.bindings.iter().map(|one| one.binding);
         all.into_iter().find(|one| *one > binding)
     }
 }
@@ -162,6 +187,28 @@ mod tests {
         let layout = layout(&[(6, 1), (3, 2), (2, 2)]);
         let dynamic: Vec<_> = layout.dynamic().collect();
         assert_eq!(dynamic, [(2, 0), (2, 1), (6, 0)]);
+    }
+
+    #[test]
+    fn bindings_keep_their_flags() {
+        let bindings = [5, 2, 7].map(|binding| {
+            let binding = vk::DescriptorSetLayoutBinding::default().binding(binding);
+            binding.descriptor_count(1)
+        });
+        let none = vk::DescriptorBindingFlags::empty();
+        let (late, partly) = (
+            vk::DescriptorBindingFlags::UPDATE_AFTER_BIND,
+            vk::DescriptorBindingFlags::PARTIALLY_BOUND,
+        );
+        let flags = [late, partly, none];
+        let mut flags = vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(&flags);
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        let layout = SetLayout::new(&info.push_next(&mut flags));
+        let found = [2, 5, 7].map(|number| layout.binding(number).map(|one| one.flags));
+        assert_eq!(found, [Some(partly), Some(late), Some(none)]);
+        let plain = SetLayout::new(&info);
+        assert_eq!(plain.binding(5).map(|one| one.flags), Some(none));
+        assert_eq!(plain.binding(6), None);
     }
 
     #[test]

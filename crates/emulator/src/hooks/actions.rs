@@ -1,12 +1,14 @@
 //! Entry points of action commands: discards and checks, then the driver's command.
 
+use ash::vk;
 use tileheap_layer::{array, given};
 
 use super::recorder::{before_action, recorded_commands};
-use crate::model::transferred_texels::ImageRegions;
-use crate::model::transfers::{QueryResults, Regions, Transfer};
+use crate::model::operations::{Fetch, Operation};
+use crate::model::transferred_texels::{ImageRegions, Regions};
+use crate::model::transfers::{QueryResults, Transfer};
 use crate::tables::action_commands::{
-    ActionTable, ReachableDescriptors, Writes, action_commands, certainly_acts,
+    ActionTable, ReachableDescriptors, Writes, action_commands, certainly_acts, changes_conditional,
 };
 
 /// The first of some expressions.
@@ -22,13 +24,17 @@ macro_rules! entry_point {
     )) => {
         recorded_commands! {
             $command(commands, $($arg),*) => actions ActionTable |recorder| {
-                let transfer = first!($($transfer,)? Transfer::None);
+                let operation = first!($(Operation::from($transfer),)? Operation::None);
                 const ACTS: bool = certainly_acts(stringify!($command));
+                const CONDITIONAL: Option<bool> = changes_conditional(stringify!($command));
                 let command = (stringify!($command), ACTS);
                 if Writes::$writes == Writes::Unknown {
                     recorder.allow_unseen_writes();
                 }
-                before_action(recorder, ReachableDescriptors::$reachable, &transfer, command);
+                before_action(recorder, ReachableDescriptors::$reachable, &operation, command);
+                if let Some(is_conditional) = CONDITIONAL {
+                    recorder.lock().is_conditional = is_conditional;
+                }
             };
         }
     };

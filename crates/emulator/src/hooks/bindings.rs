@@ -17,6 +17,59 @@ recorded_commands! {
         recorder.lock().sets.bind_pipeline(point, pipeline);
     };
 
+    /// Records which buffers vertices come from, if that matters.
+    vkCmdBindVertexBuffers(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
+        if recorder.device.resources.has_fetched() {
+            bind_vertices(recorder, first, array!(buffers, count), (array!(offsets, count), &[], &[]));
+        }
+    };
+
+    /// The same with sizes and strides.
+    vkCmdBindVertexBuffers2(commands, first, count, buffers, offsets, sizes, strides) => commands DeviceTable |recorder| {
+        if recorder.device.resources.has_fetched() {
+            let ranges = (array!(offsets, count), array!(sizes, count), array!(strides, count));
+            bind_vertices(recorder, first, array!(buffers, count), ranges);
+        }
+    };
+
+    /// They come from addresses.
+    vkCmdBindVertexBuffers3KHR(commands, first, count, infos) => commands DeviceTable |recorder| {
+        for binding in (first..).take(count as usize) {
+            recorder.lock().buffers.bind_vertices(binding, vk::Buffer::null(), (0, 0), None);
+        }
+    };
+
+    /// Records which buffer indices come from, if that matters.
+    vkCmdBindIndexBuffer(commands, buffer, offset, kind) => commands DeviceTable |recorder| {
+        if recorder.device.resources.has_fetched() {
+            recorder.lock().buffers.bind_indices(buffer, (offset, vk::WHOLE_SIZE), kind);
+        }
+    };
+
+    /// The same with a size.
+    vkCmdBindIndexBuffer2KHR(commands, buffer, offset, size, kind) => commands DeviceTable |recorder| {
+        if recorder.device.resources.has_fetched() {
+            recorder.lock().buffers.bind_indices(buffer, (offset, size), kind);
+        }
+    };
+
+    /// They come from an address.
+    vkCmdBindIndexBuffer3KHR(commands, info) => commands DeviceTable |recorder| {
+        recorder.lock().buffers.bind_indices(vk::Buffer::null(), (0, 0), vk::IndexType::NONE_KHR);
+    };
+
+    /// Transform feedback writes vertices and counters.
+    vkCmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| recorder.allow_unseen_writes();
+
+    /// As `vkCmdBeginTransformFeedbackEXT`.
+    vkCmdEndTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| recorder.allow_unseen_writes();
+
+    /// As `vkCmdBeginTransformFeedbackEXT`.
+    vkCmdBeginTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| recorder.allow_unseen_writes();
+
+    /// As `vkCmdBeginTransformFeedbackEXT`.
+    vkCmdEndTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| recorder.allow_unseen_writes();
+
     /// Shader objects replace a pipeline.
     vkCmdBindShadersEXT(commands, count, stages, shaders) => commands DeviceTable |recorder| {
         recorder.allow_unseen_writes();
@@ -30,8 +83,11 @@ recorded_commands! {
     /// Records which sets are bound.
     vkCmdBindDescriptorSets(commands, point, layout, first, count, sets, offset_count, offsets) => commands DeviceTable |recorder| {
         // SAFETY: Valid usage: so many sets.
-        let sets = (0..count as usize).map(|index| unsafe { *sets.wrapping_add(index) });
-        recorder.lock().sets.bind_sets(point, first, sets);
+        let each = (0..count as usize).map(|index| unsafe { *sets.wrapping_add(index) });
+        recorder.lock().sets.bind_sets(point, first, each);
+        if offset_count > 0 && recorder.device.resources.has_dynamic() {
+            bind_offsets(recorder, point, first, array!(sets, count), array!(offsets, offset_count));
+        }
     };
 
     /// As `vkCmdBindDescriptorSets`, by stages.
@@ -40,6 +96,10 @@ recorded_commands! {
         let sets = array!(info.p_descriptor_sets, info.descriptor_set_count);
         for point in points_of(info.stage_flags) {
             recorder.lock().sets.bind_sets(point, info.first_set, sets.iter().copied());
+            if info.dynamic_offset_count > 0 && recorder.device.resources.has_dynamic() {
+                let offsets = array!(info.p_dynamic_offsets, info.dynamic_offset_count);
+                bind_offsets(recorder, point, info.first_set, sets, offsets);
+            }
         }
     };
 
@@ -79,6 +139,40 @@ recorded_commands! {
             unbind(recorder, point, info.first_set, info.set_count);
         }
     };
+}
+
+/// Binds vertex buffers with their offsets, sizes and strides.
+#[cold]
+fn bind_vertices(
+    recorder: &Recorder,
+    first: u32,
+    buffers: &[vk::Buffer],
+    (offsets, sizes, strides): (&[u64], &[u64], &[u64]),
+) {
+    let mut recording = recorder.lock();
+    for ((index, binding), buffer) in (first..).enumerate().zip(buffers) {
+        let offset = offsets.get(index).copied().unwrap_or(0);
+        let size = sizes.get(index).copied().unwrap_or(vk::WHOLE_SIZE);
+        let stride = strides.get(index).map(|stride| *stride as u32);
+        recording
+            .buffers
+            .bind_vertices(binding, *buffer, (offset, size), stride);
+    }
+}
+
+#[cold]
+fn bind_offsets(
+    recorder: &Recorder,
+    point: vk::PipelineBindPoint,
+    first: u32,
+    sets: &[vk::DescriptorSet],
+    offsets: &[u32],
+) {
+    let descriptors = &recorder.device.descriptors;
+    recorder
+        .lock()
+        .sets
+        .bind_offsets(point, first, sets, offsets, descriptors);
 }
 
 fn push(

@@ -14,7 +14,7 @@ use crate::model::descriptors::Set;
 use crate::model::shaders;
 
 macro_rules! create_pipelines {
-    ($($command:ident($($operation:ident,)? |$create:ident| $stages:expr);)+) => {
+    ($($command:ident($($operation:ident,)? |$create:ident| $stages:expr $(, $vertices:ident)?);)+) => {
         device_entry_points! {$(
             /// Registers the descriptors that each pipeline accesses; those of a deferred operation are unknown.
             $command(handle, $($operation,)? cache, count, infos, allocator, out) |device| {
@@ -28,6 +28,7 @@ macro_rules! create_pipelines {
                 for ($create, pipeline) in infos.iter().zip(pipelines) {
                     let stages = $stages;
                     device.descriptors.remember_pipeline(*pipeline, stages, $create.p_next);
+                    $(device.descriptors.$vertices(*pipeline, $create);)?
                     if let Some(shading) = &device.tile_shading {
                         shading.remember_pipeline(*pipeline, stages, $create.layout);
                     }
@@ -39,7 +40,7 @@ macro_rules! create_pipelines {
 }
 
 create_pipelines! {
-    vkCreateGraphicsPipelines(|info| array!(info.p_stages, info.stage_count));
+    vkCreateGraphicsPipelines(|info| array!(info.p_stages, info.stage_count), remember_vertex_input);
     vkCreateComputePipelines(|info| std::slice::from_ref(&info.stage));
     vkCreateRayTracingPipelinesKHR(operation, |info| array!(info.p_stages, info.stage_count));
 }
@@ -72,6 +73,7 @@ device_entry_points! {
             let module = *given!(out);
             let entry_points = Arc::new(shaders::entry_points(words));
             device.descriptors.modules.insert(module.as_raw(), entry_points);
+            device.descriptors.remember_vertex_shader(module, words);
             if let Some(shading) = &device.tile_shading {
                 shading.remember_module(module, rewritten.as_ref());
             }

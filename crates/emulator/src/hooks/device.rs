@@ -1,5 +1,6 @@
 //! Devices: the extensions that they enabled, and the state of their tile memory.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
@@ -65,6 +66,8 @@ pub(crate) struct Check {
     pub(crate) follows_order: bool,
     /// Ordinary memory is followed where resources share it.
     pub(crate) follows_ordinary: bool,
+    /// Resources have shared ordinary memory.
+    pub(crate) has_shared: AtomicBool,
     pub(crate) followed: Mutex<Followed>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use ash::vk;
@@ -130,6 +131,7 @@ unsafe fn create(
         queues: Queues::new(request.timeline),
         follows_order: settings.order,
         follows_ordinary: settings.ordinary,
+        has_shared: AtomicBool::new(false),
         followed: Mutex::new(Followed::new(
             settings.order,
             verdicts,

@@ -1,6 +1,7 @@
 //! Ordinary memory that is checked: allocations, bindings and mappings.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ash::vk;
 use ash::vk::Handle;
@@ -54,8 +55,12 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
         contents,
     };
     // Bound once; a second time is an error of the application, for the driver to return.
-    let is_first = resource.place.set(place).is_ok() && check.followed().bind(&resource);
-    if is_first {
+    if resource.place.set(place).is_err() {
+        return;
+    }
+    let new = check.followed().bind(&resource);
+    new.iter().for_each(|resource| device.resources.follow(resource));
+    if !new.is_empty() && !check.has_shared.swap(true, Ordering::Relaxed) {
         // Until then nothing is checked.
         device.reporter.write(json!({"event": "shared-memory"}));
     }

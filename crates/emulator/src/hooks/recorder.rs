@@ -12,13 +12,14 @@ use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{chained, given};
 
 use super::device::{Check, DEVICES, Device, Tile};
-use crate::model::checks::{check_descriptors, check_transfer};
+use crate::model::checks::{Checked, check_descriptors, check_transfer};
 use crate::model::discards::Discard;
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
+use crate::model::operations::{Fetch, Operation};
+use crate::model::order::log::LoggedAccess;
 use crate::model::position::UNKNOWN;
 use crate::model::recording::{Pass, Recording, not_tile_memory};
-use crate::model::transfers::Transfer;
 use crate::tables::action_commands::ReachableDescriptors;
 
 /// A command buffer of a device with a check.
@@ -191,6 +192,10 @@ impl Recorder {
                 recording.at.bind(Some(UNKNOWN));
             }
         }
+        let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
+        let conditional = chained!(p_next => vk::CommandBufferInheritanceConditionalRenderingInfoEXT<'_>);
+        recording.is_conditional =
+            conditional.is_some_and(|info| info.conditional_rendering_enable != vk::FALSE);
         *self.lock() = recording;
     }
 
@@ -239,10 +244,11 @@ impl Recorder {
 pub(crate) fn before_action(
     recorder: &Recorder,
     reachable: ReachableDescriptors,
-    transfer: &Transfer<'_>,
+    operation: &Operation<'_>,
     (command, acts): (&'static str, bool),
 ) {
     let mut recording = recorder.lock();
+    let acts = acts && !operation.is_empty() && !recording.is_conditional;
     recording.at.actions += 1;
     if recording.pass.is_none() || recording.contents.entry.is_none() {
         if let Some(before) = recording.act(command) {
@@ -260,36 +266,94 @@ pub(crate) fn before_action(
         recording.draw(command, acts);
     }
     match reachable {
-        ReachableDescriptors::Transfer => {
-            check(recorder, recording, reachable, transfer, (command, acts));
-        }
+        ReachableDescriptors::Transfer => transfer(recorder, recording, operation, command),
         ReachableDescriptors::Draw | ReachableDescriptors::Dispatch | ReachableDescriptors::TraceRays => {
+            if let Operation::Fetch(fetch) = operation {
+                if recorder.device.resources.has_fetched() {
+                    return fetch_and_check(recorder, recording, reachable, fetch, (command, acts));
+                }
+            }
             match recording.checked(reachable, acts) {
                 Some(list) => recording.access_again(list, command),
-                None => check(recorder, recording, reachable, transfer, (command, acts)),
+                None => check(recorder, recording, reachable, Vec::new(), (command, acts)),
             }
         }
         ReachableDescriptors::Other => {}
     }
 }
 
-/// Checks a command that was not checked before.
+/// Checks a transfer.
+#[inline(never)]
+fn transfer(
+    recorder: &Recorder,
+    mut recording: Used<'_, Recording>,
+    operation: &Operation<'_>,
+    command: &'static str,
+) {
+    let Operation::Transfer(transfer) = operation else {
+        return;
+    };
+    let device = &recorder.device;
+    let findings = check_transfer(&mut recording, &transfer.uses(&device.resources), command);
+    // A callback may call Vulkan.
+    drop(recording);
+    device.reporter.report_all(findings);
+}
+
+/// A draw or dispatch on a device where it may fetch from buffers that are followed.
+#[cold]
+fn fetch_and_check(
+    recorder: &Recorder,
+    mut recording: Used<'_, Recording>,
+    reachable: ReachableDescriptors,
+    fetch: &Fetch,
+    (command, acts): (&'static str, bool),
+) {
+    let device = &recorder.device;
+    let pipeline = recording.sets.pipeline(vk::PipelineBindPoint::GRAPHICS);
+    let input = device.descriptors.vertex_inputs.get(pipeline);
+    let (epoch, is_skipped) = (recording.order.epoch, recording.is_conditional);
+    let fetches = recording.buffers.fetch(
+        &device.resources,
+        input.as_deref(),
+        fetch,
+        (acts, is_skipped),
+        epoch,
+    );
+    match recording.checked(reachable, acts) {
+        Some(list) => {
+            recording.at.is_at(command);
+            let recording = &mut *recording;
+            recording.order.access_with(fetches, list, &recording.at);
+        }
+        None => check(recorder, recording, reachable, fetches, (command, acts)),
+    }
+}
+
+/// Checks a draw or dispatch that was not checked before, and that fetches from these buffers.
 #[inline(never)]
 fn check(
     recorder: &Recorder,
     mut recording: Used<'_, Recording>,
     reachable: ReachableDescriptors,
-    transfer: &Transfer<'_>,
+    fetches: Vec<LoggedAccess>,
     (command, acts): (&'static str, bool),
 ) {
     let device = &recorder.device;
-    let findings = match reachable {
-        ReachableDescriptors::Transfer => {
-            check_transfer(&mut recording, &transfer.uses(&device.resources), command)
-        }
-        _ => check_descriptors(&mut recording, &device.descriptors, reachable, (command, acts)),
-    };
+    let Checked {
+        findings,
+        has_unseen_writes,
+    } = check_descriptors(
+        &mut recording,
+        &device.descriptors,
+        reachable,
+        fetches,
+        (command, acts),
+    );
     // A callback may call Vulkan.
     drop(recording);
+    if has_unseen_writes {
+        recorder.allow_unseen_writes();
+    }
     device.reporter.report_all(findings);
 }

@@ -171,6 +171,8 @@ fn remember_image(
         extent: info.extent,
         contents: contents_of(handle, info),
         has_unseen_writes: (info.usage | stencil_usage).intersects(UNSEEN_IMAGE_WRITES),
+        is_fetched: false,
+        follows: false.into(),
         place: OnceLock::new(),
     };
     device
@@ -200,6 +202,13 @@ fn contents_of(handle: vk::Image, info: &vk::ImageCreateInfo<'_>) -> u64 {
     created.iter().fold(1, |all, one| spread(all ^ u64::from(*one))) | 1
 }
 
+/// The usages of buffers that draws and dispatches fetch from.
+const FETCHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+    vk::BufferUsageFlags::VERTEX_BUFFER.as_raw()
+        | vk::BufferUsageFlags::INDEX_BUFFER.as_raw()
+        | vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw(),
+);
+
 /// Registers a new buffer, if it has the tile usage bit or ordinary memory is checked.
 fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateInfo<'_>) {
     let is_tile = device.tile.is_some() && info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
@@ -228,6 +237,8 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         extent: vk::Extent3D::default(),
         contents: 0,
         has_unseen_writes: info.usage.intersects(UNSEEN),
+        is_fetched: info.usage.intersects(FETCHED),
+        follows: false.into(),
         place: OnceLock::new(),
     };
     device

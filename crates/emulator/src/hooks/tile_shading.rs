@@ -19,9 +19,9 @@ use super::tile_properties::{tile_of_pass, tile_of_rendering};
 use super::tile_records::TilePipeline;
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
+use crate::model::operations::Operation;
 use crate::model::tile_passes::{Again, Rendering, TilePass};
 use crate::model::tile_shaders::GROUP;
-use crate::model::transfers::Transfer;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 use crate::tables::own_commands::OwnTable;
@@ -163,7 +163,7 @@ fn each_tile(
     before_action(
         recorder,
         ReachableDescriptors::Dispatch,
-        &Transfer::None,
+        &Operation::None,
         (command, true),
     );
     let mut has_room = true;
@@ -279,7 +279,7 @@ macro_rules! per_tile {
                 let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, $command(commands, $($arg),+));
                 if !each_tile(commands, stringify!($command), run) {
                     let before = |recorder: &Recorder| {
-                        before_action(recorder, ReachableDescriptors::Dispatch, &Transfer::None, (stringify!($command), true));
+                        before_action(recorder, ReachableDescriptors::Dispatch, &Operation::None, (stringify!($command), true));
                     };
                     let next = |device: &Device| device.driver.actions.$command;
                     if let Some(next) = precede(stringify!($command), commands, before, next) {

@@ -26,7 +26,12 @@ struct Point {
     checked: [[(u64, u32); 2]; CHECKED],
     /// Pushed descriptors, by the number that stands for them in `sets`.
     pushed: Vec<(u64, Set)>,
+    /// Dynamic offsets by the index of their set, where some matter.
+    offsets: Vec<(usize, Vec<u32>)>,
 }
+
+/// Stands for a list of accesses that depends on dynamic offsets.
+const BY_OFFSETS: u32 = u32::MAX - 1;
 
 /// As many sets as any driver binds at once (`maxBoundDescriptorSets` is 32 at most); those above are not tracked.
 const SETS: usize = 32;
@@ -42,6 +47,28 @@ impl Point {
             self.key ^= spread(*slot ^ salt) ^ spread(set ^ salt);
             *slot = set;
         }
+    }
+
+    /// Stands for the dynamic offsets.
+    fn offsets_key(&self) -> u64 {
+        let each = self.offsets.iter().flat_map(|(set, offsets)| {
+            let numbers = offsets.iter().map(|offset| u64::from(*offset));
+            std::iter::once(*set as u64).chain(numbers)
+        });
+        // Not 0, so that it changes the key even without offsets.
+        each.fold(GOLDEN, |key, number| spread(key.rotate_left(7) ^ number))
+    }
+
+    #[inline]
+    fn checked(&mut self, state: u64) -> Option<u32> {
+        let (key, pair) = self.pair(state);
+        let known = pair.iter().find(|known| known.0 == key);
+        known.map(|known| known.1)
+    }
+
+    fn check(&mut self, state: u64, list: u32) {
+        let (key, pair) = self.pair(state);
+        *pair = [(key, list), pair[0]];
     }
 
     /// Where the pipeline and the sets with `state`, which stands for all else that matters, are among those checked.
@@ -75,25 +102,32 @@ fn index_of_reachable(reachable: ReachableDescriptors) -> usize {
 }
 
 impl BoundSets {
-    /// Calls `access` for each set that the bound pipeline accesses.
+    /// Calls `access` for each set that the bound pipeline accesses, with the dynamic offsets of the set, if they are known. `false` if the
+    /// pipeline is one of which nothing is known.
     pub(crate) fn for_each_access(
         &self,
         reachable: ReachableDescriptors,
         descriptors: &Descriptors,
-        mut access: impl FnMut(&DescriptorAccess, &Set),
-    ) {
+        mut access: impl FnMut(&DescriptorAccess, &Set, &[u32]),
+    ) -> bool {
         let point = &self.points[index_of_reachable(reachable)];
-        let pipeline = descriptors.pipelines.get(point.pipeline);
-        for accessed in pipeline.iter().flat_map(|all| all.iter()) {
-            let Some(handle) = point.sets.get(accessed.set as usize) else {
+        let Some(pipeline) = descriptors.pipelines.get(point.pipeline) else {
+            // Without a pipeline there are shader objects, whose writes are unseen from where they are bound.
+            return point.pipeline == 0;
+        };
+        for accessed in pipeline.iter() {
+            let index = accessed.set as usize;
+            let Some(handle) = point.sets.get(index) else {
                 continue;
             };
             if let Some((_, set)) = point.pushed.iter().find(|(number, _)| number == handle) {
-                access(accessed, set);
+                access(accessed, set, &[]);
             } else if let Some(set) = descriptors.sets.get(*handle) {
-                access(accessed, &set);
+                let offsets = point.offsets.iter().find(|(set, _)| *set == index);
+                access(accessed, &set, offsets.map_or(&[][..], |(_, offsets)| offsets));
             }
         }
+        true
     }
 
     /// The bound pipeline's handle; 0 if unknown.
@@ -127,6 +161,33 @@ impl BoundSets {
         }
     }
 
+    /// The dynamic offsets of sets that are bound, from an index on.
+    pub(crate) fn bind_offsets(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        offsets: &[u32],
+        descriptors: &Descriptors,
+    ) {
+        let Some(at) = index_of(point) else { return };
+        let known = &mut self.points[at].offsets;
+        let indices = first as usize..first as usize + sets.len();
+        known.retain(|(set, _)| !indices.contains(set));
+        let mut offsets = offsets.iter().copied();
+        for (index, set) in indices.zip(sets) {
+            let set = descriptors.sets.get(set.as_raw());
+            let Some(layout) = set.as_ref().and_then(|set| set.layout.as_ref()) else {
+                // Those that follow are not known.
+                return;
+            };
+            let own: Vec<u32> = offsets.by_ref().take(layout.dynamic().count()).collect();
+            if !own.is_empty() {
+                known.push((index, own));
+            }
+        }
+    }
+
     /// Changes some of the descriptors pushed to a set.
     pub(crate) fn push(&mut self, point: vk::PipelineBindPoint, index: u32, write: impl FnOnce(&Set)) {
         let Some(at) = index_of(point) else { return };
@@ -145,14 +206,26 @@ impl BoundSets {
     /// else that matters; `None` if it was not checked yet.
     #[inline]
     pub(crate) fn checked(&mut self, reachable: ReachableDescriptors, state: u64) -> Option<u32> {
-        let (key, pair) = self.points[index_of_reachable(reachable)].pair(state);
-        let known = pair.iter().find(|known| known.0 == key);
-        known.map(|known| known.1)
+        let point = &mut self.points[index_of_reachable(reachable)];
+        match point.checked(state) {
+            Some(BY_OFFSETS) => {
+                let state = state ^ point.offsets_key();
+                point.checked(state)
+            }
+            list => list,
+        }
     }
 
-    /// It was checked, and accesses what a list says.
-    pub(crate) fn check(&mut self, reachable: ReachableDescriptors, state: u64, list: u32) {
-        let (key, pair) = self.points[index_of_reachable(reachable)].pair(state);
-        *pair = [(key, list), pair[0]];
+    /// It was checked, and accesses what a list says: with these dynamic offsets, if it depends on them.
+    pub(crate) fn check(&mut self, reachable: ReachableDescriptors, state: u64, list: u32, by_offsets: bool) {
+        let point = &mut self.points[index_of_reachable(reachable)];
+        if by_offsets {
+            point.check(state ^ point.offsets_key(), list);
+            if point.checked(state).is_none() {
+                point.check(state, BY_OFFSETS);
+            }
+        } else {
+            point.check(state, list);
+        }
     }
 }

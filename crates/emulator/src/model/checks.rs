@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_device::scopes::WRITES;
+use tileheap_layer::set_layouts::SetBinding;
 use tileheap_sync::program::{self, AccessKind, ResourceId};
 
 use super::descriptors::{Descriptors, Entry, is_read_only};
@@ -94,13 +95,42 @@ pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: Access<
     found.collect()
 }
 
-/// Checks what a draw or dispatch accesses: once in a recording, since a set does not change while a command buffer uses it.
+/// What the check of a draw or dispatch gives.
+pub(crate) struct Checked {
+    pub(crate) findings: Vec<Finding>,
+    /// It may write memory that is not known now: its pipeline is not known, or it writes through descriptors that may change.
+    pub(crate) has_unseen_writes: bool,
+}
+
+/// Descriptors that a recorded command does not certainly use as they are.
+const UNCERTAIN: vk::DescriptorBindingFlags = vk::DescriptorBindingFlags::from_raw(
+    vk::DescriptorBindingFlags::UPDATE_AFTER_BIND.as_raw()
+        | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING.as_raw()
+        | vk::DescriptorBindingFlags::PARTIALLY_BOUND.as_raw(),
+);
+
+/// Whether a command may write through a binding whose descriptors can change until it is submitted.
+fn may_write_others(accessed: &DescriptorAccess, binding: Option<&SetBinding>) -> bool {
+    let is_late = |binding: &SetBinding| {
+        let can_change = binding
+            .flags
+            .contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND);
+        let is_mutable = binding.kind == vk::DescriptorType::MUTABLE_EXT;
+        can_change && (is_mutable || !is_read_only(binding.kind))
+    };
+    let writes = accessed.writes | accessed.unknown;
+    binding.is_some_and(is_late) && !accessed.only_read && !writes.is_empty()
+}
+
+/// Checks what a draw or dispatch accesses, beside what it fetches from buffers: once in a recording, since a set does not change while a
+/// command buffer uses it, except for bindings that say so.
 pub(crate) fn check_descriptors(
     recording: &mut Recording,
     descriptors: &Descriptors,
     reachable: ReachableDescriptors,
+    fetches: Vec<LoggedAccess>,
     (command, acts): (&'static str, bool),
-) -> Vec<Finding> {
+) -> Checked {
     recording.at.is_at(command);
     let at = recording.at;
     let state = recording.checked_state(acts);
@@ -121,19 +151,39 @@ pub(crate) fn check_descriptors(
         acts,
         findings,
         accesses: Vec::new(),
+        may_change: false,
+        by_offsets: false,
     };
-    recording
+    let mut has_unseen_writes = false;
+    let is_known = recording
         .sets
-        .for_each_access(reachable, descriptors, |accessed, set| {
-            set.for_each_at(accessed.binding, |entry| rules.access(accessed, entry));
+        .for_each_access(reachable, descriptors, |accessed, set, offsets| {
+            let layout = set.layout.as_deref();
+            let binding = layout.and_then(|layout| layout.binding(accessed.binding));
+            has_unseen_writes |= may_write_others(accessed, binding);
+            rules.may_change = binding.is_some_and(|binding| binding.flags.intersects(UNCERTAIN));
+            set.for_each_at(accessed.binding, |entry| {
+                if entry.is_dynamic() && entry.resource.is_logged() {
+                    rules.by_offsets = true;
+                    rules.access(accessed, &entry.with_offsets(layout, offsets));
+                } else {
+                    rules.access(accessed, entry);
+                }
+            });
         });
     let Rules {
-        findings, accesses, ..
+        findings,
+        accesses,
+        by_offsets,
+        ..
     } = rules;
     let list = recording.order.list(accesses);
-    recording.sets.check(reachable, state, list);
-    recording.order.access(list, &at);
-    findings
+    recording.sets.check(reachable, state, list, by_offsets);
+    recording.order.access_with(fetches, list, &at);
+    Checked {
+        findings,
+        has_unseen_writes: has_unseen_writes || !is_known,
+    }
 }
 
 /// The state that an access is checked against, and changes.
@@ -148,11 +198,15 @@ struct Rules<'a> {
     acts: bool,
     findings: Vec<Finding>,
     accesses: Vec<LoggedAccess>,
+    /// The descriptors of the binding may be others when the command runs, or are not used by it.
+    may_change: bool,
+    /// Some of the accesses depend on dynamic offsets.
+    by_offsets: bool,
 }
 
 impl Rules<'_> {
     fn access(&mut self, accessed: &DescriptorAccess, entry: &Entry) {
-        if !entry.resource.is_followed() {
+        if !entry.resource.is_logged() {
             return;
         }
         let wrong = check_object(
@@ -173,7 +227,7 @@ impl Rules<'_> {
         let accesses = logged(accessed, entry).into_iter();
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
         self.accesses.extend(accesses.map(|one| LoggedAccess {
-            is_certain: one.is_certain && self.acts,
+            is_certain: one.is_certain && self.acts && !self.may_change,
             ..one
         }));
     }
@@ -249,9 +303,12 @@ pub(crate) fn check_transfer(
             resource: ResourceId(resource.number),
             part: one.part,
             stage: one.stage,
-            access: match one.writes {
-                true => vk::AccessFlags2::TRANSFER_WRITE,
-                false => vk::AccessFlags2::TRANSFER_READ,
+            access: match (one.writes, one.stage) {
+                (true, _) => vk::AccessFlags2::TRANSFER_WRITE,
+                (false, vk::PipelineStageFlags2::CONDITIONAL_RENDERING_EXT) => {
+                    vk::AccessFlags2::CONDITIONAL_RENDERING_READ_EXT
+                }
+                (false, _) => vk::AccessFlags2::TRANSFER_READ,
             },
             kind: match one.is_exact {
                 true => AccessKind::Whole,

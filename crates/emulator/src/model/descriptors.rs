@@ -3,6 +3,7 @@
 //! Tracked: sets written by updates, copies and templates, and pushed descriptors. Not tracked, and so never reported:
 //! descriptor buffers, shader objects, buffer device addresses.
 
+use std::collections::HashSet;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,7 @@ use tileheap_sync::program::Part;
 
 use super::resources::{Resource, Resources};
 use super::shaders::{self, DescriptorAccess, EntryPoint};
+use super::vertex_input::{VertexInput, loaded_locations};
 
 /// The shader modules, pipelines, descriptor sets and update templates of a device, by handle.
 #[derive(Default)]
@@ -24,6 +26,10 @@ pub(crate) struct Descriptors {
     /// The descriptors that shader modules and pipelines access.
     pub(crate) modules: Sharded<Arc<Vec<EntryPoint>>>,
     pub(crate) pipelines: Sharded<Arc<Vec<DescriptorAccess>>>,
+    /// The locations of inputs that shader modules certainly read, if they have any.
+    pub(crate) vertex_shaders: Sharded<Arc<HashSet<u32>>>,
+    /// The vertex buffers that graphics pipelines read.
+    pub(crate) vertex_inputs: Sharded<Arc<VertexInput>>,
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) templates: Sharded<Arc<Template>>,
     pub(crate) layouts: SetLayouts,
@@ -46,8 +52,30 @@ pub(crate) struct Entry {
     element: u32,
     pub(crate) kind: vk::DescriptorType,
     pub(crate) resource: Arc<Resource>,
-    /// The part that it is of; `None` if it is not known.
+    /// The part that it is of, without the offset of a dynamic descriptor; `None` if it is not known.
     pub(crate) part: Option<Part>,
+}
+
+impl Entry {
+    /// Its part depends on an offset that is bound with the set.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        is_dynamic(self.kind)
+    }
+
+    /// The descriptor with the offsets that are bound with a set of this layout, in the order of [`SetLayout::dynamic`].
+    pub(crate) fn with_offsets(&self, layout: Option<&SetLayout>, offsets: &[u32]) -> Entry {
+        let place = (self.binding, self.element);
+        let index = layout.and_then(|layout| layout.dynamic().position(|one| one == place));
+        let offset = index.and_then(|index| offsets.get(index));
+        let part = offset.and_then(|offset| match self.part? {
+            Part::Bytes(first, end) => {
+                let at = |byte: u64| byte.saturating_add((*offset).into()).min(self.resource.size);
+                Some(Part::Bytes(at(first), at(end)))
+            }
+            Part::Texels(_) => None,
+        });
+        Entry { part, ..self.clone() }
+    }
 }
 
 /// A resource, and the part of it that a descriptor is of.
@@ -125,23 +153,30 @@ impl Set {
 
 /// The tile resource that a descriptor is written from, if it is one.
 fn described(resources: &Resources, kind: vk::DescriptorType, source: Source<'_>) -> Option<Described> {
-    use vk::DescriptorType as T;
     Some(match source {
         Source::Image(info) => {
             let view = resources.image_views.get(info.image_view.as_raw())?;
             (view.resource.clone(), Some(view.part))
         }
         Source::Buffer(info) => {
-            let is_dynamic = matches!(kind, T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC);
             let buffer = resources.buffers.get(info.buffer.as_raw())?;
-            let part = (!is_dynamic).then(|| buffer.bytes(info.offset, info.range));
-            (buffer, part)
+            if is_dynamic(kind) && buffer.is_logged() {
+                resources.write_dynamic();
+            }
+            let part = buffer.bytes(info.offset, info.range);
+            (buffer, Some(part))
         }
         Source::Texels(view) => {
             let view = resources.buffer_views.get(view.as_raw())?;
             (view.resource.clone(), Some(view.part))
         }
     })
+}
+
+/// Whether descriptors of a type take an offset where their set is bound.
+fn is_dynamic(kind: vk::DescriptorType) -> bool {
+    use vk::DescriptorType as T;
+    matches!(kind, T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC)
 }
 
 /// Whether shaders can only read descriptors of a type.
@@ -223,5 +258,38 @@ impl Descriptors {
             }
         }
         self.pipelines.insert(pipeline.as_raw(), Arc::new(all));
+    }
+
+    /// Remembers the inputs that a new shader module certainly reads.
+    pub(crate) fn remember_vertex_shader(&self, module: vk::ShaderModule, words: &[u32]) {
+        let locations = loaded_locations(words);
+        if !locations.is_empty() {
+            self.vertex_shaders.insert(module.as_raw(), Arc::new(locations));
+        }
+    }
+
+    /// Remembers the vertex buffers that a new graphics pipeline reads, by its own state or by that of a library.
+    pub(crate) fn remember_vertex_input(
+        &self,
+        pipeline: vk::Pipeline,
+        info: &vk::GraphicsPipelineCreateInfo<'_>,
+    ) {
+        if pipeline == vk::Pipeline::null() {
+            return;
+        }
+        let mut stages = array!(info.p_stages, info.stage_count).iter();
+        let shader = stages.find(|stage| stage.stage == vk::ShaderStageFlags::VERTEX);
+        let read = shader.and_then(|stage| self.vertex_shaders.get(stage.module.as_raw()));
+        let input = VertexInput::of_pipeline(info, read.as_deref().unwrap_or(&HashSet::new()));
+        let input = input.map(Arc::new).or_else(|| {
+            let libraries = chained!(info.p_next => vk::PipelineLibraryCreateInfoKHR<'_>)?;
+            let libraries = array!(libraries.p_libraries, libraries.library_count);
+            libraries
+                .iter()
+                .find_map(|library| self.vertex_inputs.get(library.as_raw()))
+        });
+        if let Some(input) = input {
+            self.vertex_inputs.insert(pipeline.as_raw(), input);
+        }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! resources, parts, descriptors   the application's objects and descriptor writes
-//! transfers, transferred_texels, shaders
+//! operations, transfers, transferred_texels, fetches, vertex_input, shaders
 //!                                 the parts of resources that commands access
 //! recording ◄ passes, checks      one command buffer: what is bound, what its commands discard, read and write
 //! contents, submissions           which bytes can be live: what is poisoned in a command buffer, and between them
@@ -16,10 +16,12 @@ pub(crate) mod checks;
 pub(crate) mod contents;
 pub(crate) mod descriptors;
 pub(crate) mod discards;
+pub(crate) mod fetches;
 pub(crate) mod finding;
 pub(crate) mod heap;
 pub(crate) mod lines;
 pub(crate) mod objects;
+pub(crate) mod operations;
 pub(crate) mod order;
 pub(crate) mod parts;
 pub(crate) mod passes;
@@ -39,3 +41,4 @@ pub(crate) mod trace;
 pub(crate) mod transferred_texels;
 pub(crate) mod transfers;
 pub(crate) mod transitions;
+pub(crate) mod vertex_input;

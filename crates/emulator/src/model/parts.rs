@@ -199,6 +199,8 @@ mod tests {
             extent,
             contents: 0,
             has_unseen_writes: false,
+            is_fetched: false,
+            follows: false.into(),
             place: OnceLock::new(),
         })
     }

@@ -7,6 +7,7 @@ use ash::vk;
 use super::bound_sets::BoundSets;
 use super::contents::Contents;
 use super::discards::{Discard, DiscardReason};
+use super::fetches::BoundBuffers;
 use super::finding::Finding;
 use super::objects::Object;
 use super::order::log::Recorded;
@@ -39,6 +40,9 @@ pub(crate) struct Recording {
     /// Tile memory was bound at some time: a batch with this command buffer may need poison.
     pub(crate) uses_tile: bool,
     pub(crate) sets: BoundSets,
+    pub(crate) buffers: BoundBuffers,
+    /// Conditional rendering is active: draws, dispatches and clears of attachments may be skipped.
+    pub(crate) is_conditional: bool,
     pub(crate) reported: ReportedOnce,
     pub(crate) order: Recorded,
 }

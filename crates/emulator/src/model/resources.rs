@@ -1,6 +1,6 @@
 //! The application's objects: memory objects, images, buffers, views, framebuffers, render passes.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
@@ -35,6 +35,10 @@ pub(crate) struct Resources {
     pub(crate) transient_images: Sharded<()>,
     /// The number of images and buffers that were registered.
     created: AtomicU32,
+    /// A buffer that draws or dispatches may fetch from is followed.
+    has_fetched: AtomicBool,
+    /// A dynamic descriptor of a followed buffer was written.
+    has_dynamic: AtomicBool,
 }
 
 /// An image or a buffer: one with the tile usage bit, or any where ordinary memory is checked.
@@ -61,6 +65,10 @@ pub(crate) struct Resource {
     pub(crate) contents: u64,
     /// The layer does not see everything that may write it: a buffer by its address, an image by the host or by a video session.
     pub(crate) has_unseen_writes: bool,
+    /// A buffer of vertices, indices or parameters of indirect commands.
+    pub(crate) is_fetched: bool,
+    /// As [`Resource::is_followed`].
+    pub(crate) follows: AtomicBool,
     /// Its binding to memory, if bound.
     pub(crate) place: OnceLock<Place>,
 }
@@ -71,10 +79,16 @@ impl Resource {
         self.place.get().filter(|place| place.is_tile)
     }
 
-    /// Its accesses are logged.
+    /// Its accesses are logged: it has a place.
+    #[inline]
+    pub(crate) fn is_logged(&self) -> bool {
+        self.place.get().is_some()
+    }
+
+    /// It is in tile memory, or shares bytes with another resource.
     #[inline]
     pub(crate) fn is_followed(&self) -> bool {
-        self.place.get().is_some()
+        self.follows.load(Ordering::Relaxed)
     }
 
     /// Whether it has one mip level, one layer and one slice.
@@ -248,6 +262,31 @@ impl Resources {
         self.objects.get(memory.as_raw())
     }
 
+    /// A resource is followed from here on.
+    pub(crate) fn follow(&self, resource: &Resource) {
+        resource.follows.store(true, Ordering::Relaxed);
+        if resource.is_fetched {
+            self.has_fetched.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a buffer that draws or dispatches may fetch from was ever followed; otherwise what is bound does not matter.
+    #[inline]
+    pub(crate) fn has_fetched(&self) -> bool {
+        self.has_fetched.load(Ordering::Relaxed)
+    }
+
+    /// A dynamic descriptor of a followed buffer is written.
+    pub(crate) fn write_dynamic(&self) {
+        self.has_dynamic.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a dynamic descriptor of a followed buffer was ever written; otherwise dynamic offsets do not matter.
+    #[inline]
+    pub(crate) fn has_dynamic(&self) -> bool {
+        self.has_dynamic.load(Ordering::Relaxed)
+    }
+
     /// The number of a new resource.
     pub(crate) fn next_number(&self) -> u32 {
         self.created.fetch_add(1, Ordering::Relaxed) + 1
@@ -271,6 +310,8 @@ mod tests {
             extent: info.extent,
             contents: 0,
             has_unseen_writes: false,
+            is_fetched: false,
+            follows: false.into(),
             place: OnceLock::new(),
         }
     }

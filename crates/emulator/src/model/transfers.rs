@@ -10,13 +10,11 @@ use tileheap_sync::program::{Part, Tiling};
 use vk::PipelineStageFlags2 as S;
 
 use super::resources::{Resource, Resources};
-use super::transferred_texels::{ImageRegions, TexelBox};
+use super::transferred_texels::{ImageRegions, Regions, TexelBox};
 
 /// A transfer command, as the application describes it: nothing is looked up yet.
 #[derive(Clone, Copy)]
 pub(crate) enum Transfer<'a> {
-    /// No transfer.
-    None,
     /// From a buffer to another.
     Copy(
         vk::Buffer,
@@ -33,15 +31,10 @@ pub(crate) enum Transfer<'a> {
     Queries(vk::Buffer, QueryResults),
     /// From an image to another.
     Images(vk::Image, vk::Image, ImageRegions<'a>),
+    /// Conditional rendering begins, with a predicate at an offset.
+    Predicate(vk::Buffer, u64),
     /// A clear of an image outside render passes.
     Clear(vk::Image, &'a [vk::ImageSubresourceRange]),
-}
-
-/// The regions of a command of the first or of the second kind.
-#[derive(Clone, Copy)]
-pub(crate) enum Regions<'a, T, U> {
-    First(&'a [T]),
-    Second(&'a [U]),
 }
 
 /// The regions of a copy between a buffer and an image.
@@ -84,7 +77,7 @@ impl Uses<'_> {
         (writes, stage): (bool, S),
         parts: impl FnOnce(&Resource) -> Vec<UsedPart>,
     ) {
-        let Some(resource) = resource.filter(|resource| resource.is_followed()) else {
+        let Some(resource) = resource.filter(|resource| resource.is_logged()) else {
             return;
         };
         let parts = parts(&resource).into_iter();
@@ -112,7 +105,7 @@ impl Uses<'_> {
     /// A transfer between two images.
     fn images(&mut self, from: vk::Image, to: vk::Image, regions: ImageRegions<'_>) {
         let [from, to] = [from, to].map(|image| self.resources.images.get(image.as_raw()));
-        let is_followed = |image: &Option<Arc<Resource>>| image.as_ref().is_some_and(|one| one.is_followed());
+        let is_followed = |image: &Option<Arc<Resource>>| image.as_ref().is_some_and(|one| one.is_logged());
         if !is_followed(&from) && !is_followed(&to) {
             return;
         }
@@ -176,6 +169,11 @@ impl<'a> Transfer<'a> {
         Transfer::Images(info.src_image, info.dst_image, ImageRegions::Resolves(regions))
     }
 
+    /// `vkCmdBeginConditionalRenderingEXT`.
+    pub(crate) fn predicate(info: &vk::ConditionalRenderingBeginInfoEXT<'_>) -> Transfer<'a> {
+        Transfer::Predicate(info.buffer, info.offset)
+    }
+
     /// Its uses of followed resources: for each resource one per region, what is read before what is written.
     pub(crate) fn uses(&self, resources: &Resources) -> Vec<TransferUse> {
         let mut uses = Uses {
@@ -185,7 +183,6 @@ impl<'a> Transfer<'a> {
         let image = |image: vk::Image| resources.images.get(image.as_raw());
         // Source of the stages: the description of `VkPipelineStageFlagBits2`; *Clear Commands* has fills and updates.
         match *self {
-            Transfer::None => {}
             Transfer::Copy(from, to, regions) => {
                 uses.reads(from, S::COPY, |buffer| copied(buffer, regions, false));
                 uses.writes(to, S::COPY, |buffer| copied(buffer, regions, true));
@@ -205,6 +202,11 @@ impl<'a> Transfer<'a> {
             }
             Transfer::Queries(to, results) => {
                 uses.writes(to, S::COPY, |buffer| results.parts(buffer));
+            }
+            Transfer::Predicate(from, offset) => {
+                uses.reads(from, S::CONDITIONAL_RENDERING_EXT, |buffer| {
+                    vec![(buffer.bytes(offset, 4), true)]
+                });
             }
             Transfer::Images(from, to, regions) => uses.images(from, to, regions),
             Transfer::Clear(to, ranges) => {
@@ -348,6 +350,9 @@ fn filled(buffer: &Resource, offset: u64, size: u64) -> Part {
 }
 
 #[cfg(test)]
+mod image_tests;
+
+#[cfg(test)]
 mod tests {
     use std::sync::OnceLock;
 
@@ -368,9 +373,11 @@ mod tests {
             extent: vk::Extent3D::default(),
             contents: 0,
             has_unseen_writes: false,
+            is_fetched: false,
+            follows: false.into(),
             place: OnceLock::from(Place {
                 memory: 1,
-                object_size: 1 << 20,
+                is_tile: true,
                 first: 0,
                 end: 4096,
                 contents: 0,
@@ -448,6 +455,12 @@ mod tests {
         let fill = |offset, size| uses(Transfer::Fill(buffer(A), offset, size));
         assert_eq!(fill(8, 16), [(A, (8, 24), true, S::CLEAR)]);
         assert_eq!(fill(8, vk::WHOLE_SIZE), [(A, (8, 1028), true, S::CLEAR)]);
+    }
+
+    #[test]
+    fn predicates_are_one_word() {
+        let predicate = uses(Transfer::Predicate(buffer(A), 12));
+        assert_eq!(predicate, [(A, (12, 16), false, S::CONDITIONAL_RENDERING_EXT)]);
     }
 
     #[test]

@@ -41,6 +41,17 @@ pub(crate) const fn certainly_acts(command: &str) -> bool {
     !contains(command, "Indirect") && !contains(command, "GeneratedCommands")
 }
 
+/// The state of conditional rendering after a command; `None` if it leaves it as it is.
+pub(crate) const fn changes_conditional(command: &str) -> Option<bool> {
+    if contains(command, "BeginConditionalRendering") {
+        Some(true)
+    } else if contains(command, "EndConditionalRendering") {
+        Some(false)
+    } else {
+        None
+    }
+}
+
 const fn contains(text: &str, part: &str) -> bool {
     let (text, part) = (text.as_bytes(), part.as_bytes());
     let mut first = 0;
@@ -79,27 +90,39 @@ pub(crate) fn wrong_object_rule(reachable: ReachableDescriptors, command: &str) 
     (has_rule && !has_none).then(|| format!("VUID-{name}-commandBuffer-10746"))
 }
 
-/// Passes every command to the macro `$for_each`, as `reachable writes commands: (arguments => transfer; result);`: the commands of one
-/// signature, with the `Transfer` that they are. `array!` and `given!` read what the application passes.
+/// Passes every command to the macro `$for_each`, as `reachable writes commands: (arguments => operation; result);`: the commands of one
+/// signature, with the `Transfer` or the `Fetch` that they are. `array!` and `given!` read what the application passes.
 macro_rules! action_commands {
     ($for_each:ident) => {
         $for_each! {
-    Draw Known vkCmdDraw: (vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32);
+    Draw Known vkCmdDraw: (vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32
+        => Fetch::vertices(vertex_count, instance_count, first_vertex, first_instance));
     Draw Known vkCmdDrawIndexed: (index_count: u32, instance_count: u32, first_index: u32, vertex_offset: i32,
-        first_instance: u32);
+        first_instance: u32 => Fetch::indices(index_count, instance_count, first_index, first_instance));
     Draw Known vkCmdDrawMultiEXT: (draw_count: u32, p_vertex_info: *const c_void, instance_count: u32,
-        first_instance: u32, stride: u32);
+        first_instance: u32, stride: u32 => Fetch::UNKNOWN);
     Draw Known vkCmdDrawMultiIndexedEXT: (draw_count: u32, p_index_info: *const c_void, instance_count: u32,
-        first_instance: u32, stride: u32, p_vertex_offset: *const c_void);
-    Draw Known vkCmdDrawIndirect vkCmdDrawIndexedIndirect vkCmdDrawMeshTasksIndirectNV
-        vkCmdDrawMeshTasksIndirectEXT: (buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32,
-        stride: u32);
-    Dispatch Known vkCmdDispatch: (group_count_x: u32, group_count_y: u32, group_count_z: u32);
-    Dispatch Known vkCmdDispatchIndirect: (buffer: vk::Buffer, offset: vk::DeviceSize);
+        first_instance: u32, stride: u32, p_vertex_offset: *const c_void => Fetch::UNKNOWN_INDEXED);
+    Draw Known vkCmdDrawIndirect: (buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32, stride: u32
+        => Fetch::indirect_draws::<vk::DrawIndirectCommand>(false, (buffer, offset), draw_count, stride));
+    Draw Known vkCmdDrawIndexedIndirect: (buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32,
+        stride: u32
+        => Fetch::indirect_draws::<vk::DrawIndexedIndirectCommand>(true, (buffer, offset), draw_count, stride));
+    Draw Known vkCmdDrawMeshTasksIndirectNV: (buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32,
+        stride: u32
+        => Fetch::indirect_groups::<vk::DrawMeshTasksIndirectCommandNV>(buffer, offset, draw_count, stride));
+    Draw Known vkCmdDrawMeshTasksIndirectEXT: (buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32,
+        stride: u32
+        => Fetch::indirect_groups::<vk::DrawMeshTasksIndirectCommandEXT>(buffer, offset, draw_count, stride));
+    Dispatch Known vkCmdDispatch: (group_count_x: u32, group_count_y: u32, group_count_z: u32
+        => Fetch::groups(group_count_x, group_count_y, group_count_z));
+    Dispatch Known vkCmdDispatchIndirect: (buffer: vk::Buffer, offset: vk::DeviceSize
+        => Fetch::indirect_groups::<vk::DispatchIndirectCommand>(buffer, offset, 1, 0));
     Draw Unknown vkCmdSubpassShadingHUAWEI: ();
     Draw Known vkCmdDrawClusterHUAWEI vkCmdDrawMeshTasksEXT: (group_count_x: u32, group_count_y: u32,
-        group_count_z: u32);
-    Draw Known vkCmdDrawClusterIndirectHUAWEI: (buffer: vk::Buffer, offset: vk::DeviceSize);
+        group_count_z: u32 => Fetch::groups(group_count_x, group_count_y, group_count_z));
+    Draw Known vkCmdDrawClusterIndirectHUAWEI: (buffer: vk::Buffer, offset: vk::DeviceSize
+        => Fetch::indirect_groups::<vk::DispatchIndirectCommand>(buffer, offset, 1, 0));
     Other Unknown vkCmdUpdatePipelineIndirectBufferNV: (pipeline_bind_point: vk::PipelineBindPoint,
         pipeline: vk::Pipeline);
     Transfer Known vkCmdCopyBuffer: (src_buffer: vk::Buffer, dst_buffer: vk::Buffer, region_count: u32,
@@ -134,9 +157,10 @@ macro_rules! action_commands {
         => Transfer::blit(given!(info)));
     Transfer Known vkCmdResolveImage2 vkCmdResolveImage2KHR: (info: *const vk::ResolveImageInfo2<'_>
         => Transfer::resolve(given!(info)));
-    Other Known vkCmdBeginConditionalRenderingEXT vkCmdSetCheckpointNV vkCmdBeginVideoCodingKHR
-        vkCmdControlVideoCodingKHR vkCmdEndVideoCodingKHR vkCmdBeginConditionalRendering2EXT:
-        (info: *const c_void);
+    Other Known vkCmdSetCheckpointNV vkCmdBeginVideoCodingKHR vkCmdControlVideoCodingKHR vkCmdEndVideoCodingKHR
+        vkCmdBeginConditionalRendering2EXT: (info: *const c_void);
+    Transfer Known vkCmdBeginConditionalRenderingEXT: (info: *const vk::ConditionalRenderingBeginInfoEXT<'_>
+        => Transfer::predicate(given!(info)));
     Other Unknown vkCmdCopyMemoryIndirectKHR vkCmdCopyMemoryToImageIndirectKHR
         vkCmdPreprocessGeneratedCommandsNV vkCmdCopyAccelerationStructureKHR
         vkCmdCopyAccelerationStructureToMemoryKHR vkCmdCopyMemoryToAccelerationStructureKHR
@@ -160,9 +184,11 @@ macro_rules! action_commands {
     Other Known vkCmdBeginQuery: (query_pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags);
     Other Known vkCmdEndQuery: (query_pool: vk::QueryPool, query: u32);
     Other Known vkCmdEndConditionalRenderingEXT vkCmdEndShaderInstrumentationARM: ();
-    Draw Known vkCmdBeginCustomResolveEXT vkCmdDrawIndirect2KHR vkCmdDrawIndexedIndirect2KHR
-        vkCmdDrawIndirectCount2KHR vkCmdDrawIndexedIndirectCount2KHR vkCmdDrawMeshTasksIndirect2EXT
-        vkCmdDrawMeshTasksIndirectCount2EXT: (info: *const c_void);
+    Draw Known vkCmdBeginCustomResolveEXT vkCmdDrawMeshTasksIndirect2EXT vkCmdDrawMeshTasksIndirectCount2EXT:
+        (info: *const c_void);
+    Draw Known vkCmdDrawIndirect2KHR vkCmdDrawIndirectCount2KHR: (info: *const c_void => Fetch::UNKNOWN);
+    Draw Known vkCmdDrawIndexedIndirect2KHR vkCmdDrawIndexedIndirectCount2KHR: (info: *const c_void
+        => Fetch::UNKNOWN_INDEXED);
     Other Known vkCmdResetQueryPool vkCmdEndQueryIndexedEXT: (query_pool: vk::QueryPool, query: u32,
         number: u32);
     Other Known vkCmdWriteTimestamp: (pipeline_stage: vk::PipelineStageFlags, query_pool: vk::QueryPool,
@@ -172,25 +198,39 @@ macro_rules! action_commands {
         => Transfer::Queries(dst_buffer, QueryResults { offset: dst_offset, stride, count: query_count, flags
             }));
     Draw Unknown vkCmdExecuteGeneratedCommandsNV: (is_preprocessed: vk::Bool32,
-        p_generated_commands_info: *const c_void);
+        p_generated_commands_info: *const c_void => Fetch::UNKNOWN_INDEXED);
     Other Unknown vkCmdExecuteGeneratedCommandsEXT: (is_preprocessed: vk::Bool32,
         p_generated_commands_info: *const c_void);
     Other Unknown vkCmdPreprocessGeneratedCommandsEXT: (p_generated_commands_info: *const c_void,
         state_command_buffer: vk::CommandBuffer);
     Dispatch Known vkCmdDispatchBase vkCmdDispatchBaseKHR: (base_group_x: u32, base_group_y: u32,
-        base_group_z: u32, group_count_x: u32, group_count_y: u32, group_count_z: u32);
+        base_group_z: u32, group_count_x: u32, group_count_y: u32, group_count_z: u32
+        => Fetch::groups(group_count_x, group_count_y, group_count_z));
     Other Unknown vkCmdWriteBufferMarkerAMD: (pipeline_stage: vk::PipelineStageFlags, dst_buffer: vk::Buffer,
         dst_offset: vk::DeviceSize, marker: u32);
-    Draw Known vkCmdDrawIndirectCount vkCmdDrawIndirectCountKHR vkCmdDrawIndirectCountAMD
-        vkCmdDrawIndexedIndirectCount vkCmdDrawIndexedIndirectCountKHR vkCmdDrawIndexedIndirectCountAMD
-        vkCmdDrawMeshTasksIndirectCountNV vkCmdDrawMeshTasksIndirectCountEXT: (buffer: vk::Buffer,
+    Draw Known vkCmdDrawIndirectCount vkCmdDrawIndirectCountKHR vkCmdDrawIndirectCountAMD: (buffer: vk::Buffer,
         offset: vk::DeviceSize, count_buffer: vk::Buffer, count_buffer_offset: vk::DeviceSize,
-        max_draw_count: u32, stride: u32);
+        max_draw_count: u32, stride: u32
+        => Fetch::counted_draws::<vk::DrawIndirectCommand>(false, (buffer, offset), (count_buffer,
+            count_buffer_offset), max_draw_count, stride));
+    Draw Known vkCmdDrawIndexedIndirectCount vkCmdDrawIndexedIndirectCountKHR vkCmdDrawIndexedIndirectCountAMD:
+        (buffer: vk::Buffer, offset: vk::DeviceSize, count_buffer: vk::Buffer,
+        count_buffer_offset: vk::DeviceSize, max_draw_count: u32, stride: u32
+        => Fetch::counted_draws::<vk::DrawIndexedIndirectCommand>(true, (buffer, offset), (count_buffer,
+            count_buffer_offset), max_draw_count, stride));
+    Draw Known vkCmdDrawMeshTasksIndirectCountNV: (buffer: vk::Buffer, offset: vk::DeviceSize,
+        count_buffer: vk::Buffer, count_buffer_offset: vk::DeviceSize, max_draw_count: u32, stride: u32
+        => Fetch::counted_groups::<vk::DrawMeshTasksIndirectCommandNV>((buffer, offset), (count_buffer,
+            count_buffer_offset), max_draw_count, stride));
+    Draw Known vkCmdDrawMeshTasksIndirectCountEXT: (buffer: vk::Buffer, offset: vk::DeviceSize,
+        count_buffer: vk::Buffer, count_buffer_offset: vk::DeviceSize, max_draw_count: u32, stride: u32
+        => Fetch::counted_groups::<vk::DrawMeshTasksIndirectCommandEXT>((buffer, offset), (count_buffer,
+            count_buffer_offset), max_draw_count, stride));
     Other Known vkCmdBeginQueryIndexedEXT: (query_pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags,
         index: u32);
     Draw Known vkCmdDrawIndirectByteCountEXT: (instance_count: u32, first_instance: u32,
         counter_buffer: vk::Buffer, counter_buffer_offset: vk::DeviceSize, counter_offset: u32,
-        vertex_stride: u32);
+        vertex_stride: u32 => Fetch::UNKNOWN);
     Draw Known vkCmdDrawMeshTasksNV: (task_count: u32, first_task: u32);
     Other Unknown vkCmdCopyAccelerationStructureNV: (dst: vk::AccelerationStructureNV,
         src: vk::AccelerationStructureNV, mode: vk::CopyAccelerationStructureModeKHR);
@@ -251,7 +291,7 @@ macro_rules! action_commands {
     Other Unknown vkCmdCopyQueryPoolResultsToMemoryKHR: (query_pool: vk::QueryPool, first_query: u32,
         query_count: u32, p_dst_range: *const c_void, dst_flags: u32, query_result_flags: vk::QueryResultFlags);
     Draw Known vkCmdDrawIndirectByteCount2EXT: (instance_count: u32, first_instance: u32,
-        p_counter_info: *const c_void, counter_offset: u32, vertex_stride: u32);
+        p_counter_info: *const c_void, counter_offset: u32, vertex_stride: u32 => Fetch::UNKNOWN);
     Dispatch Known vkCmdDispatchIndirect2KHR: (p_info: *const c_void);
         }
     };

@@ -11,6 +11,12 @@ pub(crate) type RequirementsQuery =
 /// `vkCmdEndRendering2KHR`, which ash 0.38 lacks.
 pub(crate) type EndRendering2 = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
+/// `vkCmdBindVertexBuffers3KHR`, which ash 0.38 lacks; and transform feedback by addresses, which has the same shape.
+pub(crate) type BindByAddress = unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const c_void);
+
+/// `vkCmdBindIndexBuffer3KHR`, which ash 0.38 lacks.
+pub(crate) type BindIndicesByAddress = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
+
 /// Passes every command to the macro `$for_each`, as `mode command: pointer type, or aliases;`. The mode says on which devices the
 /// layer hooks the command: `always`, `checked` (where order and contents are), `own` (there, and with any extension of the layer), or
 /// `down`: the layer only calls it.
@@ -97,6 +103,16 @@ macro_rules! device_commands {
             or vkDestroyDescriptorUpdateTemplateKHR;
         checked vkUpdateDescriptorSetWithTemplate: vk::PFN_vkUpdateDescriptorSetWithTemplate,
             or vkUpdateDescriptorSetWithTemplateKHR;
+        checked vkCmdBindVertexBuffers: vk::PFN_vkCmdBindVertexBuffers;
+        checked vkCmdBindVertexBuffers2: vk::PFN_vkCmdBindVertexBuffers2, or vkCmdBindVertexBuffers2EXT;
+        checked vkCmdBindVertexBuffers3KHR: BindByAddress;
+        checked vkCmdBindIndexBuffer: vk::PFN_vkCmdBindIndexBuffer;
+        checked vkCmdBindIndexBuffer2KHR: vk::PFN_vkCmdBindIndexBuffer2KHR, or vkCmdBindIndexBuffer2;
+        checked vkCmdBindIndexBuffer3KHR: BindIndicesByAddress;
+        checked vkCmdBeginTransformFeedbackEXT: vk::PFN_vkCmdBeginTransformFeedbackEXT;
+        checked vkCmdEndTransformFeedbackEXT: vk::PFN_vkCmdEndTransformFeedbackEXT;
+        checked vkCmdBeginTransformFeedback2EXT: BindByAddress;
+        checked vkCmdEndTransformFeedback2EXT: BindByAddress;
         checked vkCmdBindShadersEXT: vk::PFN_vkCmdBindShadersEXT;
         checked vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
         checked vkCmdBindDescriptorSets2KHR: vk::PFN_vkCmdBindDescriptorSets2KHR, or vkCmdBindDescriptorSets2;

@@ -1,5 +1,6 @@
 //! The order and the contents of tile memory, and of ordinary memory that resources share, followed over everything that a device submits.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -85,12 +86,12 @@ impl Followed {
         followed
     }
 
-    /// A resource is bound to memory. Returns `true` if it is the first one in ordinary memory that shares bytes with another.
-    pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> bool {
+    /// A resource is bound to memory. Gives the resources that are followed from here on.
+    pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> Vec<Arc<Resource>> {
         self.placed.insert(resource.number, resource.clone());
         let Some(place) = resource.place.get().filter(|place| !place.is_tile) else {
             self.in_tile += 1;
-            return false;
+            return vec![resource.clone()];
         };
         let resident = Resident {
             number: resource.number,
@@ -98,12 +99,15 @@ impl Followed {
             is_linear: !matches!(resource.tiling, Tiling::Optimal(_)),
             bound_at: self.batches,
         };
-        let is_first = self.shared.is_empty();
+        let mut new = Vec::new();
         for shared in self.ordinary.bind(place.memory, resident, self.batches) {
-            self.shared.entry(shared.number).or_insert(shared);
-            self.sharings += 1;
+            if let Entry::Vacant(entry) = self.shared.entry(shared.number) {
+                entry.insert(shared);
+                self.sharings += 1;
+                new.extend(self.placed.get(&shared.number).cloned());
+            }
         }
-        is_first && !self.shared.is_empty()
+        new
     }
 
     /// A memory object is freed.

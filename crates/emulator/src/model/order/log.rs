@@ -314,6 +314,16 @@ impl Recorded {
         }
     }
 
+    /// A command performs accesses of its own, and those of a list.
+    pub(crate) fn access_with(&mut self, own: Vec<LoggedAccess>, list: u32, at: &Position) {
+        let mut all = own;
+        if self.is_new(list) {
+            all.extend_from_slice(&self.log.lists[list as usize]);
+            self.accessed[list as usize] = self.epoch;
+        }
+        self.perform(all, at);
+    }
+
     /// A command performs accesses, which matter even if one before it did the same.
     pub(crate) fn perform(&mut self, accesses: Vec<LoggedAccess>, at: &Position) {
         if !accesses.is_empty() {

@@ -48,6 +48,8 @@ fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
         extent: vk::Extent3D::default(),
         contents: 0,
         has_unseen_writes: false,
+        is_fetched: false,
+        follows: false.into(),
         place: OnceLock::from(place),
     })
 }

@@ -1,0 +1,193 @@
+//! The memory that action commands name in their arguments: resources of transfers, and what draws and dispatches fetch.
+
+use ash::vk;
+
+use super::transfers::Transfer;
+
+/// Consecutive vertices, instances or indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Elements {
+    pub(super) first: u32,
+    pub(super) count: u32,
+}
+
+/// The vertices or indices of a draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drawn {
+    /// None: a dispatch, or workgroups of mesh shaders.
+    Groups,
+    /// Vertices and instances.
+    Vertices(Elements, Elements),
+    /// Indices and instances: the vertices are in the index buffer.
+    Indices(Elements, Elements),
+    /// The parameters are in memory.
+    Unknown { is_indexed: bool },
+}
+
+/// Parameters of an indirect command in a buffer, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parameters {
+    pub(super) buffer: vk::Buffer,
+    pub(super) offset: u64,
+    /// Bytes of one.
+    pub(super) bytes: u64,
+    pub(super) stride: u64,
+    pub(super) count: u32,
+    /// The buffer and the offset of their number, which may be less.
+    pub(super) number: Option<(vk::Buffer, u64)>,
+}
+
+/// The memory that an action command names in its arguments.
+#[derive(Clone, Copy)]
+pub(crate) enum Operation<'a> {
+    /// None.
+    None,
+    Transfer(Transfer<'a>),
+    Fetch(Fetch),
+}
+
+impl<'a> From<Transfer<'a>> for Operation<'a> {
+    #[inline]
+    fn from(transfer: Transfer<'a>) -> Operation<'a> {
+        Operation::Transfer(transfer)
+    }
+}
+
+impl From<Fetch> for Operation<'_> {
+    #[inline]
+    fn from(fetch: Fetch) -> Self {
+        Operation::Fetch(fetch)
+    }
+}
+
+impl Operation<'_> {
+    /// Returns `true` if it draws or dispatches nothing.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        match self {
+            Operation::Fetch(fetch) => fetch.is_empty,
+            _ => false,
+        }
+    }
+}
+
+/// What a draw or a dispatch fetches from buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fetch {
+    pub(super) drawn: Drawn,
+    pub(super) parameters: Option<Parameters>,
+    /// It draws or dispatches nothing, since a number is 0.
+    pub(super) is_empty: bool,
+}
+
+impl Fetch {
+    /// Parameters are in memory, or are not read by the layer.
+    pub(crate) const UNKNOWN: Fetch = Fetch::of(Drawn::Unknown { is_indexed: false }, false);
+
+    /// The same with an index buffer.
+    pub(crate) const UNKNOWN_INDEXED: Fetch = Fetch::of(Drawn::Unknown { is_indexed: true }, false);
+
+    const fn of(drawn: Drawn, is_empty: bool) -> Fetch {
+        Fetch {
+            drawn,
+            parameters: None,
+            is_empty,
+        }
+    }
+
+    /// A draw, in the order of the arguments of `vkCmdDraw`.
+    #[inline]
+    pub(crate) const fn vertices(count: u32, instance_count: u32, first: u32, first_instance: u32) -> Fetch {
+        let instances = Elements {
+            first: first_instance,
+            count: instance_count,
+        };
+        let is_empty = count == 0 || instance_count == 0;
+        Fetch::of(Drawn::Vertices(Elements { first, count }, instances), is_empty)
+    }
+
+    /// A draw with indices, in the order of the arguments of `vkCmdDrawIndexed`.
+    #[inline]
+    pub(crate) const fn indices(count: u32, instance_count: u32, first: u32, first_instance: u32) -> Fetch {
+        let instances = Elements {
+            first: first_instance,
+            count: instance_count,
+        };
+        let is_empty = count == 0 || instance_count == 0;
+        Fetch::of(Drawn::Indices(Elements { first, count }, instances), is_empty)
+    }
+
+    /// Workgroups.
+    #[inline]
+    pub(crate) const fn groups(x: u32, y: u32, z: u32) -> Fetch {
+        Fetch::of(Drawn::Groups, x == 0 || y == 0 || z == 0)
+    }
+
+    /// A number of workgroups in a buffer.
+    pub(crate) const fn indirect_groups<T>(
+        buffer: vk::Buffer,
+        offset: u64,
+        count: u32,
+        stride: u32,
+    ) -> Fetch {
+        Fetch::indirect::<T>(Drawn::Groups, (buffer, offset), count, stride, None)
+    }
+
+    /// Draws whose parameters are in a buffer, each a `T`.
+    pub(crate) const fn indirect_draws<T>(
+        is_indexed: bool,
+        parameters: (vk::Buffer, u64),
+        count: u32,
+        stride: u32,
+    ) -> Fetch {
+        Fetch::indirect::<T>(Drawn::Unknown { is_indexed }, parameters, count, stride, None)
+    }
+
+    /// At most `count` draws, the number of which is in a buffer, too.
+    pub(crate) const fn counted_draws<T>(
+        is_indexed: bool,
+        parameters: (vk::Buffer, u64),
+        number: (vk::Buffer, u64),
+        count: u32,
+        stride: u32,
+    ) -> Fetch {
+        Fetch::indirect::<T>(
+            Drawn::Unknown { is_indexed },
+            parameters,
+            count,
+            stride,
+            Some(number),
+        )
+    }
+
+    /// The same of workgroups of mesh shaders.
+    pub(crate) const fn counted_groups<T>(
+        parameters: (vk::Buffer, u64),
+        number: (vk::Buffer, u64),
+        count: u32,
+        stride: u32,
+    ) -> Fetch {
+        Fetch::indirect::<T>(Drawn::Groups, parameters, count, stride, Some(number))
+    }
+
+    const fn indirect<T>(
+        drawn: Drawn,
+        (buffer, offset): (vk::Buffer, u64),
+        count: u32,
+        stride: u32,
+        number: Option<(vk::Buffer, u64)>,
+    ) -> Fetch {
+        Fetch {
+            drawn,
+            parameters: Some(Parameters {
+                buffer,
+                offset,
+                bytes: size_of::<T>() as u64,
+                stride: stride as u64,
+                count,
+                number,
+            }),
+            is_empty: count == 0,
+        }
+    }
+}
