@@ -3,8 +3,7 @@
 use ash::vk;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::access_kind::AccessKind;
-use super::reach::ReadReach;
+use super::{AccessKind, ReadReach};
 use super::{PassId, ResourceId, SubresourceRange};
 use crate::format::{NumericType, numeric_type};
 use crate::names;

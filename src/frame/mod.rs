@@ -12,7 +12,6 @@
 //! An access is of a whole resource, or of [part](SubresourceRange) of an image: layouts, hazards and contents are those of parts.
 
 mod access;
-mod access_kind;
 mod area;
 mod builder;
 mod edit;
@@ -23,7 +22,6 @@ pub mod import;
 pub mod json;
 mod levels;
 mod parts;
-mod reach;
 mod reaches;
 mod recycle;
 mod resource;
@@ -45,16 +43,18 @@ pub mod external {
 }
 
 pub use access::{ClearValue, LoadOp};
-pub use access_kind::AccessKind;
 pub(crate) use area::{intersection, viewport};
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::{FrameError, FrameRule};
 pub(crate) use id_names::IdNames;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
-pub use reach::ReadReach;
 pub use reaches::Reaches;
 pub use resource::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint};
 pub(crate) use store::{Texels, texels_of};
 pub use subresources::SubresourceRange;
 #[doc(inline)]
 pub use tables::Frame;
+#[doc(inline)]
+pub use tileheap_device::AccessKind;
+#[doc(inline)]
+pub use tileheap_units::ReadReach;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tileheap_json::{is_default, parse};
 
+use super::ReadReach;
 use super::json::JsonError;
-use super::reach::ReadReach;
 use super::{Frame, FrameError, FrameRule};
 use crate::units::Bytes;
 

@@ -6,12 +6,13 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 pub use super::access::{Access, Share, Version, ViewDesc};
-pub use super::access_kind::PassKind;
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 pub use super::resource::{Resource, ResourceKind};
 use super::subresources::SubresourceRange;
 use crate::names;
 use crate::units::{Bytes, Run, Span};
+#[doc(inline)]
+pub use tileheap_device::PassKind;
 use tileheap_json::is_default;
 
 /// A queue by name and capabilities; the runtime maps it to a `vk::Queue`.

@@ -14,10 +14,6 @@ mod frame_import;
 mod frame_json;
 #[cfg(feature = "reflect")]
 mod frame_shaders;
-#[cfg(feature = "reflect")]
-mod frame_shaders_hostile;
-#[cfg(feature = "reflect")]
-mod frame_shaders_reflect;
 mod histories;
 mod instances;
 mod lower;

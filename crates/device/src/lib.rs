@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access_kind;
 mod error;
 pub mod ffi;
 pub mod format;
@@ -7,5 +8,6 @@ pub mod names;
 pub mod profile;
 pub mod scopes;
 
+pub use access_kind::{AccessKind, PassKind};
 pub use error::{Error, Result};
 pub use tileheap_units as units;

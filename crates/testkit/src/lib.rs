@@ -23,7 +23,7 @@ pub mod queue_rig;
 #[cfg(feature = "runtime")]
 pub mod runtime_rig;
 mod skips;
-#[cfg(feature = "runtime")]
+#[cfg(feature = "spirv")]
 pub mod spirv;
 #[cfg(feature = "tensor")]
 pub mod tensor;

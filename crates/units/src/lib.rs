@@ -2,11 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod random;
+mod reach;
 
 use std::fmt;
 use std::num::NonZeroU64;
 
 pub use random::SplitMix64;
+pub use reach::ReadReach;
 use serde::{Deserialize, Serialize};
 
 /// A number of bytes: a size or an offset.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ash::vk;
+use tileheap_spirv::{AddressSource, EntryPoint};
 
-use super::entry::{AddressSource, EntryPoint};
 use crate::frame::tables::Version;
 use crate::frame::{AccessKind, LoadOp, PassBuilder, ResourceId};
 

@@ -1,29 +1,18 @@
-//! What shaders do with memory, read from SPIR-V of every version: each way to reach memory, and passes against shaders.
+//! Passes against the shaders they run.
 
 use tileheap_testkit::glsl;
-use tileheap_testkit::spirv;
 
-mod certain;
-mod certain_paths;
 mod passes;
-mod pointers;
-mod reach;
 
 use ash::vk;
-use rspirv::spirv::{Op, StorageClass};
-use serde_json::{Value, json};
-use spirv::{Assembler, Types};
-use tileheap::frame::shaders::{
-    AddressSource, EntryPoint, PipelineShaders, ShaderError, ShaderModule, check,
-};
+use serde_json::Value;
+use tileheap::frame::shaders::{AddressSource, EntryPoint, PipelineShaders, ShaderModule, check};
 use tileheap::frame::{AccessKind, Frame, LoadOp};
 use tileheap_testkit::glsl::Stage;
 
 use AccessKind as K;
 
-const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pure/frame_shaders/shaders");
-
-pub(crate) fn flags(stage: Stage) -> vk::ShaderStageFlags {
+fn flags(stage: Stage) -> vk::ShaderStageFlags {
     match stage {
         Stage::Vertex => vk::ShaderStageFlags::VERTEX,
         Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
@@ -43,14 +32,4 @@ fn entry_of(stage: Stage, source: &str, minor: usize) -> EntryPoint {
     let module = ShaderModule::parse(&glsl::compile(stage, source, minor)).unwrap();
     assert_eq!(module.version(), (1, minor as u32));
     module.entry_point("main", flags(stage)).unwrap()
-}
-
-/// Binding, kind, reads, writes.
-type Row = (u32, AccessKind, bool, bool);
-
-fn rows(entry: &EntryPoint) -> Vec<Row> {
-    let bindings = entry.bindings.iter();
-    bindings
-        .map(|it| (it.binding, it.kind, it.reads, it.writes))
-        .collect()
 }

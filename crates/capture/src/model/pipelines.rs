@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
-use tileheap::frame::shaders::{EntryPoint, ShaderModule};
+use tileheap_spirv::{EntryPoint, ShaderModule};
 
 /// A shader of a pipeline, as it was given.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use tileheap::format;
 use tileheap::frame::AccessKind;
-use tileheap::frame::shaders::{Binding, Extent};
+use tileheap_spirv::{Binding, Extent};
 use tileheap::units::Run;
 
 use super::access::{Access, Coverage};

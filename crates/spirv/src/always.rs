@@ -18,23 +18,23 @@ use std::ops::Range;
 
 use rspirv::spirv::Op;
 
-use super::code::Instruction;
-use super::module::Module;
+use crate::code::Instruction;
+use crate::module::Module;
 
 /// No node, position or rank.
 const NONE: u32 = u32::MAX;
 
 /// The instructions that are certainly executed, in the order of their first execution.
-pub(super) struct CertainInstructions {
+pub(crate) struct CertainInstructions {
     /// Numbers of the instructions.
-    pub(super) sequence: Vec<usize>,
+    pub(crate) sequence: Vec<usize>,
     /// Per instruction, its position in the sequence.
     ranks: Vec<u32>,
 }
 
 impl CertainInstructions {
     /// Follows the function at position `entry` and the functions that it certainly calls.
-    pub(super) fn new(module: &Module, entry: usize) -> CertainInstructions {
+    pub(crate) fn new(module: &Module, entry: usize) -> CertainInstructions {
         let code = &module.code;
         let may_end = may_end(module);
         let mut always = CertainInstructions {
@@ -61,7 +61,7 @@ impl CertainInstructions {
     }
 
     /// When an instruction is first executed, relative to others; `None` if it may be skipped.
-    pub(super) fn rank(&self, number: usize) -> Option<u32> {
+    pub(crate) fn rank(&self, number: usize) -> Option<u32> {
         self.ranks.get(number).copied().filter(|rank| *rank != NONE)
     }
 }

@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 use rspirv::spirv::{BuiltIn, Op, StorageClass};
 
-use super::always::CertainInstructions;
-use super::locals::{Locals, only_argument};
-use super::module::Module;
-use super::reach::PointerReach;
+use crate::always::CertainInstructions;
+use crate::locals::{Locals, only_argument};
+use crate::module::Module;
+use crate::reach::PointerReach;
 
 /// The most instructions between an index and the constant or built-in variable that it is.
 const MAX_STEPS: usize = 64;
@@ -17,7 +17,7 @@ const MAX_COMPONENTS: u32 = 4;
 
 /// The value of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A constant below 2^31.
     Constant(u32),
     /// This component of `GlobalInvocationID`.
@@ -25,18 +25,18 @@ pub(super) enum Value {
 }
 
 /// Finds the values of indices.
-pub(super) struct Indices<'a> {
-    pub(super) module: &'a Module,
-    pub(super) reach: &'a PointerReach,
-    pub(super) always: &'a CertainInstructions,
-    pub(super) locals: Locals,
+pub(crate) struct Indices<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) reach: &'a PointerReach,
+    pub(crate) always: &'a CertainInstructions,
+    pub(crate) locals: Locals,
     /// Left for all indices together: a hostile module may use every value many times.
-    pub(super) steps: Cell<u32>,
+    pub(crate) steps: Cell<u32>,
 }
 
 impl Indices<'_> {
     /// A component of an integer or vector of integers; of an integer, component 0. `None` if it is computed.
-    pub(super) fn value(&self, mut id: u32, mut component: u32) -> Option<Value> {
+    pub(crate) fn value(&self, mut id: u32, mut component: u32) -> Option<Value> {
         let code = &self.module.code;
         for _ in 0..MAX_STEPS {
             self.steps.set(self.steps.get().checked_sub(1)?);
@@ -81,7 +81,7 @@ impl Indices<'_> {
     }
 
     /// The value of a 32-bit constant below 2^31.
-    pub(super) fn constant(&self, id: u32) -> Option<u32> {
+    pub(crate) fn constant(&self, id: u32) -> Option<u32> {
         let code = &self.module.code;
         let kind = code.type_of(id)?;
         let word = kind.op == Op::TypeInt && code.operand(kind, 0) == 32;

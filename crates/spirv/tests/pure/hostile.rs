@@ -1,14 +1,7 @@
 //! Words that no compiler writes: the reader never panics, never loops, and takes time in proportion.
 
-use tileheap_testkit::glsl;
-use tileheap_testkit::spirv;
-
-use ash::vk;
-use rspirv::spirv::{Op, StorageClass};
-use spirv::{Assembler, Types};
+use super::*;
 use std::sync::LazyLock;
-use tileheap::frame::shaders::ShaderModule;
-use tileheap_testkit::glsl::Stage;
 
 const SOURCES: [(Stage, &str); 5] = [
     (Stage::Compute, include_str!("shaders/hostile_pointers.glsl")),

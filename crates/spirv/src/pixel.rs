@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use rspirv::spirv::{BuiltIn, ImageOperands, Op, StorageClass};
 
-use super::code::Instruction;
-use super::effect::reads_image;
-use super::module::Module;
-use super::private::{PrivateMemory, Stored};
-use super::reach::PointerReach;
-use crate::frame::ReadReach;
+use crate::code::Instruction;
+use crate::effect::reads_image;
+use crate::module::Module;
+use crate::private::{PrivateMemory, Stored};
+use crate::reach::PointerReach;
+use tileheap_units::ReadReach;
 
 /// A component of a coordinate.
 #[derive(Clone, Copy, PartialEq)]
@@ -27,7 +27,7 @@ struct Coordinates<'a> {
 }
 
 /// How far an entry point's fetches from images look, by variable: those that are not named look anywhere.
-pub(super) fn reaches(module: &Module, reach: &PointerReach) -> BTreeMap<u32, ReadReach> {
+pub(crate) fn reaches(module: &Module, reach: &PointerReach) -> BTreeMap<u32, ReadReach> {
     let mut reaches: BTreeMap<u32, ReadReach> = BTreeMap::new();
     let instructions = || {
         reach

@@ -3,11 +3,11 @@
 //! SPIRV-Reflect 0.2.3 trusts its input, so it gets modules of the shader compiler alone, and none past SPIR-V 1.3. It does not tell
 //! reads from writes. So the names, kinds and places of what a module declares are compared.
 
-use crate::frame_shaders::flags;
+use super::flags;
 use ash::vk;
-use tileheap::frame::AccessKind;
-use tileheap::frame::shaders::ShaderModule;
+use tileheap_device::AccessKind;
 use tileheap_shaders::{Binding, Compiler, Interface, Source, Stage};
+use tileheap_spirv::ShaderModule;
 
 /// The newest minor version of SPIR-V that SPIRV-Reflect reads.
 const LAST: u32 = 3;
@@ -83,7 +83,7 @@ fn both_readers_find_the_same_descriptors() {
 
 #[test]
 fn both_readers_find_the_same_descriptors_in_the_shaders_of_the_examples() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+    let root = tileheap_testkit::workspace().join("shaders");
     let mut compared = 0;
     for folder in [root.clone(), root.join("store")] {
         for file in std::fs::read_dir(&folder).unwrap() {

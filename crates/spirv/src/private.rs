@@ -2,19 +2,19 @@
 
 use rspirv::spirv::Op;
 
-use super::code::Node;
-use super::effect::{Bits, Origin, origin};
-use super::module::Module;
-use super::reach::PointerReach;
-use super::types::Memory;
+use crate::code::Node;
+use crate::effect::{Bits, Origin, origin};
+use crate::module::Module;
+use crate::reach::PointerReach;
+use crate::types::Memory;
 
 /// Private memory that some pointer may reach, by the definition that represents it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Class(u32);
+pub(crate) struct Class(u32);
 
 /// What is stored in private memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stored {
+pub(crate) enum Stored {
     /// The value with this id.
     Value(u32),
     /// What the memory behind this pointer holds.
@@ -25,15 +25,15 @@ pub(super) enum Stored {
 ///
 /// Pointers that may come from each other are one class (a union-find forest): not as sharp as sets of variables for each
 /// pointer, and linear. A variable that no pointer is mixed with is a class of its own.
-pub(super) struct PrivateMemory {
+pub(crate) struct PrivateMemory {
     parents: Vec<u32>,
     demands: Vec<Bits>,
     /// Class and what is stored there, sorted.
-    pub(super) stores: Vec<(Class, Stored)>,
+    pub(crate) stores: Vec<(Class, Stored)>,
 }
 
 impl PrivateMemory {
-    pub(super) fn new(module: &Module, reach: &PointerReach) -> PrivateMemory {
+    pub(crate) fn new(module: &Module, reach: &PointerReach) -> PrivateMemory {
         let count = module.code.node_count();
         let mut memory = PrivateMemory {
             parents: (0..count as u32).collect(),
@@ -58,7 +58,7 @@ impl PrivateMemory {
     }
 
     /// Adds bits to what is done with the contents behind a pointer; gives the class and the bits that are new to it.
-    pub(super) fn add_demand(&mut self, pointer: Node, bits: Bits) -> (Class, Bits) {
+    pub(crate) fn add_demand(&mut self, pointer: Node, bits: Bits) -> (Class, Bits) {
         let class = self.class(pointer);
         let demand = &mut self.demands[class.0 as usize];
         let new = bits & !*demand;
@@ -67,7 +67,7 @@ impl PrivateMemory {
     }
 
     /// The positions in [`PrivateMemory::stores`] of what is stored in a class.
-    pub(super) fn stores_in(&self, class: Class) -> std::ops::Range<usize> {
+    pub(crate) fn stores_in(&self, class: Class) -> std::ops::Range<usize> {
         let first = self.stores.partition_point(|(other, _)| *other < class);
         let end = self.stores.partition_point(|(other, _)| *other <= class);
         first..end

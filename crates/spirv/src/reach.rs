@@ -4,23 +4,23 @@ use std::cmp::Reverse;
 
 use rspirv::spirv::Op;
 
-use super::code::Node;
-use super::module::Module;
+use crate::code::Node;
+use crate::module::Module;
 
 /// The part of a module that an entry point can execute.
-pub(super) struct PointerReach {
-    pub(super) instructions: Vec<usize>,
+pub(crate) struct PointerReach {
+    pub(crate) instructions: Vec<usize>,
     /// Calls of defined functions: callee, then those with the most arguments first, and the call's number. Sorted.
     calls: Vec<(usize, (Reverse<usize>, usize))>,
     /// Returned values: function, value. Sorted.
-    pub(super) returns: Vec<(usize, Node)>,
+    pub(crate) returns: Vec<(usize, Node)>,
     /// Parameters: number of the instruction, function, position. Sorted.
     parameters: Vec<(usize, usize, usize)>,
 }
 
 impl PointerReach {
     /// Follows calls from the function at position `entry`. O(instructions x log functions).
-    pub(super) fn new(module: &Module, entry: usize) -> PointerReach {
+    pub(crate) fn new(module: &Module, entry: usize) -> PointerReach {
         let code = &module.code;
         let mut reach = PointerReach {
             instructions: Vec::new(),
@@ -66,7 +66,7 @@ impl PointerReach {
     }
 
     /// The ids passed for a parameter, by the number of its instruction.
-    pub(super) fn arguments<'a>(
+    pub(crate) fn arguments<'a>(
         &'a self,
         module: &'a Module,
         parameter: usize,
@@ -87,11 +87,11 @@ impl PointerReach {
     }
 
     /// The number of reachable calls of a function.
-    pub(super) fn call_count(&self, function: usize) -> usize {
+    pub(crate) fn call_count(&self, function: usize) -> usize {
         run(&self.calls, function).len()
     }
 
-    pub(super) fn returned(&self, function: usize) -> impl Iterator<Item = Node> + '_ {
+    pub(crate) fn returned(&self, function: usize) -> impl Iterator<Item = Node> + '_ {
         run(&self.returns, function).iter().map(|&(_, value)| value)
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use rspirv::spirv::{Op, StorageClass};
 
-use super::always::CertainInstructions;
-use super::code::Instruction;
-use super::module::Module;
-use super::reach::PointerReach;
-use super::types::Memory;
+use crate::always::CertainInstructions;
+use crate::code::Instruction;
+use crate::module::Module;
+use crate::reach::PointerReach;
+use crate::types::Memory;
 
 /// The most chains, copies and parameters between a pointer and its variable.
 const MAX_STEPS: usize = 64;
@@ -33,13 +33,13 @@ enum Contents {
 }
 
 /// What is stored in variables of functions and of the invocation.
-pub(super) struct Locals {
+pub(crate) struct Locals {
     contents: BTreeMap<u32, Contents>,
 }
 
 impl Locals {
     /// Follows every pointer to private memory. O(words x log definitions).
-    pub(super) fn new(module: &Module, reach: &PointerReach) -> Locals {
+    pub(crate) fn new(module: &Module, reach: &PointerReach) -> Locals {
         let mut locals = Locals {
             contents: BTreeMap::new(),
         };
@@ -56,7 +56,7 @@ impl Locals {
     }
 
     /// The value that a variable certainly holds when an instruction loads it whole through a pointer.
-    pub(super) fn value(
+    pub(crate) fn value(
         &self,
         module: &Module,
         reach: &PointerReach,
@@ -144,7 +144,7 @@ impl Locals {
 }
 
 /// The argument of a parameter, by the number of its instruction, if its function is called once.
-pub(super) fn only_argument(module: &Module, reach: &PointerReach, parameter: usize) -> Option<u32> {
+pub(crate) fn only_argument(module: &Module, reach: &PointerReach, parameter: usize) -> Option<u32> {
     let mut arguments = reach.arguments(module, parameter);
     let argument = arguments.next()?;
     arguments.next().is_none().then_some(argument)

@@ -17,30 +17,30 @@ use std::collections::BTreeMap;
 
 use rspirv::spirv::Op;
 
-use super::code::Node;
-use super::effect::{BY_ADDRESS, Bits, CONTENTS, Origin, effects, origin};
-use super::module::Module;
-use super::private::{Class, PrivateMemory, Stored};
-use super::reach::PointerReach;
-use super::types::Memory;
+use crate::code::Node;
+use crate::effect::{BY_ADDRESS, Bits, CONTENTS, Origin, effects, origin};
+use crate::module::Module;
+use crate::private::{Class, PrivateMemory, Stored};
+use crate::reach::PointerReach;
+use crate::types::Memory;
 
 /// What an entry point does with the module's variables.
-pub(super) struct Flow {
+pub(crate) struct Flow {
     /// Per definition, what is done through it.
     demand: Vec<Bits>,
     /// Addresses found at a known offset of a variable, and what is done at them.
-    pub(super) placed: BTreeMap<(u32, u32), Bits>,
+    pub(crate) placed: BTreeMap<(u32, u32), Bits>,
     /// Variable to what is done at addresses found anywhere in it.
-    pub(super) unplaced: BTreeMap<u32, Bits>,
+    pub(crate) unplaced: BTreeMap<u32, Bits>,
     /// What is done at addresses found in memory that was reached by address itself.
-    pub(super) chained: Bits,
+    pub(crate) chained: Bits,
     /// What is done by address at all.
-    pub(super) by_address: Bits,
+    pub(crate) by_address: Bits,
 }
 
 impl Flow {
     /// What the reachable instructions do.
-    pub(super) fn new(module: &Module, reach: &PointerReach) -> Flow {
+    pub(crate) fn new(module: &Module, reach: &PointerReach) -> Flow {
         let mut tracer = Tracer {
             module,
             reach,
@@ -70,7 +70,7 @@ impl Flow {
     }
 
     /// What is done with a variable's contents.
-    pub(super) fn demand(&self, module: &Module, variable: u32) -> Bits {
+    pub(crate) fn demand(&self, module: &Module, variable: u32) -> Bits {
         module
             .code
             .node(variable)

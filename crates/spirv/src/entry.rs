@@ -5,16 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use ash::vk;
 use rspirv::spirv::{BuiltIn, Op, StorageClass};
 
-use super::ShaderError;
-use super::certain::{CertainUse, MAX_REGIONS, certain};
-use super::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
-use super::extent::{CertainAccess, Extent, largest};
-use super::flow::Flow;
-use super::module::{Declared, Module};
-use super::pixel;
-use super::reach::PointerReach;
-use crate::frame::{AccessKind, ReadReach};
-use crate::names::shortened;
+use crate::ShaderError;
+use crate::certain::{CertainUse, MAX_REGIONS, certain};
+use crate::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
+use crate::extent::{CertainAccess, Extent, largest};
+use crate::flow::Flow;
+use crate::module::{Declared, Module};
+use crate::pixel;
+use crate::reach::PointerReach;
+use tileheap_device::AccessKind;
+use tileheap_device::names::shortened;
+use tileheap_units::ReadReach;
 
 /// An entry point's use of descriptors, addresses and attachments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +142,7 @@ pub struct Output {
 /// The most attachments that an array of outputs is spread over.
 const MOST_LOCATIONS: u32 = 32;
 
-pub(super) fn analyze(
+pub(crate) fn analyze(
     module: &Module,
     name: &str,
     stage: vk::ShaderStageFlags,

@@ -1,7 +1,7 @@
 //! Each way to reach memory.
 
 use super::*;
-use tileheap::frame::shaders::Binding;
+use tileheap_spirv::Binding;
 
 /// A binding up to its certain accesses: how structures are copied differs between versions.
 fn described_binding(binding: &Binding) -> String {

@@ -1,7 +1,7 @@
 //! Accesses that every invocation performs, and the parts of buffers and images that they cover.
 
 use super::*;
-use tileheap::frame::shaders::{Binding, Extent};
+use tileheap_spirv::{Binding, Extent};
 
 /// Declarations of most compute shaders here.
 const COMPUTE: &str = "

@@ -162,7 +162,7 @@ access_kinds! {
         noun: "a sampled image",
         words: &["sampled", "texture", "sample", "shader_read", "srv"],
     }
-    /// A fragment density map; a [hook](super::PassBuilder::hook) attaches it.
+    /// A fragment density map; a hook of the pass attaches it.
     FragmentDensityMap {
         accessor: Accessor::Fetch,
         image: [I::FRAGMENT_DENSITY_MAP_EXT; 2],
@@ -283,7 +283,7 @@ impl AccessKind {
     }
 
     /// Whether a render pass attaches what is accessed so: attachments, and what shaders read at their own pixel or in their tile.
-    pub(crate) fn is_attached(self) -> bool {
+    pub fn is_attached(self) -> bool {
         self.is_attachment() || matches!(self, AccessKind::InputAttachment | AccessKind::TileAttachment)
     }
 
@@ -338,7 +338,7 @@ impl AccessKind {
     }
 
     /// As [`default_stages`](AccessKind::default_stages), with the dispatches that a pass with tile shading runs for each tile.
-    pub(super) fn stages_in(self, pass: PassKind, tile_shading: bool) -> vk::PipelineStageFlags2 {
+    pub fn stages_in(self, pass: PassKind, tile_shading: bool) -> vk::PipelineStageFlags2 {
         let per_tile = tile_shading && self.is_shader() && self != AccessKind::InputAttachment;
         let dispatches = if per_tile { S::COMPUTE_SHADER } else { S::NONE };
         self.default_stages(pass) | dispatches
@@ -365,7 +365,7 @@ impl AccessKind {
     /// Whether images in `layout` can be accessed so.
     ///
     /// Source: Vulkan specification, "Image Layouts".
-    pub(crate) fn is_allowed_in(self, layout: L, writes: bool) -> bool {
+    pub fn is_allowed_in(self, layout: L, writes: bool) -> bool {
         const DEPTH_READ_ONLY: [L; 4] = [
             L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
             L::DEPTH_READ_ONLY_OPTIMAL,
@@ -403,7 +403,7 @@ impl AccessKind {
     }
 
     /// The kind that a word of a loose description means for an image, or for a buffer.
-    pub(super) fn of_word(word: &str, is_image: bool) -> Option<AccessKind> {
+    pub fn of_word(word: &str, is_image: bool) -> Option<AccessKind> {
         let named = |kind: &AccessKind| kind.row().words.contains(&word);
         // These words mean texel and storage buffers where the resource is one.
         let of_images =

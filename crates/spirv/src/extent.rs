@@ -103,7 +103,7 @@ impl Extent {
 }
 
 /// The largest range or box that the accesses cover.
-pub(super) fn largest(
+pub(crate) fn largest(
     accesses: &[CertainAccess],
     counts: impl Fn(&CertainAccess) -> bool,
     groups: [u32; 3],

@@ -5,11 +5,11 @@
 
 use rspirv::spirv::{Op, StorageClass};
 
-use super::code::{Instruction, Node};
-use super::effect::is_atomic_update;
-use super::module::Module;
-use super::reach::PointerReach;
-use super::types::Memory;
+use crate::code::{Instruction, Node};
+use crate::effect::is_atomic_update;
+use crate::module::Module;
+use crate::reach::PointerReach;
+use crate::types::Memory;
 
 /// The most chains between a pointer and its variable.
 const MAX_STEPS: usize = 64;
@@ -24,13 +24,13 @@ const COMPONENTS: Uses = 0b1111;
 const ALL: Uses = USED | COMPONENTS;
 
 /// Definitions on which stores, atomics and branches depend.
-pub(super) struct LiveResults {
+pub(crate) struct LiveResults {
     uses: Vec<Uses>,
 }
 
 impl LiveResults {
     /// Starts from the reachable instructions that do more than give a result. O(words x log definitions).
-    pub(super) fn new(module: &Module, reach: &PointerReach) -> LiveResults {
+    pub(crate) fn new(module: &Module, reach: &PointerReach) -> LiveResults {
         let mut tracer = Tracer {
             module,
             reach,
@@ -58,7 +58,7 @@ impl LiveResults {
     }
 
     /// Whether something depends on the result with this id.
-    pub(super) fn is_used(&self, module: &Module, id: u32) -> bool {
+    pub(crate) fn is_used(&self, module: &Module, id: u32) -> bool {
         module
             .code
             .node(id)
@@ -66,7 +66,7 @@ impl LiveResults {
     }
 
     /// Whether something depends on every component of a number or vector.
-    pub(super) fn is_used_whole(&self, module: &Module, id: u32) -> bool {
+    pub(crate) fn is_used_whole(&self, module: &Module, id: u32) -> bool {
         let uses = module.code.node(id).map_or(0, |node| self.uses[node.index()]);
         let all = components(length(module, id));
         all != 0 && uses & all == all

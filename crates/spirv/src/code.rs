@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{self, Op};
 
-use super::ShaderError;
+use crate::ShaderError;
 
 /// The most words of a module (64 MiB); the largest shaders known have a hundredth of it.
 const MOST_WORDS: usize = 1 << 24;
@@ -16,8 +16,8 @@ const HEADER_WORDS: usize = 5;
 
 /// An instruction's place in the words.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Instruction {
-    pub(super) op: Op,
+pub(crate) struct Instruction {
+    pub(crate) op: Op,
     /// Whether a result type, and a result, come first.
     has_type: bool,
     has_result: bool,
@@ -28,33 +28,33 @@ pub(super) struct Instruction {
 
 impl Instruction {
     /// Where its first word is.
-    pub(super) fn word(&self) -> usize {
+    pub(crate) fn word(&self) -> usize {
         self.first as usize - 1
     }
 }
 
 /// A definition's position in [`Code::definitions`]: what analyses keep their tables by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Node(pub(super) u32);
+pub(crate) struct Node(pub(crate) u32);
 
 impl Node {
-    pub(super) const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 /// A module, cut into instructions.
 #[derive(Clone, Debug)]
-pub(super) struct Code {
-    pub(super) words: Vec<u32>,
-    pub(super) instructions: Vec<Instruction>,
+pub(crate) struct Code {
+    pub(crate) words: Vec<u32>,
+    pub(crate) instructions: Vec<Instruction>,
     /// Every result id and the instruction that defines it, sorted by id.
     definitions: Vec<(u32, u32)>,
 }
 
 impl Code {
     /// Cuts a module into instructions. O(words x log words), and as much memory as a few times the words.
-    pub(super) fn read(mut words: Vec<u32>) -> Result<Code, ShaderError> {
+    pub(crate) fn read(mut words: Vec<u32>) -> Result<Code, ShaderError> {
         if words.len() < HEADER_WORDS || words.len() > MOST_WORDS {
             return Err(ShaderError::Size {
                 words: words.len(),
@@ -104,51 +104,51 @@ impl Code {
     }
 
     /// Major and minor version.
-    pub(super) fn version(&self) -> (u32, u32) {
+    pub(crate) fn version(&self) -> (u32, u32) {
         (self.words[1] >> 16 & 0xFF, self.words[1] >> 8 & 0xFF)
     }
 
     /// The number of definitions.
-    pub(super) fn node_count(&self) -> usize {
+    pub(crate) fn node_count(&self) -> usize {
         self.definitions.len()
     }
 
     /// The definition of `id`.
-    pub(super) fn node(&self, id: u32) -> Option<Node> {
+    pub(crate) fn node(&self, id: u32) -> Option<Node> {
         let position = self.definitions.binary_search_by_key(&id, |&(id, _)| id).ok()?;
         Some(Node(position as u32))
     }
 
-    pub(super) fn id(&self, node: Node) -> u32 {
+    pub(crate) fn id(&self, node: Node) -> u32 {
         self.definitions[node.index()].0
     }
 
     /// The number of the instruction that a definition is.
-    pub(super) fn number(&self, node: Node) -> usize {
+    pub(crate) fn number(&self, node: Node) -> usize {
         self.definitions[node.index()].1 as usize
     }
 
     /// The instruction that defines `id`.
-    pub(super) fn definition(&self, id: u32) -> Option<&Instruction> {
+    pub(crate) fn definition(&self, id: u32) -> Option<&Instruction> {
         Some(&self.instructions[self.number(self.node(id)?)])
     }
 
     /// All words of an instruction after the first one: result type and result, if it has them, and operands.
-    pub(super) fn all(&self, instruction: &Instruction) -> &[u32] {
+    pub(crate) fn all(&self, instruction: &Instruction) -> &[u32] {
         &self.words[instruction.first as usize..instruction.end as usize]
     }
 
-    pub(super) fn operands(&self, instruction: &Instruction) -> &[u32] {
+    pub(crate) fn operands(&self, instruction: &Instruction) -> &[u32] {
         &self.all(instruction)[usize::from(instruction.has_type) + usize::from(instruction.has_result)..]
     }
 
     /// The n-th operand; 0, which is no id, where a malformed instruction has none.
-    pub(super) fn operand(&self, instruction: &Instruction, n: usize) -> u32 {
+    pub(crate) fn operand(&self, instruction: &Instruction, n: usize) -> u32 {
         self.operands(instruction).get(n).copied().unwrap_or(0)
     }
 
     /// The id of the result; 0 if there is none.
-    pub(super) fn result(&self, instruction: &Instruction) -> u32 {
+    pub(crate) fn result(&self, instruction: &Instruction) -> u32 {
         match instruction.has_result {
             true => self.all(instruction)[usize::from(instruction.has_type)],
             false => 0,
@@ -156,14 +156,14 @@ impl Code {
     }
 
     /// The id of the result's type; 0 if there is none.
-    pub(super) fn result_type(&self, instruction: &Instruction) -> u32 {
+    pub(crate) fn result_type(&self, instruction: &Instruction) -> u32 {
         match instruction.has_type {
             true => self.all(instruction)[0],
             false => 0,
         }
     }
 
-    pub(super) fn type_of(&self, id: u32) -> Option<&Instruction> {
+    pub(crate) fn type_of(&self, id: u32) -> Option<&Instruction> {
         self.definition(self.result_type(self.definition(id)?))
     }
 }

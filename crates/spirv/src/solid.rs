@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use rspirv::spirv::Op;
 
-use super::module::Module;
+use crate::module::Module;
 
 /// The deepest nesting of types that is followed: malformed modules may have cyclic types.
 const MAX_DEPTH: usize = 16;
 
 /// Sizes of types without padding, each computed once.
-pub(super) struct PackedTypes<'a> {
+pub(crate) struct PackedTypes<'a> {
     module: &'a Module,
     known: BTreeMap<u32, Option<u32>>,
 }
 
 impl PackedTypes<'_> {
-    pub(super) fn new(module: &Module) -> PackedTypes<'_> {
+    pub(crate) fn new(module: &Module) -> PackedTypes<'_> {
         PackedTypes {
             module,
             known: BTreeMap::new(),
@@ -24,12 +24,12 @@ impl PackedTypes<'_> {
     }
 
     /// The size of a type in bytes, if a load or store of it accesses all of them. O(members), once for each type.
-    pub(super) fn size(&mut self, id: u32) -> Option<u32> {
+    pub(crate) fn size(&mut self, id: u32) -> Option<u32> {
         self.size_within(id, 0)
     }
 
     /// The size of an integer or floating-point number in bytes.
-    pub(super) fn scalar(&self, id: u32) -> Option<u32> {
+    pub(crate) fn scalar(&self, id: u32) -> Option<u32> {
         let kind = self.module.code.definition(id)?;
         let width = self.module.code.operand(kind, 0);
         let number = matches!(kind.op, Op::TypeInt | Op::TypeFloat);

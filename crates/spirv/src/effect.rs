@@ -2,25 +2,25 @@
 
 use rspirv::spirv::Op;
 
-use super::code::Instruction;
-use super::module::Module;
+use crate::code::Instruction;
+use crate::module::Module;
 
 /// What is done with memory through a handle, as bits.
-pub(super) type Bits = u8;
+pub(crate) type Bits = u8;
 
-pub(super) const READ: Bits = 1 << 0;
-pub(super) const WRITE: Bits = 1 << 1;
+pub(crate) const READ: Bits = 1 << 0;
+pub(crate) const WRITE: Bits = 1 << 1;
 /// Contents are read or written as decorations permit, by an instruction that is not known here.
-pub(super) const UNKNOWN: Bits = 1 << 2;
+pub(crate) const UNKNOWN: Bits = 1 << 2;
 /// All of that.
-pub(super) const CONTENTS: Bits = READ | WRITE | UNKNOWN;
+pub(crate) const CONTENTS: Bits = READ | WRITE | UNKNOWN;
 /// How far [`CONTENTS`] are shifted where they are done to the memory whose addresses the contents are.
-pub(super) const BY_ADDRESS: u32 = 3;
+pub(crate) const BY_ADDRESS: u32 = 3;
 
 /// Calls `report` with every handle that an instruction reads or writes memory through.
 ///
 /// An instruction that is not known here may do anything through every handle it has as operand.
-pub(super) fn effects(module: &Module, instruction: &Instruction, mut report: impl FnMut(u32, Bits)) {
+pub(crate) fn effects(module: &Module, instruction: &Instruction, mut report: impl FnMut(u32, Bits)) {
     let code = &module.code;
     let operand = |n| code.operand(instruction, n);
     match instruction.op {
@@ -64,7 +64,7 @@ fn calls_a_defined_function(module: &Module, call: &Instruction) -> bool {
     callee.is_some_and(|callee| module.functions[callee].defined)
 }
 
-pub(super) fn is_atomic_update(op: Op) -> bool {
+pub(crate) fn is_atomic_update(op: Op) -> bool {
     matches!(
         op,
         Op::AtomicExchange
@@ -88,7 +88,7 @@ pub(super) fn is_atomic_update(op: Op) -> bool {
     )
 }
 
-pub(super) fn reads_image(op: Op) -> bool {
+pub(crate) fn reads_image(op: Op) -> bool {
     matches!(
         op,
         Op::ImageSampleImplicitLod
@@ -158,7 +158,7 @@ fn is_silent(module: &Module, instruction: &Instruction) -> bool {
 }
 
 /// Where the value of an instruction's result comes from.
-pub(super) enum Origin<'a> {
+pub(crate) enum Origin<'a> {
     /// From these operands, unchanged.
     Operands(&'a [u32]),
     /// From every other one of these operands, from the first.
@@ -174,7 +174,7 @@ pub(super) enum Origin<'a> {
 }
 
 /// Where an instruction's result comes from, as far as handles and addresses can pass through it.
-pub(super) fn origin<'a>(module: &'a Module, instruction: &Instruction) -> Origin<'a> {
+pub(crate) fn origin<'a>(module: &'a Module, instruction: &Instruction) -> Origin<'a> {
     let operands = module.code.operands(instruction);
     let first = |n: usize| Origin::Operands(&operands[..operands.len().min(n)]);
     match instruction.op {

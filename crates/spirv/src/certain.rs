@@ -9,16 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use ash::vk;
 use rspirv::spirv::{BuiltIn, Dim, ExecutionMode, ImageOperands, Op, StorageClass};
 
-use super::always::CertainInstructions;
-use super::code::Instruction;
-use super::effect::{READ, WRITE, effects, is_atomic_update};
-use super::extent::{AccessRegion, CertainAccess, ElementIndex, InvocationIndex, TexelIndex};
-use super::index::{Indices, Value};
-use super::live::LiveResults;
-use super::locals::{Locals, only_argument};
-use super::module::Module;
-use super::reach::PointerReach;
-use super::solid::PackedTypes;
+use crate::always::CertainInstructions;
+use crate::code::Instruction;
+use crate::effect::{READ, WRITE, effects, is_atomic_update};
+use crate::extent::{AccessRegion, CertainAccess, ElementIndex, InvocationIndex, TexelIndex};
+use crate::index::{Indices, Value};
+use crate::live::LiveResults;
+use crate::locals::{Locals, only_argument};
+use crate::module::Module;
+use crate::reach::PointerReach;
+use crate::solid::PackedTypes;
 
 /// The most instructions between a handle and its variable, and the most indices of a chain.
 const MAX_STEPS: usize = 64;
@@ -27,18 +27,18 @@ const MAX_STEPS: usize = 64;
 const MAX_INDEX_STEPS: u32 = 1 << 20;
 
 /// The most parts that are remembered of one variable.
-pub(super) const MAX_REGIONS: usize = 64;
+pub(crate) const MAX_REGIONS: usize = 64;
 
 /// Accesses to a descriptor that every invocation performs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CertainUse {
-    pub(super) reads: bool,
-    pub(super) writes: bool,
-    pub(super) accesses: BTreeSet<CertainAccess>,
+pub(crate) struct CertainUse {
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) accesses: BTreeSet<CertainAccess>,
 }
 
 /// Accesses to descriptors that every invocation performs, by variable. O(words x log definitions).
-pub(super) fn certain(
+pub(crate) fn certain(
     module: &Module,
     reach: &PointerReach,
     stage: vk::ShaderStageFlags,

@@ -2,9 +2,9 @@
 
 use rspirv::spirv::{Dim, Op, StorageClass};
 
-use super::code::Instruction;
-use super::module::Module;
-use crate::frame::AccessKind;
+use crate::code::Instruction;
+use crate::module::{Decorations, Module};
+use tileheap_device::AccessKind;
 
 /// Arrays of arrays deeper than this are nobody's; a cycle of types would be endless.
 const DEEPEST: usize = 16;
@@ -14,17 +14,17 @@ const MOST_INDICES: usize = 64;
 
 /// What a descriptor variable stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DescriptorType {
-    pub(super) kind: AccessKind,
+pub(crate) struct DescriptorType {
+    pub(crate) kind: AccessKind,
     /// Elements of a descriptor array; `None` where the array has no fixed length.
-    pub(super) count: Option<u32>,
+    pub(crate) count: Option<u32>,
     /// The id of the block's structure; 0 for images.
-    pub(super) structure: u32,
+    pub(crate) structure: u32,
 }
 
 /// How a pointer's memory is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
+pub(crate) enum Memory {
     /// Memory of the pipeline: what is stored there comes from elsewhere in the module.
     Private,
     /// Descriptors, push constants, attachments: what is there comes from outside.
@@ -33,7 +33,7 @@ pub(super) enum Memory {
     Addressed,
 }
 
-pub(super) fn memory_of(class: StorageClass) -> Memory {
+pub(crate) fn memory_of(class: StorageClass) -> Memory {
     use StorageClass as S;
     match class {
         S::PhysicalStorageBuffer => Memory::Addressed,
@@ -52,13 +52,13 @@ pub(super) fn memory_of(class: StorageClass) -> Memory {
 
 impl Module {
     /// The memory that an id points to, if it is a pointer.
-    pub(super) fn pointee_memory(&self, id: u32) -> Option<Memory> {
+    pub(crate) fn pointee_memory(&self, id: u32) -> Option<Memory> {
         let pointer = self.code.definition(id)?;
         Some(memory_of(self.storage_class(self.code.result_type(pointer))?))
     }
 
     /// Whether an id is a pointer, image or image with sampler: something through which contents are reached.
-    pub(super) fn is_handle(&self, id: u32) -> bool {
+    pub(crate) fn is_handle(&self, id: u32) -> bool {
         let handles = [
             Op::TypePointer,
             Op::TypeUntypedPointerKHR,
@@ -71,7 +71,7 @@ impl Module {
     }
 
     /// Whether values of the type are handles of descriptors, which loading them does not read.
-    pub(super) fn is_opaque(&self, id: u32) -> bool {
+    pub(crate) fn is_opaque(&self, id: u32) -> bool {
         let Some((element, _)) = self.element(id) else {
             return false;
         };
@@ -106,7 +106,7 @@ impl Module {
     }
 
     /// The type that a global variable has behind its pointer.
-    pub(super) fn variable_type(&self, variable: &Instruction) -> u32 {
+    pub(crate) fn variable_type(&self, variable: &Instruction) -> u32 {
         match variable.op {
             // An untyped variable names the type of its data itself.
             Op::UntypedVariableKHR => self.code.operand(variable, 1),
@@ -117,12 +117,12 @@ impl Module {
         }
     }
 
-    pub(super) fn variable_class(&self, variable: &Instruction) -> Option<StorageClass> {
+    pub(crate) fn variable_class(&self, variable: &Instruction) -> Option<StorageClass> {
         StorageClass::from_u32(self.code.operand(variable, 0))
     }
 
     /// What a global variable with a descriptor stands for; none for samplers, acceleration structures and the rest.
-    pub(super) fn descriptor(&self, variable: &Instruction) -> Option<DescriptorType> {
+    pub(crate) fn descriptor(&self, variable: &Instruction) -> Option<DescriptorType> {
         use StorageClass as S;
         let class = self.variable_class(variable)?;
         let (element, count) = self.element(self.variable_type(variable))?;
@@ -161,11 +161,7 @@ impl Module {
     }
 
     /// Whether every member of a structure, or the structure's variable, is decorated so.
-    pub(super) fn all_members(
-        &self,
-        structure: u32,
-        has: impl Fn(&super::module::Decorations) -> bool,
-    ) -> bool {
+    pub(crate) fn all_members(&self, structure: u32, has: impl Fn(&Decorations) -> bool) -> bool {
         let Some(definition) = self.code.definition(structure) else {
             return false;
         };
@@ -174,13 +170,13 @@ impl Module {
     }
 
     /// The value of an integer constant; a specialization constant has only its default.
-    pub(super) fn constant(&self, id: u32) -> Option<u32> {
+    pub(crate) fn constant(&self, id: u32) -> Option<u32> {
         let constant = self.code.definition(id)?;
         (constant.op == Op::Constant).then(|| self.code.operand(constant, 0))
     }
 
     /// The global variable and byte offset that a chain of constant indices leads to; `None` for any other pointer.
-    pub(super) fn place(&self, pointer: u32) -> Option<(u32, u32)> {
+    pub(crate) fn place(&self, pointer: u32) -> Option<(u32, u32)> {
         let mut chains = Vec::new();
         let mut id = pointer;
         let variable = loop {

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use ash::vk;
 use rspirv::spirv::{Decoration, Op, StorageClass};
 
-use super::ShaderError;
-use super::code::{Code, Instruction};
+use crate::ShaderError;
+use crate::code::{Code, Instruction};
 
 /// Decorations of an id, or of a member of one, that concern memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Decorations {
-    pub(super) set: Option<u32>,
-    pub(super) binding: Option<u32>,
-    pub(super) location: Option<u32>,
-    pub(super) input_attachment_index: Option<u32>,
-    pub(super) built_in: Option<u32>,
-    pub(super) offset: Option<u32>,
-    pub(super) array_stride: Option<u32>,
-    pub(super) block: bool,
-    pub(super) buffer_block: bool,
-    pub(super) non_writable: bool,
-    pub(super) non_readable: bool,
-    pub(super) coherent: bool,
+pub(crate) struct Decorations {
+    pub(crate) set: Option<u32>,
+    pub(crate) binding: Option<u32>,
+    pub(crate) location: Option<u32>,
+    pub(crate) input_attachment_index: Option<u32>,
+    pub(crate) built_in: Option<u32>,
+    pub(crate) offset: Option<u32>,
+    pub(crate) array_stride: Option<u32>,
+    pub(crate) block: bool,
+    pub(crate) buffer_block: bool,
+    pub(crate) non_writable: bool,
+    pub(crate) non_readable: bool,
+    pub(crate) coherent: bool,
 }
 
 impl Decorations {
@@ -45,42 +45,42 @@ impl Decorations {
 
 /// A function's place among the instructions.
 #[derive(Clone, Debug)]
-pub(super) struct Function {
+pub(crate) struct Function {
     /// Instructions between `OpFunction` and `OpFunctionEnd`.
-    pub(super) body: std::ops::Range<usize>,
+    pub(crate) body: std::ops::Range<usize>,
     /// Whether it has blocks; a mere declaration has not.
-    pub(super) defined: bool,
+    pub(crate) defined: bool,
 }
 
 /// An entry point as the module declares it.
 #[derive(Clone, Debug)]
-pub(super) struct Declared {
-    pub(super) name: String,
-    pub(super) stage: vk::ShaderStageFlags,
-    pub(super) function: u32,
+pub(crate) struct Declared {
+    pub(crate) name: String,
+    pub(crate) stage: vk::ShaderStageFlags,
+    pub(crate) function: u32,
 }
 
 /// A module and an index of what it declares.
 #[derive(Clone, Debug)]
-pub(super) struct Module {
-    pub(super) code: Code,
-    pub(super) names: BTreeMap<u32, String>,
-    pub(super) decorations: BTreeMap<u32, Decorations>,
-    pub(super) member_decorations: BTreeMap<(u32, u32), Decorations>,
+pub(crate) struct Module {
+    pub(crate) code: Code,
+    pub(crate) names: BTreeMap<u32, String>,
+    pub(crate) decorations: BTreeMap<u32, Decorations>,
+    pub(crate) member_decorations: BTreeMap<(u32, u32), Decorations>,
     /// Ids of the variables outside functions.
-    pub(super) globals: Vec<u32>,
-    pub(super) functions: Vec<Function>,
+    pub(crate) globals: Vec<u32>,
+    pub(crate) functions: Vec<Function>,
     /// Function id to its position, sorted.
     functions_by_id: BTreeMap<u32, usize>,
     /// Ids of imported instruction sets without a meaning for memory: debug information, `printf`.
-    pub(super) inert_sets: BTreeSet<u32>,
-    pub(super) entry_points: Vec<Declared>,
+    pub(crate) inert_sets: BTreeSet<u32>,
+    pub(crate) entry_points: Vec<Declared>,
     /// Execution modes of entry points.
-    pub(super) execution_modes: Vec<Instruction>,
+    pub(crate) execution_modes: Vec<Instruction>,
 }
 
 impl Module {
-    pub(super) fn read(code: Code) -> Result<Module, ShaderError> {
+    pub(crate) fn read(code: Code) -> Result<Module, ShaderError> {
         let mut module = Module {
             code,
             names: BTreeMap::new(),
@@ -133,15 +133,15 @@ impl Module {
     }
 
     /// The position of a function in [`Module::functions`].
-    pub(super) fn function(&self, id: u32) -> Option<usize> {
+    pub(crate) fn function(&self, id: u32) -> Option<usize> {
         self.functions_by_id.get(&id).copied()
     }
 
-    pub(super) fn decorations(&self, id: u32) -> Decorations {
+    pub(crate) fn decorations(&self, id: u32) -> Decorations {
         self.decorations.get(&id).copied().unwrap_or_default()
     }
 
-    pub(super) fn member(&self, structure: u32, member: u32) -> Decorations {
+    pub(crate) fn member(&self, structure: u32, member: u32) -> Decorations {
         let found = self.member_decorations.get(&(structure, member));
         found.copied().unwrap_or_default()
     }
@@ -206,7 +206,7 @@ impl Module {
         }
     }
 
-    pub(super) fn storage_class(&self, pointer_type: u32) -> Option<StorageClass> {
+    pub(crate) fn storage_class(&self, pointer_type: u32) -> Option<StorageClass> {
         let pointer = self.code.definition(pointer_type)?;
         match pointer.op {
             Op::TypePointer | Op::TypeUntypedPointerKHR => {

@@ -1,0 +1,81 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod always;
+mod certain;
+mod code;
+mod effect;
+mod entry;
+mod error;
+mod extent;
+mod flow;
+mod index;
+mod live;
+mod locals;
+mod module;
+mod pixel;
+mod private;
+mod reach;
+mod solid;
+mod types;
+
+use ash::vk;
+
+pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
+pub use error::ShaderError;
+pub use extent::{AccessRegion, CertainAccess, ElementIndex, Extent, InvocationIndex, TexelIndex};
+
+/// A SPIR-V module, read and indexed.
+#[derive(Clone, Debug)]
+pub struct ShaderModule {
+    module: module::Module,
+}
+
+impl ShaderModule {
+    /// Reads a module's words, in either byte order. O(words x log words).
+    ///
+    /// # Errors
+    /// [`ShaderError`] with the place of the first word that is wrong.
+    pub fn parse(words: &[u32]) -> Result<ShaderModule, ShaderError> {
+        let code = code::Code::read(words.to_vec())?;
+        Ok(ShaderModule {
+            module: module::Module::read(code)?,
+        })
+    }
+
+    /// Reads a module's bytes, as they are in a file.
+    ///
+    /// # Errors
+    /// As [`ShaderModule::parse`], and where the length is not a multiple of 4.
+    pub fn from_bytes(bytes: &[u8]) -> Result<ShaderModule, ShaderError> {
+        let words = bytes.chunks_exact(4);
+        if !words.remainder().is_empty() {
+            return Err(ShaderError::Bytes { bytes: bytes.len() });
+        }
+        let words = words
+            .map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")))
+            .collect();
+        Ok(ShaderModule {
+            module: module::Module::read(code::Code::read(words)?)?,
+        })
+    }
+
+    /// Major and minor version of SPIR-V.
+    pub fn version(&self) -> (u32, u32) {
+        self.module.code.version()
+    }
+
+    /// Name and stage of every entry point, as declared.
+    pub fn entry_points(&self) -> impl ExactSizeIterator<Item = (&str, vk::ShaderStageFlags)> {
+        let declared = self.module.entry_points.iter();
+        declared.map(|entry| (entry.name.as_str(), entry.stage))
+    }
+
+    /// What an entry point does with memory. O(words x log words).
+    ///
+    /// # Errors
+    /// [`ShaderError::EntryPoint`] where there is none of that name and stage.
+    pub fn entry_point(&self, name: &str, stage: vk::ShaderStageFlags) -> Result<EntryPoint, ShaderError> {
+        entry::analyze(&self.module, name, stage)
+    }
+}
