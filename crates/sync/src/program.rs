@@ -106,7 +106,8 @@ pub struct Access {
 pub enum AccessKind {
     /// Touches the whole part.
     Whole,
-    /// Touches unknown elements of the part: a shader through a descriptor.
+    /// Touches unknown elements of the part, one at least: a shader through a descriptor. If it may touch none, findings about it are only possible,
+    /// which is for the caller to say.
     Partial,
     /// Draws to an attachment, in rasterization order within its subpass. Touches the whole part.
     Attachment,

@@ -21,6 +21,7 @@ impl Contents {
     /// discarded.
     ///
     /// A region that is only partly unwritten, or discarded by accesses, is not reported: programs load and copy more than they need.
+    /// A read of unknown elements finds none that is defined in a region that is undefined everywhere.
     pub(super) fn read(&self, later: &Later, used: Use) -> Option<LostContents> {
         let region = later.touched.certain;
         let is_lost = |state: &State| matches!(state.value, Value::Lost { .. });
@@ -28,11 +29,7 @@ impl Contents {
         let whole = is_whole.then(|| self.least(region)).flatten();
         let part = self.worst(region, later.kind);
         let is_whole = whole.is_some_and(|whole| part.is_none_or(|part| part.verdict <= whole.verdict));
-        let mut found = if is_whole { whole? } else { part? };
-        if later.kind == Kind::Access(AccessKind::Partial) {
-            // A shader may read none of it.
-            found.verdict = Verdict::Possible;
-        }
+        let found = if is_whole { whole? } else { part? };
         Some(LostContents {
             reader: used,
             loss: found.loss,

@@ -83,8 +83,6 @@ rules! {
     lost_parts_of_images_are_possible,
     /// It is certain only if the same bytes are undefined in all subresources.
     partial_loss_needs_common_bytes,
-    /// Shaders that may access any elements make a finding a possible one.
-    partial_is_possible,
     /// Losses name the last write before them.
     last_write,
     /// Only some discards report what they discard.
@@ -356,10 +354,6 @@ impl Naive {
             .min()
             .flatten();
         let (partial, losses) = self.partial(access, &read, &all);
-        let cap = |verdict: Verdict| match access.kind {
-            AccessKind::Partial if self.rules.partial_is_possible => Verdict::Possible,
-            _ => verdict,
-        };
         if let Some(verdict) = least.filter(|least| partial.is_none_or(|partial| partial <= *least)) {
             let lost = |(cell, state): &(Cell, &State)| match state.value {
                 Value::Lost(why, known, last) if known == verdict => {
@@ -374,13 +368,13 @@ impl Naive {
             return Some(ExpectedLoss {
                 any_of,
                 is_partial: false,
-                verdict: cap(verdict),
+                verdict,
             });
         }
         partial.map(|verdict| ExpectedLoss {
             any_of: losses,
             is_partial: true,
-            verdict: cap(verdict),
+            verdict,
         })
     }
 
