@@ -228,10 +228,14 @@ impl Regions<'_> {
     /// The texel at a coordinate of an image without layers and samples.
     fn texel(&self, image: u32, coordinate: u32) -> Option<AccessRegion> {
         let module = self.indices.module;
-        let variable = variable_of(module, self.indices.reach, image)?;
-        let mut kind = module
+        let variable = module
             .code
-            .definition(module.variable_type(module.code.definition(variable)?))?;
+            .definition(variable_of(module, self.indices.reach, image)?)?;
+        // Tile attachments are accessed tile by tile.
+        if module.variable_class(variable)? != StorageClass::UniformConstant {
+            return None;
+        }
+        let mut kind = module.code.definition(module.variable_type(variable))?;
         if kind.op == Op::TypeSampledImage {
             kind = module.code.definition(module.code.operand(kind, 0))?;
         }

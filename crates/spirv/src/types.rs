@@ -128,12 +128,13 @@ impl Module {
         let (element, count) = self.element(self.variable_type(variable))?;
         let id = self.code.result(element);
         let (kind, structure) = match (class, element.op) {
-            (S::UniformConstant | S::TileAttachmentQCOM, Op::TypeSampledImage) => {
+            (S::TileAttachmentQCOM, Op::TypeImage | Op::TypeSampledImage) => (AccessKind::TileAttachment, 0),
+            (S::UniformConstant, Op::TypeSampledImage) => {
                 let image = self.code.definition(self.code.operand(element, 0))?;
                 // Always sampled, whatever the image type says.
                 (self.image_kind(image, false)?, 0)
             }
-            (S::UniformConstant | S::TileAttachmentQCOM, Op::TypeImage) => {
+            (S::UniformConstant, Op::TypeImage) => {
                 (self.image_kind(element, self.code.operand(element, 5) == 2)?, 0)
             }
             (S::StorageBuffer, Op::TypeStruct) => (AccessKind::StorageBuffer, id),

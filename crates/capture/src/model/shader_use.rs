@@ -2,8 +2,8 @@
 
 use tileheap::format;
 use tileheap::frame::AccessKind;
-use tileheap_spirv::{Binding, Extent};
 use tileheap::units::Run;
+use tileheap_spirv::{Binding, Extent};
 
 use super::access::{Access, Coverage};
 use super::objects::{Descriptor, Resource};

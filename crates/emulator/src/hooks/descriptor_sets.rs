@@ -11,7 +11,7 @@ use tileheap_layer::{array, call_down, given};
 use super::creates::creates;
 use super::device::device_entry_points;
 use crate::model::descriptors::Set;
-use crate::model::shaders;
+use crate::model::shaders::Code;
 
 macro_rules! create_pipelines {
     ($($command:ident($($operation:ident,)? |$create:ident| $stages:expr $(, $vertices:ident)?);)+) => {
@@ -60,7 +60,7 @@ creates! {
 }
 
 device_entry_points! {
-    /// Registers the descriptors that the module accesses; one of tile shading is rewritten for the driver.
+    /// Registers the code, which is read for pipelines; that of tile shading is rewritten for the driver.
     vkCreateShaderModule(handle, info, allocator, out) |device| {
         let mut copy = *given!(info);
         let words = array!(copy.p_code, (copy.code_size / 4) as u32);
@@ -71,8 +71,7 @@ device_entry_points! {
         let result = call_down!(device.driver.commands, vkCreateShaderModule(handle, &copy, allocator, out));
         if result == vk::Result::SUCCESS {
             let module = *given!(out);
-            let entry_points = Arc::new(shaders::entry_points(words));
-            device.descriptors.modules.insert(module.as_raw(), entry_points);
+            device.descriptors.modules.insert(module.as_raw(), Arc::new(Code::new(words)));
             device.descriptors.remember_vertex_shader(module, words);
             if let Some(shading) = &device.tile_shading {
                 shading.remember_module(module, rewritten.as_ref());

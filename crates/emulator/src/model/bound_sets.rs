@@ -102,8 +102,8 @@ fn index_of_reachable(reachable: ReachableDescriptors) -> usize {
 }
 
 impl BoundSets {
-    /// Calls `access` for each set that the bound pipeline accesses, with the dynamic offsets of the set, if they are known. `false` if the
-    /// pipeline is one of which nothing is known.
+    /// Calls `access` for each set that the bound pipeline accesses, with the dynamic offsets of the set, if they are known. `false` if its
+    /// shaders may access more than is known.
     pub(crate) fn for_each_access(
         &self,
         reachable: ReachableDescriptors,
@@ -127,7 +127,7 @@ impl BoundSets {
                 access(accessed, &set, offsets.map_or(&[][..], |(_, offsets)| offsets));
             }
         }
-        true
+        !pipeline.is_unknown
     }
 
     /// The bound pipeline's handle; 0 if unknown.

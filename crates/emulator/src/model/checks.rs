@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap_device::ffi;
 use tileheap_device::scopes::WRITES;
 use tileheap_layer::set_layouts::SetBinding;
-use tileheap_sync::program::{self, AccessKind, ResourceId};
+use tileheap_spirv::Extent;
+use tileheap_sync::program::{self, AccessKind, Part, ResourceId};
 
-use super::descriptors::{Descriptors, Entry, is_read_only};
+use super::descriptors::{Descriptors, Entry};
 use super::finding::Finding;
 use super::objects::Object;
 use super::order::log::LoggedAccess;
@@ -111,15 +111,12 @@ const UNCERTAIN: vk::DescriptorBindingFlags = vk::DescriptorBindingFlags::from_r
 
 /// Whether a command may write through a binding whose descriptors can change until it is submitted.
 fn may_write_others(accessed: &DescriptorAccess, binding: Option<&SetBinding>) -> bool {
-    let is_late = |binding: &SetBinding| {
-        let can_change = binding
+    let can_change = |binding: &SetBinding| {
+        binding
             .flags
-            .contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND);
-        let is_mutable = binding.kind == vk::DescriptorType::MUTABLE_EXT;
-        can_change && (is_mutable || !is_read_only(binding.kind))
+            .contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND)
     };
-    let writes = accessed.writes | accessed.unknown;
-    binding.is_some_and(is_late) && !accessed.only_read && !writes.is_empty()
+    accessed.writes && binding.is_some_and(can_change)
 }
 
 /// Checks what a draw or dispatch accesses, beside what it fetches from buffers: once in a recording, since a set does not change while a
@@ -224,7 +221,7 @@ impl Rules<'_> {
             return;
         }
         // One message per mistake: reads through a wrong object are not logged.
-        let accesses = logged(accessed, entry).into_iter();
+        let accesses = logged(accessed, entry, certain_groups(self.command)).into_iter();
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
         self.accesses.extend(accesses.map(|one| LoggedAccess {
             is_certain: one.is_certain && self.acts && !self.may_change,
@@ -233,53 +230,92 @@ impl Rules<'_> {
     }
 }
 
-/// The accesses of shaders through a descriptor, by stage. If it is not known which part it is of, or what shaders do with it, they may read
-/// and write it, as far as the descriptor allows.
-fn logged(accessed: &DescriptorAccess, entry: &Entry) -> Vec<LoggedAccess> {
-    use vk::{AccessFlags2 as A, DescriptorType as T, PipelineStageFlags2 as S};
-    let [read, write] = match entry.kind {
-        _ if accessed.is_tile_attachment => [
-            ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
-            ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
-        ],
-        T::UNIFORM_BUFFER | T::UNIFORM_BUFFER_DYNAMIC => [A::UNIFORM_READ, A::NONE],
-        T::INPUT_ATTACHMENT => [A::INPUT_ATTACHMENT_READ, A::NONE],
-        kind if is_read_only(kind) => [A::SHADER_SAMPLED_READ, A::NONE],
-        _ => [A::SHADER_STORAGE_READ, A::SHADER_STORAGE_WRITE],
-    };
+/// Workgroups that a command certainly runs, from the first one on; `None` if it may begin at another one.
+///
+/// How many groups there are is not part of what a recording remembers of a check.
+fn certain_groups(command: &str) -> Option<[u32; 3]> {
+    (!command.starts_with("vkCmdDispatchBase")).then_some([1; 3])
+}
+
+/// The accesses of a shader through a descriptor. One that every invocation performs is certain, if the descriptor is the first of its
+/// binding and its part is known; it is of the whole part if the workgroups cover it.
+fn logged(accessed: &DescriptorAccess, entry: &Entry, groups: Option<[u32; 3]>) -> Vec<LoggedAccess> {
     let resource = &entry.resource;
     let part = entry.part.unwrap_or_else(|| resource.all());
-    let may_write = match accessed.only_read || write == A::NONE {
-        true => S::NONE,
-        false => accessed.unknown,
+    let range = match part {
+        Part::Bytes(first, end) => end.saturating_sub(first),
+        Part::Texels(_) => 0,
     };
-    let kind = match entry.part.is_some() && (accessed.writes | may_write).is_empty() {
-        true => AccessKind::Whole,
-        false => AccessKind::Partial,
+    let fits = match is_image(entry.kind) {
+        true => accessed.kind.fits_images(),
+        false => accessed.kind.fits_buffers(),
     };
-    let each = |stages: S, access: A, is_certain: bool| {
-        let bits = (0..u64::BITS).map(|bit| S::from_raw(1 << bit));
-        let used = bits.filter(move |bit| access != A::NONE && stages.contains(*bit));
-        used.map(move |stage| LoggedAccess {
+    let is_known = entry.part.is_some() && entry.element == 0;
+    let one = |access, is_always: bool, extent: Option<Extent>| {
+        let is_certain = is_known && is_always;
+        let is_whole = is_certain && extent.is_some_and(|extent| covers(&extent, &part, resource));
+        LoggedAccess {
             access: program::Access {
                 resource: ResourceId(resource.number),
                 part,
-                stage,
+                stage: accessed.stages,
                 access,
-                kind,
+                kind: match is_whole {
+                    true => AccessKind::Whole,
+                    false => AccessKind::Partial,
+                },
                 discards: false,
             },
             is_certain,
-        })
+        }
     };
-    let is_known = entry.part.is_some();
-    let known = each(accessed.reads, read, is_known).chain(each(accessed.writes, write, is_known));
-    let unknown = each(accessed.unknown & !accessed.reads, read, false).chain(each(
-        may_write & !accessed.writes,
-        write,
-        false,
-    ));
-    known.chain(unknown).collect()
+    let read = (fits && accessed.reads).then(|| {
+        let extent = groups.and_then(|groups| accessed.read_extent(groups, range));
+        one(
+            accessed.kind.access_flags(true, false),
+            accessed.always_reads,
+            extent,
+        )
+    });
+    let write = (fits && accessed.writes).then(|| {
+        let extent = groups.and_then(|groups| accessed.written_extent(groups, range));
+        one(
+            accessed.kind.access_flags(false, true),
+            accessed.always_writes,
+            extent,
+        )
+    });
+    read.into_iter().chain(write).collect()
+}
+
+/// Whether descriptors of a type are of images.
+fn is_image(kind: vk::DescriptorType) -> bool {
+    use vk::DescriptorType as T;
+    matches!(
+        kind,
+        T::COMBINED_IMAGE_SAMPLER | T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT
+    )
+}
+
+/// Whether an extent of a descriptor is all of its part: its bytes, or the texels of its only level and layer.
+fn covers(extent: &Extent, part: &Part, resource: &Resource) -> bool {
+    match (extent, part) {
+        (Extent::Bytes(bytes), Part::Bytes(first, end)) => bytes.start == 0 && bytes.end >= end - first,
+        (Extent::Texels { start, end }, Part::Texels(texels)) => {
+            let is_3d = resource.extent.depth > 1;
+            let layers = texels.layers.end.saturating_sub(texels.layers.first);
+            // Coordinates are those of the first level, which is the largest.
+            let side = |side: u32| (side >> texels.levels.first.min(31)).max(1);
+            let sides = [
+                side(resource.extent.width),
+                side(resource.extent.height),
+                if is_3d { layers } else { 1 },
+            ];
+            let is_single = texels.levels.end - texels.levels.first == 1 && (is_3d || layers == 1);
+            is_single && *start == [0; 3] && (0..3).all(|axis| end[axis] >= sides[axis])
+        }
+        _ => false,
+    }
 }
 
 /// Checks a transfer from or to followed resources.

@@ -10,22 +10,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::descriptors::{RAYS, Source, Template, Written};
+use tileheap_layer::descriptors::{Source, Template, Written};
 use tileheap_layer::set_layouts::{SetLayout, SetLayouts, consecutive};
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, chained, text};
 use tileheap_sync::program::Part;
 
 use super::resources::{Resource, Resources};
-use super::shaders::{self, DescriptorAccess, EntryPoint};
+use super::shaders::{Code, DescriptorAccess, PipelineShaders};
 use super::vertex_input::{VertexInput, loaded_locations};
 
 /// The shader modules, pipelines, descriptor sets and update templates of a device, by handle.
 #[derive(Default)]
 pub(crate) struct Descriptors {
-    /// The descriptors that shader modules and pipelines access.
-    pub(crate) modules: Sharded<Arc<Vec<EntryPoint>>>,
-    pub(crate) pipelines: Sharded<Arc<Vec<DescriptorAccess>>>,
+    pub(crate) modules: Sharded<Arc<Code>>,
+    pub(crate) pipelines: Sharded<Arc<PipelineShaders>>,
     /// The locations of inputs that shader modules certainly read, if they have any.
     pub(crate) vertex_shaders: Sharded<Arc<HashSet<u32>>>,
     /// The vertex buffers that graphics pipelines read.
@@ -49,7 +48,7 @@ pub(crate) struct Set {
 #[derive(Clone)]
 pub(crate) struct Entry {
     binding: u32,
-    element: u32,
+    pub(crate) element: u32,
     pub(crate) kind: vk::DescriptorType,
     pub(crate) resource: Arc<Resource>,
     /// The part that it is of, without the offset of a dynamic descriptor; `None` if it is not known.
@@ -179,45 +178,16 @@ fn is_dynamic(kind: vk::DescriptorType) -> bool {
     matches!(kind, T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC)
 }
 
-/// Whether shaders can only read descriptors of a type.
-pub(crate) fn is_read_only(kind: vk::DescriptorType) -> bool {
-    use vk::DescriptorType as T;
-    !matches!(
-        kind,
-        T::STORAGE_IMAGE | T::STORAGE_BUFFER | T::STORAGE_BUFFER_DYNAMIC | T::STORAGE_TEXEL_BUFFER
-    )
-}
-
-/// The pipeline stage of a shader stage; none of those whose accesses are not followed.
-fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
-    use vk::{PipelineStageFlags2 as P, ShaderStageFlags as S};
-    let stages = [
-        (S::VERTEX, P::VERTEX_SHADER),
-        (S::TESSELLATION_CONTROL, P::TESSELLATION_CONTROL_SHADER),
-        (S::TESSELLATION_EVALUATION, P::TESSELLATION_EVALUATION_SHADER),
-        (S::GEOMETRY, P::GEOMETRY_SHADER),
-        (S::FRAGMENT, P::FRAGMENT_SHADER),
-        (S::COMPUTE, P::COMPUTE_SHADER),
-        (S::TASK_EXT, P::TASK_SHADER_EXT),
-        (S::MESH_EXT, P::MESH_SHADER_EXT),
-        (RAYS, P::RAY_TRACING_SHADER_KHR),
-    ];
-    let known = stages.into_iter().find(|(known, _)| known.contains(stage));
-    known.map_or(P::NONE, |(_, stages)| stages)
-}
-
 impl Descriptors {
-    /// The descriptors that a shader stage accesses, by its entry point in a module or in inline code.
-    fn of_stage(&self, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Vec<DescriptorAccess> {
+    /// The descriptors that a shader stage accesses, by its entry point in a module or in inline code; `None` if the code is not known or
+    /// cannot be read.
+    fn of_stage(&self, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Option<Arc<[DescriptorAccess]>> {
         let name = text!(stage.p_name);
         if let Some(known) = self.modules.get(stage.module.as_raw()) {
-            return shaders::of_stage(&known, stage.stage, &name);
+            return known.accesses(stage.stage, &name);
         }
-        let inline = chained!(stage.p_next => vk::ShaderModuleCreateInfo<'_>);
-        inline.map_or_else(Vec::new, |info| {
-            let all = shaders::entry_points(array!(info.p_code, (info.code_size / 4) as u32));
-            shaders::of_stage(&all, stage.stage, &name)
-        })
+        let inline = chained!(stage.p_next => vk::ShaderModuleCreateInfo<'_>)?;
+        Code::new(array!(inline.p_code, (inline.code_size / 4) as u32)).accesses(stage.stage, &name)
     }
 
     /// Remembers the descriptors that a new pipeline's stages, and the libraries it is linked from, access.
@@ -230,34 +200,16 @@ impl Descriptors {
         if pipeline == vk::Pipeline::null() {
             return;
         }
-        let mut all: Vec<DescriptorAccess> = Vec::new();
+        let mut shaders = PipelineShaders::default();
         for stage in stages {
-            let accesses = self.of_stage(stage);
-            let stages = pipeline_stages(stage.stage);
-            for mut access in accesses {
-                access.unknown &= stages;
-                access.reads &= stages;
-                access.writes &= stages;
-                let key = |one: &DescriptorAccess| (one.set, one.binding, one.is_tile_attachment);
-                let same = all.iter_mut().find(|known| key(known) == key(&access));
-                match same {
-                    Some(known) => {
-                        known.only_read &= access.only_read;
-                        known.unknown |= access.unknown;
-                        known.reads |= access.reads;
-                        known.writes |= access.writes;
-                    }
-                    None => all.push(access),
-                }
-            }
+            shaders.add(self.of_stage(stage));
         }
         if let Some(libraries) = chained!(p_next => vk::PipelineLibraryCreateInfoKHR<'_>) {
             for library in array!(libraries.p_libraries, libraries.library_count) {
-                let known = self.pipelines.get(library.as_raw());
-                all.extend(known.iter().flat_map(|known| known.iter().copied()));
+                shaders.link(self.pipelines.get(library.as_raw()).as_deref());
             }
         }
-        self.pipelines.insert(pipeline.as_raw(), Arc::new(all));
+        self.pipelines.insert(pipeline.as_raw(), Arc::new(shaders));
     }
 
     /// Remembers the inputs that a new shader module certainly reads.

@@ -1,4 +1,4 @@
-//! The instructions of SPIR-V modules.
+//! The instructions of SPIR-V modules, as words to rewrite. What shaders do is read by [`tileheap_spirv`].
 //!
 //! Source: SPIR-V 1.6, sections 2.3 (physical layout), 3.20 (decorations), 3.52 (instructions).
 
@@ -11,10 +11,6 @@ pub(super) mod op {
     pub(in crate::model) const CAPABILITY: u32 = 17;
     pub(in crate::model) const TYPE_INT: u32 = 21;
     pub(in crate::model) const TYPE_VECTOR: u32 = 23;
-    pub(in crate::model) const TYPE_IMAGE: u32 = 25;
-    pub(in crate::model) const TYPE_SAMPLED_IMAGE: u32 = 27;
-    pub(in crate::model) const TYPE_ARRAY: u32 = 28;
-    pub(in crate::model) const TYPE_RUNTIME_ARRAY: u32 = 29;
     pub(in crate::model) const TYPE_STRUCT: u32 = 30;
     pub(in crate::model) const TYPE_POINTER: u32 = 32;
     pub(in crate::model) const CONSTANT: u32 = 43;
@@ -34,7 +30,6 @@ pub(super) mod op {
 pub(super) mod decoration {
     pub(in crate::model) const BLOCK: u32 = 2;
     pub(in crate::model) const BUILT_IN: u32 = 11;
-    pub(in crate::model) const NON_WRITABLE: u32 = 24;
     pub(in crate::model) const BINDING: u32 = 33;
     pub(in crate::model) const DESCRIPTOR_SET: u32 = 34;
     pub(in crate::model) const OFFSET: u32 = 35;
