@@ -107,6 +107,10 @@ impl Followed {
                 new.extend(self.placed.get(&shared.number).cloned());
             }
         }
+        for resource in &new {
+            // Its contents are known from here on, whenever it is accessed first.
+            self.id(ResourceId(resource.number), vk::Queue::null());
+        }
         new
     }
 

@@ -1,5 +1,8 @@
 //! Ordinary memory: which resources are followed, and from when on.
 
+use tileheap_sync::program::Texels;
+use tileheap_units::Run;
+
 use super::*;
 
 /// A device without resources.
@@ -14,6 +17,44 @@ const ALL: Verdicts = Verdicts {
     possible: true,
     by_the_letter: false,
 };
+
+/// An image with optimal tiling of 1,024 bytes in the same memory object.
+fn image(number: u32, first: u64) -> Arc<Resource> {
+    let buffer = Arc::into_inner(buffer(number, false, first)).expect("one owner");
+    Arc::new(Resource {
+        object: Object(vk::ObjectType::IMAGE, number.into()),
+        tiling: Tiling::Optimal(ALL_TEXELS),
+        format: vk::Format::R8_UNORM,
+        ..buffer
+    })
+}
+
+/// The subresources of that image.
+const ALL_TEXELS: Texels = Texels {
+    aspects: vk::ImageAspectFlags::COLOR,
+    levels: Run { first: 0, end: 1 },
+    layers: Run { first: 0, end: 1 },
+    area: None,
+};
+
+impl Commands {
+    /// Clears an image.
+    fn clear(mut self, image: u32) -> Commands {
+        self.at.act("vkCmdClearColorImage");
+        let access = Access {
+            resource: ResourceId(image),
+            part: Part::Texels(ALL_TEXELS),
+            stage: S::CLEAR,
+            access: A::TRANSFER_WRITE,
+            kind: AccessKind::Whole,
+            discards: false,
+        };
+        let is_certain = true;
+        self.recorded
+            .perform(vec![LoggedAccess { access, is_certain }], &self.at);
+        self
+    }
+}
 
 /// Two fills without a barrier, each of a buffer.
 fn fills(a: u32, b: u32) -> Arc<Log> {
@@ -74,6 +115,20 @@ fn contents_from_before_are_not_lost() {
     };
     assert_eq!(ids(true), [""; 0]);
     assert_eq!(ids(false), ["TILEHEAP-reads-discarded"]);
+}
+
+/// A buffer that is read for the first time after an image was written in the same bytes holds nothing of its own.
+#[test]
+fn contents_of_other_resources_are_not_its_own() {
+    let mut device = device(Verdicts::default());
+    device.followed.bind(&buffer(1, false, 0));
+    device.followed.bind(&image(2, 512));
+    let clear = Commands::new().clear(2).end();
+    assert_eq!(texts(&device.submit(0, &clear, &Batch::default())), []);
+    assert_eq!(texts(&device.followed.wait(HostWait::Device)), []);
+    let found = device.submit(0, &read(1), &Batch::default());
+    let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
+    assert_eq!(ids, ["TILEHEAP-reads-discarded"]);
 }
 
 #[test]
