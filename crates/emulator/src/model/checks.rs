@@ -360,3 +360,6 @@ pub(crate) fn check_transfer(
     recording.order.perform(accesses, &at);
     findings
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,9 +11,9 @@ use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout 
 
 use crate::rig::{Message, Rig, SIDE};
 use scene::{
-    CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, EVERYTHING, IMAGES, NOTHING,
-    SPAN, Scene, USAGE, memory_barrier, read_after_pass, read_aspect, render_pass, run_unbound_secondary,
-    transition, two_subpasses,
+    CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, EVERYTHING, HALVES, IMAGES,
+    NOTHING, SPAN, Scene, USAGE, memory_barrier, read_after_pass, read_aspect, render_pass,
+    run_unbound_secondary, transition, two_subpasses,
 };
 
 /// The verdict of the specification.
@@ -339,6 +339,30 @@ rows! {
     /// "Render Pass Store Operations": stencil that is not stored is undefined, and depth of the same image is not.
     stencil_dont_care: Undefined, |scene| read_aspect(scene, vk::ImageAspectFlags::STENCIL);
     depth_with_stencil_dont_care: Valid, |scene| read_aspect(scene, vk::ImageAspectFlags::DEPTH);
+    /// "Descriptor Set Binding": a dynamic offset moves what a descriptor is of.
+    dynamic_halves: Valid, |scene| {
+        scene.write_halves(scene.a, &HALVES);
+        scene.memory(CS_WRITE, CS_READ);
+        scene.read_halves(scene.a, &HALVES[..1]);
+        scene.read_halves(scene.a, &HALVES[1..]);
+    };
+    dynamic_halves_in_any_order: Valid, |scene| {
+        scene.write_halves(scene.a, &HALVES[1..]);
+        scene.memory(CS_WRITE, CS_READ);
+        scene.write_halves(scene.a, &HALVES[..1]);
+        scene.read_halves(scene.a, &HALVES[1..]);
+    };
+    no_barrier_before_a_dynamic_half: Unordered, |scene| {
+        scene.write_halves(scene.a, &HALVES[..1]);
+        scene.memory(CS_WRITE, CS_READ);
+        scene.write_halves(scene.a, &HALVES[1..]);
+        scene.read_halves(scene.a, &HALVES);
+    };
+    never_written_dynamic_half: Undefined, |scene| {
+        scene.write_halves(scene.a, &HALVES[..1]);
+        scene.memory(CS_WRITE, CS_READ);
+        scene.read_halves(scene.a, &HALVES[1..]);
+    };
     never_written: Undefined, |scene| scene.read(scene.a);
     /// "Dispatching Commands": the size may be zero.
     never_written_indirect: Possible, |scene| scene.read_indirectly(scene.a);

@@ -17,6 +17,9 @@ pub(super) const USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | vk::ImageUsageFlags::STORAGE.as_raw(),
 );
 
+/// The dynamic offsets of the halves of a buffer.
+pub(super) const HALVES: [u32; 2] = [0, SPAN as u32 / 2];
+
 /// Stages and accesses of one side of a dependency.
 pub(super) type Side = (S, A);
 
@@ -85,6 +88,63 @@ impl Scene<'_> {
 
     pub(super) fn write(&self, buffer: vk::Buffer) {
         self.act(rig::FILL, &[Descriptor::buffer(buffer)], 1);
+    }
+
+    /// Dispatches with one set, whose first buffer has a dynamic offset: once for each offset.
+    fn act_on_parts(&self, source: &str, buffers: &[vk::Buffer], offsets: &[u32]) {
+        let kinds = [
+            vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
+            vk::DescriptorType::STORAGE_BUFFER,
+        ];
+        let kinds = &kinds[..buffers.len()];
+        let pipeline = self.rig.compute(kinds, source);
+        let device = &self.rig.device;
+        let layouts = [pipeline.set_layout];
+        let sizes = kinds.iter().map(|kind| vk::DescriptorPoolSize {
+            ty: *kind,
+            descriptor_count: 1,
+        });
+        let sizes: Vec<_> = sizes.collect();
+        let pool = vk::DescriptorPoolCreateInfo::default()
+            .max_sets(1)
+            .pool_sizes(&sizes);
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(self.rig.create(&pool))
+            .set_layouts(&layouts);
+        // SAFETY: A new pool with room for the set.
+        let set = unsafe { device.allocate_descriptor_sets(&info) }.expect("a descriptor set")[0];
+        for (binding, (buffer, kind)) in (0..).zip(buffers.iter().zip(kinds)) {
+            let bytes = [vk::DescriptorBufferInfo::default()
+                .buffer(*buffer)
+                .range(SPAN / 2)];
+            let write = vk::WriteDescriptorSet::default()
+                .dst_set(set)
+                .dst_binding(binding)
+                .descriptor_type(*kind);
+            // SAFETY: A set that nothing uses yet.
+            unsafe { device.update_descriptor_sets(&[write.buffer_info(&bytes)], &[]) };
+        }
+        let (point, stages) = (vk::PipelineBindPoint::COMPUTE, vk::ShaderStageFlags::COMPUTE);
+        for offset in offsets {
+            let sets = [set];
+            // SAFETY: Recording; all of one device.
+            unsafe {
+                device.cmd_bind_pipeline(self.commands, point, pipeline.handle);
+                device.cmd_bind_descriptor_sets(self.commands, point, pipeline.layout, 0, &sets, &[*offset]);
+                device.cmd_push_constants(self.commands, pipeline.layout, stages, 0, &7u32.to_ne_bytes());
+                device.cmd_dispatch(self.commands, 1, 1, 1);
+            }
+        }
+    }
+
+    /// Writes halves of a buffer, which begin at these dynamic offsets.
+    pub(super) fn write_halves(&self, buffer: vk::Buffer, offsets: &[u32]) {
+        self.act_on_parts(rig::FILL, &[buffer], offsets);
+    }
+
+    /// Reads halves of a buffer, which begin at these dynamic offsets.
+    pub(super) fn read_halves(&self, buffer: vk::Buffer, offsets: &[u32]) {
+        self.act_on_parts(rig::COPY, &[buffer, self.other], offsets);
     }
 
     pub(super) fn read(&self, buffer: vk::Buffer) {
