@@ -339,6 +339,64 @@ mod tests {
         assert_eq!(named, validated.collect::<Vec<_>>());
     }
 
+    macro_rules! writes {
+        ($($reachable:ident $writes:ident $($command:ident)+: $signature:tt;)+) => {
+            [$($((Writes::$writes, stringify!($command)),)+)+]
+        };
+    }
+
+    #[test]
+    fn writes_by_address_and_through_other_objects_are_unknown() {
+        let by_address = |command: &str| {
+            let parts = [
+                "Memory",
+                "Marker",
+                "GeneratedCommands",
+                "AccelerationStructure",
+                "Micromap",
+                "Tensor",
+                "DecodeVideo",
+                "EncodeVideo",
+                "Launch",
+            ];
+            // They write queries, or nothing.
+            let others = [
+                "vkCmdWriteAccelerationStructuresProperties",
+                "vkCmdWriteMicromapsProperties",
+                "vkCmdSetPerformanceMarker",
+                "vkCmdSetPerformanceStreamMarker",
+            ];
+            parts.iter().any(|part| command.contains(part))
+                && !others.iter().any(|other| command.starts_with(other))
+        };
+        let (mut known, mut unknown) = (0, 0);
+        for (writes, command) in action_commands!(writes) {
+            if by_address(command) {
+                assert_eq!(writes, Writes::Unknown, "{command}");
+            }
+            match writes {
+                Writes::Known => known += 1,
+                Writes::Unknown => unknown += 1,
+            }
+        }
+        assert!(
+            known > unknown && unknown > 30,
+            "{known} known, {unknown} unknown"
+        );
+    }
+
+    #[test]
+    fn conditional_rendering_begins_and_ends() {
+        for (command, expected) in [
+            ("vkCmdBeginConditionalRenderingEXT", Some(true)),
+            ("vkCmdBeginConditionalRendering2EXT", Some(true)),
+            ("vkCmdEndConditionalRenderingEXT", Some(false)),
+            ("vkCmdDraw", None),
+        ] {
+            assert_eq!(changes_conditional(command), expected, "{command}");
+        }
+    }
+
     #[test]
     fn indirect_commands_may_do_nothing() {
         for command in ["vkCmdDraw", "vkCmdDispatchBase", "vkCmdDrawMeshTasksEXT"] {

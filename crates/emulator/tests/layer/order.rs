@@ -363,6 +363,8 @@ rows! {
         scene.memory(CS_WRITE, CS_READ);
         scene.read_halves(scene.a, &HALVES[1..]);
     };
+    /// "Dispatching Commands": without workgroups nothing is read.
+    never_written_no_groups: Possible, |scene| scene.read_nothing(scene.a);
     never_written: Undefined, |scene| scene.read(scene.a);
     /// "Dispatching Commands": the size may be zero.
     never_written_indirect: Possible, |scene| scene.read_indirectly(scene.a);

@@ -147,6 +147,11 @@ impl Scene<'_> {
         self.act_on_parts(rig::COPY, &[buffer, self.other], offsets);
     }
 
+    /// A dispatch without workgroups.
+    pub(super) fn read_nothing(&self, buffer: vk::Buffer) {
+        self.act(rig::COPY, &[buffer, self.other].map(Descriptor::buffer), 0);
+    }
+
     pub(super) fn read(&self, buffer: vk::Buffer) {
         self.act(rig::COPY, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
