@@ -1,11 +1,11 @@
 #version 460
-// What examples/tile_bugs paints into tile memory: dunes under a sun, and a medallion to hang over them.
+// What examples/tile_bugs and examples/alias_bugs paint: dunes under a sun, a medallion to hang over them, and stripes.
 
 layout(location = 0) in vec2 uv;
 layout(location = 0) out vec4 color;
 
 layout(push_constant) uniform Motif {
-    uint medallion;
+    uint motif;
 };
 
 vec3 dunes() {
@@ -24,8 +24,12 @@ vec3 dunes() {
 }
 
 void main() {
-    if (medallion == 0) {
+    if (motif == 0) {
         color = vec4(dunes(), 1.0);
+        return;
+    }
+    if (motif == 2) {
+        color = fract(12.0 * (uv.x + uv.y)) < 0.5 ? vec4(0.85, 0.10, 0.45, 1.0) : vec4(0.25, 0.05, 0.30, 1.0);
         return;
     }
     vec2 at = (uv - vec2(0.76, 0.68)) * vec2(1.78, 1.0);

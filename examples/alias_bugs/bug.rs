@@ -1,0 +1,95 @@
+//! The bugs. Each comment names the rule that the program breaks, and public reports of programs that broke it.
+
+use clap::ValueEnum;
+
+use crate::stage::Stage;
+use crate::support::error::Result;
+use crate::{contents, order};
+
+/// A way in which render graphs corrupt transient memory.
+///
+/// Sections are those of the Vulkan specification. `docs/guide/aliasing.md` has the same as a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Bug {
+    // Memory Aliasing: a write through one alias makes the contents undefined to the other, which must be transitioned from
+    // UNDEFINED before it is used again.
+    // Unity PostProcessing pull request 346: the last target of bloom was released before the pass that reads it. OloEngineBase
+    // issue 547: passes that clear attachments did not count for the lifetime of their framebuffer.
+    /// An image's lifetime ends before its last reader, and a pass in between gets its memory
+    ShortLifetime,
+    // Memory Aliasing: uses of the same bytes through two aliases must be separated by a memory dependency if one of them
+    // writes; stage NONE makes none.
+    // GPUOpen Anvil issue 51: transitions from UNDEFINED that wait for TOP_OF_PIPE.
+    /// The barrier before an image's first use waits for stage NONE, since its old contents are not needed
+    NoSourceStage,
+    // Memory Aliasing: the scope of image barriers must contain all subresources that overlap. VkImageMemoryBarrier: its access
+    // scopes are limited to the image that it names, so writes through another stay unavailable.
+    // Vulkan-Docs issue 306: are accesses through another resource on the same memory in the scope of a barrier?
+    /// A barrier makes only its own image's writes available, not those of the image that had the memory before
+    OwnImageBarrier,
+    // Semaphore Waiting: only the stages that are named wait.
+    // VulkanSceneGraph pull request 968 and AdaptiveCpp pull request 2225: waits at a stage that did not hold back the others.
+    /// A submit waits for another at the stage that reads its result, and has overwritten its memory by then
+    LateSemaphoreWait,
+    // Memory Aliasing, as for the first; the bytes that a fill writes become undefined to the image that they overlap.
+    // WickedEngine pull request 1704: sizes estimated by format and extent were smaller than what the driver asked for.
+    /// A buffer is placed as if it had no mip levels, and is cleared with them
+    OversizedClear,
+    // Memory Aliasing, as for the first.
+    // OloEngineBase pull request 250: a pool of transient targets kept what was made for another size after a resize.
+    /// After a resize, an image is created anew at its old offset and reaches into its neighbor
+    StaleOffset,
+    // Memory Aliasing, as for the first.
+    // Unity Graphics pull request 2141: another target overwrote the history of temporal antialiasing.
+    /// A history lies in memory that the next frame uses for something else first
+    TransientHistory,
+    // Memory Aliasing, as for the second; Implicit Synchronization Guarantees: submission order orders no memory accesses.
+    // O3DE pull request 18199: aliased memory was not synchronized with the accesses of the frame before.
+    /// Two frames in flight share memory, and the second does not wait for the first
+    FramesInFlight,
+    // Memory Aliasing, as for the first; Image Layout Transitions: a transition from UNDEFINED discards; Render Pass Load
+    // Operations: LOAD preserves what is there.
+    // Vulkan-ValidationLayers issue 293: a game that loads what it did not store. vkd3d-proton issue 945 (Horizon Zero Dawn):
+    // contents that are needed after a transition from UNDEFINED.
+    /// The first pass of an image loads it instead of clearing it
+    UnclearedTarget,
+    // Memory Aliasing, as for the first.
+    // wgpu pull request 3564: placed buffers that were used without an initialization.
+    /// A compute shader adds to a buffer that nothing has cleared
+    UnclearedBuffer,
+    // Memory Aliasing, as for the second; Pipeline Stages: a draw reads its arguments in DRAW_INDIRECT.
+    // Ryujinx pull request 3798: buffer barriers lacked the read of indirect commands.
+    /// Arguments of an indirect draw are overwritten after a barrier that waits for their upload, not for the draw
+    IndirectArguments,
+    // Memory Aliasing, as for the first.
+    // flutter_scene pull request 215: transient memory was recycled after a fixed number of frames, though still in use.
+    /// A result is copied to the host when another image already has its memory
+    LateReadback,
+    // Render Pass Store Operations: DONT_CARE is a write access. Memory Aliasing, as for the first.
+    // Vulkan-ValidationLayers issues 2333 and 2349: ANGLE took DONT_CARE for no write. Godot pull request 98670: attachments that
+    // need no memory, and those that only need not keep it.
+    /// A depth buffer that is not stored is placed over an image that is still to be read
+    UnstoredAttachment,
+}
+
+impl Bug {
+    /// Runs the program, with or without the bug.
+    pub(crate) fn run(self, stage: &Stage<'_>) -> Result<()> {
+        let program = match self {
+            Bug::ShortLifetime => contents::short_lifetime,
+            Bug::NoSourceStage => order::no_source_stage,
+            Bug::OwnImageBarrier => order::own_image_barrier,
+            Bug::LateSemaphoreWait => order::late_semaphore_wait,
+            Bug::OversizedClear => contents::oversized_clear,
+            Bug::StaleOffset => contents::stale_offset,
+            Bug::TransientHistory => contents::transient_history,
+            Bug::FramesInFlight => order::frames_in_flight,
+            Bug::UnclearedTarget => contents::uncleared_target,
+            Bug::UnclearedBuffer => contents::uncleared_buffer,
+            Bug::IndirectArguments => order::indirect_arguments,
+            Bug::LateReadback => contents::late_readback,
+            Bug::UnstoredAttachment => contents::unstored_attachment,
+        };
+        program(stage)
+    }
+}
