@@ -1,5 +1,6 @@
 //! The examples as programs: what they render, print and write, and how they fail.
 
+mod alias_bugs;
 mod by_hand;
 mod calibrate;
 mod demo;
