@@ -10,7 +10,7 @@ need_packages chromium
 pictures=$root/docs guide=$root/docs/guide/pictures work=$root/target/pictures
 mkdir -p "$work"
 say "Building"
-cargo build --example deferred --example forward --example tile_bugs --bins
+cargo build --example deferred --example forward --example tile_bugs --example alias_bugs --bins
 bash scripts/stage-emulator.sh
 built=${CARGO_TARGET_DIR:-target}/debug
 tileheap() { "$built/tileheap" "$@"; }
@@ -47,6 +47,22 @@ img { width: 480px; display: block; }
 </style>$cells
 HTML
 photograph 976,556 "$work/bugs.html" "$pictures/tile_bugs.png" --default-background-color=00000000
+
+say "Bugs with shared memory: none, and three of them"
+alias_bugs() { "$built/examples/alias_bugs" "$@" >>"$work/bugs.txt"; }
+alias_bugs --bug short-lifetime --fixed --output "$work/fixed.png"
+cells='<img src="fixed.png">'
+for bug in oversized-clear stale-offset uncleared-target; do
+    alias_bugs --bug $bug --output "$work/$bug.png"
+    cells+="<img src=\"$bug.png\">"
+done
+cat >"$work/aliases.html" <<HTML
+<!doctype html><style>
+body { margin: 4px; display: grid; grid-template-columns: 384px 384px; gap: 8px; }
+img { width: 384px; display: block; }
+</style>$cells
+HTML
+photograph 784,448 "$work/aliases.html" "$guide/aliases.png" --default-background-color=00000000
 
 say "The guide's: the forward renderer, its plans before and after the last step, and the walls of the texture cache's arenas"
 forward --output "$guide/forward.png"

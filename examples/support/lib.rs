@@ -45,6 +45,7 @@ mod guide {
         arrangements "../../docs/guide/arrangements.md"
         capture "../../docs/guide/capture.md"
         emulator "../../docs/guide/emulator.md"
+        aliasing "../../docs/guide/aliasing.md"
         test_bots "../../docs/guide/test_bots.md"
         tensors "../../docs/guide/tensors.md"
         python "../../docs/guide/python.md"
