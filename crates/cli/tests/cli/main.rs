@@ -1,6 +1,7 @@
 //! The `tileheap` command as its users meet it: a process, its output, its exit status.
 
 mod advice;
+mod aliases;
 mod arrangements;
 mod browser;
 mod checks;
