@@ -2,7 +2,7 @@
 # package.sh: everything for people without Rust as one archive, target/package/tileheap-VERSION-SYSTEM.tar.gz:
 #
 #   bin/tileheap             the command
-#   emulator, capture        the Vulkan layers
+#   emulator, capture, aliasing   the Vulkan layers
 #   include, lib             libtileheap with its headers, and files for CMake and pkg-config
 #   examples, shaders        programs in C and C++, with a CMakeLists.txt
 #
@@ -35,15 +35,16 @@ fi
     PROFILE=$library bash scripts/stage-c.sh $built "$folder"
     PROFILE=$layers bash scripts/stage-emulator.sh $built "$folder/emulator"
     PROFILE=$layers bash scripts/stage-capture.sh $built "$folder/capture"
+    PROFILE=$layers bash scripts/stage-aliasing.sh $built "$folder/aliasing"
 }
 mkdir -p "$folder/bin" "$folder/examples" "$folder/shaders"
 cp "${CARGO_TARGET_DIR:-$root/target}/$command/tileheap" "$folder/bin/"
-strip --strip-unneeded "$folder/bin/tileheap" "$folder"/{emulator,capture}/*.so
+strip --strip-unneeded "$folder/bin/tileheap" "$folder"/{emulator,capture,aliasing}/*.so
 cp scripts/run-on-emulator.sh crates/emulator/LIMITS.md "$folder/emulator/"
 cp -r examples/c examples/cpp "$folder/examples/"
 cp shaders/fullscreen.vert shaders/plaza* "$folder/shaders/"
 cp LICENSE-* "$folder/"
 cp crates/c/PACKAGE.md "$folder/README.md"
 tar -C "$root/target/package" --owner=0 --group=0 --sort=name -czf "$folder.tar.gz" "$name"
-libc=$(objdump -T "$folder"/lib/libtileheap.so "$folder"/{emulator,capture}/*.so "$folder/bin/tileheap" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+libc=$(objdump -T "$folder"/lib/libtileheap.so "$folder"/{emulator,capture,aliasing}/*.so "$folder/bin/tileheap" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 say "$(du -h "$folder.tar.gz" | cut -f 1) in $folder.tar.gz, for $libc or newer"

@@ -163,6 +163,7 @@ check cpp-built bash scripts/build-cpp.sh --built
 check cpp-subdirectory cpp_subdirectory
 check emulator-staged bash scripts/stage-emulator.sh --built
 check capture-staged bash scripts/stage-capture.sh --built
+check aliasing-staged bash scripts/stage-aliasing.sh --built
 # The programs of examples render hundreds of frames.
 quick=()
 $all || $matrix || quick=(-- --skip programs::)

@@ -23,6 +23,19 @@ pub(crate) fn shown(stage: &Stage<'_>, dunes: Texture, medallion: Texture) -> Re
     stage.set(&stage.exhibition, &[read(dunes), read(medallion)])
 }
 
+/// Two images have the same memory in turn, as they should: every program begins with this.
+pub(crate) fn first_frame(stage: &Stage<'_>) -> Result<()> {
+    let block = Block::new(stage, c"first frame")?;
+    let sketch = block.texture(c"first sketch", FULL, SHOWN, 0)?;
+    let other = block.texture(c"second sketch", FULL, SHOWN, 0)?;
+
+    let frame = Recording::begin(stage)?;
+    frame.paint(sketch, Motif::Stripes);
+    frame.order_everything();
+    frame.paint(other, Motif::Dunes);
+    frame.run()
+}
+
 /// A pass between painting and showing gets the memory of an image that is still to be shown.
 pub(crate) fn short_lifetime(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"transient block")?;

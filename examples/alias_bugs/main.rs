@@ -67,6 +67,7 @@ fn run(args: &Args) -> Result<()> {
     let output = given.unwrap_or_else(|| Path::new("target/alias_bugs").join(file));
     let gpu = Gpu::new()?;
     let stage = Stage::new(&gpu, !args.fixed)?;
+    contents::first_frame(&stage)?;
     bug.run(&stage)?;
     // SAFETY: the program was waited for.
     let picture = unsafe { stage.finish() };

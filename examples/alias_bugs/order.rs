@@ -6,8 +6,8 @@ use crate::block::Block;
 use crate::contents::{FULL, SHOWN, shown};
 use crate::old_pass::OldPass;
 use crate::recording::{
-    AFTER_COLOR_OUTPUT, COLOR, COLOR_WRITE, COMPUTE_WRITE, COPY_READ, COPY_WRITE, FRAGMENT_READ, GENERAL,
-    Motif, NOTHING, PAINTED, READ, Recording, Scope, UNDEFINED,
+    AFTER_COLOR_OUTPUT, CLEAR_WRITE, COLOR, COLOR_WRITE, COMPUTE_WRITE, COPY_READ, COPY_WRITE, FRAGMENT_READ,
+    GENERAL, Motif, NOTHING, PAINTED, READ, Recording, Scope, UNDEFINED,
 };
 use crate::stage::{Descriptor, SIZE, Screen, Stage};
 use crate::support::error::{Called, Result};
@@ -232,11 +232,10 @@ pub(crate) fn indirect_arguments(stage: &Stage<'_>) -> Result<()> {
     let usage = vk::BufferUsageFlags::INDIRECT_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
     let draw = [3_u32, 1, 0, 0];
     let arguments = block.buffer(c"arguments", size_of_val(&draw) as u64, usage, 0)?;
-    let stripes = block.texture(c"stripes", FULL, COMPUTED, 0)?;
-    let dunes = block.texture(c"dunes", FULL, SHOWN, stripes.end)?;
+    let canvas = block.texture(c"canvas", FULL, SHOWN | vk::ImageUsageFlags::TRANSFER_DST, 0)?;
+    let dunes = block.texture(c"dunes", FULL, SHOWN, canvas.end)?;
     let medallion = block.texture(c"medallion", FULL, SHOWN, dunes.end)?;
     let set = shown(stage, dunes, medallion)?;
-    let computed = stage.set(&stage.stripes, &[Descriptor::Image(stripes.image.view, GENERAL)])?;
 
     let frame = Recording::begin(stage)?;
     let device = stage.device;
@@ -261,10 +260,13 @@ pub(crate) fn indirect_arguments(stage: &Stage<'_>) -> Result<()> {
     } else {
         (uploaded.0 | drawn, uploaded.1)
     };
-    frame.order(used, COMPUTE_WRITE);
-    let shaders = (COMPUTE_WRITE.0, vk::AccessFlags2::NONE);
-    frame.transition(stripes.image, (UNDEFINED, GENERAL), shaders, COMPUTE_WRITE);
-    frame.dispatch(&stage.stripes, computed);
+    // A clear: graphics and compute stages would wait for DRAW_INDIRECT, which comes before them in their pipelines.
+    frame.order(used, CLEAR_WRITE);
+    let clears = (CLEAR_WRITE.0, vk::AccessFlags2::NONE);
+    frame.transition(canvas.image, (UNDEFINED, GENERAL), clears, CLEAR_WRITE);
+    let (black, ranges) = (vk::ClearColorValue::default(), [canvas.image.range]);
+    // SAFETY: the image is in that layout, and no pass is open.
+    unsafe { device.cmd_clear_color_image(frame.commands, canvas.image.handle, GENERAL, &black, &ranges) };
     frame.paint(medallion, Motif::Medallion);
     frame.show(set);
     frame.run()

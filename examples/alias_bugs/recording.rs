@@ -42,6 +42,7 @@ pub(crate) const COMPUTE_WRITE: Scope = (
     vk::PipelineStageFlags2::COMPUTE_SHADER,
     vk::AccessFlags2::SHADER_STORAGE_WRITE,
 );
+pub(crate) const CLEAR_WRITE: Scope = (vk::PipelineStageFlags2::CLEAR, vk::AccessFlags2::TRANSFER_WRITE);
 pub(crate) const COPY_READ: Scope = (vk::PipelineStageFlags2::COPY, vk::AccessFlags2::TRANSFER_READ);
 pub(crate) const COPY_WRITE: Scope = (vk::PipelineStageFlags2::COPY, vk::AccessFlags2::TRANSFER_WRITE);
 const ALL_WRITES: Scope = (

@@ -61,8 +61,8 @@ fn every_bug_with_shared_memory_fails_and_its_fixed_program_passes() {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
         return skip("the test bed has an environment of its own");
     }
-    let folder = workspace().join("target/emulator");
-    let folder = std::env::var("TILEHEAP_EMULATOR").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
+    let folder = workspace().join("target/aliasing");
+    let folder = std::env::var("TILEHEAP_ALIASING").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
     let built =
         std::env::var_os("TILEHEAP_BUILT_EXAMPLES").map(|examples| Path::new(&examples).join("alias_bugs"));
     let staged = Path::new(&folder).join("libtileheap_aliasing.so").is_file();
