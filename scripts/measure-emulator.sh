@@ -2,8 +2,8 @@
 # measure-emulator.sh [PAIRS [WHAT...]]: what the emulator costs, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison.
 #
 # Instructions of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs says which calls), by
-# callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory, and with
-# the order of accesses followed. Then processor time (user and system) of examples/deferred, in PAIRS (30) interleaved pairs each: layer against none without tile memory; tile memory without poison against the layer alone and against
+# callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory, with
+# the order of accesses followed, and with the aliasing layer where buffers share memory. Then processor time (user and system) of examples/deferred, in PAIRS (30) interleaved pairs each: layer against none without tile memory; tile memory without poison against the layer alone and against
 # none; poison against no poison. FRAMES (20) says how many frames each renders. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
@@ -16,26 +16,29 @@ what=("${@:2}")
 source scripts/measure.sh
 layer=$root/target/emulator-release
 PROFILE=layer bash scripts/stage-emulator.sh "$layer"
+PROFILE=layer bash scripts/stage-aliasing.sh "$layer"
+aliasing=(env VK_LAYER_PATH="$layer" VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_aliasing)
 loaded=(env VK_TILEHEAP_EMULATOR_ORDER=false VK_LAYER_PATH="$layer" VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator VK_TILEHEAP_EMULATOR_POISON=false)
 ordered=("${loaded[@]}" VK_TILEHEAP_EMULATOR_ORDER=true)
 poisoned=("${loaded[@]}" VK_TILEHEAP_EMULATOR_POISON=true)
 
 measure_instructions() {
-    local work plain beside tile order
-    say "Instructions of a driver call while recording: without the layer; with it, without tile memory; with tile memory; with order followed"
+    local work plain beside tile order shared
+    say "Instructions of a driver call while recording: without the layer; with it, without tile memory; with tile memory; with order followed; with the aliasing layer"
     for work in dispatches draws; do
         plain=$(each_call plain "$work" "${none[@]}")
         beside=$(each_call plain "$work" "${loaded[@]}")
         tile=$(each_call tile "$work" "${loaded[@]}")
         order=$(each_call tile "$work" "${ordered[@]}")
-        echo "$work $plain $beside $tile $order"
+        shared=$(each_call shared "$work" "${aliasing[@]}")
+        echo "$work $plain $beside $tile $order $shared"
     done | awk '
-        function row(name, plain, beside, tile, order) {
-            printf "%-11s %8.1f  %8.1f %+6.2f %%  %8.1f %+6.2f %%  %8.1f %+6.2f %%\n", name, plain, beside, (beside / plain - 1) * 100,
-                tile, (tile / plain - 1) * 100, order, (order / plain - 1) * 100
+        function row(name, plain, beside, tile, order, shared) {
+            printf "%-11s %8.1f  %8.1f %+6.2f %%  %8.1f %+6.2f %%  %8.1f %+6.2f %%  %8.1f %+6.2f %%\n", name, plain, beside, (beside / plain - 1) * 100,
+                tile, (tile / plain - 1) * 100, order, (order / plain - 1) * 100, shared, (shared / plain - 1) * 100
         }
-        { row($1, $2, $3, $4, $5); plain += $2; beside += $3; tile += $4; order += $5 }
-        END { row("both", plain / NR, beside / NR, tile / NR, order / NR) }' | tee "$results/instructions"
+        { row($1, $2, $3, $4, $5, $6); plain += $2; beside += $3; tile += $4; order += $5; shared += $6 }
+        END { row("both", plain / NR, beside / NR, tile / NR, order / NR, shared / NR) }' | tee "$results/instructions"
 }
 
 for part in "${what[@]}"; do

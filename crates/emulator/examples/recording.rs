@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! recording plain dispatches 1000   1,000 rounds on a device without tile memory
+//! recording shared draws 1000       the same, with another buffer on the same bytes as the storage buffer
 //! recording tile draws 1000         on one with tile memory bound, which needs the layer
 //! ```
 //! A round of dispatches is five calls: a pipeline, a descriptor set, constants, a dispatch, a barrier. One of draws is six: a
@@ -53,10 +54,10 @@ const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let [mode, work, rounds] = &arguments[..] else {
-        return Err("usage: recording plain|tile dispatches|draws ROUNDS".into());
+        return Err("usage: recording plain|shared|tile dispatches|draws ROUNDS".into());
     };
     let rounds: u32 = rounds.parse()?;
-    let bench = Bench::new(mode == "tile")?;
+    let bench = Bench::new(mode == "tile", mode == "shared")?;
     let calls = match work.as_str() {
         "dispatches" => {
             bench.dispatches(rounds)?;
@@ -74,7 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 impl Bench {
     /// A device, two descriptor sets of a storage buffer, and a command buffer that is being recorded.
-    fn new(tile: bool) -> Result<Bench, Box<dyn std::error::Error>> {
+    fn new(tile: bool, is_shared: bool) -> Result<Bench, Box<dyn std::error::Error>> {
         // SAFETY: The library found is a loader. One device, whose objects are made for each other and live until the process
         // ends; nothing is submitted.
         unsafe {
@@ -113,10 +114,15 @@ impl Bench {
                 usage |= ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
             }
             let objects = Objects::default();
-            let buffer = objects.create(&device, &vk::BufferCreateInfo::default().size(4096).usage(usage));
+            let new_buffer =
+                || objects.create(&device, &vk::BufferCreateInfo::default().size(4096).usage(usage));
+            let buffer = new_buffer();
             let info = vk::MemoryAllocateInfo::default().allocation_size(1 << 20);
             let memory = objects.create(&device, &info.memory_type_index(memory_type));
             device.bind_buffer_memory(buffer, memory, 0)?;
+            if is_shared {
+                device.bind_buffer_memory(new_buffer(), memory, 0)?;
+            }
 
             let kind = vk::DescriptorType::STORAGE_BUFFER;
             let (layout, set_layout) = objects.pipeline_layout(&device, &[], &[kind], STAGES, 4);

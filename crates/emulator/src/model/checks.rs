@@ -159,7 +159,7 @@ pub(crate) fn check_descriptors(
             let binding = layout.and_then(|layout| layout.binding(accessed.binding));
             has_unseen_writes |= may_write_others(accessed, binding);
             rules.may_change = binding.is_some_and(|binding| binding.flags.intersects(UNCERTAIN));
-            set.for_each_at(accessed.binding, |entry| {
+            let is_complete = set.for_each_at(accessed.binding, |entry| {
                 if entry.is_dynamic() && entry.resource.is_logged() {
                     rules.by_offsets = true;
                     rules.access(accessed, &entry.with_offsets(layout, offsets));
@@ -167,6 +167,7 @@ pub(crate) fn check_descriptors(
                     rules.access(accessed, entry);
                 }
             });
+            has_unseen_writes |= accessed.writes && !is_complete;
         });
     let Rules {
         findings,

@@ -1,9 +1,9 @@
-//! Which tile resources descriptor sets hold, and which descriptors pipelines access.
+//! Which resources descriptor sets hold, and which descriptors pipelines access.
 //!
 //! Tracked: sets written by updates, copies and templates, and pushed descriptors. Not tracked, and so never reported:
 //! descriptor buffers, shader objects, buffer device addresses.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,10 +41,17 @@ pub(crate) struct Set {
     pub(crate) layout: Option<Arc<SetLayout>>,
     /// The number of entries: most sets have none, and are skipped without the lock.
     count: AtomicUsize,
-    entries: Mutex<Vec<Entry>>,
+    /// By binding and element.
+    entries: Mutex<Entries>,
 }
 
-/// A descriptor of a tile resource.
+/// The descriptors of a set, by binding and element.
+type Entries = BTreeMap<(u32, u32), Entry>;
+
+/// The descriptors of one binding that are followed; beyond, an array is one of which a shader may use any element.
+const MAX_ELEMENTS: usize = 16;
+
+/// A descriptor of a resource that the layer knows.
 #[derive(Clone)]
 pub(crate) struct Entry {
     binding: u32,
@@ -90,24 +97,29 @@ impl Set {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes one descriptor: a tile resource, or something else.
+    /// Writes one descriptor: of a resource that the layer knows, or something else.
     fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<Described>) {
         if resource.is_none() && self.count.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut entries = self.lock();
-        entries.retain(|entry| (entry.binding, entry.element) != (binding, element));
-        entries.extend(resource.map(|(resource, part)| Entry {
-            binding,
-            element,
-            kind,
-            resource,
-            part,
-        }));
+        match resource {
+            Some((resource, part)) => {
+                let entry = Entry {
+                    binding,
+                    element,
+                    kind,
+                    resource,
+                    part,
+                };
+                entries.insert((binding, element), entry);
+            }
+            None => _ = entries.remove(&(binding, element)),
+        }
         self.count.store(entries.len(), Ordering::Relaxed);
     }
 
@@ -117,14 +129,15 @@ impl Set {
         self.put(binding, element, kind, resource);
     }
 
-    /// Calls `access` for each tile resource at a binding.
-    pub(crate) fn for_each_at(&self, binding: u32, access: impl FnMut(&Entry)) {
-        if self.count.load(Ordering::Relaxed) > 0 {
-            self.lock()
-                .iter()
-                .filter(|entry| entry.binding == binding)
-                .for_each(access);
+    /// Calls `access` for each descriptor at a binding. `false` if it has more than [`MAX_ELEMENTS`]: then only for these.
+    pub(crate) fn for_each_at(&self, binding: u32, access: impl FnMut(&Entry)) -> bool {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return true;
         }
+        let entries = self.lock();
+        let mut all = entries.range((binding, 0)..=(binding, u32::MAX)).map(|(_, entry)| entry);
+        all.by_ref().take(MAX_ELEMENTS).for_each(access);
+        all.next().is_none()
     }
 
     /// Copies descriptors from another set, or within this one.
@@ -137,20 +150,18 @@ impl Set {
             consecutive(set.layout.as_deref(), binding, element, count).collect()
         };
         let sources = places(from, copy.src_binding, copy.src_array_element);
-        let entries = from.lock().clone();
+        let all = from.lock();
+        let entries: Vec<Option<Entry>> = sources.iter().map(|place| all.get(place).cloned()).collect();
+        drop(all);
         let targets = places(self, copy.dst_binding, copy.dst_array_element);
-        for ((binding, element), place) in targets.into_iter().zip(sources) {
-            let source = entries
-                .iter()
-                .find(|entry| (entry.binding, entry.element) == place);
-            let kind = source.map_or(vk::DescriptorType::SAMPLER, |entry| entry.kind);
-            let resource = source.map(|entry| (entry.resource.clone(), entry.part));
-            self.put(binding, element, kind, resource);
+        for ((binding, element), source) in targets.into_iter().zip(entries) {
+            let kind = source.as_ref().map_or(vk::DescriptorType::SAMPLER, |entry| entry.kind);
+            self.put(binding, element, kind, source.map(|entry| (entry.resource, entry.part)));
         }
     }
 }
 
-/// The tile resource that a descriptor is written from, if it is one.
+/// The resource that a descriptor is written from, if the layer knows it.
 fn described(resources: &Resources, kind: vk::DescriptorType, source: Source<'_>) -> Option<Described> {
     Some(match source {
         Source::Image(info) => {
