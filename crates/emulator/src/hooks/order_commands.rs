@@ -207,6 +207,9 @@ pub(super) fn order_barriers(
     (from, to, flags): Stages,
     (memory, buffers, images): Barriers<'_>,
 ) {
+    if !events.is_empty() {
+        wait_for_host(recorder, wide(from));
+    }
     let recording = &mut *recorder.lock();
     recording.at.is_between(command);
     if buffers.is_empty() && images.is_empty() && !memory.is_empty() {
@@ -216,6 +219,14 @@ pub(super) fn order_barriers(
     }
     let all = first_kind((from, to), memory, buffers, images).map(|one| ordered(recorder, flags, one));
     recording.order.barrier(all, events, &recording.at);
+}
+
+/// A wait for events that the host may set, which names its stage (VUID-vkCmdWaitEvents-srcStageMask-01158): what the host has waited for
+/// before that is not known.
+fn wait_for_host(recorder: &Recorder, stages: vk::PipelineStageFlags2) {
+    if stages.contains(vk::PipelineStageFlags2::HOST) {
+        recorder.check().followed().allow_unseen_order();
+    }
 }
 
 /// Follows dependency infos: all of a barrier, or one for each event.
@@ -233,6 +244,8 @@ pub(super) fn order_dependencies(
         match ordered_as {
             OrderedAs::Barrier => recording.order.barrier(all, &[], &recording.at),
             OrderedAs::Wait(events) => {
+                let all: Vec<Dependency> = all.collect();
+                all.iter().for_each(|one| wait_for_host(recorder, one.scopes.src));
                 recording
                     .order
                     .barrier(all, &events[index..=index], &recording.at);
