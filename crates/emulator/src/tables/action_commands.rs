@@ -36,9 +36,11 @@ pub(crate) enum Writes {
     Unknown,
 }
 
-/// Returns `false` for commands that may do nothing, as the GPU decides.
+/// Returns `false` for commands that may do nothing, as the GPU decides, or parameters that the layer does not read.
 pub(crate) const fn certainly_acts(command: &str) -> bool {
-    !contains(command, "Indirect") && !contains(command, "GeneratedCommands")
+    !contains(command, "Indirect")
+        && !contains(command, "GeneratedCommands")
+        && !contains(command, "DrawMulti")
 }
 
 /// The state of conditional rendering after a command; `None` if it leaves it as it is.
@@ -231,7 +233,7 @@ macro_rules! action_commands {
     Draw Known vkCmdDrawIndirectByteCountEXT: (instance_count: u32, first_instance: u32,
         counter_buffer: vk::Buffer, counter_buffer_offset: vk::DeviceSize, counter_offset: u32,
         vertex_stride: u32 => Fetch::UNKNOWN);
-    Draw Known vkCmdDrawMeshTasksNV: (task_count: u32, first_task: u32);
+    Draw Known vkCmdDrawMeshTasksNV: (task_count: u32, first_task: u32 => Fetch::groups(task_count, 1, 1));
     Other Unknown vkCmdCopyAccelerationStructureNV: (dst: vk::AccelerationStructureNV,
         src: vk::AccelerationStructureNV, mode: vk::CopyAccelerationStructureModeKHR);
     Other Known vkCmdWriteAccelerationStructuresPropertiesKHR vkCmdWriteAccelerationStructuresPropertiesNV
@@ -404,6 +406,7 @@ mod tests {
         }
         for command in [
             "vkCmdDrawIndirectCountKHR",
+            "vkCmdDrawMultiIndexedEXT",
             "vkCmdDispatchIndirect",
             "vkCmdExecuteGeneratedCommandsNV",
         ] {
