@@ -13,6 +13,7 @@ pub mod guard;
 pub mod host_waits;
 pub mod live;
 pub mod loader;
+pub mod pipelines;
 pub mod registry;
 pub mod render_passes;
 pub mod set_layouts;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::descriptors::{Template, each_written};
+use tileheap_layer::pipelines::shader_stages;
 use tileheap_layer::{array, call_down, chained, given};
 
 use super::device::{Device, device_entry_points};
@@ -81,17 +82,6 @@ fn shader(info: &vk::ShaderCreateInfoEXT<'_>) -> Pipeline {
     shader
 }
 
-/// The shaders of a pipeline; none of a library without them, whose pointer is not valid.
-fn stages<'a>(info: &'a vk::GraphicsPipelineCreateInfo<'_>) -> &'a [vk::PipelineShaderStageCreateInfo<'a>] {
-    use vk::GraphicsPipelineLibraryFlagsEXT as F;
-    let library = chained!(info.p_next => vk::GraphicsPipelineLibraryCreateInfoEXT<'_>);
-    let has_shaders = library.is_none_or(|one| {
-        one.flags
-            .intersects(F::PRE_RASTERIZATION_SHADERS | F::FRAGMENT_SHADER)
-    });
-    array!(info.p_stages, if has_shaders { info.stage_count } else { 0 })
-}
-
 /// Bindings with their strides, where the pipeline has them: the pointers are not valid in others.
 fn vertex_bindings(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Vec<(u32, u32, bool)> {
     let library = chained!(info.p_next => vk::GraphicsPipelineLibraryCreateInfoEXT<'_>);
@@ -148,7 +138,7 @@ macro_rules! create_pipelines {
 }
 
 create_pipelines! {
-    vkCreateGraphicsPipelines(|info| (stages(info), vertex_bindings(info)));
+    vkCreateGraphicsPipelines(|info| (shader_stages(info), vertex_bindings(info)));
     vkCreateComputePipelines(|info| (std::slice::from_ref(&info.stage), Vec::new()));
 }
 

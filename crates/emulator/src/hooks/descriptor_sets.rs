@@ -6,6 +6,7 @@ use ash::vk;
 use ash::vk::Handle;
 
 use tileheap_layer::descriptors::{Template, each_written};
+use tileheap_layer::pipelines::shader_stages;
 use tileheap_layer::{array, call_down, given};
 
 use super::creates::creates;
@@ -40,7 +41,7 @@ macro_rules! create_pipelines {
 }
 
 create_pipelines! {
-    vkCreateGraphicsPipelines(|info| array!(info.p_stages, info.stage_count), remember_vertex_input);
+    vkCreateGraphicsPipelines(|info| shader_stages(info), remember_vertex_input);
     vkCreateComputePipelines(|info| std::slice::from_ref(&info.stage));
     vkCreateRayTracingPipelinesKHR(operation, |info| array!(info.p_stages, info.stage_count));
 }

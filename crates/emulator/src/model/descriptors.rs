@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::descriptors::{Source, Template, Written};
+use tileheap_layer::pipelines::shader_stages;
 use tileheap_layer::set_layouts::{SetLayout, SetLayouts, consecutive};
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, chained, text};
@@ -135,7 +136,9 @@ impl Set {
             return true;
         }
         let entries = self.lock();
-        let mut all = entries.range((binding, 0)..=(binding, u32::MAX)).map(|(_, entry)| entry);
+        let mut all = entries
+            .range((binding, 0)..=(binding, u32::MAX))
+            .map(|(_, entry)| entry);
         all.by_ref().take(MAX_ELEMENTS).for_each(access);
         all.next().is_none()
     }
@@ -155,8 +158,15 @@ impl Set {
         drop(all);
         let targets = places(self, copy.dst_binding, copy.dst_array_element);
         for ((binding, element), source) in targets.into_iter().zip(entries) {
-            let kind = source.as_ref().map_or(vk::DescriptorType::SAMPLER, |entry| entry.kind);
-            self.put(binding, element, kind, source.map(|entry| (entry.resource, entry.part)));
+            let kind = source
+                .as_ref()
+                .map_or(vk::DescriptorType::SAMPLER, |entry| entry.kind);
+            self.put(
+                binding,
+                element,
+                kind,
+                source.map(|entry| (entry.resource, entry.part)),
+            );
         }
     }
 }
@@ -240,8 +250,9 @@ impl Descriptors {
         if pipeline == vk::Pipeline::null() {
             return;
         }
-        let mut stages = array!(info.p_stages, info.stage_count).iter();
-        let shader = stages.find(|stage| stage.stage == vk::ShaderStageFlags::VERTEX);
+        let shader = shader_stages(info)
+            .iter()
+            .find(|stage| stage.stage == vk::ShaderStageFlags::VERTEX);
         let read = shader.and_then(|stage| self.vertex_shaders.get(stage.module.as_raw()));
         let input = VertexInput::of_pipeline(info, read.as_deref().unwrap_or(&HashSet::new()));
         let input = input.map(Arc::new).or_else(|| {

@@ -323,9 +323,11 @@ fn verdict_of_loss(lost: &LostContents, sites: &Sites) -> Verdict {
 }
 
 fn is_shader(stage: S) -> bool {
-    let others =
-        S::COPY | S::CLEAR | S::COLOR_ATTACHMENT_OUTPUT | S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
-    !others.intersects(stage)
+    let transfers = S::COPY | S::CLEAR | S::BLIT | S::RESOLVE;
+    let attachments = S::COLOR_ATTACHMENT_OUTPUT | S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
+    let fetches =
+        S::DRAW_INDIRECT | S::INDEX_INPUT | S::VERTEX_ATTRIBUTE_INPUT | S::CONDITIONAL_RENDERING_EXT;
+    !(transfers | attachments | fetches).intersects(stage)
 }
 
 /// A resource: the format and extent of an image with the part that is meant, or the size of a buffer.
