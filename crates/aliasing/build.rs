@@ -1,4 +1,4 @@
-//! The layer stays loaded once it is: loaders unload it with the last instance, and its tables would be lost each time.
+//! Links the layer with `nodelete`: loaders unload layers with the last instance, and its tables would be lost each time.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -105,7 +105,9 @@ impl<'a> Block<'a> {
         let end = (offset + needs.size).next_multiple_of(PAGE);
         if offset % needs.alignment != 0 || end > BLOCK {
             let (size, alignment) = (needs.size, needs.alignment);
-            bail!("{size} B with an alignment of {alignment} B do not fit at offset {offset} of {BLOCK} B");
+            bail!(
+                "a resource of {size} B with alignment {alignment} does not fit at offset {offset} of a block of {BLOCK} B"
+            );
         }
         if needs.memory_type_bits >> self.stage.transient_type & 1 == 0 {
             bail!(

@@ -25,19 +25,19 @@ pub(crate) enum Bug {
     // Memory Aliasing: the scope of image barriers must contain all subresources that overlap. VkImageMemoryBarrier: its access
     // scopes are limited to the image that it names, so writes through another stay unavailable.
     // Vulkan-Docs issue 306: are accesses through another resource on the same memory in the scope of a barrier?
-    /// A barrier makes only its own image's writes available, not those of the image that had the memory before
+    /// An image barrier makes only its own image's writes available, not those of the image that used the memory before
     OwnImageBarrier,
     // Semaphore Waiting: only the stages that are named wait.
     // VulkanSceneGraph pull request 968 and AdaptiveCpp pull request 2225: waits at a stage that did not hold back the others.
-    /// A submit waits for another at the stage that reads its result, and has overwritten its memory by then
+    /// A submit waits for another at the stage that reads its result, after an earlier stage has overwritten its memory
     LateSemaphoreWait,
     // Memory Aliasing, as for the first; the bytes that a fill writes become undefined to the image that they overlap.
     // WickedEngine pull request 1704: sizes estimated by format and extent were smaller than what the driver asked for.
-    /// A buffer is placed as if it had no mip levels, and is cleared with them
+    /// A buffer for all mip levels is placed with room for the first one, and is cleared completely
     OversizedClear,
     // Memory Aliasing, as for the first.
     // OloEngineBase pull request 250: a pool of transient targets kept what was made for another size after a resize.
-    /// After a resize, an image is created anew at its old offset and reaches into its neighbor
+    /// After a resize, a larger image is created at the old offset and overlaps the next one
     StaleOffset,
     // Memory Aliasing, as for the first.
     // Unity Graphics pull request 2141: another target overwrote the history of temporal antialiasing.
@@ -59,14 +59,14 @@ pub(crate) enum Bug {
     UnclearedBuffer,
     // Memory Aliasing, as for the second; Pipeline Stages: a draw reads its arguments in DRAW_INDIRECT.
     // Ryujinx pull request 3798: buffer barriers lacked the read of indirect commands.
-    /// Arguments of an indirect draw are overwritten after a barrier that waits for their upload, not for the draw
+    /// Indirect draw parameters are overwritten after a barrier that waits for their upload, not for the draw
     IndirectArguments,
     // Memory Aliasing, as for the first.
     // flutter_scene pull request 215: transient memory was recycled after a fixed number of frames, though still in use.
-    /// A result is copied to the host when another image already has its memory
+    /// A result is copied to the host after another image has overwritten its memory
     LateReadback,
     // Render Pass Store Operations: DONT_CARE is a write access. Memory Aliasing, as for the first.
-    // Vulkan-ValidationLayers issues 2333 and 2349: ANGLE took DONT_CARE for no write. Godot pull request 98670: attachments that
+    // Vulkan-ValidationLayers issues 2333 and 2349: ANGLE assumed that DONT_CARE does not write. Godot pull request 98670: attachments that
     // need no memory, and those that only need not keep it.
     /// A depth buffer that is not stored is placed over an image that is still to be read
     UnstoredAttachment,

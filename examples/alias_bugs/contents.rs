@@ -1,4 +1,4 @@
-//! Programs whose commands are in order, and whose bug is that something reads bytes that belong to another resource by then.
+//! Programs with correct synchronization whose bug is a read of bytes that another resource has overwritten.
 
 use ash::vk;
 
@@ -23,7 +23,7 @@ pub(crate) fn shown(stage: &Stage<'_>, dunes: Texture, medallion: Texture) -> Re
     stage.set(&stage.exhibition, &[read(dunes), read(medallion)])
 }
 
-/// Two images have the same memory in turn, as they should: every program begins with this.
+/// Uses the same memory for two images, one after the other and correctly: every program begins with this.
 pub(crate) fn first_frame(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"first frame")?;
     let sketch = block.texture(c"first sketch", FULL, SHOWN, 0)?;
@@ -114,7 +114,7 @@ pub(crate) fn stale_offset(stage: &Stage<'_>) -> Result<()> {
     second.run()
 }
 
-/// What the next frame needs of this one lies in the block that every frame uses from its beginning.
+/// An image that the next frame reads lies in the transient block, which that frame overwrites first.
 pub(crate) fn transient_history(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"transient block")?;
     let sketch = block.texture(c"sketch", FULL, SHOWN, 0)?;
@@ -229,7 +229,7 @@ pub(crate) fn uncleared_buffer(stage: &Stage<'_>) -> Result<()> {
     frame.run()
 }
 
-/// A result is copied to the host when it is polled, and a later pass has its memory by then.
+/// A result is copied to the host when it is polled, after a later pass has overwritten its memory.
 pub(crate) fn late_readback(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"transient block")?;
     let dunes = block.texture(c"dunes", FULL, SHOWN, 0)?;
@@ -255,7 +255,7 @@ pub(crate) fn late_readback(stage: &Stage<'_>) -> Result<()> {
     poll.run()
 }
 
-/// A depth buffer that is not stored is taken for one that needs no memory; by render pass objects.
+/// A depth buffer that is not stored is placed as if it needed no memory; uses render pass objects.
 pub(crate) fn unstored_attachment(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"transient block")?;
     let dunes = block.texture(c"dunes", FULL, SHOWN, 0)?;

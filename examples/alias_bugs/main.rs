@@ -1,8 +1,8 @@
-//! A gallery of ways in which render graphs corrupt transient memory, the memory that resources share because their lifetimes
-//! do not overlap. The opposite of a typical tileheap program: plain `ash`, and offsets chosen by hand.
+//! A gallery of ways in which render graphs corrupt transient memory, which resources share because their lifetimes do not
+//! overlap. Unlike a typical tileheap program, it uses plain `ash` and places resources by hand.
 //!
-//! Each program paints a picture, with one mistake in placement or order, or without it. Validation layers accept both. Whether
-//! the damage shows depends on the device: wrong contents are seen on most, missing order on few.
+//! Each program paints a picture, with or without one bug in placement or synchronization. Validation layers accept both
+//! versions. The damage depends on the device: lost contents are visible on most, missing synchronization on few.
 //!
 //! ```text
 //! cargo run --example alias_bugs                                    lists the bugs
@@ -35,17 +35,17 @@ use crate::stage::Stage;
 use crate::support::error::Result;
 use crate::support::program::start;
 
-/// Shows bugs of programs whose resources share memory.
+/// Demonstrates bugs in programs whose resources share memory
 #[derive(Debug, Parser)]
 #[command(name = "alias_bugs")]
 struct Args {
-    /// Which bug; without it, all are listed
+    /// The bug to show; lists all bugs if omitted
     #[arg(long)]
     bug: Option<Bug>,
-    /// Runs the same program without the bug
+    /// Run the same program without the bug
     #[arg(long, requires = "bug")]
     fixed: bool,
-    /// Where the picture goes [default: target/alias_bugs/BUG.png]
+    /// Write the picture to this file [default: target/alias_bugs/BUG.png]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

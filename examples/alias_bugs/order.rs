@@ -1,4 +1,4 @@
-//! Programs that read no lost contents, and whose bug is that nothing orders the accesses of two resources to the same bytes.
+//! Programs that read no lost contents, and whose bug is a missing dependency between two resources on the same bytes.
 
 use ash::vk;
 
@@ -44,7 +44,7 @@ pub(crate) fn no_source_stage(stage: &Stage<'_>) -> Result<()> {
     frame.run()
 }
 
-/// A pass waits for the writes of the one before by a barrier of its own image only; by commands of Vulkan 1.0.
+/// A pass waits for the previous one with a barrier for its own image only; uses Vulkan 1.0 commands.
 pub(crate) fn own_image_barrier(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"transient block")?;
     let sketch = block.texture(c"sketch", FULL, SHOWN, 0)?;
@@ -92,9 +92,9 @@ pub(crate) fn own_image_barrier(stage: &Stage<'_>) -> Result<()> {
     frame.run()
 }
 
-/// A submit waits for another queue's where it reads that one's result, and has reused its memory by then.
+/// A submit waits for another queue at the stage that reads its result, after an earlier stage has reused its memory.
 ///
-/// One queue stands in for both: no barrier of the second submit reaches the first.
+/// One queue plays both roles: no barrier in the second submit synchronizes with the first.
 pub(crate) fn late_semaphore_wait(stage: &Stage<'_>) -> Result<()> {
     let (block, results) = (
         Block::new(stage, c"transient block")?,

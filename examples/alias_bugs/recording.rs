@@ -19,7 +19,7 @@ pub(crate) const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
 pub(crate) type Scope = (vk::PipelineStageFlags2, vk::AccessFlags2);
 
 pub(crate) const NOTHING: Scope = (vk::PipelineStageFlags2::NONE, vk::AccessFlags2::NONE);
-/// Color output that is only waited for, since its memory is no matter of the barrier.
+/// Color output as an execution dependency only: other barriers cover its memory accesses.
 pub(crate) const AFTER_COLOR_OUTPUT: Scope = (
     vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
     vk::AccessFlags2::NONE,

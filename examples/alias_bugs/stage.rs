@@ -1,4 +1,4 @@
-//! What all programs of the gallery use: pipelines, the picture, a buffer to read it from, submits.
+//! Shared by all programs of the gallery: pipelines, the picture, a readback buffer, submits.
 
 use std::cell::RefCell;
 
@@ -55,7 +55,7 @@ pub(crate) struct Pipeline {
     sets: SetLayout,
 }
 
-/// Where a frame ends: in memory of its own, not in a block.
+/// The final picture and its readback buffer, in their own memory, not in a block.
 pub(crate) struct Screen {
     pub(crate) picture: Image,
     pub(crate) texels: HostBuffer,
@@ -89,7 +89,7 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    /// Destroys an object at the end, before those that were kept before.
+    /// Schedules an object's destruction for the end; objects are destroyed in reverse order.
     pub(crate) fn keep(&self, destroy: impl FnOnce(&ash::Device) + 'static) {
         self.destroys.borrow_mut().push(Box::new(destroy));
     }
@@ -238,7 +238,7 @@ fn transient_type(gpu: &Gpu) -> Result<u32> {
     let found = types.find(|(index, kind)| bits >> index & 1 == 1 && kind.property_flags.contains(local));
     match found {
         Some((index, _)) => Ok(index),
-        None => bail!("no device-local memory type holds images and buffers alike"),
+        None => bail!("no device-local memory type supports all images and buffers of the gallery"),
     }
 }
 

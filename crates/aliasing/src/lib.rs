@@ -1,16 +1,16 @@
-//! `VK_LAYER_TILEHEAP_aliasing`: checks order and contents of memory that several resources share, in any Vulkan program.
+//! `VK_LAYER_TILEHEAP_aliasing`: checks synchronization and contents of memory that resources share, in any Vulkan program.
 //!
-//! The check is the emulator's (`tileheap-emulator`), applied to ordinary memory, without a tile heap: this library gives it a name and a
-//! manifest of its own. `README.md` describes what is found and the settings.
+//! `tileheap-emulator` implements the check. This library applies it to ordinary memory, without a tile heap, under its own layer name and
+//! manifest. `README.md` describes the findings and the settings.
 //!
-//! The manifest names [`tileheapNegotiateAliasing`], by which the loader finds all else.
+//! The manifest names [`tileheapNegotiateAliasing`], through which the loader finds every other entry point.
 
 use ash::vk;
 use tileheap_emulator::NegotiateLayerInterface;
 
 pub use tileheap_emulator::{ALIASING_LAYER_NAME as LAYER_NAME, ALIASING_SETTINGS as SETTINGS};
 
-/// Agrees on the interface with the loader.
+/// Negotiates the loader-layer interface version (`vkNegotiateLoaderLayerInterfaceVersion`).
 ///
 /// # Safety
 /// `interface` is null or points to the loader's structure.

@@ -1,7 +1,7 @@
 //! SPIR-V as words: its header, its instructions, and where every id is defined.
 //!
-//! This reader, and not `rspirv`'s, since a hostile file must cost no more than its own length: `rspirv`'s parser builds a
-//! vector of operands for each instruction and its loader a tree of them. Its grammar tables alone are used.
+//! Replaces `rspirv`'s parser, since reading a hostile file must take time and memory in proportion to its length: that parser
+//! builds a vector of operands for each instruction, and its loader a tree of them. Only its grammar tables are used.
 
 use std::sync::LazyLock;
 

@@ -62,8 +62,8 @@ pub struct Binding {
     pub non_readable: bool,
     /// Declared `coherent`.
     pub coherent: bool,
-    /// How far from its own pixel a fragment shader looks, in texels of an image as large as the attachments: at its own for input
-    /// attachments; so far as constants are added to `gl_FragCoord` in fetches; anywhere otherwise.
+    /// How far from its own pixel a fragment shader reads, in texels of an image as large as the attachments: zero for input
+    /// attachments, the constants added to `gl_FragCoord` for fetches, unbounded otherwise.
     pub reach: ReadReach,
     /// Whether every invocation that runs the entry point to its end executes a read, before anything may end it or turn it into
     /// a helper invocation. Reads whose result is not used do not count. Never true of arrays of descriptors.

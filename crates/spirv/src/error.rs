@@ -2,12 +2,12 @@
 
 use ash::vk;
 
-/// Why words are no SPIR-V module, or have no such entry point.
+/// An error in reading a SPIR-V module or finding an entry point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShaderError {
     /// Too short for a header, or longer than any shader.
-    #[error("a SPIR-V module has 5 to {most} words, and this has {words}")]
+    #[error("SPIR-V length of {words} words is not between 5 and {most}")]
     Size {
         /// How many words there are.
         words: usize,
@@ -21,7 +21,7 @@ pub enum ShaderError {
         bytes: usize,
     },
     /// Something else than SPIR-V.
-    #[error("a SPIR-V module begins with 0x07230203, and this with 0x{found:08X}")]
+    #[error("SPIR-V magic number is 0x{found:08X} instead of 0x07230203")]
     Magic {
         /// The first word.
         found: u32,

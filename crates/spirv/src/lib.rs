@@ -71,7 +71,7 @@ impl ShaderModule {
         declared.map(|entry| (entry.name.as_str(), entry.stage))
     }
 
-    /// What an entry point does with memory. O(words x log words).
+    /// Analyzes the memory accesses of an entry point. O(words x log words).
     ///
     /// # Errors
     /// [`ShaderError::EntryPoint`] where there is none of that name and stage.

@@ -76,7 +76,7 @@ impl PointerReach {
             .binary_search_by_key(&parameter, |&(number, ..)| number);
         let found = found.ok().map(|index| self.parameters[index]);
         found.into_iter().flat_map(move |(_, function, position)| {
-            // Calls without such an argument are not even looked at: nobody need pass what a function declares.
+            // Skips calls without such an argument: malformed calls may pass fewer arguments than the function declares.
             let calls = run(&self.calls, function).iter();
             let calls = calls.take_while(move |(_, (arguments, _))| arguments.0 > position);
             calls.map(move |&(_, (_, call))| {

@@ -6,7 +6,7 @@ use crate::code::Instruction;
 use crate::module::{Decorations, Module};
 use tileheap_device::AccessKind;
 
-/// Arrays of arrays deeper than this are nobody's; a cycle of types would be endless.
+/// The deepest nesting of arrays that is followed: malformed modules may have cyclic types.
 const DEEPEST: usize = 16;
 
 /// The most indices that are followed to an offset.

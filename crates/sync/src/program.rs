@@ -106,8 +106,8 @@ pub struct Access {
 pub enum AccessKind {
     /// Touches the whole part.
     Whole,
-    /// Touches unknown elements of the part, one at least: a shader through a descriptor. If it may touch none, findings about it are only possible,
-    /// which is for the caller to say.
+    /// Touches at least one unknown element of the part, like a shader through a descriptor. If it may touch none, the caller has to report
+    /// findings about it as only possible.
     Partial,
     /// Draws to an attachment, in rasterization order within its subpass. Touches the whole part.
     Attachment,

@@ -23,13 +23,13 @@ use crate::values::{FailOn, named};
 #[command(long_about = include_str!("about/run.txt"))]
 #[command(after_help = include_str!("help/run.txt"))]
 pub(crate) struct Arguments {
-    /// The layer
+    /// The layer to run the program with
     #[arg(long, value_enum, default_value = "emulator")]
     layer: Layer,
     /// The folder of the layer's library and manifest; by default beside the command, or target/LAYER
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layer_path: Option<PathBuf>,
-    /// The device to emulate; only of the emulator
+    /// The device to emulate; only with `--layer emulator`
     #[arg(long, value_name = "NAME", value_parser = named(emulated(), |name| name, None))]
     profile: Option<&'static str>,
     /// Write the messages to a file: JSON, one message a line
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Write the program's own status and the counts to a file, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
-    /// Write every bind, discard and submit to a file, which `tileheap report` draws; only of the emulator
+    /// Write every bind, discard and submit to a file, which `tileheap report` draws; only with `--layer emulator`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     trace: Option<PathBuf>,
     /// The program and its arguments
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
 enum Layer {
     /// VK_LAYER_TILEHEAP_emulator: a strict tile heap on any driver
     Emulator,
-    /// VK_LAYER_TILEHEAP_aliasing: order and contents of ordinary memory that several resources share
+    /// VK_LAYER_TILEHEAP_aliasing: checks synchronization and contents of ordinary memory that resources share
     Aliasing,
 }
 
@@ -136,8 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         .iter()
         .find(|(_, is_given)| *is_given && layer != Layer::Emulator)
     {
-        let text =
-            format!("{option} is an option of `--layer emulator`: the aliasing layer emulates nothing");
+        let text = format!("{option} needs `--layer emulator`: remove the option, or choose that layer");
         return Err(Error::bad_input(text));
     }
     let folder = layer.of_loader().find(arguments.layer_path.as_deref())?;

@@ -1,4 +1,4 @@
-//! The log of messages of the emulator or of the aliasing layer, summarized.
+//! Summarizes the message log of the emulator or the aliasing layer.
 
 use std::collections::BTreeMap;
 

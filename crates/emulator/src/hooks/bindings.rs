@@ -32,7 +32,7 @@ recorded_commands! {
         }
     };
 
-    /// They come from addresses.
+    /// Unbinds tracked vertex buffers: vertices come from addresses.
     vkCmdBindVertexBuffers3KHR(commands, first, count, infos) => commands DeviceTable |recorder| {
         for binding in (first..).take(count as usize) {
             recorder.lock().buffers.bind_vertices(binding, vk::Buffer::null(), (0, 0), None);
@@ -53,7 +53,7 @@ recorded_commands! {
         }
     };
 
-    /// They come from an address.
+    /// Unbinds the tracked index buffer: indices come from an address.
     vkCmdBindIndexBuffer3KHR(commands, info) => commands DeviceTable |recorder| {
         recorder.lock().buffers.bind_indices(vk::Buffer::null(), (0, 0), vk::IndexType::NONE_KHR);
     };

@@ -67,7 +67,7 @@ pub(crate) struct Check {
     /// Ordinary memory is followed where resources share it.
     pub(crate) follows_ordinary: bool,
     /// Resources have shared ordinary memory.
-    pub(crate) has_shared: AtomicBool,
+    pub(crate) has_shared_memory: AtomicBool,
     pub(crate) followed: Mutex<Followed>,
 }
 

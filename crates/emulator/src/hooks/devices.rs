@@ -131,7 +131,7 @@ unsafe fn create(
         queues: Queues::new(request.timeline),
         follows_order: settings.order,
         follows_ordinary: settings.ordinary,
-        has_shared: AtomicBool::new(false),
+        has_shared_memory: AtomicBool::new(false),
         followed: Mutex::new(Followed::new(
             settings.order,
             verdicts,

@@ -9,7 +9,7 @@ pub(crate) enum Mode {
     Always,
     /// Devices on which order and contents are checked.
     Checked,
-    /// These, and devices that enabled one of the layer's extensions: each has structures and bits of its own in passes and barriers.
+    /// [`Checked`](Mode::Checked) devices, and those with an extension of the layer, which adds structures and bits to passes and barriers.
     Own,
 }
 

@@ -167,7 +167,9 @@ fn from_structure(info: &vk::InstanceCreateInfo<'_>) -> HashMap<String, String> 
 fn setting_text(setting: &vk::LayerSettingEXT<'_>) -> Option<(String, String)> {
     use vk::LayerSettingTypeEXT as T;
     let (layer, name) = (text!(setting.p_layer_name), text!(setting.p_setting_name));
-    if Ok(&*layer) != Layer::this().name().to_str() || setting.value_count == 0 || setting.p_values.is_null()
+    if Ok(&*layer) != Layer::loaded().name().to_str()
+        || setting.value_count == 0
+        || setting.p_values.is_null()
     {
         return None;
     }

@@ -96,7 +96,7 @@ entry_points! {
 
 /// The extensions that the layer adds to devices: those of the emulator.
 fn listed_extensions() -> Vec<vk::ExtensionProperties> {
-    match Layer::this() {
+    match Layer::loaded() {
         Layer::Emulator => own_extensions().to_vec(),
         Layer::Aliasing => Vec::new(),
     }
@@ -108,14 +108,14 @@ fn is_own_name(layer: *const c_char) -> bool {
     }
     // SAFETY: Valid usage: null or a C string.
     let name = unsafe { CStr::from_ptr(layer) };
-    name == Layer::this().name()
+    name == Layer::loaded().name()
 }
 
 /// The layer, as layer lists have it.
 fn layer_properties() -> vk::LayerProperties {
     vk::LayerProperties::default()
-        .layer_name(Layer::this().name())
-        .and_then(|layer| layer.description(Layer::this().description()))
+        .layer_name(Layer::loaded().name())
+        .and_then(|layer| layer.description(Layer::loaded().description()))
         .expect("both texts are short")
         .spec_version(vk::API_VERSION_1_3)
         .implementation_version(1)

@@ -108,7 +108,7 @@ entry_points! {
         let instance = INSTANCES.of(handle)?;
         // SAFETY: The next layer's look-up with the application's arguments.
         let below = unsafe { (instance.next_look_up)(handle, name) };
-        let is_emulated = Layer::this() == Layer::Emulator && (below.is_none() || instance.settings.force);
+        let is_emulated = Layer::loaded() == Layer::Emulator && (below.is_none() || instance.settings.force);
         if let Some((own, _)) = own_command(wanted).filter(|_| is_emulated) {
             return Some(own);
         }
@@ -141,7 +141,7 @@ tileheap_layer::negotiates!(vkGetInstanceProcAddr, vkGetDeviceProcAddr);
 /// # Safety
 /// `interface` is null or points to the loader's structure.
 pub unsafe fn negotiate_aliasing(interface: *mut NegotiateLayerInterface) -> vk::Result {
-    Layer::Aliasing.is_loaded();
+    Layer::Aliasing.set_loaded();
     // SAFETY: The caller's promise.
     unsafe { vkNegotiateLoaderLayerInterfaceVersion(interface) }
 }

@@ -12,7 +12,7 @@ use tileheap_layer::{chained, given};
 use super::device::Device;
 use crate::model::resources::{Place, Resource};
 
-/// An allocation of ordinary memory with its result: memory that other programs may use is not followed.
+/// Registers an allocation that other programs may access: such memory is not tracked.
 pub(crate) fn allocated(
     device: &Device,
     info: &vk::MemoryAllocateInfo<'_>,
@@ -60,7 +60,7 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
     }
     let new = check.followed().bind(&resource);
     new.iter().for_each(|resource| device.resources.follow(resource));
-    if !new.is_empty() && !check.has_shared.swap(true, Ordering::Relaxed) {
+    if !new.is_empty() && !check.has_shared_memory.swap(true, Ordering::Relaxed) {
         // Until then nothing is checked.
         device.reporter.write(json!({"event": "shared-memory"}));
     }

@@ -35,7 +35,7 @@ pub(crate) fn query(
     let about = Object(vk::ObjectType::PHYSICAL_DEVICE, vk::Handle::as_raw(handle));
     let is_native =
         |known: &vk::ExtensionProperties| known.extension_name_as_c_str() == Ok(ffi::tile_memory_heap::NAME);
-    let emulation = if Layer::this() == Layer::Aliasing {
+    let emulation = if Layer::loaded() == Layer::Aliasing {
         None
     } else if extensions.iter().any(is_native) && !settings.force {
         let text = "the driver has VK_QCOM_tile_memory_heap itself: the emulator steps aside; its setting `force` \

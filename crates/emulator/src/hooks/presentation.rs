@@ -1,4 +1,4 @@
-//! Entry points of presentation, which orders submissions, and of what orders them in ways that the layer does not see.
+//! Entry points that order submissions: presentation, and commands whose ordering the layer cannot track.
 
 use ash::vk;
 use tileheap_layer::{array, call_down, given};
@@ -42,7 +42,7 @@ device_entry_points! {
 macro_rules! unseen_order {
     ($($command:ident($($arg:ident),+);)+) => {
         device_entry_points! {$(
-            /// What follows may be ordered by it.
+            /// May order later work in a way that the layer cannot track.
             $command(handle, $($arg),+) |device| {
                 follow(&device, |followed| {
                     followed.allow_unseen_order();

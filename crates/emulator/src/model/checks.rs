@@ -95,7 +95,7 @@ pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: Access<
     found.collect()
 }
 
-/// What the check of a draw or dispatch gives.
+/// The result of checking a draw or dispatch.
 pub(crate) struct Checked {
     pub(crate) findings: Vec<Finding>,
     /// It may write memory that is not known now: its pipeline is not known, or it writes through descriptors that may change.
@@ -233,7 +233,7 @@ impl Rules<'_> {
 
 /// Workgroups that a command certainly runs, from the first one on; `None` if it may begin at another one.
 ///
-/// How many groups there are is not part of what a recording remembers of a check.
+/// The number of workgroups is not part of the key under which a recording caches a check.
 fn certain_groups(command: &str) -> Option<[u32; 3]> {
     (!command.starts_with("vkCmdDispatchBase")).then_some([1; 3])
 }

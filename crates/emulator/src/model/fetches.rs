@@ -70,7 +70,7 @@ pub(crate) struct BoundBuffers {
     epoch: u32,
 }
 
-/// Ranges of bytes that are logged one by one between two barriers. Beyond, all that is bound stands for a range.
+/// The most byte ranges logged separately between two barriers. Further accesses are logged as the whole bound range.
 const MAX_RANGES: usize = 64;
 
 impl BoundBuffers {
@@ -177,7 +177,7 @@ impl BoundBuffers {
         let usage = (S::VERTEX_ATTRIBUTE_INPUT, A::VERTEX_ATTRIBUTE_READ);
         let known = input.filter(|input| !input.is_dynamic);
         let Some(input) = known else {
-            // Which of those bound it reads is not known.
+            // It is unknown which of the bound buffers it reads.
             for bound in &mut self.vertices {
                 if let Some(buffer) = bound.followed(resources) {
                     let part = bound.all(&buffer);

@@ -18,7 +18,7 @@ pub(super) enum Drawn {
     Groups,
     /// Vertices and instances.
     Vertices(Elements, Elements),
-    /// Indices and instances: the vertices are in the index buffer.
+    /// Indices and instances: the index buffer selects the vertices.
     Indices(Elements, Elements),
     /// The parameters are in memory.
     Unknown { is_indexed: bool },
@@ -33,7 +33,7 @@ pub(super) struct Parameters {
     pub(super) bytes: u64,
     pub(super) stride: u64,
     pub(super) count: u32,
-    /// The buffer and the offset of their number, which may be less.
+    /// The count buffer and its offset: the count it holds may be less than `count`.
     pub(super) number: Option<(vk::Buffer, u64)>,
 }
 

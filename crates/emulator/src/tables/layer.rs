@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) enum Layer {
     /// A strict tile heap, and the check of what it holds.
     Emulator,
-    /// The check alone, of ordinary memory that several resources share.
+    /// Only the check, for ordinary memory that several resources share.
     Aliasing,
 }
 
@@ -16,15 +16,15 @@ static IS_ALIASING: AtomicBool = AtomicBool::new(false);
 
 impl Layer {
     /// The layer that this library was loaded as.
-    pub(crate) fn this() -> Layer {
+    pub(crate) fn loaded() -> Layer {
         match IS_ALIASING.load(Ordering::Relaxed) {
             true => Layer::Aliasing,
             false => Layer::Emulator,
         }
     }
 
-    /// The library was loaded as this layer.
-    pub(crate) fn is_loaded(self) {
+    /// Records that the library was loaded as this layer.
+    pub(crate) fn set_loaded(self) {
         IS_ALIASING.store(self == Layer::Aliasing, Ordering::Relaxed);
     }
 

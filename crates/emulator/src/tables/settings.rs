@@ -2,7 +2,8 @@
 //!
 //! A value is looked for in the environment (`VK_TILEHEAP_EMULATOR_<SETTING>`), then in `vk_layer_settings.txt`
 //! (`tileheap_emulator.<setting> = value`), then in the instance's `VkLayerSettingsCreateInfoEXT`: the order of the
-//! Khronos layers. The aliasing check has the same, with its own name in place of `emulator`. A value that cannot be read leaves the default, and is reported.
+//! Khronos layers. The aliasing layer reads its settings in the same way, with `aliasing` in place of `emulator`. If a value cannot be
+//! parsed, it is reported and the default is used.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -135,7 +136,7 @@ impl Settings {
         Settings {
             poison: reader.parsed("poison", boolean).unwrap_or(true),
             order: reader.parsed("order", boolean).unwrap_or(true),
-            ordinary: match Layer::this() {
+            ordinary: match Layer::loaded() {
                 Layer::Emulator => reader.parsed("ordinary", boolean).unwrap_or(false),
                 Layer::Aliasing => true,
             },
@@ -237,7 +238,7 @@ pub(crate) fn environment_validates() -> bool {
 
 /// Settings in the environment.
 pub(crate) fn from_environment() -> HashMap<String, String> {
-    let layer = Layer::this();
+    let layer = Layer::loaded();
     let lookup = |setting: &str| {
         let name = format!("{}{}", layer.environment_prefix(), setting.to_ascii_uppercase());
         Some((setting.to_owned(), std::env::var(name).ok()?))
@@ -261,7 +262,7 @@ pub(crate) fn from_file() -> HashMap<String, String> {
     let text = places
         .iter()
         .find_map(|place| std::fs::read_to_string(place).ok());
-    parse_file(&text.unwrap_or_default(), Layer::this().file_prefix())
+    parse_file(&text.unwrap_or_default(), Layer::loaded().file_prefix())
 }
 
 /// The settings in a file whose names have a prefix.

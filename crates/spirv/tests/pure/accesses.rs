@@ -56,11 +56,11 @@ fn what_is_no_module_is_refused() {
     let message = |words: &[u32]| ShaderModule::parse(words).unwrap_err().to_string();
     assert_eq!(
         message(&[]),
-        "a SPIR-V module has 5 to 16777216 words, and this has 0"
+        "SPIR-V length of 0 words is not between 5 and 16777216"
     );
     assert_eq!(
         message(&[0; 5]),
-        "a SPIR-V module begins with 0x07230203, and this with 0x00000000"
+        "SPIR-V magic number is 0x00000000 instead of 0x07230203"
     );
     let with = |index: usize, word: u32| {
         let mut words = words.clone();

@@ -1,4 +1,4 @@
-//! The order and the contents of tile memory, and of ordinary memory that resources share, followed over everything that a device submits.
+//! Tracks synchronization and contents of tile memory, and of ordinary memory that resources share, across all submissions of a device.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -44,7 +44,7 @@ pub(crate) struct Followed {
     /// Resources without a place that barriers transfer to other queue families, by number.
     transferred: HashMap<u32, Transferred>,
     /// The number of times that a resource came to share bytes.
-    sharings: u64,
+    sharing_epoch: u64,
     /// The number of batches that were submitted.
     batches: u64,
     sites: Sites,
@@ -86,7 +86,7 @@ impl Followed {
         followed
     }
 
-    /// A resource is bound to memory. Gives the resources that are followed from here on.
+    /// Records that a resource is bound to memory. Returns the resources that are followed from now on.
     pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> Vec<Arc<Resource>> {
         self.placed.insert(resource.number, resource.clone());
         let Some(place) = resource.place.get().filter(|place| !place.is_tile) else {
@@ -103,7 +103,7 @@ impl Followed {
         for shared in self.ordinary.bind(place.memory, resident, self.batches) {
             if let Entry::Vacant(entry) = self.shared.entry(shared.number) {
                 entry.insert(shared);
-                self.sharings += 1;
+                self.sharing_epoch += 1;
                 new.extend(self.placed.get(&shared.number).cloned());
             }
         }
@@ -248,7 +248,7 @@ impl Followed {
         }
         self.batches += 1;
         let queue = vk::Queue::from_raw(given.submit.queue);
-        // Without accesses, dependencies order nothing; without order, the model does not know of accesses.
+        // Without accesses, dependencies have no effect. If order is not followed, the model does not know of accesses.
         let has_accesses = || given.logs.iter().any(|log| log.has_accesses);
         let matter = !self.follows_order || !self.model.is_idle() || self.follows_any() && has_accesses();
         let mut command_buffers = Vec::new();
@@ -298,7 +298,7 @@ impl Followed {
     /// The commands of a log on a queue.
     fn commands(&mut self, log: &Arc<Log>, queue: vk::Queue) -> Arc<CommandBuffer> {
         self.sites.add_log(log);
-        let shared = self.sharings;
+        let shared = self.sharing_epoch;
         let mut resource = |number: ResourceId| self.id(number, queue);
         log.commands((queue, tile_memory(queue), shared), &[], &mut resource)
     }

@@ -93,7 +93,7 @@ pub(crate) struct Log {
 struct Translated {
     queue: vk::Queue,
     /// The number of times that a resource had come to share bytes with another one.
-    sharings: u64,
+    sharing_epoch: u64,
     drawn: Vec<ResourceId>,
     commands: Arc<CommandBuffer>,
 }
@@ -105,13 +105,14 @@ impl Log {
     /// Its commands on a queue with this tile memory. Accesses to resources that the subpass around it draws to are in order.
     pub(crate) fn commands(
         &self,
-        (queue, tile, sharings): (vk::Queue, MemoryId, u64),
+        (queue, tile, sharing_epoch): (vk::Queue, MemoryId, u64),
         drawn: &[ResourceId],
         resource: Ids<'_>,
     ) -> Arc<CommandBuffer> {
         let known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it =
-            |known: &&Translated| (known.queue, known.sharings) == (queue, sharings) && known.drawn == drawn;
+        let is_it = |known: &&Translated| {
+            (known.queue, known.sharing_epoch) == (queue, sharing_epoch) && known.drawn == drawn
+        };
         if let Some(known) = known.iter().find(is_it) {
             return known.commands.clone();
         }
@@ -144,7 +145,7 @@ impl Log {
                 }
                 Event::Run(log, drawn) => {
                     add(Command::Execute(log.commands(
-                        (queue, tile, sharings),
+                        (queue, tile, sharing_epoch),
                         drawn,
                         resource,
                     )));
@@ -153,10 +154,10 @@ impl Log {
         }
         let commands = Arc::new(CommandBuffer { commands });
         let mut known = self.translated.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|known| known.sharings == sharings);
+        known.retain(|known| known.sharing_epoch == sharing_epoch);
         known.push(Translated {
             queue,
-            sharings,
+            sharing_epoch,
             drawn: drawn.to_vec(),
             commands: commands.clone(),
         });

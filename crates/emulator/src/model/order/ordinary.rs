@@ -1,7 +1,7 @@
 //! Ordinary memory, and which resources share bytes of it.
 //!
-//! A resource is followed from the moment at which another one is bound to some of its bytes while both exist; before that, nothing that
-//! is done to it can conflict with another one.
+//! A resource is tracked from the moment another live resource is bound to some of its bytes; before that, no access to it can conflict
+//! with one to another resource.
 
 use std::collections::HashMap;
 
@@ -68,7 +68,8 @@ impl OrdinaryMemory {
         self.objects.get(&handle).map(|object| object.id)
     }
 
-    /// Binds a resource to a memory object after this many `batches`. Gives the resources that share bytes with it, and itself, if there are any.
+    /// Binds a resource to a memory object after `batches` batches. Returns the resources that share bytes with it, and itself if there are
+    /// any.
     pub(crate) fn bind(&mut self, handle: u64, resident: Resident, batches: u64) -> Vec<Shared> {
         let (known, granularity) = (&mut self.known, self.granularity);
         let object = self.objects.entry(handle).or_insert_with(|| {

@@ -459,7 +459,7 @@ fn remedy(hazard: &Hazard, sites: &Sites) -> String {
         return match begins_subpass(&hazard.after, sites) {
             true => format!("add {masks} to a dependency from VK_SUBPASS_EXTERNAL or the earlier subpass"),
             false if is_aliased => format!(
-                "add a memory barrier with {masks} to the same command: an image barrier is only for accesses through its own image"
+                "add a memory barrier with {masks} to the same command: an image barrier only covers accesses through its own image"
             ),
             false => format!("add {masks} to the barrier"),
         };
