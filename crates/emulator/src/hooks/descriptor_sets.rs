@@ -28,7 +28,7 @@ macro_rules! create_pipelines {
                 let pipelines = array!(out.cast_const(), count);
                 for ($create, pipeline) in infos.iter().zip(pipelines) {
                     let stages = $stages;
-                    device.descriptors.remember_pipeline(*pipeline, stages, $create.p_next);
+                    device.descriptors.remember_pipeline(*pipeline, stages, $create.flags, $create.p_next);
                     $(device.descriptors.$vertices(*pipeline, $create);)?
                     if let Some(shading) = &device.tile_shading {
                         shading.remember_pipeline(*pipeline, stages, $create.layout);

@@ -222,25 +222,17 @@ impl Rules<'_> {
             return;
         }
         // One message per mistake: reads through a wrong object are not logged.
-        let accesses = logged(accessed, entry, certain_groups(self.command)).into_iter();
+        let accesses = logged(accessed, entry, self.acts && !self.may_change).into_iter();
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
-        self.accesses.extend(accesses.map(|one| LoggedAccess {
-            is_certain: one.is_certain && self.acts && !self.may_change,
-            ..one
-        }));
+        self.accesses.extend(accesses);
     }
 }
 
-/// Workgroups that a command certainly runs, from the first one on; `None` if it may begin at another one.
-///
-/// The number of workgroups is not part of the key under which a recording caches a check.
-fn certain_groups(command: &str) -> Option<[u32; 3]> {
-    (!command.starts_with("vkCmdDispatchBase")).then_some([1; 3])
-}
-
 /// The accesses of a shader through a descriptor. One that every invocation performs is certain, if the descriptor is the first of its
-/// binding and its part is known; it is of the whole part if the workgroups cover it.
-fn logged(accessed: &DescriptorAccess, entry: &Entry, groups: Option<[u32; 3]>) -> Vec<LoggedAccess> {
+/// binding, its part is known and the command acts; it is of the whole part if the first workgroup covers it.
+///
+/// How many workgroups there are is not part of what a recording remembers of a check.
+fn logged(accessed: &DescriptorAccess, entry: &Entry, acts: bool) -> Vec<LoggedAccess> {
     let resource = &entry.resource;
     let part = entry.part.unwrap_or_else(|| resource.all());
     let range = match part {
@@ -251,7 +243,7 @@ fn logged(accessed: &DescriptorAccess, entry: &Entry, groups: Option<[u32; 3]>) 
         true => accessed.kind.fits_images(),
         false => accessed.kind.fits_buffers(),
     };
-    let is_known = entry.part.is_some() && entry.element == 0;
+    let is_known = acts && entry.part.is_some() && entry.element == 0;
     let one = |access, is_always: bool, extent: Option<Extent>| {
         let is_certain = is_known && is_always;
         let is_whole = is_certain && extent.is_some_and(|extent| covers(&extent, &part, resource));
@@ -270,16 +262,17 @@ fn logged(accessed: &DescriptorAccess, entry: &Entry, groups: Option<[u32; 3]>) 
             is_certain,
         }
     };
-    let read = (fits && accessed.reads).then(|| {
-        let extent = groups.and_then(|groups| accessed.read_extent(groups, range));
+    let (reads, writes) = (fits && accessed.reads, fits && accessed.writes);
+    let read = reads.then(|| {
+        let extent = accessed.read_extent([1; 3], range);
         one(
             accessed.kind.access_flags(true, false),
             accessed.always_reads,
             extent,
         )
     });
-    let write = (fits && accessed.writes).then(|| {
-        let extent = groups.and_then(|groups| accessed.written_extent(groups, range));
+    let write = writes.then(|| {
+        let extent = accessed.written_extent([1; 3], range);
         one(
             accessed.kind.access_flags(false, true),
             accessed.always_writes,

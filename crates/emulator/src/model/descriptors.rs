@@ -216,6 +216,7 @@ impl Descriptors {
         &self,
         pipeline: vk::Pipeline,
         stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+        flags: vk::PipelineCreateFlags,
         p_next: *const c_void,
     ) {
         if pipeline == vk::Pipeline::null() {
@@ -224,6 +225,12 @@ impl Descriptors {
         let mut shaders = PipelineShaders::default();
         for stage in stages {
             shaders.add(self.of_stage(stage));
+        }
+        let flags2 = chained!(p_next => vk::PipelineCreateFlags2CreateInfoKHR<'_>);
+        if flags.contains(vk::PipelineCreateFlags::DISPATCH_BASE)
+            || flags2.is_some_and(|info| info.flags.contains(vk::PipelineCreateFlags2KHR::DISPATCH_BASE))
+        {
+            shaders.dispatch_from_anywhere();
         }
         if let Some(libraries) = chained!(p_next => vk::PipelineLibraryCreateInfoKHR<'_>) {
             for library in array!(libraries.p_libraries, libraries.library_count) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 /// A descriptor that a shader accesses, with what it may do and what every invocation certainly does.
 pub(crate) use tileheap_spirv::Binding as DescriptorAccess;
-use tileheap_spirv::ShaderModule;
+use tileheap_spirv::{AccessRegion, ShaderModule, TexelIndex};
 
 /// The code of a shader module.
 #[derive(Debug, Default)]
@@ -84,15 +84,37 @@ impl PipelineShaders {
         );
     }
 
+    /// Dispatches may begin at any workgroup: it is not known which parts the invocations access.
+    pub(crate) fn dispatch_from_anywhere(&mut self) {
+        for shader in &mut self.accesses {
+            let mut accesses = shader.to_vec();
+            for access in &mut accesses {
+                access.certain.retain(|one| !is_by_invocation(&one.region));
+            }
+            *shader = accesses.into();
+        }
+    }
+
     /// The accesses of all shaders that were read.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &DescriptorAccess> {
         self.accesses.iter().flat_map(|shader| shader.iter())
     }
 }
 
+fn is_by_invocation(region: &AccessRegion) -> bool {
+    match region {
+        AccessRegion::Bytes { element, .. } => element.is_some(),
+        AccessRegion::Texel(texel) => texel
+            .iter()
+            .any(|index| matches!(index, TexelIndex::Invocation(_))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tileheap_device::AccessKind;
+    use tileheap_spirv::Extent;
+    use tileheap_testkit::glsl::{Stage, compile};
 
     use super::*;
 
@@ -121,6 +143,23 @@ mod tests {
         assert!(!images.iter().any(is_tile), "{images:?}");
         let count = images.iter().filter(|kind| kind.fits_images()).count();
         assert_eq!(count, of_tile.len());
+    }
+
+    #[test]
+    fn parts_depend_on_the_first_workgroup() {
+        let source =
+            "layout(local_size_x = 64) in; layout(binding = 0) buffer Data { uint first; uint data[]; };
+            void main() { first = 1; data[gl_GlobalInvocationID.x] = 1; }";
+        let mut shaders = PipelineShaders::default();
+        shaders.add(Code::new(&compile(Stage::Compute, source, 3)).accesses(COMPUTE, "main"));
+        let written = |shaders: &PipelineShaders| {
+            let extents = shaders.iter().map(|one| one.written_extent([1; 3], 1024));
+            extents.collect::<Vec<_>>()
+        };
+        assert_eq!(written(&shaders), [Some(Extent::Bytes(0..260))]);
+        shaders.dispatch_from_anywhere();
+        assert_eq!(written(&shaders), [Some(Extent::Bytes(0..4))]);
+        assert!(shaders.iter().all(|one| one.always_writes));
     }
 
     #[test]

@@ -273,6 +273,11 @@ rows! {
         scene.write(scene.a);
         scene.read(scene.a);
     };
+    /// Every invocation writes its word: all of the buffer.
+    no_barrier_between_writes: Unordered, |scene| {
+        scene.write(scene.a);
+        scene.write(scene.b);
+    };
     no_barrier_between_fills: Unordered, |scene| {
         scene.fill(scene.a);
         scene.fill(scene.a);
@@ -366,6 +371,8 @@ rows! {
     /// "Dispatching Commands": without workgroups nothing is read.
     never_written_no_groups: Possible, |scene| scene.read_nothing(scene.a);
     never_written: Undefined, |scene| scene.read(scene.a);
+    /// A condition of the shader decides.
+    never_written_conditional: Possible, |scene| scene.read_unless(scene.a);
     /// "Dispatching Commands": the size may be zero.
     never_written_indirect: Possible, |scene| scene.read_indirectly(scene.a);
     never_written_indirect_first: Undefined, |scene| {

@@ -54,6 +54,12 @@ layout(set = 0, binding = 0) uniform utexture2D from;
 layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
 layout(push_constant) uniform Constants { uint at; };
 void main() { to[0] = uint(texelFetch(from, ivec2(at), 0).x); }";
+/// Copies words unless the constant is 7.
+const COPY_UNLESS: &str = "layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer From { uint from[]; };
+layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
+layout(push_constant) uniform Constants { uint value; };
+void main() { if (value != 7) to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }";
 const CORNERS: &str = "void main() { gl_Position = vec4(vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 4.0 - 1.0, 0.0, 1.0); }";
 const SEVEN: &str = "layout(location = 0) out uint color; void main() { color = 7; }";
 const READ_INPUT: &str =
@@ -154,6 +160,11 @@ impl Scene<'_> {
 
     pub(super) fn read(&self, buffer: vk::Buffer) {
         self.act(rig::COPY, &[buffer, self.other].map(Descriptor::buffer), 1);
+    }
+
+    /// A dispatch whose shader reads a buffer under a condition.
+    pub(super) fn read_unless(&self, buffer: vk::Buffer) {
+        self.act(COPY_UNLESS, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
 
     /// A dispatch that reads a buffer, with its size in another one.
