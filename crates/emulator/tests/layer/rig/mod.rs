@@ -116,10 +116,12 @@ impl Rig {
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(test_device::family(&on.instance, on.physical()))
             .queue_priorities(&[1.0])];
+        // Shaders without guards may reach past the last word of a buffer.
+        let features = wants.features.robust_buffer_access(true);
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_extension_names(&extensions)
-            .enabled_features(&wants.features)
+            .enabled_features(&features)
             .push_next(&mut heap)
             .push_next(&mut tiles)
             .push_next(&mut shading)
