@@ -13,10 +13,12 @@ pub enum HostWait {
     Queue(vk::Queue),
     /// All that the device did.
     Device,
+    /// One of several things, and it is not known which.
+    AnyOf,
 }
 
 /// Declares entry points after which something is complete, by a layer's macro for entry points of devices: calls the next layer's
-/// commands, then does something about each wait that succeeded. Where the host waits for any one of several it knows of none.
+/// commands, then does something about each wait that succeeded.
 #[macro_export]
 macro_rules! host_waits {
     ($entry_points:ident, |$device:ident| $next:expr, |$wait:ident| $then:expr) => {
@@ -27,7 +29,8 @@ macro_rules! host_waits {
                 let count = if all { info.semaphore_count } else { 0 };
                 let values = $crate::array!(info.p_values, count);
                 let pairs = $crate::array!(info.p_semaphores, count).iter().zip(values);
-                pairs.map(|(semaphore, value)| $crate::host_waits::HostWait::Semaphore(*semaphore, *value))
+                let all_of = pairs.map(|(semaphore, value)| $crate::host_waits::HostWait::Semaphore(*semaphore, *value));
+                all_of.chain((!all).then_some($crate::host_waits::HostWait::AnyOf))
             }
             vkGetSemaphoreCounterValue(handle, semaphore, out) {
                 [$crate::host_waits::HostWait::Semaphore(semaphore, *$crate::given!(out))]
@@ -35,7 +38,8 @@ macro_rules! host_waits {
             vkWaitForFences(handle, count, fences, wait_all, timeout) {
                 let all = count == 1 || wait_all != ::ash::vk::FALSE;
                 let fences = $crate::array!(fences, if all { count } else { 0 });
-                fences.iter().map(|fence| $crate::host_waits::HostWait::Fence(*fence))
+                let all_of = fences.iter().map(|fence| $crate::host_waits::HostWait::Fence(*fence));
+                all_of.chain((!all).then_some($crate::host_waits::HostWait::AnyOf))
             }
             vkGetFenceStatus(handle, fence) { [$crate::host_waits::HostWait::Fence(fence)] }
             vkQueueWaitIdle(queue) { [$crate::host_waits::HostWait::Queue(queue)] }

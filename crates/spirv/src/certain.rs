@@ -34,6 +34,8 @@ pub(crate) const MAX_REGIONS: usize = 64;
 pub(crate) struct CertainUse {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
+    /// Every invocation executes a read before it writes anything through the descriptor.
+    pub(crate) reads_first: bool,
     pub(crate) accesses: BTreeSet<CertainAccess>,
 }
 
@@ -67,7 +69,8 @@ pub(crate) fn certain(
         local_size: compute.then(|| local_size(module, entry)).flatten(),
         solid: PackedTypes::new(module),
     };
-    for &number in &always.sequence {
+    let mut first_reads: BTreeMap<u32, u32> = BTreeMap::new();
+    for (rank, &number) in (0..).zip(&always.sequence) {
         let instruction = &module.code.instructions[number];
         effects(module, instruction, |handle, bits| {
             let reads = bits & READ != 0 && is_read(module, &live, instruction);
@@ -80,6 +83,9 @@ pub(crate) fn certain(
             let known = certain.entry(variable).or_default();
             known.reads |= reads;
             known.writes |= writes;
+            if reads {
+                first_reads.entry(variable).or_insert(rank);
+            }
             let whole = writes || reads_whole(module, &live, instruction);
             if known.accesses.len() < MAX_REGIONS && whole {
                 let region = regions.region(instruction, handle);
@@ -91,7 +97,53 @@ pub(crate) fn certain(
             }
         });
     }
+    let writes = first_writes(module, reach, &always, entry);
+    for (variable, known) in &mut certain {
+        // An atomic that comes first reads before it writes.
+        let read = first_reads.get(variable);
+        known.reads_first = read.is_some_and(|read| *read <= writes.before(*variable));
+    }
     certain
+}
+
+/// The ranks from which on variables may be written.
+#[derive(Default)]
+struct FirstWrites {
+    of_variables: BTreeMap<u32, u32>,
+    of_any: Option<u32>,
+}
+
+impl FirstWrites {
+    fn before(&self, variable: u32) -> u32 {
+        let own = self.of_variables.get(&variable).copied().unwrap_or(u32::MAX);
+        own.min(self.of_any.unwrap_or(u32::MAX))
+    }
+}
+
+/// The first write through each variable. One that may be skipped, or that a called function executes, counts as the first of all.
+fn first_writes(
+    module: &Module,
+    reach: &PointerReach,
+    always: &CertainInstructions,
+    entry: usize,
+) -> FirstWrites {
+    let body = &module.functions[entry].body;
+    let mut first = FirstWrites::default();
+    for &number in &reach.instructions {
+        effects(module, &module.code.instructions[number], |handle, bits| {
+            if bits & WRITE == 0 {
+                return;
+            }
+            let rank = always.rank(number).filter(|_| body.contains(&number));
+            let rank = rank.unwrap_or(0);
+            let known = match variable_of(module, reach, handle) {
+                Some(variable) => first.of_variables.entry(variable).or_insert(rank),
+                None => first.of_any.get_or_insert(rank),
+            };
+            *known = rank.min(*known);
+        });
+    }
+    first
 }
 
 /// Whether what an instruction reads matters.

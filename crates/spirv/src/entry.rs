@@ -70,6 +70,8 @@ pub struct Binding {
     pub always_reads: bool,
     /// Whether every invocation that runs the entry point to its end executes a write, as [`always_reads`](Self::always_reads).
     pub always_writes: bool,
+    /// Whether every such invocation executes a read before it writes through this descriptor. Meaningless if nothing is written.
+    pub reads_first: bool,
     /// Accesses other than atomics that every such invocation performs, where it is known which part of the descriptor they concern, sorted;
     /// [`read_extent`](Self::read_extent) and [`written_extent`](Self::written_extent) sum them up.
     pub certain: Vec<CertainAccess>,
@@ -248,6 +250,7 @@ fn bindings(
         if let Some(certain) = certain.get(&id) {
             binding.always_reads = certain.reads;
             binding.always_writes = certain.writes;
+            binding.reads_first = certain.reads_first;
             binding.certain = certain.accesses.iter().copied().collect();
         }
         let key = (binding.set, binding.binding, binding.kind);
@@ -276,6 +279,8 @@ impl Binding {
         self.reach = self.reach.max(other.reach);
         self.always_reads |= other.always_reads;
         self.always_writes |= other.always_writes;
+        // Both variables are of the same memory.
+        self.reads_first &= other.reads_first;
         self.certain.extend(other.certain);
     }
 }
@@ -337,6 +342,7 @@ fn binding(
         reach: ReadReach::PIXEL,
         always_reads: false,
         always_writes: false,
+        reads_first: false,
         certain: Vec::new(),
     })
 }

@@ -129,6 +129,9 @@ impl Device {
                 },
                 HostWait::Queue(queue) => Step::WaitIdle(Some(number_of(queue))),
                 HostWait::Device => Step::WaitIdle(None),
+                HostWait::AnyOf => {
+                    Step::Outside("a wait for any one of several fences or semaphores".to_owned())
+                }
             })
         });
     }

@@ -311,6 +311,10 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
         run(&secondaries[begun..]);
         passes::executed(&mut recording);
     }
+    let writes_attachments = recorder.lock().writes_attachments;
+    if writes_attachments {
+        recorder.allow_unseen_writes();
+    }
 }
 
 /// Does `before` where the command buffer has a recorder, then calls its device.

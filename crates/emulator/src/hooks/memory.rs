@@ -67,20 +67,23 @@ macro_rules! binds {
             /// Binds to the heap where the object is tile memory.
             $one(handle, resource, object, offset) |device| {
                 let known = device.resources.$map.get(resource.as_raw());
-                match tile_objects::place(&device, known, Object::of(resource), object, offset) {
-                    Ok(below) => call_down!(device.driver.commands, $one(handle, resource, below, offset)),
+                match tile_objects::place(&device, known.clone(), Object::of(resource), object, offset) {
+                    Ok(below) => {
+                        let result = call_down!(device.driver.commands, $one(handle, resource, below, offset));
+                        if result == vk::Result::SUCCESS {
+                            ordinary::bind(&device, known, object, offset);
+                        }
+                        result
+                    }
                     Err(error) => error,
                 }
             }
 
             /// As the command for one resource.
             $several(handle, count, infos) |device| {
-                let mut infos = array!(infos, count).to_vec();
+                let given = array!(infos, count);
+                let mut infos = given.to_vec();
                 for info in &mut infos {
-                    let is_tile = device.resources.object_size(info.memory).is_some();
-                    if !is_tile && is_bound_in_parts(info.p_next) {
-                        continue;
-                    }
                     let about = Object::of(info.$field);
                     let known = device.resources.$map.get(info.$field.as_raw());
                     match tile_objects::place(&device, known, about, info.memory, info.memory_offset) {
@@ -88,7 +91,15 @@ macro_rules! binds {
                         Err(error) => return error,
                     }
                 }
-                call_down!(device.driver.commands, $several(handle, count, infos.as_ptr()))
+                let result = call_down!(device.driver.commands, $several(handle, count, infos.as_ptr()));
+                for info in given.iter().filter(|_| result == vk::Result::SUCCESS) {
+                    let known = device.resources.$map.get(info.$field.as_raw());
+                    match is_bound_in_parts(info.p_next) {
+                        true => ordinary::bind_in_parts(&device, info.memory),
+                        false => ordinary::bind(&device, known, info.memory, info.memory_offset),
+                    }
+                }
+                result
             }
         )+}
     };

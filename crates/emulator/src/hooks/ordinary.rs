@@ -39,7 +39,8 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
     let (Some(check), Some(resource)) = (&device.check, resource) else {
         return;
     };
-    let is_followed = check.follows_ordinary && memory != vk::DeviceMemory::null();
+    let is_tile = device.resources.object_size(memory).is_some();
+    let is_followed = check.follows_ordinary && !is_tile && memory != vk::DeviceMemory::null();
     if !is_followed || device.resources.external.get(memory.as_raw()).is_some() {
         return;
     }
@@ -63,6 +64,14 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
     if !new.is_empty() && !check.has_shared_memory.swap(true, Ordering::Relaxed) {
         // Until then nothing is checked.
         device.reporter.write(json!({"event": "shared-memory"}));
+    }
+}
+
+/// A part of a resource is bound to a memory object, or a resource on some devices of a group: who accesses the memory is not known.
+pub(crate) fn bind_in_parts(device: &Device, memory: vk::DeviceMemory) {
+    if let Some(check) = device.check.as_ref().filter(|check| check.follows_ordinary) {
+        device.resources.external.insert(memory.as_raw(), ());
+        check.followed().allow_unseen_writes();
     }
 }
 

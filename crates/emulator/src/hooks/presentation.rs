@@ -1,7 +1,7 @@
 //! Entry points that order submissions: presentation, and commands whose ordering the layer cannot track.
 
 use ash::vk;
-use tileheap_layer::{array, call_down, given};
+use tileheap_layer::{array, call_down, chained, given};
 
 use super::device::{Device, device_entry_points};
 use super::host_waits::follow;
@@ -18,7 +18,9 @@ device_entry_points! {
     vkQueuePresentKHR(queue, info) |device| {
         let given = given!(info);
         let waits = array!(given.p_wait_semaphores, given.wait_semaphore_count);
-        follow(&device, |followed| followed.present(waits));
+        let fences = chained!(given.p_next => vk::SwapchainPresentFenceInfoEXT<'_>);
+        let fences = fences.map_or(&[][..], |info| array!(info.p_fences, info.swapchain_count));
+        follow(&device, |followed| followed.present(waits, fences));
         call_down!(device.driver.commands, vkQueuePresentKHR(queue, info))
     }
 

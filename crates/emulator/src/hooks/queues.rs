@@ -50,6 +50,10 @@ device_entry_points! {
     vkQueueBindSparse(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueBindSparse(queue, count, infos, fence));
         let Some(check) = &device.check else { return as_given() };
+        if check.follows_ordinary {
+            // What is accessed through sparse resources is not followed.
+            check.followed().allow_unseen_writes();
+        }
         let batches = array!(infos, count).iter().map(|info| known(layer::Batch::sparse(info), true));
         let batches: Vec<_> = batches.collect();
         submit(&device, check, queue, &batches, fence, as_given, |_| as_given())

@@ -9,7 +9,7 @@ use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_M
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::render_passes::RenderPassDesc;
 use tileheap_layer::sharded::spread;
-use tileheap_layer::{array, call_down};
+use tileheap_layer::{array, call_down, chained};
 use tileheap_sync::program::Tiling;
 
 use super::creates::creates;
@@ -76,6 +76,7 @@ creates! {
                 attachments,
                 imageless,
                 extent: vk::Extent2D { width: info.width, height: info.height },
+                layers: info.layers,
                 render_pass: info.render_pass.as_raw(),
             };
             device.resources.framebuffers.insert(framebuffer.as_raw(), Arc::new(remembered));
@@ -148,7 +149,9 @@ fn remember_image(
     let parts = vk::ImageCreateFlags::SPARSE_BINDING
         | vk::ImageCreateFlags::DISJOINT
         | vk::ImageCreateFlags::PROTECTED;
-    let is_ordinary = device.follows_ordinary() && !info.flags.intersects(parts);
+    let external = chained!(info.p_next => vk::ExternalMemoryImageCreateInfo<'_>);
+    let is_external = external.is_some_and(|external| !external.handle_types.is_empty());
+    let is_ordinary = device.follows_ordinary() && !is_external && !info.flags.intersects(parts);
     if !is_tile && !is_ordinary {
         return;
     }

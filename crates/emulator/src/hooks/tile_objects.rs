@@ -131,7 +131,6 @@ pub(crate) fn place(
     offset: u64,
 ) -> Result<vk::DeviceMemory, vk::Result> {
     let (Some(tile), Some(object_size)) = (&device.tile, device.resources.object_size(memory)) else {
-        ordinary::bind(device, resource, memory, offset);
         return Ok(memory);
     };
     let below = tile.heap.memory(&device.driver)?;

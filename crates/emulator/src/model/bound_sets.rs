@@ -115,6 +115,7 @@ impl BoundSets {
             // Without a pipeline there are shader objects, whose writes are unseen from where they are bound.
             return point.pipeline == 0;
         };
+        let mut is_known = !pipeline.is_unknown;
         for accessed in pipeline.iter() {
             let index = accessed.set as usize;
             let Some(handle) = point.sets.get(index) else {
@@ -125,9 +126,12 @@ impl BoundSets {
             } else if let Some(set) = descriptors.sets.get(*handle) {
                 let offsets = point.offsets.iter().find(|(set, _)| *set == index);
                 access(accessed, &set, offsets.map_or(&[][..], |(_, offsets)| offsets));
+            } else {
+                // A set that was not seen created, or none: its shaders may get descriptors in another way.
+                is_known &= !accessed.writes;
             }
         }
-        !pipeline.is_unknown
+        is_known
     }
 
     /// The bound pipeline's handle; 0 if unknown.

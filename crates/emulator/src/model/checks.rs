@@ -148,6 +148,8 @@ pub(crate) fn check_descriptors(
         acts,
         findings,
         accesses: Vec::new(),
+        resources: Vec::new(),
+        has_unseen_writes: false,
         may_change: false,
         by_offsets: false,
     };
@@ -173,8 +175,10 @@ pub(crate) fn check_descriptors(
         findings,
         accesses,
         by_offsets,
+        has_unseen_writes: writes_attachments,
         ..
     } = rules;
+    has_unseen_writes |= writes_attachments;
     let list = recording.order.list(accesses);
     recording.sets.check(reachable, state, list, by_offsets);
     recording.order.access_with(fetches, list, &at);
@@ -196,6 +200,10 @@ struct Rules<'a> {
     acts: bool,
     findings: Vec<Finding>,
     accesses: Vec<LoggedAccess>,
+    /// Of each access.
+    resources: Vec<Arc<Resource>>,
+    /// Shaders write what the subpass draws to.
+    has_unseen_writes: bool,
     /// The descriptors of the binding may be others when the command runs, or are not used by it.
     may_change: bool,
     /// Some of the accesses depend on dynamic offsets.
@@ -219,13 +227,39 @@ impl Rules<'_> {
         let resource = ResourceId(entry.resource.number);
         let mut drawn = self.subpasses.into_iter().flat_map(Subpasses::drawn);
         if drawn.any(|drawn| drawn == resource) {
+            // Its order is that of the attachment. Which texels it writes is not followed.
+            self.has_unseen_writes |= accessed.writes;
             return;
         }
         // One message per mistake: reads through a wrong object are not logged.
         let accesses = logged(accessed, entry, self.acts && !self.may_change).into_iter();
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
+        let first = self.accesses.len();
         self.accesses.extend(accesses);
+        self.resources.resize(self.accesses.len(), entry.resource.clone());
+        for new in first..self.accesses.len() {
+            for old in 0..first {
+                self.order_within_command(old, new);
+                self.order_within_command(new, old);
+            }
+        }
     }
+
+    /// A read may follow a write of the same command through another descriptor, in another stage or to the same bytes.
+    fn order_within_command(&mut self, read: usize, write: usize) {
+        let is_write = |one: &LoggedAccess| WRITES.contains(one.access.access);
+        let [reader, writer] = [&self.accesses[read], &self.accesses[write]];
+        if !is_write(reader) && is_write(writer) && overlap(&self.resources[read], &self.resources[write]) {
+            self.accesses[read].may_follow_write = true;
+        }
+    }
+}
+
+/// Returns `true` if two resources are the same one, or share bytes.
+fn overlap(one: &Resource, other: &Resource) -> bool {
+    let [a, b] = [one.place.get(), other.place.get()];
+    let share = |(a, b): (&Place, &Place)| a.memory == b.memory && a.first < b.end && b.first < a.end;
+    one.number == other.number || a.zip(b).is_some_and(share)
 }
 
 /// The accesses of a shader through a descriptor. One that every invocation performs is certain, if the descriptor is the first of its
@@ -260,6 +294,7 @@ fn logged(accessed: &DescriptorAccess, entry: &Entry, acts: bool) -> Vec<LoggedA
                 discards: false,
             },
             is_certain,
+            may_follow_write: accessed.writes && !accessed.reads_first,
         }
     };
     let (reads, writes) = (fits && accessed.reads, fits && accessed.writes);
@@ -349,6 +384,7 @@ pub(crate) fn check_transfer(
         accesses.push(LoggedAccess {
             access,
             is_certain: one.is_exact,
+            may_follow_write: false,
         });
     }
     recording.order.perform(accesses, &at);

@@ -18,7 +18,7 @@ use tileheap_layer::{array, chained, text};
 use tileheap_sync::program::Part;
 
 use super::resources::{Resource, Resources};
-use super::shaders::{Code, DescriptorAccess, PipelineShaders};
+use super::shaders::{Code, PipelineShaders, ShaderAccesses};
 use super::vertex_input::{VertexInput, loaded_locations};
 
 /// The shader modules, pipelines, descriptor sets and update templates of a device, by handle.
@@ -202,7 +202,7 @@ fn is_dynamic(kind: vk::DescriptorType) -> bool {
 impl Descriptors {
     /// The descriptors that a shader stage accesses, by its entry point in a module or in inline code; `None` if the code is not known or
     /// cannot be read.
-    fn of_stage(&self, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Option<Arc<[DescriptorAccess]>> {
+    fn of_stage(&self, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Option<ShaderAccesses> {
         let name = text!(stage.p_name);
         if let Some(known) = self.modules.get(stage.module.as_raw()) {
             return known.accesses(stage.stage, &name);

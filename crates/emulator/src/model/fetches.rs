@@ -310,6 +310,7 @@ fn logged(
             discards: false,
         },
         is_certain,
+        may_follow_write: false,
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Attached {
     pub(crate) index: u32,
     /// Its uses in dynamic rendering; those in a render pass object are [`RenderPass::uses`].
     pub(crate) roles: Vec<Role>,
+    /// The layers of its view that are rendered, from the first one of the view.
+    layers: Run,
     /// The render area is all of it.
     is_covered: bool,
 }
@@ -56,6 +58,7 @@ pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginIn
             attached.extend(view.map(|view| Attached {
                 index,
                 roles: Vec::new(),
+                layers: rendered_layers(framebuffer.layers, pass.view_mask),
                 is_covered: covers(info.render_area, view.resource.extent),
                 view,
                 attachment: *attachment,
@@ -68,6 +71,7 @@ pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginIn
 /// The attachments of `vkCmdBeginRendering`.
 pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<Attached> {
     let views = &resources.image_views;
+    let layers = rendered_layers(info.layer_count, info.view_mask);
     let mut attached: Vec<Attached> = Vec::new();
     let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_depth: bool, is_stencil: bool| {
         let aspects = match (is_depth, is_stencil) {
@@ -80,6 +84,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                 attached.push(Attached {
                     index: 0,
                     roles: vec![Role::ResolveTarget],
+                    layers,
                     is_covered: covers(info.render_area, view.resource.extent),
                     view,
                     attachment: Attachment {
@@ -122,6 +127,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                 attached.push(Attached {
                     index: 0,
                     roles: roles(target, aspects),
+                    layers,
                     is_covered: covers(info.render_area, view.resource.extent),
                     view,
                     attachment: Attachment {
@@ -213,6 +219,14 @@ const RESOLVED: Attachment = Attachment {
     is_depth: false,
     only_read: false,
 };
+
+/// The layers of views that an instance renders: a number of them, or those of a mask. Of a mask with gaps all in between.
+fn rendered_layers(count: u32, view_mask: u32) -> Run {
+    match view_mask {
+        0 => Run::new(0, count.max(1)),
+        mask => Run::new(mask.trailing_zeros(), u32::BITS - mask.leading_zeros()),
+    }
+}
 
 fn covers(area: vk::Rect2D, extent: vk::Extent3D) -> bool {
     area.offset.x <= 0
@@ -338,7 +352,7 @@ fn instance(
                 let in_tile = attached
                     .iter()
                     .find(|attached| attached.index as usize == one.view);
-                one.of_model(in_tile.map(|attached| &*attached.view), bound)
+                one.of_model(in_tile.map(|attached| (&*attached.view, attached.layers)), bound)
             });
             instance.attachments = all.collect();
             instance.subpasses.clone_from(&pass.uses);
@@ -347,7 +361,7 @@ fn instance(
         None => {
             let all = attached
                 .iter()
-                .map(|one| one.attachment.of_model(Some(&one.view), bound));
+                .map(|one| one.attachment.of_model(Some((&*one.view, one.layers)), bound));
             instance.attachments = all.collect();
             let uses = attached.iter().enumerate().flat_map(|(attachment, one)| {
                 let layout = one.attachment.initial_layout;
@@ -366,17 +380,19 @@ fn instance(
 impl Attachment {
     /// The attachment as the model has it, with its view of an image that has a place. Of an image with linear tiling it is not known which
     /// bytes the render area covers.
-    fn of_model(&self, view: Option<&View>, bound: Option<BoundMemory>) -> render_pass::Attachment {
-        let place = view.and_then(|view| view.resource.place.get());
+    fn of_model(&self, view: Option<(&View, Run)>, bound: Option<BoundMemory>) -> render_pass::Attachment {
+        let place = view.and_then(|(view, _)| view.resource.place.get());
         let is_wrong = place.is_some_and(|place| place.is_tile && !is_bound(bound, place));
         let load = |load| match is_wrong {
             true => vk::AttachmentLoadOp::NONE_KHR,
             false => load,
         };
         let one = Run::new(0, 1);
-        let (resource, range) = match view.map(|view| (view.resource.number, view.part)) {
-            Some((number, Part::Texels(texels))) if place.is_some() => {
-                (ResourceId(number), (texels.levels, texels.layers))
+        let (resource, range) = match view.map(|(view, layers)| (view.resource.number, view.part, layers)) {
+            Some((number, Part::Texels(texels), layers)) if place.is_some() => {
+                let at = |layer: u32| texels.layers.first.saturating_add(layer).min(texels.layers.end);
+                let layers = Run::new(at(layers.first), at(layers.end));
+                (ResourceId(number), (texels.levels, layers))
             }
             _ => (ORDINARY, (one, one)),
         };
@@ -466,6 +482,8 @@ pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Optio
     }
     let pass = recording.pass.as_ref();
     let drawn = pass.map_or_else(Vec::new, |pass| pass.subpasses.drawn().collect());
+    // Which texels of attachments it writes is not followed.
+    recording.writes_attachments |= secondary.order.writes_any(&drawn);
     recording.order.run(secondary.order.clone(), drawn, &recording.at);
     discard
 }

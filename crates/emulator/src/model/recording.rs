@@ -32,6 +32,8 @@ pub(crate) struct Recording {
     is_primary: bool,
     /// It uses shaders that the layer does not follow.
     pub(crate) has_unseen_writes: bool,
+    /// Shaders of a secondary command buffer write what the subpass around it draws to.
+    pub(crate) writes_attachments: bool,
     /// The first action command with tile memory bound was prepared for.
     is_guarded: bool,
     /// The number of attachments that were not bound when their render pass began: each one forces a check at the next draw.

@@ -39,6 +39,7 @@ pub(crate) fn render_pass(desc: &RenderPassDesc, p_next: *const c_void) -> Rende
     split_stencils(desc, &mut attachments, &mut uses);
     RenderPass {
         attachments,
+        view_mask: desc.subpasses.iter().fold(0, |all, one| all | one.view_mask),
         tile_size: declared_size(p_next),
         subpass_bytes,
         dependencies: desc.dependencies.iter().filter_map(dependency).collect(),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::finding::Finding;
 use super::lines::Lines;
 use super::objects::{Names, Object};
+use crate::tables::layer::Layer;
 use crate::tables::messages::{Kind, MESSAGE_IDS, MessageId};
 use crate::tables::settings::{Report, Settings};
 
@@ -165,7 +166,8 @@ impl Reporter {
                 .unwrap_or_default();
         }
         if self.log {
-            eprintln!("VK_LAYER_TILEHEAP_emulator: {}: {message}", id.name());
+            let layer = Layer::loaded().name().to_string_lossy();
+            eprintln!("{layer}: {}: {message}", id.name());
         }
         if self.lines.is_some() {
             let objects: Vec<_> = objects.iter().map(|object| names.json(*object)).collect();

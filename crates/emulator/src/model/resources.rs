@@ -154,6 +154,7 @@ pub(crate) struct Framebuffer {
     pub(crate) attachments: Vec<Option<Arc<View>>>,
     pub(crate) imageless: bool,
     pub(crate) extent: vk::Extent2D,
+    pub(crate) layers: u32,
     pub(crate) render_pass: u64,
 }
 
@@ -162,6 +163,8 @@ pub(crate) struct Framebuffer {
 pub(crate) struct RenderPass {
     /// Those of the framebuffer; then the stencil aspects of those among them whose stencil has layouts of its own.
     pub(crate) attachments: Vec<Attachment>,
+    /// The views that any of its subpasses renders; 0 without multiview.
+    pub(crate) view_mask: u32,
     /// `VkTileMemorySizeInfoQCOM::size`; 0 without the structure.
     pub(crate) tile_size: u64,
     /// Bytes per pixel of each subpass's attachments.

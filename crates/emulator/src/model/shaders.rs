@@ -21,11 +21,16 @@ pub(crate) struct Code {
 struct EntryPoint {
     name: String,
     stage: vk::ShaderStageFlags,
-    accesses: Option<Accesses>,
+    accesses: Option<ShaderAccesses>,
 }
 
-/// The descriptors that a shader accesses.
-type Accesses = Arc<[DescriptorAccess]>;
+/// What a shader accesses.
+#[derive(Clone, Debug)]
+pub(crate) struct ShaderAccesses {
+    pub(crate) descriptors: Arc<[DescriptorAccess]>,
+    /// It writes memory by address, which may be any.
+    writes_by_address: bool,
+}
 
 impl Code {
     pub(crate) fn new(words: &[u32]) -> Code {
@@ -35,8 +40,8 @@ impl Code {
         }
     }
 
-    /// The descriptors that an entry point accesses; `None` if it cannot be read. Each entry point is read once.
-    pub(crate) fn accesses(&self, stage: vk::ShaderStageFlags, name: &str) -> Option<Accesses> {
+    /// The accesses of an entry point; `None` if it cannot be read. Each entry point is read once.
+    pub(crate) fn accesses(&self, stage: vk::ShaderStageFlags, name: &str) -> Option<ShaderAccesses> {
         let mut known = self.entry_points.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.iter().find(|one| one.stage == stage && one.name == name) {
             return found.accesses.clone();
@@ -51,42 +56,45 @@ impl Code {
     }
 }
 
-fn accesses_of(words: &[u32], stage: vk::ShaderStageFlags, name: &str) -> Option<Accesses> {
+fn accesses_of(words: &[u32], stage: vk::ShaderStageFlags, name: &str) -> Option<ShaderAccesses> {
     let entry = ShaderModule::parse(words).ok()?.entry_point(name, stage).ok()?;
     // Asking for a size is not an access.
     let accessed = entry.bindings.into_iter().filter(|one| one.reads || one.writes);
-    Some(accessed.collect())
+    Some(ShaderAccesses {
+        descriptors: accessed.collect(),
+        writes_by_address: entry.addresses.iter().any(|one| one.writes),
+    })
 }
 
 /// The shaders of a pipeline.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PipelineShaders {
     /// By stage, then those of the libraries that it is linked from.
-    accesses: Vec<Accesses>,
-    /// Some shader could not be read: it may access anything. The same is true of a pipeline that is not known.
+    descriptors: Vec<Arc<[DescriptorAccess]>>,
+    /// Some shader could not be read, or writes by address: it may access anything. The same is true of a pipeline that is not known.
     pub(crate) is_unknown: bool,
 }
 
 impl PipelineShaders {
     /// Adds a shader; `None` if it could not be read.
-    pub(crate) fn add(&mut self, accesses: Option<Accesses>) {
-        self.is_unknown |= accesses.is_none();
-        self.accesses.extend(accesses);
+    pub(crate) fn add(&mut self, accesses: Option<ShaderAccesses>) {
+        self.is_unknown |= accesses.as_ref().is_none_or(|one| one.writes_by_address);
+        self.descriptors.extend(accesses.map(|one| one.descriptors));
     }
 
     /// Adds the shaders of a library; `None` if it is not known.
     pub(crate) fn link(&mut self, library: Option<&PipelineShaders>) {
         self.is_unknown |= library.is_none_or(|library| library.is_unknown);
-        self.accesses.extend(
+        self.descriptors.extend(
             library
                 .iter()
-                .flat_map(|library| library.accesses.iter().cloned()),
+                .flat_map(|library| library.descriptors.iter().cloned()),
         );
     }
 
     /// Dispatches may begin at any workgroup: it is not known which parts the invocations access.
     pub(crate) fn dispatch_from_anywhere(&mut self) {
-        for shader in &mut self.accesses {
+        for shader in &mut self.descriptors {
             let mut accesses = shader.to_vec();
             for access in &mut accesses {
                 access.certain.retain(|one| !is_by_invocation(&one.region));
@@ -97,7 +105,7 @@ impl PipelineShaders {
 
     /// The accesses of all shaders that were read.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &DescriptorAccess> {
-        self.accesses.iter().flat_map(|shader| shader.iter())
+        self.descriptors.iter().flat_map(|shader| shader.iter())
     }
 }
 
@@ -131,7 +139,7 @@ mod tests {
     fn tile_attachments_are_told_apart() {
         let kinds = |words: &[u32]| -> Vec<AccessKind> {
             let accesses = Code::new(words).accesses(COMPUTE, "main").expect("SPIR-V");
-            accesses.iter().map(|one| one.kind).collect()
+            accesses.descriptors.iter().map(|one| one.kind).collect()
         };
         let shader = rate();
         let is_tile = |kind: &AccessKind| *kind == AccessKind::TileAttachment;

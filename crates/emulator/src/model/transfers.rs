@@ -224,7 +224,8 @@ impl<'a> Transfer<'a> {
 }
 
 impl QueryResults {
-    /// The part of each result, of which one word and the availability are known.
+    /// The part of each result: one word and the availability are certainly written if the command waits for them, and what follows up to the
+    /// next result may be, by queries of several words.
     fn parts(&self, buffer: &Resource) -> Vec<UsedPart> {
         let word = match self.flags.contains(vk::QueryResultFlags::TYPE_64) {
             true => 8,
@@ -237,7 +238,16 @@ impl QueryResults {
                 .saturating_mul(index.into())
                 .saturating_add(self.offset)
         };
-        let each = (0..self.count).map(|index| (buffer.bytes(offset(index), size), true));
+        let is_certain = self.flags.contains(vk::QueryResultFlags::WAIT);
+        let each = (0..self.count).flat_map(|index| {
+            let rest = offset(index).saturating_add(size);
+            let end = match index + 1 < self.count {
+                true => offset(index + 1),
+                false => buffer.size,
+            };
+            let more = (end > rest).then(|| (buffer.bytes(rest, end - rest), false));
+            std::iter::once((buffer.bytes(offset(index), size), is_certain)).chain(more)
+        });
         each.collect()
     }
 }
@@ -464,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_queries_leave_gaps() {
+    fn results_of_queries_may_have_several_words() {
         let results = |stride, count, flags| {
             let results = QueryResults {
                 offset: 64,
@@ -476,10 +486,11 @@ mod tests {
         };
         let none = vk::QueryResultFlags::empty();
         let available = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
-        assert_eq!(results(0, 1, none), [(B, (64, 68), true, S::COPY)]);
-        assert_eq!(results(0, 1, available), [(B, (64, 80), true, S::COPY)]);
-        let each = [64, 96, 128].map(|first| (B, (first, first + 4), true, S::COPY));
-        assert_eq!(results(32, 3, none), each);
+        let written = |first, end| (B, (first, end), true, S::COPY);
+        assert_eq!(results(0, 1, none), [written(64, 68), written(68, 1030)]);
+        assert_eq!(results(0, 1, available), [written(64, 80), written(80, 1030)]);
+        let each = [(64, 68), (68, 96), (96, 100), (100, 128), (128, 132), (132, 1030)];
+        assert_eq!(results(32, 3, none), each.map(|(first, end)| written(first, end)));
     }
 
     #[test]

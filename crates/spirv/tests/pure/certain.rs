@@ -89,6 +89,26 @@ fn read(body: &str, number: u32) -> Option<Extent> {
 }
 
 #[test]
+fn reads_come_first_if_no_write_may_come_before() {
+    for (body, reads_first) in [
+        ("a[gl_GlobalInvocationID.x] += 1;", true),
+        ("uint x = a[0]; if (u.limit == 1) return; a[1] = x;", true),
+        ("atomicAdd(a[0], 1);", true),
+        ("uint x = a[0]; store(x);", false),
+        (
+            "a[gl_GlobalInvocationID.x] = 1; barrier(); first = a[gl_GlobalInvocationID.x ^ 1];",
+            false,
+        ),
+        ("if (u.limit == 1) a[0] = 3; first = a[1];", false),
+        ("store(3); first = a[1];", false),
+    ] {
+        let binding = computed(body, 0);
+        assert!(binding.writes && binding.always_reads, "{body}");
+        assert_eq!(binding.reads_first, reads_first, "{body}");
+    }
+}
+
+#[test]
 fn arrays_indexed_by_the_invocation_are_written_whole() {
     for body in [
         "a[gl_GlobalInvocationID.x] = 1;",

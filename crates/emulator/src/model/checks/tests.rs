@@ -6,18 +6,22 @@ use ash::vk::Handle;
 use tileheap_layer::descriptors::Source;
 use tileheap_layer::set_layouts::SetLayout;
 use tileheap_sync::program::{Part, Tag, Tiling};
+use tileheap_testkit::glsl::{Stage, compile};
 use vk::DescriptorBindingFlags as Flags;
 use vk::DescriptorType as Type;
 
 use super::*;
 use crate::model::descriptors::Set;
 use crate::model::resources::Resources;
+use crate::model::shaders::{Code, PipelineShaders};
 
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::COMPUTE;
 const PIPELINE: u64 = 1;
 const SET: u64 = 2;
 const BUFFER: u64 = 3;
-const COMPUTE: vk::PipelineStageFlags2 = vk::PipelineStageFlags2::COMPUTE_SHADER;
+const SHADER: &str = "layout(local_size_x = 1) in;
+layout(set = 0, binding = 0, std430) buffer Data { uint data[]; };
+void main() { data[gl_GlobalInvocationID.x] += 1; }";
 
 /// A pipeline that reads and writes the buffer of a set, which is bound to a command buffer.
 struct Scene {
@@ -42,9 +46,10 @@ impl Scene {
             contents: 0,
             has_unseen_writes: false,
             is_fetched: false,
+            follows: true.into(),
             place: OnceLock::from(Place {
                 memory: 0,
-                object_size: 256,
+                is_tile: true,
                 first: 0,
                 end: 256,
                 contents: 0,
@@ -70,16 +75,10 @@ impl Scene {
         assert_eq!(resources.has_dynamic(), is_dynamic);
         let descriptors = Descriptors::default();
         descriptors.sets.insert(SET, Arc::new(set));
-        let accessed = DescriptorAccess {
-            set: 0,
-            binding: 0,
-            only_read: false,
-            unknown: vk::PipelineStageFlags2::NONE,
-            is_tile_attachment: false,
-            reads: COMPUTE,
-            writes: COMPUTE,
-        };
-        descriptors.pipelines.insert(PIPELINE, Arc::new(vec![accessed]));
+        let mut shaders = PipelineShaders::default();
+        let code = Code::new(&compile(Stage::Compute, SHADER, 3));
+        shaders.add(code.accesses(vk::ShaderStageFlags::COMPUTE, "main"));
+        descriptors.pipelines.insert(PIPELINE, Arc::new(shaders));
         let mut recording = Recording::new(vk::CommandBuffer::null(), true);
         recording.at.bind(Some(UNKNOWN));
         recording

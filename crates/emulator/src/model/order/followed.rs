@@ -47,6 +47,7 @@ pub(crate) struct Followed {
     sharing_epoch: u64,
     /// The number of batches that were submitted.
     batches: u64,
+    waited: Waited,
     sites: Sites,
     reported: Reported,
     follows_order: bool,
@@ -54,6 +55,29 @@ pub(crate) struct Followed {
     has_unseen_writes: bool,
     /// Something that the layer does not follow may have ordered work: hazards are no longer certain.
     has_unseen_order: bool,
+}
+
+/// Fences and values of timeline semaphores that the host has waited for: programs ask for them again and again.
+#[derive(Default)]
+struct Waited {
+    fences: HashSet<vk::Fence>,
+    values: HashMap<vk::Semaphore, u64>,
+}
+
+impl Waited {
+    /// Returns `true` if the host learns something by a wait.
+    fn is_new(&mut self, wait: HostWait) -> bool {
+        match wait {
+            HostWait::Fence(fence) => self.fences.insert(fence),
+            HostWait::Semaphore(semaphore, value) => {
+                let known = self.values.entry(semaphore).or_default();
+                let is_new = value > *known;
+                *known = value.max(*known);
+                is_new
+            }
+            HostWait::Queue(_) | HostWait::Device | HostWait::AnyOf => true,
+        }
+    }
 }
 
 /// A resource without a place, with the model's id once it was submitted.
@@ -152,18 +176,23 @@ impl Followed {
         self.has_unseen_order = true;
     }
 
-    /// Images of swapchains are presented: the presentation engine waits for semaphores.
-    pub(crate) fn present(&mut self, waits: &[vk::Semaphore]) -> Vec<Finding> {
-        self.step(&Step::Submit(Batch {
+    /// Images of swapchains are presented: the presentation engine waits for semaphores, and signals fences.
+    pub(crate) fn present(&mut self, waits: &[vk::Semaphore], fences: &[vk::Fence]) -> Vec<Finding> {
+        let mut found = self.step(&Step::Submit(Batch {
             queue: PRESENTATION,
             family: vk::QUEUE_FAMILY_EXTERNAL,
             waits: waits.iter().map(|semaphore| binary(*semaphore)).collect(),
             ..Batch::default()
-        }))
+        }));
+        for fence in fences {
+            found.extend(self.acquire(vk::Semaphore::null(), *fence));
+        }
+        found
     }
 
     /// An image of a swapchain is acquired: the presentation engine signals a semaphore and a fence, either of which may be null.
     pub(crate) fn acquire(&mut self, semaphore: vk::Semaphore, fence: vk::Fence) -> Vec<Finding> {
+        self.waited.fences.remove(&fence);
         let signals = [semaphore].into_iter().filter(|semaphore| !semaphore.is_null());
         self.step(&Step::Submit(Batch {
             queue: PRESENTATION,
@@ -208,11 +237,13 @@ impl Followed {
 
     /// A semaphore is destroyed.
     pub(crate) fn destroy_semaphore(&mut self, semaphore: vk::Semaphore) {
+        self.waited.values.remove(&semaphore);
         self.model.destroy_semaphore(semaphore_id(semaphore));
     }
 
     /// A fence is destroyed.
     pub(crate) fn destroy_fence(&mut self, fence: vk::Fence) {
+        self.waited.fences.remove(&fence);
         self.model.destroy_fence(fence_id(fence));
     }
 
@@ -223,6 +254,7 @@ impl Followed {
 
     /// A fence is reset.
     pub(crate) fn reset_fence(&mut self, fence: vk::Fence) -> Vec<Finding> {
+        self.waited.fences.remove(&fence);
         self.step(&Step::ResetFence(fence_id(fence)))
     }
 
@@ -233,11 +265,18 @@ impl Followed {
 
     /// The host has waited for something.
     pub(crate) fn wait(&mut self, wait: HostWait) -> Vec<Finding> {
+        if !self.waited.is_new(wait) {
+            return Vec::new();
+        }
         self.step(&match wait {
             HostWait::Fence(fence) => Step::WaitFence(fence_id(fence)),
             HostWait::Semaphore(semaphore, value) => Step::WaitSemaphore(semaphore_id(semaphore), value),
             HostWait::Queue(queue) => Step::WaitIdle(Some(queue_id(queue))),
             HostWait::Device => Step::WaitIdle(None),
+            HostWait::AnyOf => {
+                self.allow_unseen_order();
+                return Vec::new();
+            }
         })
     }
 
@@ -247,6 +286,7 @@ impl Followed {
             self.prune();
         }
         self.batches += 1;
+        self.waited.fences.remove(&given.fence);
         let queue = vk::Queue::from_raw(given.submit.queue);
         // Without accesses, dependencies have no effect. If order is not followed, the model does not know of accesses.
         let has_accesses = || given.logs.iter().any(|log| log.has_accesses);

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
+use tileheap_device::scopes::WRITES;
 use tileheap_sync::program::{
     Access, Change, Command, CommandBuffer, Dependency, Extent, MemoryId, ResourceId, Tag,
 };
@@ -21,6 +22,8 @@ pub(crate) struct LoggedAccess {
     pub(crate) access: Access,
     /// The command certainly performs it; otherwise findings about it are only possible.
     pub(crate) is_certain: bool,
+    /// A read that may come after a write of the same command: what it reads may be defined by then.
+    pub(crate) may_follow_write: bool,
 }
 
 /// A command, or part of one.
@@ -204,6 +207,13 @@ impl Log {
         }
     }
 
+    /// Returns `true` if shaders write any of these resources.
+    pub(crate) fn writes_any(&self, resources: &[ResourceId]) -> bool {
+        let accesses = self.lists.iter().flatten().map(|one| &one.access);
+        let mut writes = accesses.filter(|access| WRITES.contains(access.access));
+        !resources.is_empty() && writes.any(|access| resources.contains(&access.resource))
+    }
+
     /// The logs of the secondary command buffers that it runs.
     pub(crate) fn secondaries(&self) -> impl Iterator<Item = &Arc<Log>> {
         self.events.iter().filter_map(|(_, event)| match event {
@@ -248,6 +258,9 @@ fn of_pass(command: &Command, resource: Ids<'_>) -> Command {
     command
 }
 
+/// The last lists that a new one is compared with: equal ones are often close.
+const MAX_COMPARED: usize = 64;
+
 /// A list of accesses that is empty.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
@@ -289,8 +302,9 @@ impl Recorded {
             return NOTHING;
         }
         let lists = &mut self.log.lists;
-        let known = lists.iter().rposition(|list| *list == accesses);
-        known.unwrap_or_else(|| {
+        let first = lists.len().saturating_sub(MAX_COMPARED);
+        let known = lists[first..].iter().rposition(|list| *list == accesses);
+        known.map(|index| first + index).unwrap_or_else(|| {
             lists.push(accesses);
             self.accessed.push(0);
             lists.len() - 1

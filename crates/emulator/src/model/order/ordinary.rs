@@ -25,6 +25,8 @@ pub(crate) struct OrdinaryMemory {
 #[derive(Debug)]
 struct MemoryObject {
     id: MemoryId,
+    /// The number of batches that were submitted when the first resource was bound.
+    bound_at: u64,
     residents: Vec<Resident>,
 }
 
@@ -76,6 +78,7 @@ impl OrdinaryMemory {
             *known += 1;
             MemoryObject {
                 id: MemoryId(ORDINARY | *known),
+                bound_at: batches,
                 residents: Vec::new(),
             }
         });
@@ -86,6 +89,12 @@ impl OrdinaryMemory {
         let mut shared: Vec<Shared> = others.map(|other| other.shared(batches)).collect();
         if !shared.is_empty() {
             shared.push(resident.shared(batches));
+            // What others wrote before, also those that are gone, is defined to a linear resource: it may read the same bytes.
+            let may_be_written = resident.is_linear && batches > object.bound_at;
+            shared
+                .last_mut()
+                .into_iter()
+                .for_each(|own| own.may_be_written |= may_be_written);
         }
         object.residents.push(resident);
         shared

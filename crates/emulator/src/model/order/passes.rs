@@ -85,7 +85,11 @@ impl Subpasses {
             // Depth and stencil state decide which tests read and write.
             let is_certain = acts && one.role == Role::Color;
             let drawn = pass.draw(one).into_iter();
-            accesses.extend(drawn.map(|access| LoggedAccess { access, is_certain }));
+            accesses.extend(drawn.map(|access| LoggedAccess {
+                access,
+                is_certain,
+                may_follow_write: false,
+            }));
         }
         let list = recorded.list(accesses);
         recorded.access(list, at);

@@ -10,7 +10,7 @@ use tileheap_sync::program::{Command, Part, ResourceId, Tag, Tiling};
 use tileheap_sync::{Action, DiscardedContents, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::log::{BATCH_END, Event, Log, log_of};
+use super::log::{BATCH_END, Event, Log, LoggedAccess, log_of};
 use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
@@ -145,17 +145,30 @@ impl Sites {
 
     /// Returns `true` if the command performs the access for certain.
     fn is_certain(&self, used: &Use) -> bool {
-        let Some((log, (_, event))) = self.event(used.tag) else {
+        if self.event(used.tag).is_none() {
             return used.tag == BATCH_END;
-        };
-        let number = self.resource(used.resource).map(|resource| resource.number);
-        let is_it = |access: &tileheap_sync::program::Access| {
-            Some(access.resource.0) == number
-                && access.part == used.part
-                && Action::Access(access.stage, access.access) == used.action
-        };
-        let mut same = log.accesses(event).iter().filter(|one| is_it(&one.access));
+        }
+        let mut same = self.logged(used);
         same.next().is_none_or(|one| one.is_certain) || same.any(|one| one.is_certain)
+    }
+
+    /// Returns `true` if a write of the same command may come before a read.
+    fn may_follow_write(&self, used: &Use) -> bool {
+        self.logged(used).any(|one| one.may_follow_write)
+    }
+
+    /// A use as the command has logged it.
+    fn logged(&self, used: &Use) -> impl Iterator<Item = &LoggedAccess> {
+        let number = self.resource(used.resource).map(|resource| resource.number);
+        let (part, action) = (used.part, used.action);
+        let is_it = move |access: &tileheap_sync::program::Access| {
+            Some(access.resource.0) == number
+                && access.part == part
+                && Action::Access(access.stage, access.access) == action
+        };
+        let event = self.event(used.tag).into_iter();
+        let all = event.flat_map(|(log, (_, event))| log.accesses(event));
+        all.filter(move |one| is_it(&one.access))
     }
 
     /// The command, the resource, and the batch of a use.
@@ -182,6 +195,9 @@ impl Verdicts {
         }
     }
 }
+
+/// Pairs of uses that are remembered as reported.
+const MAX_REPORTED: usize = 1 << 16;
 
 /// What was reported: a frame repeats.
 #[derive(Debug, Default)]
@@ -266,6 +282,9 @@ impl Reported {
             let at = sites.at(used.tag).unwrap_or_default();
             (used.resource, used.action, at.commands, at.actions)
         };
+        if self.hazards.len() >= MAX_REPORTED {
+            self.hazards.clear();
+        }
         self.hazards.insert([key(&hazard.before), key(&hazard.after)])
     }
 }
@@ -314,6 +333,7 @@ fn verdict_of_loss(lost: &LostContents, sites: &Sites) -> Verdict {
     let is_part = lost.is_partial && is_shader && resource.tiling == Tiling::Linear;
     match resource.has_unseen_writes
         || sites.is_mapped(resource)
+        || sites.may_follow_write(&lost.reader)
         || is_part
         || !sites.is_certain(&lost.reader)
     {

@@ -134,8 +134,14 @@ impl Commands {
             kind,
             discards: false,
         };
-        self.recorded
-            .perform(vec![LoggedAccess { access, is_certain }], &self.at);
+        self.recorded.perform(
+            vec![LoggedAccess {
+                access,
+                is_certain,
+                may_follow_write: false,
+            }],
+            &self.at,
+        );
         self
     }
 

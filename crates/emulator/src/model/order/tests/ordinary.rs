@@ -50,8 +50,14 @@ impl Commands {
             discards: false,
         };
         let is_certain = true;
-        self.recorded
-            .perform(vec![LoggedAccess { access, is_certain }], &self.at);
+        self.recorded.perform(
+            vec![LoggedAccess {
+                access,
+                is_certain,
+                may_follow_write: false,
+            }],
+            &self.at,
+        );
         self
     }
 }
@@ -168,7 +174,7 @@ fn presentation_orders_submissions() {
         };
         let mut found = device.submit(0, &Commands::new().transfer(1, CLEAR).end(), &first);
         if presents {
-            found.extend(device.followed.present(&[rendered]));
+            found.extend(device.followed.present(&[rendered], &[]));
         }
         found.extend(device.followed.acquire(acquired, vk::Fence::null()));
         let second = Batch {
