@@ -92,7 +92,9 @@ fn read(body: &str, number: u32) -> Option<Extent> {
 fn reads_come_first_if_no_write_may_come_before() {
     for (body, reads_first) in [
         ("a[gl_GlobalInvocationID.x] += 1;", true),
-        ("uint x = a[0]; if (u.limit == 1) return; a[1] = x;", true),
+        ("uint x = a[0]; a[1] = x; first = x;", true),
+        // A write that may be skipped counts as the first of all.
+        ("first = a[0]; if (u.limit == 1) a[1] = 2;", false),
         ("atomicAdd(a[0], 1);", true),
         ("uint x = a[0]; store(x);", false),
         (

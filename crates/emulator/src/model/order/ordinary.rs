@@ -190,15 +190,27 @@ mod tests {
     fn resources_may_be_written_if_something_was_submitted_since_they_were_bound() {
         let mut memory = OrdinaryMemory::new(1);
         memory.bind(7, resident(1, (0, 64), true), 0);
-        let late = Resident {
-            bound_at: 3,
-            ..resident(2, (0, 64), true)
+        let mut late = |number, is_linear| {
+            let resident = Resident {
+                bound_at: 3,
+                ..resident(number, (0, 64), is_linear)
+            };
+            let shared = memory.bind(7, resident, 3);
+            let written: Vec<_> = shared
+                .iter()
+                .map(|one| (one.number, one.may_be_written))
+                .collect();
+            written
         };
-        let shared = memory.bind(7, late, 3);
-        let written: Vec<_> = shared
-            .iter()
-            .map(|one| (one.number, one.may_be_written))
-            .collect();
-        assert_eq!(written, [(1, true), (2, false)]);
+        assert_eq!(
+            late(2, false),
+            [(1, true), (2, false)],
+            "an image interprets no other's bytes"
+        );
+        assert_eq!(
+            late(3, true)[2],
+            (3, true),
+            "a buffer reads what another has written"
+        );
     }
 }
