@@ -278,9 +278,12 @@ fn logged(accessed: &DescriptorAccess, entry: &Entry, acts: bool) -> Vec<LoggedA
         false => accessed.kind.fits_buffers(),
     };
     let is_known = acts && entry.part.is_some() && entry.element == 0;
+    // The whole of an image in tile memory: what is lost there is lost to most draws that read it.
+    let reads_all = !accessed.writes && is_image(entry.kind) && resource.tile_place().is_some();
     let one = |access, is_always: bool, extent: Option<Extent>| {
         let is_certain = is_known && is_always;
-        let is_whole = is_certain && extent.is_some_and(|extent| covers(&extent, &part, resource));
+        let is_covered = || extent.is_some_and(|extent| covers(&extent, &part, resource));
+        let is_whole = is_certain && (reads_all || is_covered());
         LoggedAccess {
             access: program::Access {
                 resource: ResourceId(resource.number),

@@ -17,7 +17,8 @@ use tileheap_units::Run;
 
 use super::log::{BATCH_END, Log, ORDINARY, log_of};
 use super::ordinary::{OrdinaryMemory, Resident, Shared};
-use super::report::{Reported, Sites, Verdicts};
+use super::report::{Reported, Verdicts};
+use super::sites::Sites;
 use super::{fence_id, queue_id, semaphore_id};
 use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;

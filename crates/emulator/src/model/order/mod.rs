@@ -17,6 +17,7 @@ pub(crate) mod log;
 pub(crate) mod ordinary;
 pub(crate) mod passes;
 pub(crate) mod report;
+mod sites;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,175 @@
+//! The commands, batches and resources that findings name by number.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_sync::program::{Part, ResourceId, Tag, Tiling};
+use tileheap_sync::{Action, Use};
+
+use super::log::{BATCH_END, Event, Log, LoggedAccess, log_of};
+use crate::model::discards::DiscardReason;
+use crate::model::objects::Object;
+use crate::model::position::{Position, Submit};
+use crate::model::resources::Resource;
+
+/// The logs, batches and resources that findings can name.
+#[derive(Default)]
+pub(crate) struct Sites {
+    logs: HashMap<u64, Arc<Log>>,
+    resources: HashMap<ResourceId, (Object, Option<Arc<Resource>>)>,
+    queues: Vec<u64>,
+    /// The memory objects that the host has mapped.
+    mapped: HashSet<u64>,
+    /// Why contents end with batches.
+    pub(super) ends: Option<DiscardReason>,
+    /// Events of the logs: all, and those that were left by the last pruning.
+    events: usize,
+    kept: usize,
+}
+
+impl Sites {
+    /// Adds a log with those of its secondary command buffers.
+    pub(crate) fn add_log(&mut self, log: &Arc<Log>) {
+        if self.logs.insert(log.number, log.clone()).is_none() {
+            self.events += log.len();
+        }
+        // It may have been forgotten before the log that runs it.
+        for secondary in log.secondaries() {
+            self.add_log(secondary);
+        }
+    }
+
+    /// Returns `true` if more than `events`, and as many as the last pruning kept, were added since.
+    pub(crate) fn needs_pruning(&self, events: usize) -> bool {
+        self.events > self.kept * 2 + events
+    }
+
+    /// The number of a batch, which encodes submit call, batch and queue; and the reason why contents end with it.
+    pub(crate) fn batch(&mut self, submit: Submit, ends: Option<DiscardReason>) -> u64 {
+        self.ends = ends.or(self.ends);
+        let known = self.queues.iter().position(|queue| *queue == submit.queue);
+        let queue = known.unwrap_or_else(|| {
+            self.queues.push(submit.queue);
+            self.queues.len() - 1
+        });
+        submit.number << 24 | (submit.batch as u64 & 0xFFFF) << 8 | queue as u64 & 0xFF
+    }
+
+    /// Adds a resource; of one in ordinary memory only its object is known.
+    pub(crate) fn add_resource(&mut self, id: ResourceId, object: Object, resource: Option<Arc<Resource>>) {
+        self.resources.insert(id, (object, resource));
+    }
+
+    /// The host maps a memory object.
+    pub(crate) fn map(&mut self, memory: vk::DeviceMemory) {
+        self.mapped.insert(memory.as_raw());
+    }
+
+    /// A memory object is freed.
+    pub(crate) fn unmap(&mut self, memory: vk::DeviceMemory) {
+        self.mapped.remove(&memory.as_raw());
+    }
+
+    /// Returns `true` if the host may write a resource. It cannot write images with optimal tiling through a mapping.
+    pub(super) fn is_mapped(&self, resource: &Resource) -> bool {
+        let is_linear = !matches!(resource.tiling, Tiling::Optimal(_));
+        is_linear
+            && resource
+                .place
+                .get()
+                .is_some_and(|place| self.mapped.contains(&place.memory))
+    }
+
+    /// Forgets all other logs and resources than these.
+    pub(crate) fn retain(&mut self, logs: &HashSet<u64>, resources: &HashSet<ResourceId>) {
+        self.logs.retain(|number, _| logs.contains(number));
+        self.events = self.logs.values().map(|log| log.len()).sum();
+        self.kept = self.events;
+        self.resources.retain(|id, _| resources.contains(id));
+    }
+
+    pub(super) fn event(&self, tag: Tag) -> Option<(&Log, &(Position, Event))> {
+        let log = self.logs.get(&log_of(tag))?;
+        Some((log, log.event(tag)?))
+    }
+
+    pub(super) fn at(&self, tag: Tag) -> Option<Position> {
+        self.event(tag).map(|(_, (at, _))| *at)
+    }
+
+    pub(super) fn submit(&self, batch: u64) -> Option<Submit> {
+        Some(Submit {
+            number: batch >> 24,
+            batch: (batch >> 8 & 0xFFFF) as usize,
+            queue: *self.queues.get(batch as usize & 0xFF)?,
+        })
+    }
+
+    pub(super) fn resource(&self, id: ResourceId) -> Option<&Resource> {
+        self.resources.get(&id)?.1.as_deref()
+    }
+
+    pub(super) fn object(&self, id: ResourceId) -> Object {
+        let known = self.resources.get(&id).map(|(object, _)| *object);
+        known.unwrap_or(Object(vk::ObjectType::UNKNOWN, 0))
+    }
+
+    /// The bytes of its memory that a use may touch.
+    pub(super) fn bytes(&self, used: &Use) -> Option<(u64, u64)> {
+        let place = self.resource(used.resource)?.place.get()?;
+        let end = place.first + self.resource(used.resource)?.size;
+        Some(match used.part {
+            Part::Bytes(first, last) => (
+                place.first.saturating_add(first).min(end),
+                place.first.saturating_add(last).min(end),
+            ),
+            Part::Texels(_) => (place.first, end),
+        })
+    }
+
+    /// The memory that a resource is in.
+    pub(super) fn memory(&self, id: ResourceId) -> String {
+        let place = self.resource(id).and_then(|resource| resource.place.get());
+        match place.filter(|place| !place.is_tile) {
+            Some(place) => Object(vk::ObjectType::DEVICE_MEMORY, place.memory).to_string(),
+            None => "the tile heap".to_owned(),
+        }
+    }
+
+    /// Returns `true` if the command performs the access for certain.
+    pub(super) fn is_certain(&self, used: &Use) -> bool {
+        if self.event(used.tag).is_none() {
+            return used.tag == BATCH_END;
+        }
+        let mut same = self.logged(used);
+        same.next().is_none_or(|one| one.is_certain) || same.any(|one| one.is_certain)
+    }
+
+    /// Returns `true` if a write of the same command may come before a read.
+    pub(super) fn may_follow_write(&self, used: &Use) -> bool {
+        self.logged(used).any(|one| one.may_follow_write)
+    }
+
+    /// A use as the command has logged it.
+    pub(super) fn logged(&self, used: &Use) -> impl Iterator<Item = &LoggedAccess> {
+        let number = self.resource(used.resource).map(|resource| resource.number);
+        let (part, action) = (used.part, used.action);
+        let is_it = move |access: &tileheap_sync::program::Access| {
+            Some(access.resource.0) == number
+                && access.part == part
+                && Action::Access(access.stage, access.access) == action
+        };
+        let event = self.event(used.tag).into_iter();
+        let all = event.flat_map(|(log, (_, event))| log.accesses(event));
+        all.filter(move |one| is_it(&one.access))
+    }
+
+    /// The command, the resource, and the batch of a use.
+    pub(super) fn place(&self, used: &Use) -> String {
+        let at = self.at(used.tag).map(|at| format!(" by {at}"));
+        let submit = self.submit(used.batch).map(|submit| format!(", in {submit}"));
+        at.unwrap_or_default() + &submit.unwrap_or_default()
+    }
+}
