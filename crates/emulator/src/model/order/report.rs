@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use ash::vk;
-use tileheap_sync::program::{Command, ResourceId, Tag, Tiling};
+use tileheap_sync::program::{Command, Part, ResourceId, Tag, Tiling};
 use tileheap_sync::{Action, DiscardedContents, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -173,11 +173,21 @@ fn verdict_of_loss(lost: &LostContents, sites: &Sites) -> Verdict {
         || sites.is_mapped(resource)
         || sites.may_follow_write(&lost.reader)
         || is_part
+        || may_load_unused_stencil(&lost.reader, resource)
         || !sites.is_certain(&lost.reader)
     {
         true => Verdict::Possible,
         false => lost.verdict,
     }
+}
+
+/// Returns `true` for the load of a stencil aspect in ordinary memory, which may not be used: many programs leave its operation at 0, which
+/// is LOAD.
+fn may_load_unused_stencil(reader: &Use, resource: &Resource) -> bool {
+    let is_stencil =
+        matches!(reader.part, Part::Texels(texels) if texels.aspects == vk::ImageAspectFlags::STENCIL);
+    let is_load = matches!(reader.action, Action::Access(_, A::DEPTH_STENCIL_ATTACHMENT_READ));
+    is_stencil && is_load && resource.has_two_aspects() && resource.tile_place().is_none()
 }
 
 fn is_shader(stage: S) -> bool {

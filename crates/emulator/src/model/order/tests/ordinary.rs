@@ -137,6 +137,84 @@ fn contents_of_other_resources_are_not_its_own() {
     assert_eq!(ids, ["TILEHEAP-reads-discarded"]);
 }
 
+/// Many programs load stencil because LOAD is 0, and do not use it.
+#[test]
+fn loads_of_stencil_that_was_never_written_are_only_possible() {
+    let ids = |aspects: vk::ImageAspectFlags| {
+        let texels = Texels {
+            aspects: vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL,
+            ..ALL_TEXELS
+        };
+        let depth = Arc::into_inner(image(2, 512)).expect("one owner");
+        let depth = Resource {
+            tiling: Tiling::Optimal(texels),
+            format: vk::Format::D24_UNORM_S8_UINT,
+            ..depth
+        };
+        let mut device = device(ALL);
+        device.followed.bind(&buffer(1, false, 0));
+        device.followed.bind(&Arc::new(depth));
+        let mut commands = Commands::new();
+        let access = Access {
+            resource: ResourceId(2),
+            part: Part::Texels(Texels { aspects, ..texels }),
+            stage: S::EARLY_FRAGMENT_TESTS,
+            access: A::DEPTH_STENCIL_ATTACHMENT_READ,
+            kind: AccessKind::Load,
+            discards: false,
+        };
+        let load = LoggedAccess {
+            access,
+            is_certain: true,
+            may_follow_write: false,
+        };
+        commands.recorded.perform(vec![load], &commands.at);
+        let found = device.submit(0, &commands.end(), &Batch::default());
+        found.iter().map(|one| one.id.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(vk::ImageAspectFlags::STENCIL), ["TILEHEAP-possible-contents"]);
+    assert_eq!(ids(vk::ImageAspectFlags::DEPTH), ["TILEHEAP-reads-discarded"]);
+}
+
+/// What a command reads may have been written by itself.
+#[test]
+fn reads_that_may_follow_a_write_are_only_possible() {
+    let ids = |may_follow_write: bool| {
+        let mut device = device(ALL);
+        device.followed.bind(&buffer(1, false, 0));
+        device.followed.bind(&buffer(2, false, 512));
+        let mut commands = Commands::new();
+        let [read, write] = [A::SHADER_STORAGE_READ, A::SHADER_STORAGE_WRITE].map(|access| LoggedAccess {
+            access: Access {
+                resource: ResourceId(1),
+                part: Part::Bytes(0, 1024),
+                stage: S::COMPUTE_SHADER,
+                access,
+                kind: AccessKind::Partial,
+                discards: false,
+            },
+            is_certain: true,
+            may_follow_write,
+        });
+        commands.recorded.perform(vec![read, write], &commands.at);
+        let found = device.submit(0, &commands.end(), &Batch::default());
+        found.iter().map(|one| one.id.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(false), ["TILEHEAP-reads-discarded"]);
+    assert_eq!(ids(true), ["TILEHEAP-possible-contents"]);
+}
+
+#[test]
+fn waits_for_any_of_several_leave_order_open() {
+    let mut device = device(ALL);
+    device.followed.bind(&buffer(1, false, 0));
+    device.followed.bind(&buffer(2, false, 512));
+    device.followed.wait(HostWait::AnyOf);
+    let found = device.submit(0, &fills(1, 2), &Batch::default());
+    let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
+    assert_eq!(ids, ["TILEHEAP-possible-order"]);
+}
+
 #[test]
 fn the_host_may_write_what_it_has_mapped() {
     let mut device = device(ALL);
