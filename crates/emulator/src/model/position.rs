@@ -6,6 +6,7 @@ use ash::vk;
 use serde_json::{Value, json};
 
 use super::objects::{Names, Object};
+use crate::tables::layer::Layer;
 
 /// The tile memory object bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,19 +91,19 @@ impl fmt::Display for Position {
         let commands = Object(vk::ObjectType::COMMAND_BUFFER, self.commands);
         let Position { command, actions, .. } = self;
         match (self.is_action, actions) {
-            (true, _) => write!(f, "{command}, action command {actions} of {commands}, with ")?,
-            (false, 0) => write!(
-                f,
-                "{command} before the first action command of {commands}, with "
-            )?,
-            (false, _) => write!(f, "{command} after action command {actions} of {commands}, with ")?,
+            (true, _) => write!(f, "{command}, action command {actions} of {commands}")?,
+            (false, 0) => write!(f, "{command} before the first action command of {commands}")?,
+            (false, _) => write!(f, "{command} after action command {actions} of {commands}")?,
+        }
+        if Layer::loaded() == Layer::Aliasing {
+            return Ok(()); // There is no tile memory to bind.
         }
         match self.bound {
-            None => write!(f, "nothing bound"),
-            Some(UNKNOWN) => write!(f, "what its primary has bound"),
+            None => write!(f, ", with nothing bound"),
+            Some(UNKNOWN) => write!(f, ", with what its primary has bound"),
             Some(BoundMemory { memory, size }) => {
                 let memory = Object(vk::ObjectType::DEVICE_MEMORY, memory);
-                write!(f, "{memory} of {size} B bound")
+                write!(f, ", with {memory} of {size} B bound")
             }
         }?;
         match self.bound_after {
