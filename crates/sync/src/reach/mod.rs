@@ -99,6 +99,9 @@ enum Signal {
 struct Covered {
     by: Signal,
     held: Held,
+    /// For events, the stages that are ordered after the access where the event is set, and those before which it is available: each
+    /// dependency that waits for the event has a first scope of its own.
+    stages: [S; 2],
 }
 
 /// The membership of an access in a first synchronization scope.
@@ -213,8 +216,7 @@ impl Reach {
             && origin.usage.stage().intersects(stages);
         let direct = is_direct.then_some(Held {
             is_direct,
-            // Transitions make available what they write ("Image Layout Transitions").
-            is_available: origin.usage == Usage::NO_STAGE || origin.usage.is_unknown(),
+            is_available: is_available_at_once(origin),
         });
         let chained = self.chained(on, earlier, stages);
         direct.into_iter().chain(chained).reduce(Held::or)
@@ -257,7 +259,7 @@ impl Reach {
             // Its first scope is ignored.
             (EdgeKind::Acquire, _) => None,
             (_, None) => self.held(origin, on, edge.earlier, edge.src.execution),
-            (_, Some(events)) => self.set(events),
+            (_, Some(events)) => self.set(origin, events, edge.src.execution),
         };
         let transition = if edge.has_transition {
             self.held_before_transition(on, place)
@@ -267,13 +269,31 @@ impl Reach {
         own.into_iter().chain(transition).reduce(Held::or)
     }
 
-    /// The membership in the first scopes of events that are set.
-    fn set(&self, events: &[EventId]) -> Option<Held> {
-        let set = self.covered.iter().filter(|covered| match covered.by {
-            Signal::Event(event) => events.contains(&event),
-            _ => false,
+    /// The membership in a first scope that is limited to what happens before events that are set.
+    fn set(&self, origin: &Origin, events: &[EventId], stages: S) -> Option<Held> {
+        let set = self.covered.iter().filter_map(|covered| {
+            let is_direct = covered.held.is_direct && origin.usage.stage().intersects(stages);
+            let [ordered, available] = covered.stages.map(|met| met.intersects(stages));
+            (is_one_of(covered.by, events) && (is_direct || ordered)).then_some(Held {
+                is_direct,
+                is_available: available || is_direct && is_available_at_once(origin),
+            })
         });
-        set.map(|covered| covered.held).reduce(Held::or)
+        set.reduce(Held::or)
+    }
+
+    /// The stages that are ordered after the access on a queue, and those before which it is available.
+    fn stages_after(&self, on: On) -> [S; 2] {
+        let places = self.places.iter().filter(|(at, ..)| *at == on.queue);
+        let met = places.fold([S::NONE; 2], |[ordered, available], (.., more)| {
+            [ordered | more.ordered, available | more.available]
+        });
+        let all = !S::NONE;
+        match self.known_before(on.submitted) {
+            Some(true) => [all; 2],
+            Some(false) => [all, met[1]],
+            None => met,
+        }
     }
 
     /// Whether an edge whose first scope includes the access makes it available, or it is so already.
@@ -302,7 +322,7 @@ impl Reach {
             return false;
         }
         let is_direct = match events {
-            Some(events) => self.set(events).is_some(),
+            Some(events) => self.covered.iter().any(|covered| is_one_of(covered.by, events)),
             None => origin.queue == Some(*queue) && origin.usage.stage().intersects(union.src()),
         };
         let is_met = |(at, _, ordered): &(QueueId, Place, Ordered)| {
@@ -349,7 +369,11 @@ impl Reach {
                 self.uncover(Signal::Event(*event));
                 let on = On::new(*queue, *submitted);
                 if let Some(held) = self.held(origin, on, Earlier::All, *stages) {
-                    self.cover(Signal::Event(*event), held);
+                    self.covered.push(Covered {
+                        by: Signal::Event(*event),
+                        held,
+                        stages: self.stages_after(on),
+                    });
                 }
             }
             Operation::ResetEvent(event) => self.uncover(Signal::Event(*event)),
@@ -474,4 +498,14 @@ fn covers(edge: &Edge, origin: &Origin, region: Region) -> bool {
         Limit::All => true,
         Limit::Part(part) => part.class == origin.class && part.region.contains(region),
     }
+}
+
+/// Returns `true` for a signal of one of these events.
+fn is_one_of(signal: Signal, events: &[EventId]) -> bool {
+    matches!(signal, Signal::Event(event) if events.contains(&event))
+}
+
+/// Returns `true` for a write that needs no dependency to be available: "Image Layout Transitions" make available what they write.
+fn is_available_at_once(origin: &Origin) -> bool {
+    origin.usage == Usage::NO_STAGE || origin.usage.is_unknown()
 }

@@ -32,7 +32,11 @@ impl Reach {
     }
 
     pub(super) fn cover(&mut self, by: Signal, held: Held) {
-        self.covered.push(Covered { by, held });
+        self.covered.push(Covered {
+            by,
+            held,
+            stages: [S::NONE; 2],
+        });
     }
 
     pub(super) fn uncover(&mut self, by: Signal) {

@@ -6,8 +6,8 @@ use crate::recordings::*;
 use tileheap_sync::Missing::{Availability, Execution, Visibility};
 use tileheap_sync::Verdict::{ByTheLetter, Certain};
 use tileheap_sync::program::{
-    AccessKind, Change, Command, CommandBuffer, Dependency, Extent, FenceId, Part, Resource, SemaphoreId,
-    SemaphoreUse, Step, Tag,
+    AccessKind, Change, Command, CommandBuffer, Dependency, EventId, Extent, FenceId, Part, Resource,
+    SemaphoreId, SemaphoreUse, Step, Tag,
 };
 use tileheap_sync::{Hazard, Loss, Missing, Model, Verdict};
 
@@ -412,4 +412,25 @@ fn batches_that_the_host_knows_to_be_complete_have_run() {
         (0, 0),
         "{findings:?}"
     );
+}
+
+/// `vkCmdWaitEvents2`: each dependency of an event has a first scope of its own, also if others of the same event include more stages.
+#[test]
+fn dependencies_of_an_event_have_scopes_of_their_own() {
+    let judged = |own: Command| {
+        let set = Command::SetEvent(EventId(0), S::COMPUTE_SHADER | S::COPY);
+        hazards(&[write(A), set, own, read(A)])
+    };
+    let wait = |from, to| {
+        let Command::Barrier(mut dependencies) = memory(from, to) else {
+            unreachable!()
+        };
+        let Command::Barrier(other) = memory(COPY_WRITE, COPY_READ) else {
+            unreachable!()
+        };
+        dependencies.extend(other);
+        Command::WaitEvents(vec![EventId(0)], dependencies)
+    };
+    assert_eq!(judged(wait(CS_WRITE, CS_READ)), NONE);
+    assert_eq!(judged(wait(COPY_WRITE, CS_READ)), [(0, 3, Execution, Certain)]);
 }

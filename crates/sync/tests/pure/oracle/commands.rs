@@ -61,12 +61,15 @@ impl Flattener<'_> {
                     .filter_map(|event| self.events.get(&self.event(id, *event)).copied())
                     .collect();
                 let at_signal = self.rules.events_end_at_their_signal;
-                self.barrier(queue, batch, tag, at, dependencies, |_| {
+                self.barrier(queue, batch, tag, at, dependencies, |own| {
                     let mut first = set.clone();
                     for scope in &mut first {
-                        match scope {
-                            Scope::Commands { before, .. } if !at_signal => *before = at,
-                            _ => {}
+                        if let Scope::Commands { before, stages, .. } = scope {
+                            // "vkCmdWaitEvents2": each dependency has a first scope of its own.
+                            *stages &= own;
+                            if !at_signal {
+                                *before = at;
+                            }
                         }
                     }
                     first
