@@ -45,6 +45,7 @@ create_infos! {
     CommandPoolCreateInfo => CommandPool by create_command_pool;
     QueryPoolCreateInfo => QueryPool by create_query_pool;
     SemaphoreCreateInfo => Semaphore by create_semaphore;
+    EventCreateInfo => Event by create_event;
 }
 
 macro_rules! pipelines {
@@ -157,6 +158,7 @@ impl Objects {
                 COMMAND_POOL CommandPool destroy_command_pool;
                 QUERY_POOL QueryPool destroy_query_pool;
                 SEMAPHORE Semaphore destroy_semaphore;
+                EVENT Event destroy_event;
                 PIPELINE Pipeline destroy_pipeline;
             }
         }

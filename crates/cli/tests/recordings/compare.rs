@@ -1,0 +1,160 @@
+//! Disagreements between the two layers.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::order::{Act, is_ordered};
+use crate::recording::Recording;
+use crate::verdicts::{Conflict, Named, Pair, Pairs, Verdicts};
+
+/// A pair of steps of which only one layer complains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Disagreement {
+    pub(crate) pair: Pair,
+    pub(crate) kind: Kind,
+}
+
+/// Who complains, and who is right by the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Validation complains of a write after a write that was made available, and that happens before it.
+    AvailableWrite,
+    /// Validation complains of an access after a read that happens before it, or of a read of something that is visible to it.
+    Ordered,
+    /// The aliasing layer complains of accesses that are not ordered; validation does not.
+    Unordered,
+    /// Validation complains of accesses that are not ordered; the aliasing layer does not.
+    Missed,
+    /// The aliasing layer complains of accesses that are ordered.
+    FalseAlarm,
+    /// It is not known what the accesses are.
+    Unknown,
+}
+
+impl Kind {
+    /// Returns `true` if the aliasing layer is right.
+    pub(crate) fn is_justified(self) -> bool {
+        matches!(self, Kind::AvailableWrite | Kind::Ordered | Kind::Unordered)
+    }
+}
+
+/// The pairs of which only one layer complains. `rows` are the first steps of rows, by step.
+pub(crate) fn disagreements(
+    recording: &Recording,
+    rows: &HashMap<u32, u32>,
+    verdicts: &Verdicts,
+) -> Vec<Disagreement> {
+    let after = |pairs: &Pairs| pairs.keys().map(|pair| pair.1).collect::<BTreeSet<u32>>();
+    let validation = after(&verdicts.validation);
+    let reported: BTreeSet<u32> = after(&verdicts.certain)
+        .union(&after(&verdicts.possible))
+        .copied()
+        .collect();
+    let judge = Judge { recording, rows };
+    let mut all = Vec::new();
+    for (pair, conflicts) in &verdicts.validation {
+        // The layer reports one use of a pass or of equal draws, validation each of them.
+        let is_follow_up =
+            reports_another(&verdicts.certain, *pair) || reports_another(&verdicts.possible, *pair);
+        if !reported.contains(&pair.1) && !is_follow_up {
+            all.extend(
+                conflicts
+                    .iter()
+                    .map(|conflict| judge.of_validation(*pair, *conflict)),
+            );
+        }
+    }
+    for (pair, conflicts) in &verdicts.certain {
+        // Validation remembers the last write only, and the reads after it: once it has reported a step, nothing is compared with what
+        // came before that step.
+        let earlier = |(other_before, other): &Pair| {
+            *other_before == pair.0 && *other != pair.1 && validation.contains(other)
+        };
+        let is_follow_up = verdicts.certain.keys().any(earlier);
+        if !validation.contains(&pair.1) && !is_follow_up {
+            all.extend(conflicts.iter().map(|conflict| judge.of_layer(*pair, *conflict)));
+        }
+    }
+    all
+}
+
+/// Returns `true` if another step is reported for the same earlier one.
+fn reports_another(pairs: &Pairs, (before, after): Pair) -> bool {
+    pairs
+        .keys()
+        .any(|(other_before, other)| *other_before == before && *other != after)
+}
+
+/// Judges pairs by the specification.
+struct Judge<'a> {
+    recording: &'a Recording,
+    rows: &'a HashMap<u32, u32>,
+}
+
+impl Judge<'_> {
+    fn of_validation(&self, pair: Pair, conflict: Option<Conflict>) -> Disagreement {
+        let kind = match (conflict, self.orders(pair, conflict)) {
+            (Some(conflict), orders) if orders.contains(&true) => match conflict.acts.map(Act::writes) {
+                [true, true] => Kind::AvailableWrite,
+                _ => Kind::Ordered,
+            },
+            (_, orders) if orders.is_empty() => Kind::Unknown,
+            _ => Kind::Missed,
+        };
+        Disagreement { pair, kind }
+    }
+
+    fn of_layer(&self, pair: Pair, conflict: Option<Conflict>) -> Disagreement {
+        let orders = self.orders(pair, conflict);
+        let kind = match orders.contains(&false) {
+            true => Kind::Unordered,
+            false if orders.is_empty() => Kind::Unknown,
+            false => Kind::FalseAlarm,
+        };
+        Disagreement { pair, kind }
+    }
+
+    /// Whether the accesses are ordered, for each step of a row that the pair may mean.
+    fn orders(&self, (before, after): Pair, conflict: Option<Conflict>) -> Vec<bool> {
+        let (
+            Some(before),
+            Some(Conflict {
+                acts: [first, second],
+                memory,
+            }),
+        ) = (before, conflict)
+        else {
+            return Vec::new();
+        };
+        let place = memory.map(|memory| match memory {
+            Named::Place(place) => place,
+            Named::Resource(resource) => self.recording.resources[resource].place,
+        });
+        let mut orders = Vec::new();
+        for earlier in self.row(before, first) {
+            for later in self.row(after, second) {
+                orders.push(is_ordered(
+                    self.recording,
+                    place,
+                    (earlier, first),
+                    (later, second),
+                ));
+            }
+        }
+        orders
+    }
+
+    /// The steps of a row that may be meant.
+    fn row(&self, step: u32, act: Act) -> Vec<u32> {
+        let mut row: Vec<u32> = self
+            .rows
+            .iter()
+            .filter(|(_, first)| **first == step)
+            .map(|(member, _)| *member)
+            .collect();
+        row.sort_unstable();
+        if act == Act::Transition && row.len() > 1 {
+            row.retain(|member| self.recording.changes_layout(*member));
+        }
+        row
+    }
+}

@@ -1,0 +1,189 @@
+//! Pairs of steps that each layer complains of.
+
+use std::collections::BTreeMap;
+
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use crate::device::Message;
+use crate::execute::{Executed, Position};
+use crate::order::Act;
+
+/// Two steps without order between them: the one before, if it is known, and the one after.
+pub(crate) type Pair = (Option<u32>, u32);
+
+/// A conflict between two steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    /// What both do, the earlier one first.
+    pub(crate) acts: [Act; 2],
+    /// The resource that the message names, or the place of merged buffers.
+    pub(crate) memory: Option<Named>,
+}
+
+/// A name that the recordings give to objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Place(usize),
+    Resource(usize),
+}
+
+/// The conflicts of each pair; `None` if a message cannot be read.
+pub(crate) type Pairs = BTreeMap<Pair, Vec<Option<Conflict>>>;
+
+/// Pairs, by what was said of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdicts {
+    /// Hazards of synchronization validation.
+    pub(crate) validation: Pairs,
+    /// Certain missing order.
+    pub(crate) certain: Pairs,
+    /// Possible missing order.
+    pub(crate) possible: Pairs,
+    /// Messages of core validation, or about other steps than those of the recording.
+    pub(crate) unexpected: Vec<Message>,
+}
+
+impl Verdicts {
+    pub(crate) fn new(executed: &Executed) -> Verdicts {
+        let mut verdicts = Verdicts::default();
+        for (id, text) in &executed.messages {
+            let pair = pair(executed, id, text);
+            match (id.as_str(), pair) {
+                ("TILEHEAP-missing-order", Some(pair)) => {
+                    add(&mut verdicts.certain, pair, text, acts_of_layer(text))
+                }
+                ("TILEHEAP-possible-order", Some(pair)) => {
+                    add(&mut verdicts.possible, pair, text, acts_of_layer(text))
+                }
+                // The contents of aliased buffers are written through other buffers on purpose.
+                ("TILEHEAP-possible-contents", _) => {}
+                (id, Some(pair)) if id.starts_with("SYNC-") => {
+                    add(&mut verdicts.validation, pair, text, acts_of_validation(text));
+                }
+                _ => verdicts.unexpected.push((id.clone(), text.clone())),
+            }
+        }
+        verdicts
+    }
+}
+
+/// The steps that a message is about.
+pub(crate) fn pair(executed: &Executed, id: &str, text: &str) -> Option<Pair> {
+    match id.split('-').next() {
+        Some("SYNC") => pair_of_validation(executed, text),
+        Some("TILEHEAP") => pair_of_layer(executed, text),
+        _ => None,
+    }
+}
+
+/// The steps of the innermost debug labels. What has no label is the command itself: it does several things.
+fn pair_of_validation(executed: &Executed, text: &str) -> Option<Pair> {
+    let property = |name: &str| text.lines().find_map(|line| line.trim().strip_prefix(name));
+    let step = |region: &str, command: &str| -> Option<u32> {
+        let label = property(region)?.rsplit("::").next()?;
+        let step = label.trim().trim_start_matches('s').parse().ok()?;
+        let ends =
+            property(command).is_some_and(|one| one.starts_with("vkCmdEnd") || one.starts_with("vkCmdNext"));
+        match executed.ends.get(&step).filter(|_| ends) {
+            Some(end) => Some(*end),
+            None => executed.rows.get(&step).copied(),
+        }
+    };
+    let after = step("debug_region = ", "command = ")?;
+    let before = match property("prior_command = ") {
+        Some(_) => step("prior_debug_region = ", "prior_command = "),
+        None => Some(after),
+    };
+    Some((before, after))
+}
+
+/// The steps at the positions that the layer names.
+fn pair_of_layer(executed: &Executed, text: &str) -> Option<Pair> {
+    let line = |start: &str| text.lines().find_map(|line| line.trim().strip_prefix(start));
+    let step = |text: &str| executed.ids.get(&position(text)?).copied();
+    Some((line("cause: ").and_then(step), step(line("at: ")?)?))
+}
+
+/// The position that a sentence of the layer names.
+fn position(text: &str) -> Option<Position> {
+    let buffer = text.split("`cb").nth(1)?.split('`').next()?.parse().ok()?;
+    let number = |before: &str| -> Option<u32> {
+        let rest = text.split(before).nth(1)?;
+        rest.split(' ').next()?.parse().ok()
+    };
+    if text.contains("before the first action command") {
+        Some((buffer, 0, false))
+    } else if let Some(actions) = number(" after action command ") {
+        Some((buffer, actions, false))
+    } else {
+        Some((buffer, number(", action command ")?, true))
+    }
+}
+
+fn add(pairs: &mut Pairs, pair: Pair, text: &str, acts: Option<[Act; 2]>) {
+    let conflict = acts.map(|acts| Conflict {
+        acts,
+        memory: named_memory(text),
+    });
+    pairs.entry(pair).or_default().push(conflict);
+}
+
+/// The first of our names in a message that is one of memory.
+fn named_memory(text: &str) -> Option<Named> {
+    let names = text.split(['[', ']', '`']).filter_map(|name| {
+        let (kind, number) = name.split_once(' ')?;
+        let number = number.parse().ok()?;
+        match kind {
+            "place" => Some(Named::Place(number)),
+            "image" | "buffer" => Some(Named::Resource(number)),
+            _ => None,
+        }
+    });
+    names.into_iter().next()
+}
+
+/// The accesses that validation names, the earlier one first.
+fn acts_of_validation(text: &str) -> Option<[Act; 2]> {
+    let act = |property: &str| -> Option<Act> {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(property))?;
+        if line == "SYNC_IMAGE_LAYOUT_TRANSITION" {
+            return Some(Act::Transition);
+        }
+        let (stage, access) = line.strip_suffix(')')?.split_once('(')?;
+        let stage = stage.strip_prefix("VK_PIPELINE_STAGE_2_")?.strip_suffix("_BIT")?;
+        let access = access.strip_prefix("VK_ACCESS_2_")?.strip_suffix("_BIT")?;
+        named(stage, access)
+    };
+    Some([act("prior_access = ")?, act("access = ")?])
+}
+
+/// The accesses that the layer names, the earlier one first.
+fn acts_of_layer(text: &str) -> Option<[Act; 2]> {
+    let (first, rest) = text.split_once('\n')?;
+    let cause = rest
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("cause: "))?;
+    let act = |line: &str| {
+        let mut words = line.split([' ', ',']).peekable();
+        let mut previous = "";
+        while let Some(word) = words.next() {
+            if word == "in" {
+                let stage = words.peek().copied().unwrap_or_default();
+                if let Some(act) = named(stage, previous) {
+                    return act;
+                }
+            }
+            previous = word;
+        }
+        Act::Transition
+    };
+    Some([act(cause), act(first)])
+}
+
+/// A stage and an access by their names without prefix and suffix.
+fn named(stage: &str, access: &str) -> Option<Act> {
+    let bits = || (0..63).map(|shift| 1u64 << shift);
+    let stage = bits().map(S::from_raw).find(|one| format!("{one:?}") == stage)?;
+    let access = bits().map(A::from_raw).find(|one| format!("{one:?}") == access)?;
+    Some(Act::Access(stage, access))
+}
