@@ -130,7 +130,7 @@ pub(crate) struct Image {
     pub(crate) swapchain: bool,
     /// Equal for images that are created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
     pub(crate) alias_group: Option<u64>,
-    /// Its initial layout is `UNDEFINED`: it has no contents.
+    /// Its initial layout is `UNDEFINED`: it has neither contents nor another layout.
     pub(crate) starts_undefined: bool,
 }
 

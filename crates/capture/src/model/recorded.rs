@@ -107,26 +107,27 @@ impl Builder {
             object: self.memory(placed.object, common.is_mapped()),
             ..placed
         });
-        let (host_writes, is_undefined) = match resource {
-            Resource::Buffer(_) => (common.is_mapped(), false),
-            Resource::Image(image) => {
-                let is_copied = image.desc.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
-                let is_optimal = !image.linear && !image.swapchain;
-                (
-                    is_copied || image.linear && common.is_mapped(),
-                    is_optimal && image.starts_undefined,
-                )
-            }
-        };
         // What linear resources hold in memory that is older than the frame is not known.
         let in_new_memory = common
             .placement()
             .is_some_and(|placed| placed.object >= frame.allocated_before);
+        let (host_writes, is_undefined) = match resource {
+            Resource::Buffer(_) => (common.is_mapped(), in_new_memory),
+            Resource::Image(image) => {
+                let is_copied = image.desc.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
+                // Images that begin in `PREINITIALIZED` or `ZERO_INITIALIZED_EXT` keep what their memory holds.
+                let is_undefined = image.starts_undefined && !image.swapchain;
+                (
+                    is_copied || image.linear && common.is_mapped(),
+                    is_undefined && (!image.linear || in_new_memory),
+                )
+            }
+        };
         recording::Resource {
             name,
             kind,
             placement,
-            created: common.number > frame.created_before && !host_writes && (is_undefined || in_new_memory),
+            created: common.number > frame.created_before && !host_writes && is_undefined,
             host_writes,
             unchecked: why_unchecked(resource).map(str::to_owned),
         }

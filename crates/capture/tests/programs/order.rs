@@ -200,20 +200,48 @@ impl Rig {
             }
             let written = (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE);
             self.barrier(commands, written, (S::COPY, A::TRANSFER_READ));
-            let layers = vk::ImageSubresourceLayers {
-                aspect_mask: vk::ImageAspectFlags::COLOR,
-                layer_count: 1,
-                ..Default::default()
-            };
-            let region = vk::BufferImageCopy::default()
-                .image_subresource(layers)
-                .image_extent(vk::Extent3D {
-                    width: 8,
-                    height: 8,
-                    depth: 1,
-                });
+            self.read_back(commands, self.image, source);
+        });
+    }
+
+    /// Copies some of an image to a buffer.
+    fn read_back(&self, commands: vk::CommandBuffer, image: vk::Image, layout: vk::ImageLayout) {
+        let layers = vk::ImageSubresourceLayers {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            layer_count: 1,
+            ..Default::default()
+        };
+        let region = vk::BufferImageCopy::default()
+            .image_subresource(layers)
+            .image_extent(vk::Extent3D {
+                width: 8,
+                height: 8,
+                depth: 1,
+            });
+        let (device, regions) = (&self.device, [region]);
+        // SAFETY: As above.
+        unsafe { device.cmd_copy_image_to_buffer(commands, image, layout, self.other, &regions) };
+    }
+
+    /// A new image that begins in `PREINITIALIZED`, with what its memory holds.
+    fn copied_before_written(&self) {
+        let (device, source) = (&self.device, vk::ImageLayout::TRANSFER_SRC_OPTIMAL);
+        let info = image_info(FORMAT, SIDE, vk::ImageUsageFlags::TRANSFER_SRC)
+            .initial_layout(vk::ImageLayout::PREINITIALIZED);
+        let image = self.objects.image(device, &info, u32::MAX);
+        self.run(|commands| {
+            let barrier = vk::ImageMemoryBarrier2::default()
+                .dst_stage_mask(S::COPY)
+                .dst_access_mask(A::TRANSFER_READ)
+                .old_layout(vk::ImageLayout::PREINITIALIZED)
+                .new_layout(source)
+                .image(image)
+                .subresource_range(whole(vk::ImageAspectFlags::COLOR));
+            let barriers = [barrier];
+            let info = vk::DependencyInfo::default().image_memory_barriers(&barriers);
             // SAFETY: As above.
-            unsafe { device.cmd_copy_image_to_buffer(commands, self.image, source, self.other, &[region]) };
+            unsafe { device.cmd_pipeline_barrier2(commands, &info) };
+            self.read_back(commands, image, source);
         });
     }
 
@@ -380,6 +408,7 @@ fn run(rig: &Rig, name: &str) {
                 ..Default::default()
             }]);
         }
+        "preinitialized image" => rig.copied_before_written(),
         "dynamic offsets apart" => rig.written_at([0, BYTES as u32 / 2]),
         "dynamic offsets alike" => rig.written_at([0, 0]),
         "consecutive binding update" => rig.written_by_consecutive_update(),
@@ -407,6 +436,7 @@ const PROGRAMS: &[(&str, &[Expected])] = {
         ("written through an alias", &[(Possible, WrittenThrough, 1)]),
         ("final transition", &[(Certain, Unordered, 1)]),
         ("final transition with a dependency", &[]),
+        ("preinitialized image", &[]),
         ("dynamic offsets apart", &[]),
         ("dynamic offsets alike", &[(Certain, Unordered, 1)]),
         ("consecutive binding update", &[(Certain, Unordered, 1)]),
