@@ -27,7 +27,8 @@ pub(super) fn drafts(sites: &Sites<'_>) -> (Vec<Draft>, HashSet<Pair>) {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut known: HashMap<Merged, usize> = HashMap::new();
     let mut explained = HashSet::new();
-    for hazard in &sites.outcome.findings.hazards {
+    let hazards = sites.outcome.findings.hazards.iter();
+    for hazard in hazards.filter(|hazard| !is_between_fragments(sites, hazard)) {
         let draft = draft(sites, hazard);
         if draft.verdict == Verdict::Certain {
             let pair = [&hazard.before, &hazard.after].map(|used| (used.batch, used.tag));
@@ -167,6 +168,25 @@ fn is_feedback(sites: &Sites<'_>, hazard: &Hazard) -> bool {
         && instance(places[0]) == instance(places[1])
         && before.batch == after.batch
         && (is_shader(before) && is_attachment(after) || is_attachment(before) && is_shader(after))
+}
+
+/// Fragment shaders of two draws of one subpass access the same storage image or buffer. No barrier fits between them, and programs let
+/// each pixel access its own elements, or only one fragment of it pass the depth test: the recording does not show which.
+pub(super) fn is_between_fragments(sites: &Sites<'_>, hazard: &Hazard) -> bool {
+    let uses = [&hazard.before, &hazard.after];
+    let [before, after] = uses.map(|used| sites.site(used.batch, used.tag).and_then(|site| site.place));
+    let storage = A::SHADER_STORAGE_READ | A::SHADER_STORAGE_WRITE;
+    let is_of_fragments = |used: &Use| match used.action {
+        ModelAction::Access(stage, access) => {
+            stage == vk::PipelineStageFlags2::FRAGMENT_SHADER && storage.contains(access)
+        }
+        _ => false,
+    };
+    before.is_some()
+        && before == after
+        && hazard.before.batch == hazard.after.batch
+        && uses.into_iter().all(is_of_fragments)
+        && judge(sites, hazard).0 == Verdict::Possible
 }
 
 /// What is unknown about a hazard that the model gives as possible.

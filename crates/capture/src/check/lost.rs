@@ -27,12 +27,40 @@ pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft>
             untracked.may_write(sites, lost) || sites.resources.shares_unchecked(lost.reader.resource);
         let is_written_by_host = matches!(lost.loss, Loss::NeverWritten | Loss::Discarded(_))
             && sites.resources.get(lost.reader.resource).host_writes;
-        if is_explained || is_unseen || is_written_by_host || !is_read(sites, &lost.reader) {
+        let is_reported = !is_explained && !is_unseen && is_read(sites, &lost.reader);
+        if !is_reported || is_written_by_host || note(sites, lost).is_some() {
             continue;
         }
         drafts.push(draft(sites, lost));
     }
     drafts
+}
+
+/// A note in place of a finding, about a new resource that nothing has written. Programs have one render pass for all frames and cover what
+/// it loads with draws, and bind such resources where a shader uses none: the recording does not show whether they are used.
+pub(super) fn note(sites: &Sites<'_>, lost: &LostContents) -> Option<&'static str> {
+    let is_new = lost.last.is_none() && sites.resources.get(lost.reader.resource).created;
+    // A render pass that discards what it loads contradicts itself.
+    let is_by_barrier = |by: &Use| {
+        let is_outside = sites
+            .site(by.batch, by.tag)
+            .is_some_and(|site| site.place.is_none());
+        by.action == ModelAction::Transition && is_outside
+    };
+    let is_unwritten = match &lost.loss {
+        Loss::NeverWritten => true,
+        Loss::Discarded(by) => is_by_barrier(by),
+        _ => false,
+    };
+    let is_load = matches!(lost.reader.action, ModelAction::Access(_, access) if is_of_attachment(access));
+    if !is_new || !is_unwritten {
+        return None;
+    }
+    match sites.commands.doubt_of(&lost.reader) {
+        Some(Doubt::Shader) => Some(words::UNWRITTEN),
+        _ if is_load => Some(words::FIRST_LOADS),
+        _ => None,
+    }
 }
 
 /// The use that discarded or overwrote the contents.

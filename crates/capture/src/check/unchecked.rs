@@ -1,8 +1,10 @@
 //! Everything that was not checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::finding::Unchecked;
+use super::hazards::is_between_fragments;
+use super::lost::note;
 use super::sites::Sites;
 use super::words;
 use crate::document::UnresolvedKind;
@@ -47,8 +49,33 @@ pub(super) fn list(sites: &Sites<'_>) -> Vec<Unchecked> {
         let what = "accesses have a type that the stage does not support";
         entries.add(what.to_owned(), first, &[index]);
     }
+    draws(sites, &mut entries);
     host(sites, &mut entries);
     entries.finish(sites)
+}
+
+/// Adds what the recording cannot show about draws.
+fn draws(sites: &Sites<'_>, entries: &mut Entries) {
+    let findings = &sites.outcome.findings;
+    let lost = findings.lost.iter();
+    let unwritten = lost.filter_map(|lost| Some((&lost.reader, note(sites, lost)?)));
+    let hazards = findings.hazards.iter();
+    let fragments = hazards.filter(|hazard| is_between_fragments(sites, hazard));
+    let fragments = fragments.map(|hazard| (&hazard.after, words::FRAGMENTS));
+    let mut known = HashSet::new();
+    for (used, what) in unwritten.chain(fragments) {
+        let index = sites.resources.index(used.resource) as u32;
+        let Some(site) = sites.site(used.batch, used.tag) else {
+            continue;
+        };
+        let first = || {
+            let command = words::command(sites.recording, site.buffer, site.index);
+            format!("`{}`, by {command}", sites.name(used.resource))
+        };
+        if known.insert((used.batch, used.tag, index, what)) {
+            entries.add(what.to_owned(), first, &[index]);
+        }
+    }
 }
 
 /// Adds events of the host, waits for unrecorded signals, and mapped memory.

@@ -114,6 +114,67 @@ fn only_a_load_operation_that_loads_reads_discarded_contents() {
 }
 
 #[test]
+fn loads_of_new_attachments_are_counted() {
+    let mut rig = Rig::new();
+    let x = rig.image("x", 0);
+    let pass = || {
+        let layouts = [L::COLOR_ATTACHMENT_OPTIMAL; 2];
+        begin(color_pass(Attachment {
+            load: Load::LOAD,
+            ..attachment(x, layouts)
+        }))
+    };
+    let discard = || {
+        ib(
+            x,
+            EVERYTHING,
+            EVERYTHING,
+            [L::UNDEFINED, L::COLOR_ATTACHMENT_OPTIMAL],
+        )
+    };
+    let loaded = |rig: &Rig, commands: Vec<Command>| {
+        let mut rig = rig.clone();
+        let buffer = rig.commands(commands);
+        rig.submit(&[buffer]);
+        let report = rig.report();
+        let loads = report
+            .unchecked
+            .iter()
+            .find(|one| one.what.starts_with("attachments are loaded"));
+        (rig.found(), loads.map_or(0, |one| one.count))
+    };
+    // Draws may cover them, as in the first frames of many programs.
+    let new = vec![discard(), pass(), draw(vec![]), end()];
+    assert_eq!(loaded(&rig, new.clone()), (NONE.to_vec(), 1));
+    // Here something was drawn and is discarded.
+    let mut twice = new.clone();
+    twice.extend([all(), discard(), pass(), draw(vec![]), end()]);
+    assert_eq!(loaded(&rig, twice), (vec![(Possible, Discarded, 6, 7)], 1));
+    rig.0.resources[0].created = false;
+    assert_eq!(loaded(&rig, new), (vec![(Possible, Discarded, 1, 2)], 0));
+}
+
+#[test]
+fn descriptors_of_unwritten_resources_are_counted() {
+    let mut rig = Rig::new();
+    let a = rig.buffer("a", 0);
+    let skipped = || {
+        dispatch(vec![Access {
+            conditional: true,
+            ..some(bytes(a, (0, SIZE), CS, STORAGE_READ))
+        }])
+    };
+    let buffer = rig.commands(vec![skipped()]);
+    rig.submit(&[buffer]);
+    let report = rig.report();
+    let notes = report
+        .unchecked
+        .iter()
+        .filter(|one| one.what.starts_with("descriptors"));
+    assert_eq!((rig.found(), notes.count()), (NONE.to_vec(), 1));
+}
+
+#[test]
 fn reads_of_contents_that_nothing_wrote_are_found() {
     let mut rig = Rig::new();
     let a = rig.buffer("a", 0);

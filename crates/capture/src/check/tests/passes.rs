@@ -29,6 +29,34 @@ fn only_a_final_transition_needs_more_than_the_barrier_after_a_pass() {
     assert_eq!(found_with(READ_ONLY, (S::ALL_COMMANDS, A::MEMORY_WRITE)), NONE);
 }
 
+#[test]
+fn fragments_that_may_not_overlap_are_counted() {
+    let mut rig = Rig::new();
+    let (x, y) = (rig.color("x"), rig.color("y"));
+    let store = |stage| draw(vec![some(texels(y, range(), stage, STORAGE_WRITE))]);
+    let pass = || begin(color_pass(attachment(x, [COLOR, COLOR])));
+    let checked = |commands: Vec<Command>| {
+        let mut rig = rig.clone();
+        let buffer = rig.commands(commands);
+        rig.submit(&[buffer]);
+        let report = rig.report();
+        let shaders = report
+            .unchecked
+            .iter()
+            .find(|one| one.what.starts_with("storage"));
+        (rig.found(), shaders.map_or(0, |one| one.count))
+    };
+    let one_pass = |stage| vec![pass(), store(stage), store(stage), end()];
+    assert_eq!(checked(one_pass(S::FRAGMENT_SHADER)), (NONE.to_vec(), 1));
+    let unordered = (Possible, Unordered, 2, 3);
+    assert_eq!(checked(one_pass(S::VERTEX_SHADER)), (vec![unordered], 0));
+    let store = || store(S::FRAGMENT_SHADER);
+    let written = (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE);
+    let ordered = mb(written, (S::COLOR_ATTACHMENT_OUTPUT, EVERYTHING.1));
+    let two_passes = vec![pass(), store(), end(), ordered, pass(), store(), end()];
+    assert_eq!(checked(two_passes), (vec![(Possible, Unordered, 2, 6)], 0));
+}
+
 /// Subpass 0 writes a color attachment, subpass 1 reads it as an input attachment and writes another one.
 fn two_subpasses(x: u32, y: u32, store: Store, dependencies: Vec<SubpassDependency>) -> Instance {
     Instance {
