@@ -66,7 +66,8 @@ impl Reported {
         sites: &Sites,
         (has_unseen_writes, has_unseen_order): (bool, bool),
     ) -> Vec<Finding> {
-        let lost = findings.lost.iter().map(|one| LostContents {
+        let lost = findings.lost.iter().filter(|one| !is_for_host(one, sites));
+        let lost = lost.map(|one| LostContents {
             verdict: match has_unseen_writes {
                 true => Verdict::Possible,
                 false => verdict_of_loss(one, sites),
@@ -159,6 +160,13 @@ fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Verdict {
         [true, true] => hazard.verdict,
         _ => Verdict::Possible,
     }
+}
+
+/// Returns `true` if the host writes the contents, as far as anyone can tell: no command did, and the memory is mapped.
+fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
+    let is_unwritten = matches!(lost.loss, Loss::NeverWritten | Loss::Discarded(_));
+    let resource = sites.resource(lost.reader.resource);
+    is_unwritten && resource.is_some_and(|resource| sites.is_mapped(resource))
 }
 
 /// The verdict, with what is known of the command. Shaders may write a buffer with an address unseen, and if a buffer is partly
