@@ -25,8 +25,7 @@ pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft>
         let is_explained = pair.is_some_and(|pair| explained.contains(&pair));
         let is_unseen =
             untracked.may_write(sites, lost) || sites.resources.shares_unchecked(lost.reader.resource);
-        let is_written_by_host = matches!(lost.loss, Loss::NeverWritten | Loss::Discarded(_))
-            && sites.resources.get(lost.reader.resource).host_writes;
+        let is_written_by_host = sites.resources.get(lost.reader.resource).host_writes;
         let is_reported = !is_explained && !is_unseen && is_read(sites, &lost.reader);
         if !is_reported || is_written_by_host || note(sites, lost).is_some() {
             continue;

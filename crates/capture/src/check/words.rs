@@ -116,8 +116,7 @@ pub(super) fn copied(resource: &str) -> String {
 pub(super) const FIRST_LOADS: &str = "attachments are loaded before anything was drawn into them: whether draws cover their undefined contents is unknown";
 
 /// Of descriptors that shaders may leave unused, in words that can follow a number.
-pub(super) const UNWRITTEN: &str =
-    "descriptors name resources that nothing has written: whether the shaders read them is unknown";
+pub(super) const UNWRITTEN: &str = "descriptors name resources that no recorded command has written: whether the shaders read them is unknown";
 
 /// Of accesses between which no barrier fits, in words that can follow a number.
 pub(super) const FRAGMENTS: &str = "storage descriptors are used by fragment shaders of several draws of a subpass: whether these access the same elements is unknown";

@@ -357,3 +357,25 @@ fn the_host_may_have_written_what_a_command_discarded() {
     rig.0.resources[x as usize].host_writes = true;
     assert_eq!(found(rig, commands), NONE);
 }
+
+#[test]
+fn the_host_may_have_written_what_a_command_wrote_through_an_alias() {
+    let mut rig = Rig::new();
+    let (a, b, x) = (rig.buffer("a", 0), rig.buffer("b", 0), rig.image("x", 0));
+    let through = |other| vec![write(a), all(), other, all(), read(a)];
+    let overwritten = || {
+        let mut commands = through(image_write(x));
+        commands.insert(2, all_with(x));
+        commands
+    };
+    let found_with = |rig: &Rig, commands| found(rig.clone(), commands);
+    assert_eq!(
+        found_with(&rig, through(write(b))),
+        [(Possible, WrittenThrough, 3, 5)]
+    );
+    assert_eq!(found_with(&rig, overwritten()), [(Certain, Overwritten, 3, 6)]);
+    rig.0.resources[a as usize].host_writes = true;
+    assert_eq!(found_with(&rig, through(write(b))), NONE);
+    // As in memory that programs use again, for another resource.
+    assert_eq!(found_with(&rig, overwritten()), NONE);
+}
