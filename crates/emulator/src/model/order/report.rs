@@ -162,11 +162,10 @@ fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Verdict {
     }
 }
 
-/// Returns `true` if the host writes the contents, as far as anyone can tell: no command did, and the memory is mapped.
+/// Returns `true` if the host writes the contents, as far as anyone can tell: no command did since the loss, and the memory is mapped.
 fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
-    let is_unwritten = matches!(lost.loss, Loss::NeverWritten | Loss::Discarded(_));
     let resource = sites.resource(lost.reader.resource);
-    is_unwritten && resource.is_some_and(|resource| sites.is_mapped(resource))
+    resource.is_some_and(|resource| sites.is_mapped(resource))
 }
 
 /// The verdict, with what is known of the command. Shaders may write a buffer with an address unseen, and if a buffer is partly
@@ -178,7 +177,6 @@ fn verdict_of_loss(lost: &LostContents, sites: &Sites) -> Verdict {
     let is_shader = matches!(lost.reader.action, Action::Access(stage, _) if is_shader(stage));
     let is_part = lost.is_partial && is_shader && resource.tiling == Tiling::Linear;
     match resource.has_unseen_writes
-        || sites.is_mapped(resource)
         || sites.may_follow_write(&lost.reader)
         || is_part
         || may_load_unused_stencil(&lost.reader, resource)
