@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # test-programs.sh [--quick | --page | NAME...]: other people's programs, from package registries, under our layers.
 #
-# Each runs plain, with the capture layer, and with the emulator's profile `hostile`, on the newest loader and lavapipe: exit status and
-# output must be the same. Its captured frame is planned for three devices, checked (`check-frame`, whose findings are counted in the output)
-# and reported. --quick: those that take under five minutes together, on the test bed; --page: all of them, and writes docs/programs.md.
+# Each runs plain, with the capture layer, below the aliasing layer, and with the emulator's profile `hostile`, on the newest loader and
+# lavapipe: exit status and output must be the same. Its captured frame is planned for three devices and reported. Its first 60 submits are
+# checked (`check-frame`); of their findings and of the aliasing layer's messages only those are published that docs/programs/findings.md
+# argues (scripts/argued-findings.py). --quick: those that take under five minutes together, on the test bed; --page: all of them, and writes docs/programs.md.
 # Those of Debian's next release (godot, qt, gtk, sdl, glmark2 and newer ones of ffmpeg, mpv and vkcube) are unpacked into
 # target/testbed/programs, about 400 MB to fetch.
 set -euo pipefail
@@ -39,6 +40,7 @@ if [[ " ${quick[*]} " != *" ${names[*]} "* ]]; then
 fi
 bash scripts/stage-emulator.sh
 bash scripts/stage-capture.sh
+bash scripts/stage-aliasing.sh
 cargo build --quiet --workspace --bin tileheap
 tileheap=${CARGO_TARGET_DIR:-$root/target}/debug/tileheap
 results=$root/target/programs
@@ -216,31 +218,31 @@ lost_of_vulkaninfo() {
     [ "$(heaps hostile)" = $(($(heaps plain) + 1)) ] || echo "vulkaninfo: $(heaps hostile) heaps, and $(heaps plain) without the emulator"
 }
 
-# The findings of check-frame by certainty: a line for a document that it wrote as JSON.
-count_findings() {
-    python3 -c '
-import json, sys
-check = json.load(open(sys.argv[1]))
-verdicts = [one["verdict"] for one in check["findings"]]
-certain, possible, by_letter = (verdicts.count(one) for one in ("certain", "possible", "by_the_letter"))
-print("check-frame: %d certain, %d possible, %d by the letter in %d accesses" % (certain, possible, by_letter, check["checked"]))' "$1"
+# The cells of the table about findings; what is not argued goes to the output.
+argued() { python3 scripts/argued-findings.py docs/programs/findings.md "$results" "$@"; }
+
+# The first submits of a program, checked: with those before the captured frame, and across frames.
+check_submits() {
+    local name=$1 found=0
+    local documents=("$results/$name.recorded"/frame-*.json)
+    rm -f "$results/$name.check.json"
+    if [ ! -e "${documents[0]}" ]; then
+        echo "$name: no submits were captured: $(tail -n 1 "$results/$name.recorded/capture.log" 2>/dev/null)"
+        return
+    fi
+    "$tileheap" check-frame "${documents[0]}" --pedantic >"$results/$name.check" || found=$?
+    "$tileheap" check-frame "${documents[0]}" --json -o "$results/$name.check.json" 2>/dev/null || true
+    [ "$found" = 0 ] || [ "$found" = 3 ] || echo "$name: check-frame ended with $found"
 }
 
-# The captured frame: planned for three devices, checked and reported; a row of the table, and a line of findings.
+# The captured frame: planned for three devices and reported; a row of the table.
 judge() {
-    local name=$1 version=$2 folder=$results/$1.frames frame profile cells="" found=0 followed way what="exit status"
+    local name=$1 version=$2 folder=$results/$1.frames frame profile cells="" followed way what="exit status"
     local frames=("$folder"/frame-*.json)
     frame=${frames[0]}
     if [ ! -e "$frame" ]; then
         echo "$name: no frame was captured: $(tail -n 1 "$folder/capture.log" 2>/dev/null)"
         return
-    fi
-    "$tileheap" check-frame "$frame" --pedantic >"$results/$name.check" || found=$?
-    if [ "$found" = 0 ] || [ "$found" = 3 ]; then
-        "$tileheap" check-frame "$frame" --json -o "$results/$name.check.json" 2>/dev/null || true
-        findings=$(count_findings "$results/$name.check.json")
-    else
-        echo "$name: check-frame ended with $found"
     fi
     "$tileheap" report "$frame" -o "$results/$name.html" || echo "$name: report failed"
     for profile in adreno-830 adreno-840 x2-85; do
@@ -268,31 +270,34 @@ else:
     share = 100 * followed / (followed + sum(one["bytes"] for one in missing) or 1) if missing else 100
     print("%.0f %%" % share + (", but for " + names if share < 95 else ""))' "$frame")
     [ ! -s "$results/$name.plain" ] || what=output
-    for way in capture hostile; do
+    for way in capture aliasing hostile; do
         if [ -z "$(same "$name" "$way")" ]; then what+=", equal"; else what+=", **differs**"; fi
     done
-    rows+=("| $name | $version | $what | $(grep -c '"kind": "\(render\|compute\|transfer\)"' "$frame") | $followed$cells |")
+    rows+=("| $name | $version | $what | $(grep -c '"kind": "\(render\|compute\|transfer\)"' "$frame") | $followed | $(argued "$name")$cells |")
 }
 
 for name in "${names[@]}"; do
     version=$("need_$name" | tail -n 1) || die "$name cannot be installed"
     say "$name $version"
-    findings=
-    rm -rf "$results/$name.frames"
+    rm -rf "$results/$name.frames" "$results/$name.recorded" "$results/$name.aliasing.jsonl"
     run "$name" plain
-    mkdir -p "$results/$name.frames"
+    mkdir -p "$results/$name.frames" "$results/$name.recorded"
     VK_ADD_LAYER_PATH=$root/target/capture VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_capture VK_TILEHEAP_CAPTURE_FOLDER=$results/$name.frames \
         VK_TILEHEAP_CAPTURE_BORDER=$(border_of "$name") run "$name" capture
+    VK_ADD_LAYER_PATH=$root/target/capture VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_capture VK_TILEHEAP_CAPTURE_FOLDER=$results/$name.recorded \
+        VK_TILEHEAP_CAPTURE_BORDER=submits:60 VK_TILEHEAP_CAPTURE_FRAMES=0 run "$name" submits
+    VK_ADD_LAYER_PATH=$root/target/aliasing VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_aliasing VK_TILEHEAP_ALIASING_POSSIBLE=true \
+        VK_TILEHEAP_ALIASING_MESSAGE_LOG=$results/$name.aliasing.jsonl run "$name" aliasing
     VK_ADD_LAYER_PATH=$root/target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator VK_TILEHEAP_EMULATOR_PROFILE=hostile \
         run "$name" hostile
-    wrong=$(same "$name" capture && same "$name" hostile)
+    wrong=$(for way in capture submits aliasing hostile; do same "$name" "$way"; done)
     [ "$(cat "$results/$name.plain.status")" = 0 ] || wrong+="$name: fails without a layer: $(tail -n 3 "$results/$name.plain.errors")"
     if [ "$name" = vulkaninfo ]; then
         wrong+=$(lost_of_vulkaninfo)
     else
-        judge "$name" "$version" >"$results/$name.judged" || echo "$name: not judged" >>"$results/$name.judged"
+        check_submits "$name" >"$results/$name.judged"
+        judge "$name" "$version" >>"$results/$name.judged" || echo "$name: not judged" >>"$results/$name.judged"
         wrong+=$(cat "$results/$name.judged")
-        [ -z "$findings" ] || echo "$name: $findings"
     fi
     if [ "$name" = vkcube ] && ! validated_the_same; then
         wrong+="vkcube: validation says something else with the emulator"
@@ -306,8 +311,8 @@ for name in "${names[@]}"; do
 done
 
 table() {
-    echo "| program | version | compared, capture, hostile | passes | traffic followed | share | Adreno 830 | Adreno 840 | X2-85 |"
-    echo "|---|---|---|---|---|---|---|---|---|"
+    echo "| program | version | compared, capture, aliasing, hostile | passes | traffic followed | share | check-frame | aliasing layer | Adreno 830 | Adreno 840 | X2-85 |"
+    echo "|---|---|---|---|---|---|---|---|---|---|---|"
     printf '%s\n' "${rows[@]}"
 }
 [ ${#rows[@]} = 0 ] || table
@@ -319,11 +324,20 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "(of programs that present nothing, one submit; of ffmpeg and libplacebo, eight)."
         echo
         echo "- *Compared*: what is compared with a run without layers, standard output (checksums of pictures or numbers) or, where there is none, the"
-        echo "  exit status; then whether it is the same under the capture layer, and on the emulator's profile \`hostile\`."
+        echo "  exit status; then whether it is the same under the capture layer, below the aliasing layer, and on the emulator's profile \`hostile\`."
         echo "- *Traffic followed*: what the accesses move that were followed, and their share of the bytes of all; below 95 %, what is missing."
+        echo "- *check-frame*: what \`tileheap check-frame --pedantic\` finds in the first 60 submits, by cause: certain, possible, and by the letter of"
+        echo "  the specification, each argued below; then the accesses that it checked."
+        echo "- *aliasing layer*: what \`tileheap run --layer aliasing\` says, where resources share bytes of memory at all."
         echo "- Under each device: eligible traffic per frame, the share of it that stays on chip as the frame is, and with the best arrangement."
         echo
         table
+        echo
+        echo "A finding is about the version in the table and lavapipe. It is published only after its argument was checked against the"
+        echo "specification, the program's source and synchronization validation (layers 1.4.363, with the heuristic for shader accesses, and across"
+        echo "submits). None of them shows in a picture here."
+        echo
+        argued --text "${all[@]}"
         echo
         echo "Nothing is eligible where every image that a frame makes and drops stays in one pass, whose own tiles hold it, or is created with usages that"
         echo "tile memory does not allow: Qt and GTK declare TRANSFER_SRC or TRANSFER_DST for all that they render to. \`tileheap plan\` names them."
