@@ -21,7 +21,7 @@ VERDICTS = {"certain": "certain", "possible": "possible", "by_the_letter": "by t
 def argued(path):
     """The entries as pairs of their keys and their text."""
     parts = re.split(r"^(?=## )", path.read_text(), flags=re.MULTILINE)
-    comment = re.compile(r"<!-- finding: (.*?) -->\n")
+    comment = re.compile(r"<!-- finding: (.*?) -->\n+")
     return [(set(comment.findall(part)), comment.sub("", part).strip()) for part in parts[1:]]
 
 

@@ -327,17 +327,11 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "  exit status; then whether it is the same under the capture layer, below the aliasing layer, and on the emulator's profile \`hostile\`."
         echo "- *Traffic followed*: what the accesses move that were followed, and their share of the bytes of all; below 95 %, what is missing."
         echo "- *check-frame*: what \`tileheap check-frame --pedantic\` finds in the first 60 submits, by cause: certain, possible, and by the letter of"
-        echo "  the specification, each argued below; then the accesses that it checked."
+        echo "  the specification, each argued below; then the accesses that it checked, without those to external memory, as most of ffmpeg's."
         echo "- *aliasing layer*: what \`tileheap run --layer aliasing\` says, where resources share bytes of memory at all."
         echo "- Under each device: eligible traffic per frame, the share of it that stays on chip as the frame is, and with the best arrangement."
         echo
         table
-        echo
-        echo "A finding is about the version in the table and lavapipe. It is published only after its argument was checked against the"
-        echo "specification, the program's source and synchronization validation (layers 1.4.363, with the heuristic for shader accesses, and across"
-        echo "submits). None of them shows in a picture here."
-        echo
-        argued --text "${all[@]}"
         echo
         echo "Nothing is eligible where every image that a frame makes and drops stays in one pass, whose own tiles hold it, or is created with usages that"
         echo "tile memory does not allow: Qt and GTK declare TRANSFER_SRC or TRANSFER_DST for all that they render to. \`tileheap plan\` names them."
@@ -352,6 +346,11 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "  ($(dpkg-query -Wf '${Version}' mesa-vulkan-drivers)). What that lavapipe lacks: WebGL 2 (Chromium refuses OpenGL ES 3 on it), and Chromium's own compositor on"
         echo "  Vulkan (\`--enable-features=Vulkan\`: samplerYcbcrConversion), which with \`--in-process-gpu\` is not supported at all."
         echo "  ANGLE's release libraries are compared picture by picture on the emulator by \`scripts/test-angle.sh\`."
+        echo
+        echo "The findings, each about the version in the table. They are published only after they were argued against the specification and compared with"
+        echo "synchronization validation of the same program (layers 1.4.363, across submits, with its heuristic for shader accesses). No picture shows any here."
+        echo
+        argued --text "${all[@]}"
     } >docs/programs.md
 fi
 exit "$failed"
