@@ -10,6 +10,7 @@ use crate::model::transfers::{QueryResults, Transfer};
 use crate::tables::action_commands::{
     ActionTable, ReachableDescriptors, Writes, action_commands, certainly_acts, changes_conditional,
 };
+use crate::tables::unseen_writes::UnseenWrites;
 
 /// The first of some expressions.
 macro_rules! first {
@@ -28,8 +29,9 @@ macro_rules! entry_point {
                 const ACTS: bool = certainly_acts(stringify!($command));
                 const CONDITIONAL: Option<bool> = changes_conditional(stringify!($command));
                 let command = (stringify!($command), ACTS);
-                if Writes::$writes == Writes::Unknown {
-                    recorder.allow_unseen_writes();
+                const UNSEEN: UnseenWrites = Writes::$writes.unseen();
+                if !UNSEEN.is_empty() {
+                    recorder.acts_unseen(UNSEEN, stringify!($command));
                 }
                 before_action(recorder, ReachableDescriptors::$reachable, &operation, command);
                 if let Some(is_conditional) = CONDITIONAL {

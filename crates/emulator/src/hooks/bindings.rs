@@ -9,7 +9,9 @@ use tileheap_layer::descriptors::{each_written, points_of};
 use tileheap_layer::{array, given};
 
 use super::recorder::{Recorder, recorded_commands};
+use crate::model::shaders::UNKNOWN_SHADER;
 use crate::tables::device_commands::DeviceTable;
+use crate::tables::unseen_writes::UnseenWrites;
 
 recorded_commands! {
     /// Records the pipeline.
@@ -59,20 +61,28 @@ recorded_commands! {
     };
 
     /// Transform feedback writes vertices and counters.
-    vkCmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| recorder.allow_unseen_writes();
+    vkCmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
+        recorder.lets_write_unseen(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedbackEXT");
+    };
 
     /// As `vkCmdBeginTransformFeedbackEXT`.
-    vkCmdEndTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| recorder.allow_unseen_writes();
+    vkCmdEndTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
+        recorder.lets_write_unseen(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedbackEXT");
+    };
 
     /// As `vkCmdBeginTransformFeedbackEXT`.
-    vkCmdBeginTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| recorder.allow_unseen_writes();
+    vkCmdBeginTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| {
+        recorder.lets_write_unseen(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedback2EXT");
+    };
 
     /// As `vkCmdBeginTransformFeedbackEXT`.
-    vkCmdEndTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| recorder.allow_unseen_writes();
+    vkCmdEndTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| {
+        recorder.lets_write_unseen(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedback2EXT");
+    };
 
     /// Shader objects replace a pipeline.
     vkCmdBindShadersEXT(commands, count, stages, shaders) => commands DeviceTable |recorder| {
-        recorder.allow_unseen_writes();
+        recorder.lets_write_unseen(UNKNOWN_SHADER, "vkCmdBindShadersEXT");
         for stages in array!(stages, count) {
             for point in points_of(*stages) {
                 recorder.lock().sets.bind_pipeline(point, vk::Pipeline::null());
@@ -130,13 +140,13 @@ recorded_commands! {
     };
 
     /// Descriptor buffers replace sets.
-    vkCmdSetDescriptorBufferOffsetsEXT(commands, point, layout, first, count, buffers, offsets) => commands DeviceTable |recorder| unbind(recorder, point, first, count);
+    vkCmdSetDescriptorBufferOffsetsEXT(commands, point, layout, first, count, buffers, offsets) => commands DeviceTable |recorder| unbind(recorder, point, (first, count), "vkCmdSetDescriptorBufferOffsetsEXT");
 
     /// As `vkCmdSetDescriptorBufferOffsetsEXT`, by stages.
     vkCmdSetDescriptorBufferOffsets2EXT(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
         for point in points_of(info.stage_flags) {
-            unbind(recorder, point, info.first_set, info.set_count);
+            unbind(recorder, point, (info.first_set, info.set_count), "vkCmdSetDescriptorBufferOffsets2EXT");
         }
     };
 }
@@ -205,8 +215,13 @@ fn push_by_template(
     }
 }
 
-fn unbind(recorder: &Recorder, point: vk::PipelineBindPoint, first: u32, count: u32) {
-    recorder.allow_unseen_writes();
+fn unbind(
+    recorder: &Recorder,
+    point: vk::PipelineBindPoint,
+    (first, count): (u32, u32),
+    command: &'static str,
+) {
+    recorder.lets_write_unseen(UnseenWrites::DESCRIPTORS, command);
     let nothing = std::iter::repeat_n(vk::DescriptorSet::null(), count as usize);
     recorder.lock().sets.bind_sets(point, first, nothing);
 }

@@ -17,6 +17,7 @@ use crate::model::tile_passes::{is_tile_shading, with_kept_stores};
 use crate::model::transitions;
 use crate::tables::device_commands::DeviceTable;
 use crate::tables::own_commands::OwnTable;
+use crate::tables::unseen_writes::UnseenWrites;
 
 device_entry_points! {
     /// Forgets the pool's command buffers.
@@ -313,7 +314,7 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
     }
     let writes_attachments = recorder.lock().writes_attachments;
     if writes_attachments {
-        recorder.allow_unseen_writes();
+        recorder.lets_write_unseen(UnseenWrites::DESCRIPTORS, "vkCmdExecuteCommands");
     }
 }
 

@@ -59,19 +59,20 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
     if resource.place.set(place).is_err() {
         return;
     }
-    let new = check.followed().bind(&resource);
+    let (new, messages) = check.followed().bind(&resource);
     new.iter().for_each(|resource| device.resources.follow(resource));
     if !new.is_empty() && !check.has_shared_memory.swap(true, Ordering::Relaxed) {
         // Until then nothing is checked.
         device.reporter.write(json!({"event": "shared-memory"}));
     }
+    device.reporter.report_all(messages);
 }
 
 /// A part of a resource is bound to a memory object, or a resource on some devices of a group: who accesses the memory is not known.
 pub(crate) fn bind_in_parts(device: &Device, memory: vk::DeviceMemory) {
     if let Some(check) = device.check.as_ref().filter(|check| check.follows_ordinary) {
         device.resources.external.insert(memory.as_raw(), ());
-        check.followed().allow_unseen_writes();
+        check.followed().allow_unseen_writes_in(memory);
     }
 }
 

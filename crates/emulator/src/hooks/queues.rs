@@ -5,7 +5,10 @@ use tileheap_layer::{array, batches as layer, call_down, chained, given};
 
 use super::device::device_entry_points;
 use super::submit::{given as known, submit};
+use crate::model::objects::Object;
+use crate::model::order::unseen::UnseenSource;
 use crate::model::submissions::Batch;
+use crate::tables::unseen_writes::UnseenWrites;
 
 device_entry_points! {
     /// Records the queue's family.
@@ -52,7 +55,9 @@ device_entry_points! {
         let Some(check) = &device.check else { return as_given() };
         if check.follows_ordinary {
             // What is accessed through sparse resources is not followed.
-            check.followed().allow_unseen_writes();
+            let source = UnseenSource { command: "vkQueueBindSparse", object: Object::of(queue), at: None };
+            let messages = check.followed().allow_unseen_writes(UnseenWrites::ANYTHING, source);
+            device.reporter.report_all(messages);
         }
         let batches = array!(infos, count).iter().map(|info| known(layer::Batch::sparse(info), true));
         let batches: Vec<_> = batches.collect();

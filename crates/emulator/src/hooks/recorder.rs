@@ -18,9 +18,11 @@ use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::operations::{Fetch, Operation};
 use crate::model::order::log::LoggedAccess;
-use crate::model::position::UNKNOWN;
+use crate::model::order::unseen::UnseenSource;
+use crate::model::position::{Position, UNKNOWN};
 use crate::model::recording::{Pass, Recording, not_tile_memory};
 use crate::tables::action_commands::ReachableDescriptors;
+use crate::tables::unseen_writes::UnseenWrites;
 
 /// A command buffer of a device with a check.
 pub(crate) struct Recorder {
@@ -199,11 +201,37 @@ impl Recorder {
         *self.lock() = recording;
     }
 
-    /// Shaders may write resources unseen from here on: shader objects and descriptor buffers are not followed.
-    pub(crate) fn allow_unseen_writes(&self) {
-        if !std::mem::replace(&mut self.lock().has_unseen_writes, true) {
-            self.check().followed().allow_unseen_writes();
+    /// The next action command may write resources unseen.
+    #[cold]
+    pub(crate) fn acts_unseen(&self, writes: UnseenWrites, command: &'static str) {
+        let mut at = self.lock().at;
+        at.act(command);
+        self.allow_unseen_writes(writes, command, at);
+    }
+
+    /// A command that is not an action command lets later ones write resources unseen: shader objects and descriptor buffers are not followed.
+    #[cold]
+    pub(crate) fn lets_write_unseen(&self, writes: UnseenWrites, command: &'static str) {
+        let mut at = self.lock().at;
+        at.is_between(command);
+        self.allow_unseen_writes(writes, command, at);
+    }
+
+    fn allow_unseen_writes(&self, writes: UnseenWrites, command: &'static str, at: Position) {
+        {
+            let mut recording = self.lock();
+            if recording.unseen_writes.contains(writes) {
+                return;
+            }
+            recording.unseen_writes |= writes;
         }
+        let source = UnseenSource {
+            command,
+            object: Object::of(self.handle),
+            at: Some(at),
+        };
+        let messages = self.check().followed().allow_unseen_writes(writes, source);
+        self.device.reporter.report_all(messages);
     }
 
     /// Binds a tile memory object, or nothing.
@@ -342,7 +370,7 @@ fn check(
     let device = &recorder.device;
     let Checked {
         findings,
-        has_unseen_writes,
+        unseen_writes,
     } = check_descriptors(
         &mut recording,
         &device.descriptors,
@@ -350,10 +378,9 @@ fn check(
         fetches,
         (command, acts),
     );
+    let at = recording.at;
     // A callback may call Vulkan.
     drop(recording);
-    if has_unseen_writes {
-        recorder.allow_unseen_writes();
-    }
+    recorder.allow_unseen_writes(unseen_writes, command, at);
     device.reporter.report_all(findings);
 }

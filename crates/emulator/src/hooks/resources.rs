@@ -21,6 +21,7 @@ use crate::model::render_passes::render_pass;
 use crate::model::requirements;
 use crate::model::resources::{Framebuffer, Resource, View, image_tiling};
 use crate::tables::extended_flags;
+use crate::tables::unseen_writes::UnseenWrites;
 
 /// The render pass that resumes a tile shading pass of one subpass: it loads what that has stored.
 macro_rules! resuming {
@@ -125,14 +126,6 @@ pub(crate) fn tile_buffer_needs(
     requirements::tile_buffer(emulation, device.heap_type()?, info, driver)
 }
 
-/// The usages by which images are written unseen: by the host, and by video coding.
-const UNSEEN_IMAGE_WRITES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
-    vk::ImageUsageFlags::HOST_TRANSFER_EXT.as_raw()
-        | vk::ImageUsageFlags::VIDEO_DECODE_DST_KHR.as_raw()
-        | vk::ImageUsageFlags::VIDEO_DECODE_DPB_KHR.as_raw()
-        | vk::ImageUsageFlags::VIDEO_ENCODE_DPB_KHR.as_raw(),
-);
-
 /// Registers a new image, if it has the tile usage bit or ordinary memory is checked.
 fn remember_image(
     device: &Device,
@@ -173,7 +166,8 @@ fn remember_image(
         format: info.format,
         extent: info.extent,
         contents: contents_of(handle, info),
-        has_unseen_writes: (info.usage | stencil_usage).intersects(UNSEEN_IMAGE_WRITES),
+        unseen_writes: UnseenWrites::to_image(info.usage | stencil_usage),
+        unseen_through_others: Default::default(),
         is_fetched: false,
         follows: false.into(),
         place: OnceLock::new(),
@@ -239,7 +233,8 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         format: vk::Format::UNDEFINED,
         extent: vk::Extent3D::default(),
         contents: 0,
-        has_unseen_writes: info.usage.intersects(UNSEEN),
+        unseen_writes: UnseenWrites::to_buffer(info.usage),
+        unseen_through_others: Default::default(),
         is_fetched: info.usage.intersects(FETCHED),
         follows: false.into(),
         place: OnceLock::new(),
@@ -249,17 +244,6 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         .buffers
         .insert(handle.as_raw(), Arc::new(resource));
 }
-
-/// Usages of buffers whose writes are not all seen: by addresses, transform feedback, builds of acceleration structures and micromaps, and
-/// video.
-const UNSEEN: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
-    vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS.as_raw()
-        | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT.as_raw()
-        | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw()
-        | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR.as_raw()
-        | vk::BufferUsageFlags::MICROMAP_STORAGE_EXT.as_raw()
-        | vk::BufferUsageFlags::VIDEO_ENCODE_DST_KHR.as_raw(),
-);
 
 fn fits_below(device: &Device, driver: &vk::MemoryRequirements) -> bool {
     let heap_type = device.heap_type();

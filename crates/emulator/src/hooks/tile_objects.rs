@@ -149,8 +149,9 @@ pub(crate) fn place(
     tile.heap.heap.use_up_to(place.end);
     // Bound once; a second time is an error of the application, for the driver to return.
     if let (Ok(()), Some(check)) = (resource.place.set(place), &device.check) {
-        let new = check.followed().bind(&resource);
+        let (new, messages) = check.followed().bind(&resource);
         new.iter().for_each(|resource| device.resources.follow(resource));
+        device.reporter.report_all(messages);
     }
     Ok(below)
 }

@@ -5,8 +5,9 @@ use ash::vk::Handle;
 use tileheap_layer::sharded::{GOLDEN, spread};
 
 use super::descriptors::{Descriptors, Set};
-use super::shaders::DescriptorAccess;
+use super::shaders::{DescriptorAccess, UNKNOWN_SHADER};
 use crate::tables::action_commands::ReachableDescriptors;
+use crate::tables::unseen_writes::UnseenWrites;
 
 /// The sets and the pipeline of each bind point, by handle; looked up when a command accesses them.
 #[derive(Default)]
@@ -102,20 +103,20 @@ fn index_of_reachable(reachable: ReachableDescriptors) -> usize {
 }
 
 impl BoundSets {
-    /// Calls `access` for each set that the bound pipeline accesses, with the dynamic offsets of the set, if they are known. `false` if its
-    /// shaders may access more than is known.
+    /// Calls `access` for each set that the bound pipeline accesses, with the dynamic offsets of the set, if they are known. Returns the
+    /// other writes that its shaders may perform.
     pub(crate) fn for_each_access(
         &self,
         reachable: ReachableDescriptors,
         descriptors: &Descriptors,
         mut access: impl FnMut(&DescriptorAccess, &Set, &[u32]),
-    ) -> bool {
+    ) -> UnseenWrites {
         let point = &self.points[index_of_reachable(reachable)];
         let Some(pipeline) = descriptors.pipelines.get(point.pipeline) else {
             // Without a pipeline there are shader objects, whose writes are unseen from where they are bound.
-            return point.pipeline == 0;
+            return UNKNOWN_SHADER.only_if(point.pipeline != 0);
         };
-        let mut is_known = !pipeline.is_unknown;
+        let mut unseen = pipeline.unseen_writes;
         for accessed in pipeline.iter() {
             let index = accessed.set as usize;
             let Some(handle) = point.sets.get(index) else {
@@ -128,10 +129,10 @@ impl BoundSets {
                 access(accessed, &set, offsets.map_or(&[][..], |(_, offsets)| offsets));
             } else {
                 // A set that was not seen created, or none: its shaders may get descriptors in another way.
-                is_known &= !accessed.writes;
+                unseen |= UnseenWrites::DESCRIPTORS.only_if(accessed.writes);
             }
         }
-        is_known
+        unseen
     }
 
     /// The bound pipeline's handle; 0 if unknown.

@@ -20,6 +20,7 @@ use super::shaders::DescriptorAccess;
 use super::transfers::TransferUse;
 use crate::tables::action_commands::{ReachableDescriptors, wrong_object_rule};
 use crate::tables::messages::MessageId;
+use crate::tables::unseen_writes::UnseenWrites;
 
 /// A finding, if a command accesses a resource of another object than the one bound. What such a draw or dispatch reads is not
 /// checked as well: one mistake, one message. No rule of Vulkan says what must be bound for a transfer, so what it reads is.
@@ -98,8 +99,9 @@ pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: Access<
 /// The result of checking a draw or dispatch.
 pub(crate) struct Checked {
     pub(crate) findings: Vec<Finding>,
-    /// It may write memory that is not known now: its pipeline is not known, or it writes through descriptors that may change.
-    pub(crate) has_unseen_writes: bool,
+    /// The writes that it may perform to memory that is not known now: its pipeline is not known, or it writes through descriptors that may
+    /// change.
+    pub(crate) unseen_writes: UnseenWrites,
 }
 
 /// Descriptors that a recorded command does not certainly use as they are.
@@ -149,42 +151,43 @@ pub(crate) fn check_descriptors(
         findings,
         accesses: Vec::new(),
         resources: Vec::new(),
-        has_unseen_writes: false,
+        writes_attachments: false,
         may_change: false,
         by_offsets: false,
     };
-    let mut has_unseen_writes = false;
-    let is_known = recording
-        .sets
-        .for_each_access(reachable, descriptors, |accessed, set, offsets| {
-            let layout = set.layout.as_deref();
-            let binding = layout.and_then(|layout| layout.binding(accessed.binding));
-            has_unseen_writes |= may_write_others(accessed, binding);
-            rules.may_change = binding.is_some_and(|binding| binding.flags.intersects(UNCERTAIN));
-            let is_complete = set.for_each_at(accessed.binding, |entry| {
-                if entry.is_dynamic() && entry.resource.is_logged() {
-                    rules.by_offsets = true;
-                    rules.access(accessed, &entry.with_offsets(layout, offsets));
-                } else {
-                    rules.access(accessed, entry);
-                }
+    let mut may_write_others_too = false;
+    let mut unseen_writes =
+        recording
+            .sets
+            .for_each_access(reachable, descriptors, |accessed, set, offsets| {
+                let layout = set.layout.as_deref();
+                let binding = layout.and_then(|layout| layout.binding(accessed.binding));
+                may_write_others_too |= may_write_others(accessed, binding);
+                rules.may_change = binding.is_some_and(|binding| binding.flags.intersects(UNCERTAIN));
+                let is_complete = set.for_each_at(accessed.binding, |entry| {
+                    if entry.is_dynamic() && entry.resource.is_logged() {
+                        rules.by_offsets = true;
+                        rules.access(accessed, &entry.with_offsets(layout, offsets));
+                    } else {
+                        rules.access(accessed, entry);
+                    }
+                });
+                may_write_others_too |= accessed.writes && !is_complete;
             });
-            has_unseen_writes |= accessed.writes && !is_complete;
-        });
     let Rules {
         findings,
         accesses,
         by_offsets,
-        has_unseen_writes: writes_attachments,
+        writes_attachments,
         ..
     } = rules;
-    has_unseen_writes |= writes_attachments;
+    unseen_writes |= UnseenWrites::DESCRIPTORS.only_if(may_write_others_too || writes_attachments);
     let list = recording.order.list(accesses);
     recording.sets.check(reachable, state, list, by_offsets);
     recording.order.access_with(fetches, list, &at);
     Checked {
         findings,
-        has_unseen_writes: has_unseen_writes || !is_known,
+        unseen_writes,
     }
 }
 
@@ -203,7 +206,7 @@ struct Rules<'a> {
     /// Of each access.
     resources: Vec<Arc<Resource>>,
     /// Shaders write what the subpass draws to.
-    has_unseen_writes: bool,
+    writes_attachments: bool,
     /// The descriptors of the binding may be others when the command runs, or are not used by it.
     may_change: bool,
     /// Some of the accesses depend on dynamic offsets.
@@ -228,7 +231,7 @@ impl Rules<'_> {
         let mut drawn = self.subpasses.into_iter().flat_map(Subpasses::drawn);
         if drawn.any(|drawn| drawn == resource) {
             // Its order is that of the attachment. Which texels it writes is not followed.
-            self.has_unseen_writes |= accessed.writes;
+            self.writes_attachments |= accessed.writes;
             return;
         }
         // One message per mistake: reads through a wrong object are not logged.

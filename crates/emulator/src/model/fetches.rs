@@ -323,6 +323,7 @@ mod tests {
     use super::*;
     use crate::model::objects::Object;
     use crate::model::resources::Place;
+    use crate::tables::unseen_writes::UnseenWrites;
 
     const SIZE: u64 = 4096;
     const VERTICES: u64 = 1;
@@ -351,7 +352,8 @@ mod tests {
                 format: vk::Format::UNDEFINED,
                 extent: vk::Extent3D::default(),
                 contents: 0,
-                has_unseen_writes: false,
+                unseen_writes: UnseenWrites::NONE,
+                unseen_through_others: Default::default(),
                 is_fetched: true,
                 follows: (handle != UNBOUND).into(),
                 place: match handle {

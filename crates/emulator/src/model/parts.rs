@@ -185,6 +185,7 @@ mod tests {
     use super::*;
     use crate::model::objects::Object;
     use crate::model::resources::image_tiling;
+    use crate::tables::unseen_writes::UnseenWrites;
 
     fn resource(tiling: Tiling, format: vk::Format, extent: vk::Extent3D) -> Arc<Resource> {
         Arc::new(Resource {
@@ -198,7 +199,8 @@ mod tests {
             format,
             extent,
             contents: 0,
-            has_unseen_writes: false,
+            unseen_writes: UnseenWrites::NONE,
+            unseen_through_others: Default::default(),
             is_fetched: false,
             follows: false.into(),
             place: OnceLock::new(),

@@ -17,6 +17,7 @@ use super::resources::{Place, Resource};
 use super::tile_passes::TilePass;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
+use crate::tables::unseen_writes::UnseenWrites;
 use tileheap_layer::sharded::spread;
 
 /// The recording so far.
@@ -30,8 +31,8 @@ pub(crate) struct Recording {
     /// What a suspended render pass instance leaves to poison where it ends at last.
     pub(crate) suspended: Vec<Discard>,
     is_primary: bool,
-    /// It uses shaders that the layer does not follow.
-    pub(crate) has_unseen_writes: bool,
+    /// The kinds of unseen writes that its commands may perform.
+    pub(crate) unseen_writes: UnseenWrites,
     /// Shaders of a secondary command buffer write what the subpass around it draws to.
     pub(crate) writes_attachments: bool,
     /// The first action command with tile memory bound was prepared for.

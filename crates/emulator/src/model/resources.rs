@@ -14,6 +14,7 @@ use tileheap_units::Run;
 use vk::ImageAspectFlags as Aspects;
 
 use super::objects::Object;
+use crate::tables::unseen_writes::{SharedUnseenWrites, UnseenWrites};
 
 /// The resources of a device, by handle.
 #[derive(Default)]
@@ -63,8 +64,10 @@ pub(crate) struct Resource {
     pub(crate) extent: vk::Extent3D,
     /// As [`Place::contents`], of those at the same offset.
     pub(crate) contents: u64,
-    /// The layer does not see everything that may write it: a buffer by its address, an image by the host or by a video session.
-    pub(crate) has_unseen_writes: bool,
+    /// The kinds of unseen writes that can reach it.
+    pub(crate) unseen_writes: UnseenWrites,
+    /// The kinds that can reach its bytes through other buffers and linear images, also those that are destroyed.
+    pub(crate) unseen_through_others: SharedUnseenWrites,
     /// A buffer of vertices, indices or parameters of indirect commands.
     pub(crate) is_fetched: bool,
     /// As [`Resource::is_followed`].
@@ -312,7 +315,8 @@ mod tests {
             format: info.format,
             extent: info.extent,
             contents: 0,
-            has_unseen_writes: false,
+            unseen_writes: UnseenWrites::NONE,
+            unseen_through_others: Default::default(),
             is_fetched: false,
             follows: false.into(),
             place: OnceLock::new(),

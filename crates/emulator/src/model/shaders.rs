@@ -9,6 +9,8 @@ use ash::vk;
 pub(crate) use tileheap_spirv::Binding as DescriptorAccess;
 use tileheap_spirv::{AccessRegion, ShaderModule, TexelIndex};
 
+use crate::tables::unseen_writes::UnseenWrites;
+
 /// The code of a shader module.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
@@ -66,25 +68,31 @@ fn accesses_of(words: &[u32], stage: vk::ShaderStageFlags, name: &str) -> Option
     })
 }
 
+/// The writes of a shader that could not be read.
+pub(crate) const UNKNOWN_SHADER: UnseenWrites = UnseenWrites::ADDRESSES.or(UnseenWrites::DESCRIPTORS);
+
 /// The shaders of a pipeline.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PipelineShaders {
     /// By stage, then those of the libraries that it is linked from.
     descriptors: Vec<Arc<[DescriptorAccess]>>,
-    /// Some shader could not be read, or writes by address: it may access anything. The same is true of a pipeline that is not known.
-    pub(crate) is_unknown: bool,
+    /// The writes that its shaders may perform, beside those through the descriptors: by address, or of any kind if some shader could not be
+    /// read.
+    pub(crate) unseen_writes: UnseenWrites,
 }
 
 impl PipelineShaders {
     /// Adds a shader; `None` if it could not be read.
     pub(crate) fn add(&mut self, accesses: Option<ShaderAccesses>) {
-        self.is_unknown |= accesses.as_ref().is_none_or(|one| one.writes_by_address);
+        self.unseen_writes |= accesses.as_ref().map_or(UNKNOWN_SHADER, |one| {
+            UnseenWrites::ADDRESSES.only_if(one.writes_by_address)
+        });
         self.descriptors.extend(accesses.map(|one| one.descriptors));
     }
 
     /// Adds the shaders of a library; `None` if it is not known.
     pub(crate) fn link(&mut self, library: Option<&PipelineShaders>) {
-        self.is_unknown |= library.is_none_or(|library| library.is_unknown);
+        self.unseen_writes |= library.map_or(UNKNOWN_SHADER, |library| library.unseen_writes);
         self.descriptors.extend(
             library
                 .iter()
@@ -179,16 +187,16 @@ mod tests {
         assert!(Code::new(&[]).accesses(COMPUTE, "main").is_none());
         let mut known = PipelineShaders::default();
         known.add(good.accesses(COMPUTE, "main"));
-        assert!(!known.is_unknown && known.iter().next().is_some());
+        assert!(known.unseen_writes.is_empty() && known.iter().next().is_some());
         let mut linked = PipelineShaders::default();
         linked.link(Some(&known));
-        assert!(!linked.is_unknown && linked.iter().count() == known.iter().count());
+        assert!(linked.unseen_writes.is_empty() && linked.iter().count() == known.iter().count());
         linked.link(None);
-        assert!(linked.is_unknown);
+        assert_eq!(linked.unseen_writes, UNKNOWN_SHADER);
         known.add(None);
-        assert!(known.is_unknown);
+        assert_eq!(known.unseen_writes, UNKNOWN_SHADER);
         let mut of_unknown = PipelineShaders::default();
         of_unknown.link(Some(&known));
-        assert!(of_unknown.is_unknown);
+        assert_eq!(of_unknown.unseen_writes, UNKNOWN_SHADER);
     }
 }

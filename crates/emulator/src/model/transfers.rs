@@ -369,6 +369,7 @@ mod tests {
     use super::*;
     use crate::model::objects::Object;
     use crate::model::resources::{Place, image_tiling};
+    use crate::tables::unseen_writes::UnseenWrites;
 
     fn resource(object: Object, tiling: Tiling, format: vk::Format) -> Arc<Resource> {
         Arc::new(Resource {
@@ -382,7 +383,8 @@ mod tests {
             format,
             extent: vk::Extent3D::default(),
             contents: 0,
-            has_unseen_writes: false,
+            unseen_writes: UnseenWrites::NONE,
+            unseen_through_others: Default::default(),
             is_fetched: false,
             follows: false.into(),
             place: OnceLock::from(Place {

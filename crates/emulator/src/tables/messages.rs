@@ -128,6 +128,9 @@ messages! {
     /// Accesses without a dependency that the specification asks for and no known implementation needs.
     PedanticOrder = 0x7169_002B, "TILEHEAP-pedantic-order", INFO, OwnRule,
         "order them with a memory dependency";
+    /// A command may write memory that the layer does not follow.
+    UnseenWrites = 0x7169_002C, "TILEHEAP-unseen-writes", INFO, Layer,
+        "set `possible` to report possible findings";
     /// A tile shading command that cannot run here.
     TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule,
         "use ordinary draws and dispatches where the features of per-tile execution are missing";

@@ -12,3 +12,4 @@ pub(crate) mod memory_types;
 pub(crate) mod messages;
 pub(crate) mod own_commands;
 pub(crate) mod settings;
+pub(crate) mod unseen_writes;

@@ -13,7 +13,7 @@ use vk::DescriptorType as Type;
 use super::*;
 use crate::model::descriptors::Set;
 use crate::model::resources::Resources;
-use crate::model::shaders::{Code, PipelineShaders};
+use crate::model::shaders::{Code, PipelineShaders, UNKNOWN_SHADER};
 
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::COMPUTE;
 const PIPELINE: u64 = 1;
@@ -44,7 +44,8 @@ impl Scene {
             format: vk::Format::UNDEFINED,
             extent: vk::Extent3D::default(),
             contents: 0,
-            has_unseen_writes: false,
+            unseen_writes: UnseenWrites::NONE,
+            unseen_through_others: Default::default(),
             is_fetched: false,
             follows: true.into(),
             place: OnceLock::from(Place {
@@ -147,7 +148,7 @@ fn without_offsets_dynamic_descriptors_may_be_anywhere() {
 
 #[test]
 fn descriptors_that_may_change_or_be_missing_are_not_certainly_used() {
-    for (flags, is_certain, has_unseen_writes) in [
+    for (flags, is_certain, writes_unseen) in [
         (Flags::empty(), true, false),
         (Flags::VARIABLE_DESCRIPTOR_COUNT, true, false),
         (Flags::PARTIALLY_BOUND, false, false),
@@ -157,7 +158,8 @@ fn descriptors_that_may_change_or_be_missing_are_not_certainly_used() {
         let mut scene = Scene::new(Type::STORAGE_BUFFER, flags);
         scene.bind(&[]);
         let (_, checked) = scene.dispatch();
-        assert_eq!(checked.has_unseen_writes, has_unseen_writes, "{flags:?}");
+        let expected = UnseenWrites::DESCRIPTORS.only_if(writes_unseen);
+        assert_eq!(checked.unseen_writes, expected, "{flags:?}");
         assert_eq!(
             scene.accesses(),
             [(Part::Bytes(16, 48), is_certain); 2],
@@ -170,11 +172,11 @@ fn descriptors_that_may_change_or_be_missing_are_not_certainly_used() {
 fn pipelines_of_which_nothing_is_known_may_write_unseen() {
     let mut scene = Scene::new(Type::STORAGE_BUFFER, Flags::empty());
     scene.bind(&[]);
-    assert!(!scene.dispatch().1.has_unseen_writes);
+    assert!(scene.dispatch().1.unseen_writes.is_empty());
     scene
         .recording
         .sets
         .bind_pipeline(POINT, vk::Pipeline::from_raw(99));
-    assert!(scene.dispatch().1.has_unseen_writes);
+    assert_eq!(scene.dispatch().1.unseen_writes, UNKNOWN_SHADER);
     assert_eq!(scene.accesses().len(), 2);
 }

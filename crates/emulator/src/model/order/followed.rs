@@ -19,12 +19,14 @@ use super::log::{BATCH_END, Log, ORDINARY, log_of};
 use super::ordinary::{OrdinaryMemory, Resident, Shared};
 use super::report::{Reported, Verdicts};
 use super::sites::Sites;
+use super::unseen::{UnseenSoFar, UnseenSource, share_unseen_writes};
 use super::{fence_id, queue_id, semaphore_id};
 use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::position::Submit;
 use crate::model::resources::Resource;
+use crate::tables::unseen_writes::UnseenWrites;
 
 /// The least number of events that logs add between two prunings.
 const MIN_NEW_EVENTS: usize = 16 * 1024;
@@ -52,8 +54,7 @@ pub(crate) struct Followed {
     sites: Sites,
     reported: Reported,
     follows_order: bool,
-    /// Shaders or commands that the layer does not follow may have written any resource.
-    has_unseen_writes: bool,
+    unseen: UnseenSoFar,
     /// Something that the layer does not follow may have ordered work: hazards are no longer certain.
     has_unseen_order: bool,
 }
@@ -111,12 +112,13 @@ impl Followed {
         followed
     }
 
-    /// Records that a resource is bound to memory. Returns the resources that are followed from now on.
-    pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> Vec<Arc<Resource>> {
+    /// Records that a resource is bound to memory. Returns the resources that are followed from now on, and messages about unseen writes that
+    /// can reach them.
+    pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> (Vec<Arc<Resource>>, Vec<Finding>) {
         self.placed.insert(resource.number, resource.clone());
         let Some(place) = resource.place.get().filter(|place| !place.is_tile) else {
             self.in_tile += 1;
-            return vec![resource.clone()];
+            return (vec![resource.clone()], self.unseen.follow(resource));
         };
         let resident = Resident {
             number: resource.number,
@@ -125,7 +127,15 @@ impl Followed {
             bound_at: self.batches,
         };
         let mut new = Vec::new();
-        for shared in self.ordinary.bind(place.memory, resident, self.batches) {
+        let all = self.ordinary.bind(place.memory, resident, self.batches);
+        for shared in all {
+            if let Some(other) = self
+                .placed
+                .get(&shared.number)
+                .filter(|_| shared.number != resource.number)
+            {
+                share_unseen_writes(resource, other);
+            }
             if let Entry::Vacant(entry) = self.shared.entry(shared.number) {
                 entry.insert(shared);
                 self.sharing_epoch += 1;
@@ -136,7 +146,11 @@ impl Followed {
             // Its contents are known from here on, whenever it is accessed first.
             self.id(ResourceId(resource.number), vk::Queue::null());
         }
-        new
+        let messages = new
+            .iter()
+            .flat_map(|resource| self.unseen.follow(resource))
+            .collect();
+        (new, messages)
     }
 
     /// A memory object is freed.
@@ -145,6 +159,7 @@ impl Followed {
             self.model.free(id);
         }
         self.sites.unmap(memory);
+        self.unseen.free(memory.as_raw());
     }
 
     /// The host maps a memory object: it may write buffers and linear images there.
@@ -167,9 +182,15 @@ impl Followed {
         }))
     }
 
-    /// Something that the layer does not follow may write any memory from here on: losses are no longer certain.
-    pub(crate) fn allow_unseen_writes(&mut self) {
-        self.has_unseen_writes = true;
+    /// A command may write resources unseen: from here on, losses are only possible for those that it can reach. Returns messages about the
+    /// first such command.
+    pub(crate) fn allow_unseen_writes(&mut self, writes: UnseenWrites, source: UnseenSource) -> Vec<Finding> {
+        self.unseen.allow(writes, source)
+    }
+
+    /// A memory object is accessed through a resource that is not followed: losses there are only possible.
+    pub(crate) fn allow_unseen_writes_in(&mut self, memory: vk::DeviceMemory) {
+        self.unseen.allow_in(memory.as_raw());
     }
 
     /// Something that the layer does not follow may order work from here on: hazards are no longer certain.
@@ -324,11 +345,8 @@ impl Followed {
         if findings == Findings::default() {
             return Vec::new();
         }
-        self.reported.findings(
-            &findings,
-            &self.sites,
-            (self.has_unseen_writes, self.has_unseen_order),
-        )
+        self.reported
+            .findings(&findings, &self.sites, (&self.unseen, self.has_unseen_order))
     }
 
     /// Returns `true` if any resource is followed: in a program without tile memory whose resources share no bytes, none is.

@@ -20,6 +20,7 @@ pub(crate) mod report;
 mod sites;
 #[cfg(test)]
 mod tests;
+pub(crate) mod unseen;
 
 fn event_id(event: vk::Event) -> EventId {
     EventId(event.as_raw())

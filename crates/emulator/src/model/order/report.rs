@@ -10,6 +10,7 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::log::{BATCH_END, Event};
 use super::sites::Sites;
+use super::unseen::UnseenSoFar;
 use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
@@ -58,20 +59,17 @@ impl Reported {
         }
     }
 
-    /// The messages about findings. Losses are possible only if there are writes that the layer does not see, and hazards if there may be
-    /// order that it does not see.
+    /// The messages about findings. Losses are only possible in resources that unseen writes can reach, and hazards
+    /// if there may be order that the layer does not see.
     pub(crate) fn findings(
         &mut self,
         findings: &Findings,
         sites: &Sites,
-        (has_unseen_writes, has_unseen_order): (bool, bool),
+        (unseen, has_unseen_order): (&UnseenSoFar, bool),
     ) -> Vec<Finding> {
         let lost = findings.lost.iter().filter(|one| !is_for_host(one, sites));
         let lost = lost.map(|one| LostContents {
-            verdict: match has_unseen_writes {
-                true => Verdict::Possible,
-                false => verdict_of_loss(one, sites),
-            },
+            verdict: verdict_of_loss(one, sites, unseen),
             ..*one
         });
         let lost: Vec<LostContents> = lost.filter(|one| self.verdicts.include(one.verdict)).collect();
@@ -168,15 +166,15 @@ fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
     resource.is_some_and(|resource| sites.is_mapped(resource))
 }
 
-/// The verdict, with what is known of the command. Shaders may write a buffer with an address unseen, and if a buffer is partly
-/// defined, they may read only that part through its descriptor; no program knows which texels of an image are in which bytes.
-fn verdict_of_loss(lost: &LostContents, sites: &Sites) -> Verdict {
+/// The verdict, with what is known of the command. If a buffer is partly defined, shaders may read only that part through its descriptor; no
+/// program knows which texels of an image are in which bytes.
+fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenSoFar) -> Verdict {
     let Some(resource) = sites.resource(lost.reader.resource) else {
         return lost.verdict;
     };
     let is_shader = matches!(lost.reader.action, Action::Access(stage, _) if is_shader(stage));
     let is_part = lost.is_partial && is_shader && resource.tiling == Tiling::Linear;
-    match resource.has_unseen_writes
+    match unseen.may_have_written(resource)
         || sites.may_follow_write(&lost.reader)
         || is_part
         || may_load_unused_stencil(&lost.reader, resource)

@@ -18,6 +18,7 @@ use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::position::{Position, Submit};
 use crate::model::resources::{Place, Resource};
+use crate::tables::unseen_writes::UnseenWrites;
 
 mod ordinary;
 
@@ -47,7 +48,8 @@ fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
         format: vk::Format::UNDEFINED,
         extent: vk::Extent3D::default(),
         contents: 0,
-        has_unseen_writes: false,
+        unseen_writes: UnseenWrites::NONE,
+        unseen_through_others: Default::default(),
         is_fetched: false,
         follows: false.into(),
         place: OnceLock::from(place),

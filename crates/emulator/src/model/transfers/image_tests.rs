@@ -10,6 +10,7 @@ use super::*;
 use crate::model::objects::Object;
 use crate::model::resources::{Place, Resources, image_tiling};
 use crate::model::transferred_texels::{ImageRegions, Regions};
+use crate::tables::unseen_writes::UnseenWrites;
 
 const FLAT: u64 = 1;
 const ARRAY: u64 = 2;
@@ -32,7 +33,8 @@ fn resource(object: Object, info: &vk::ImageCreateInfo<'_>, tiling: Tiling) -> A
         format: info.format,
         extent: info.extent,
         contents: 0,
-        has_unseen_writes: false,
+        unseen_writes: UnseenWrites::NONE,
+        unseen_through_others: Default::default(),
         is_fetched: false,
         follows: false.into(),
         place: OnceLock::from(Place {

@@ -4,6 +4,7 @@ use tileheap_sync::program::Texels;
 use tileheap_units::Run;
 
 use super::*;
+use crate::model::order::unseen::UnseenSource;
 
 /// A device without resources.
 fn device(verdicts: Verdicts) -> Device {
@@ -74,11 +75,11 @@ fn read(of: u32) -> Arc<Log> {
 #[test]
 fn only_resources_that_share_bytes_are_followed() {
     let mut device = device(ALL);
-    assert_eq!(device.followed.bind(&buffer(1, false, 0)).len(), 0);
-    assert_eq!(device.followed.bind(&buffer(2, false, 1024)).len(), 0);
+    assert_eq!(device.followed.bind(&buffer(1, false, 0)).0.len(), 0);
+    assert_eq!(device.followed.bind(&buffer(2, false, 1024)).0.len(), 0);
     assert_eq!(texts(&device.submit(0, &fills(1, 1), &Batch::default())), []);
-    assert_eq!(device.followed.bind(&buffer(3, false, 2047)).len(), 2);
-    let new = device.followed.bind(&buffer(4, false, 2048));
+    assert_eq!(device.followed.bind(&buffer(3, false, 2047)).0.len(), 2);
+    let (new, _) = device.followed.bind(&buffer(4, false, 2048));
     let numbers: Vec<_> = new.iter().map(|one| one.number).collect();
     assert_eq!(numbers, [4], "the third one shared bytes before");
     let found = device.submit(0, &fills(2, 3), &Batch::default());
@@ -213,6 +214,110 @@ fn waits_for_any_of_several_leave_order_open() {
     let found = device.submit(0, &fills(1, 2), &Batch::default());
     let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
     assert_eq!(ids, ["TILEHEAP-possible-order"]);
+}
+
+/// A command that writes unseen.
+fn unseen(command: &'static str) -> UnseenSource {
+    UnseenSource {
+        command,
+        object: Object(vk::ObjectType::COMMAND_BUFFER, 1),
+        at: None,
+    }
+}
+
+/// A buffer that unseen writes of these kinds can reach.
+fn reachable(number: u32, first: u64, unseen_writes: UnseenWrites) -> Arc<Resource> {
+    let buffer = Arc::into_inner(buffer(number, false, first)).expect("one owner");
+    Arc::new(Resource {
+        unseen_writes,
+        ..buffer
+    })
+}
+
+/// Kinds of unseen writes reach the resources with their usages, and buffers in the same bytes.
+#[test]
+fn unseen_writes_leave_only_what_they_reach_uncertain() {
+    use UnseenWrites as U;
+    let mut device = device(ALL);
+    let resources = [
+        reachable(1, 0, U::ADDRESSES),
+        buffer(2, false, 512),
+        buffer(3, false, 1536),
+        image(4, 1536),
+    ];
+    for resource in &resources {
+        assert_eq!(texts(&device.followed.bind(resource).1), []);
+    }
+    let allowed =
+        |device: &mut Device, kind| texts(&device.followed.allow_unseen_writes(kind, unseen("a"))).len();
+    assert_eq!(allowed(&mut device, U::DESCRIPTORS), 0, "nothing can be reached");
+    assert_eq!(allowed(&mut device, U::ADDRESSES | U::DESCRIPTORS), 1);
+    assert_eq!(allowed(&mut device, U::ADDRESSES), 0, "a second time");
+    let mut ids = |of| {
+        let found = device.submit(0, &read(of), &Batch::default());
+        found.iter().map(|one| one.id.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(1), ["TILEHEAP-possible-contents"]);
+    assert_eq!(
+        ids(2),
+        ["TILEHEAP-possible-contents"],
+        "it shares bytes with the first"
+    );
+    assert_eq!(
+        ids(3),
+        ["TILEHEAP-reads-discarded"],
+        "it shares bytes with the image only"
+    );
+    device
+        .followed
+        .allow_unseen_writes_in(vk::DeviceMemory::from_raw(1));
+    let found = device.submit(0, &read(3), &Batch::default());
+    assert_eq!(found[0].id.name(), "TILEHEAP-possible-contents");
+}
+
+/// What is destroyed may have been written before.
+#[test]
+fn unseen_writes_through_destroyed_buffers_count() {
+    let mut device = device(ALL);
+    let [storage, other] = [reachable(1, 0, UnseenWrites::DESCRIPTORS), buffer(2, false, 512)];
+    device.followed.bind(&storage);
+    device.followed.bind(&other);
+    let messages = device
+        .followed
+        .allow_unseen_writes(UnseenWrites::DESCRIPTORS, unseen("vkCmdBindShadersEXT"));
+    let [(id, text)] = texts(&messages)[..] else {
+        panic!("{messages:#?}")
+    };
+    assert_eq!(id, "TILEHEAP-unseen-writes");
+    assert!(
+        text.starts_with("vkCmdBindShadersEXT may write storage buffers"),
+        "{text}"
+    );
+    device.followed.remove(storage.object, Some(&storage));
+    let found = device.submit(0, &read(2), &Batch::default());
+    assert_eq!(found[0].id.name(), "TILEHEAP-possible-contents");
+}
+
+/// The first command of a kind is named once a resource that it can reach is followed.
+#[test]
+fn unseen_writes_are_reported_once_they_matter() {
+    let mut device = device(ALL);
+    let address = UnseenWrites::ADDRESSES;
+    for command in ["vkCmdFillMemoryKHR", "vkCmdDispatch"] {
+        assert_eq!(
+            texts(&device.followed.allow_unseen_writes(address, unseen(command))),
+            []
+        );
+    }
+    assert_eq!(texts(&device.followed.bind(&reachable(1, 0, address)).1), []);
+    let (_, messages) = device.followed.bind(&buffer(2, false, 0));
+    let [(_, text)] = texts(&messages)[..] else {
+        panic!("{messages:#?}")
+    };
+    assert!(
+        text.starts_with("vkCmdFillMemoryKHR may write buffers with SHADER_DEVICE_ADDRESS"),
+        "{text}"
+    );
 }
 
 #[test]

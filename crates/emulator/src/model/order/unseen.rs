@@ -1,0 +1,125 @@
+//! Unseen writes of a device so far, and the resources whose contents they leave unknown.
+
+use std::collections::HashSet;
+
+use tileheap_sync::program::Tiling;
+
+use crate::model::finding::Finding;
+use crate::model::objects::Object;
+use crate::model::position::Position;
+use crate::model::resources::Resource;
+use crate::tables::messages::MessageId;
+use crate::tables::unseen_writes::UnseenWrites;
+
+/// The kinds of unseen writes so far, and the resources that they can reach.
+#[derive(Debug)]
+pub(crate) struct UnseenSoFar {
+    kinds: UnseenWrites,
+    /// The first write of each kind, until it is reported.
+    first: Vec<(UnseenWrites, UnseenSource)>,
+    /// The kinds that can reach resources that are followed.
+    reach_followed: UnseenWrites,
+    /// The kinds that can reach buffers and linear images in tile memory, all of which may share bytes.
+    reach_tile: UnseenWrites,
+    /// Memory objects that are accessed through resources that are not followed.
+    memories: HashSet<u64>,
+}
+
+/// A command that writes unseen, with its position if it is recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnseenSource {
+    pub(crate) command: &'static str,
+    pub(crate) object: Object,
+    pub(crate) at: Option<Position>,
+}
+
+impl Default for UnseenSoFar {
+    fn default() -> UnseenSoFar {
+        UnseenSoFar {
+            kinds: UnseenWrites::HOST,
+            first: Vec::new(),
+            reach_followed: UnseenWrites::NONE,
+            reach_tile: UnseenWrites::NONE,
+            memories: HashSet::new(),
+        }
+    }
+}
+
+impl UnseenSoFar {
+    /// A command may write unseen. Returns a message about every kind that is new and can reach a resource that is followed.
+    pub(super) fn allow(&mut self, writes: UnseenWrites, source: UnseenSource) -> Vec<Finding> {
+        let new = writes.without(self.kinds);
+        self.kinds |= writes;
+        self.first.extend(new.each().map(|kind| (kind, source)));
+        self.take_messages()
+    }
+
+    /// A memory object is accessed through a resource that is not followed.
+    pub(super) fn allow_in(&mut self, memory: u64) {
+        self.memories.insert(memory);
+    }
+
+    /// A memory object is freed.
+    pub(super) fn free(&mut self, memory: u64) {
+        self.memories.remove(&memory);
+    }
+
+    /// A resource is followed from now on. Returns messages as [`UnseenSoFar::allow`] does.
+    pub(super) fn follow(&mut self, resource: &Resource) -> Vec<Finding> {
+        if is_linear(resource) && resource.tile_place().is_some() {
+            self.reach_tile |= resource.unseen_writes;
+        }
+        self.reach_followed |= resource.unseen_writes | resource.unseen_through_others.get();
+        self.take_messages()
+    }
+
+    /// Returns `true` if a resource may have been written unseen, itself or through a linear resource in the same bytes.
+    pub(super) fn may_have_written(&self, resource: &Resource) -> bool {
+        let in_tile = self
+            .reach_tile
+            .only_if(is_linear(resource) && resource.tile_place().is_some());
+        let reach = resource.unseen_writes | resource.unseen_through_others.get() | in_tile;
+        let is_in = |memories: &HashSet<u64>| {
+            let place = resource.place.get();
+            place.is_some_and(|place| !place.is_tile && memories.contains(&place.memory))
+        };
+        reach.intersects(self.kinds) || is_in(&self.memories)
+    }
+
+    fn take_messages(&mut self) -> Vec<Finding> {
+        let reached = self.reach_followed;
+        let (told, rest) = std::mem::take(&mut self.first)
+            .into_iter()
+            .partition(|(kind, _)| kind.intersects(reached));
+        self.first = rest;
+        let told: Vec<(UnseenWrites, UnseenSource)> = told;
+        told.into_iter()
+            .map(|(kind, source)| message(kind, source))
+            .collect()
+    }
+}
+
+/// Writes through one of two linear resources in the same bytes define the other.
+pub(super) fn share_unseen_writes(one: &Resource, other: &Resource) {
+    if is_linear(one) && is_linear(other) {
+        one.unseen_through_others.add(other.unseen_writes);
+        other.unseen_through_others.add(one.unseen_writes);
+    }
+}
+
+fn is_linear(resource: &Resource) -> bool {
+    !matches!(resource.tiling, Tiling::Optimal(_))
+}
+
+fn message(kind: UnseenWrites, source: UnseenSource) -> Finding {
+    let UnseenSource { command, object, at } = source;
+    let text = format!(
+        "{command} may write {}, and the layer does not see which bytes: from now on, reads of lost contents are only possible findings for \
+         these, and for buffers and linear images that share bytes with them",
+        kind.reach()
+    );
+    Finding {
+        at,
+        ..Finding::new(MessageId::UnseenWrites, object, text)
+    }
+}
