@@ -43,6 +43,9 @@ struct Message {
     severity: String,
     id: String,
     count: u64,
+    /// Mistakes that were found again after they were reported.
+    #[serde(default)]
+    repeated: u64,
     /// The text of the first one.
     first: String,
 }
@@ -75,9 +78,16 @@ impl Summary {
                         severity,
                         id,
                         count: 0,
+                        repeated: 0,
                         first: text("text"),
                     });
                     one.count += 1;
+                }
+                Some("repeated") => {
+                    let id = text("id");
+                    let times = line["times"].as_u64().unwrap_or_default();
+                    let one = messages.values_mut().find(|message| message.id == id);
+                    one.into_iter().for_each(|message| message.repeated += times);
                 }
                 _ => {}
             }
@@ -125,10 +135,18 @@ impl Summary {
                 severity,
                 id,
                 count,
+                repeated,
                 first,
             } = message;
             let first = first.replace('\n', "\n  ");
-            text += &format!("{severity} {id}, {}:\n  {first}\n", counted(*count, "time"));
+            let again = match repeated {
+                0 => String::new(),
+                _ => format!(", and {}", counted(*repeated, "repetition")),
+            };
+            text += &format!(
+                "{severity} {id}, {}{again}:\n  {first}\n",
+                counted(*count, "time")
+            );
         }
         if self.devices_destroyed < self.devices {
             text += "tileheap: the program ended before it destroyed its device: these are the messages until then\n";
@@ -161,6 +179,23 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repetitions_are_counted_apart() {
+        let log = r#"{"event":"device"}
+{"event":"message","severity":"error","id":"a","text":"wrong"}
+{"event":"message","severity":"error","id":"a","text":"also wrong"}
+{"event":"repeated","id":"a","text":"wrong","times":598}
+{"event":"repeated","id":"a","text":"also wrong","times":1}
+{"event":"end"}"#;
+        let summary = Summary::of(log, Checked::SharedMemory);
+        let expected = "tileheap: the aliasing layer reported 2 errors and 0 warnings\n\
+            error a, 2 times, and 599 repetitions:\n  wrong\n";
+        assert_eq!(summary.text(), expected);
+        assert!(summary.fails(FailOn::Error));
+        let json = serde_json::to_value(&summary).expect("a document");
+        assert_eq!(json["messages"][0]["repeated"], 599);
+    }
 
     #[test]
     fn messages_are_counted_by_kind() {

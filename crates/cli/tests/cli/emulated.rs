@@ -101,7 +101,7 @@ fn the_outcome_is_written_as_json() {
     );
     assert_eq!((&outcome["errors"], &outcome["warnings"]), (&0.into(), &2.into()));
     assert_eq!(outcome["unchecked"], serde_json::Value::Null);
-    let message = serde_json::json!({"severity": "warning", "id": "TILEHEAP-y", "count": 2, "first": "bad"});
+    let message = serde_json::json!({"severity": "warning", "id": "TILEHEAP-y", "count": 2, "repeated": 0, "first": "bad"});
     assert_eq!(outcome["messages"], serde_json::json!([message]));
     script(&["--json", file], "kill -9 $$");
     assert_eq!(

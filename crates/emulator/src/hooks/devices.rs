@@ -23,7 +23,7 @@ use super::tile_records::{TileRecords, TileShading};
 use crate::model::descriptors::Descriptors;
 use crate::model::objects::Object;
 use crate::model::order::followed::Followed;
-use crate::model::order::report::Verdicts;
+use crate::model::order::report::{Reported, Verdicts};
 use crate::model::resources::Resources;
 use crate::model::submissions::Queues;
 use crate::model::trace::Trace;
@@ -134,7 +134,7 @@ unsafe fn create(
         has_shared_memory: AtomicBool::new(false),
         followed: Mutex::new(Followed::new(
             settings.order,
-            verdicts,
+            Reported::new(verdicts, settings.repeats, reporter.names.clone()),
             granularity(instance, physical),
         )),
     });
@@ -211,6 +211,10 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
 
 /// Waits for the layer's submissions, and destroys its objects.
 fn close(device: &Device) {
+    if let Some(check) = &device.check {
+        let repeated = check.followed().repeated();
+        device.reporter.report_repeated(&repeated);
+    }
     let counts = device.reporter.counts();
     device.reporter.write(json!({"event": "end", "messages": counts}));
     let driver = &device.driver;

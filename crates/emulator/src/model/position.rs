@@ -55,6 +55,11 @@ impl Position {
         (self.command, self.is_action) = (command, true);
     }
 
+    /// Its name.
+    pub(crate) fn command(&self) -> &'static str {
+        self.command
+    }
+
     /// The next action command.
     pub(crate) fn act(&mut self, command: &'static str) {
         self.actions += 1;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::finding::Finding;
 use super::lines::Lines;
 use super::objects::{Names, Object};
+use super::order::mistakes::Repeated;
 use crate::tables::layer::Layer;
 use crate::tables::messages::{Kind, MESSAGE_IDS, MessageId};
 use crate::tables::settings::{Report, Settings};
@@ -57,7 +58,7 @@ pub(crate) struct Message {
 pub(crate) struct Reporter {
     pub(crate) listeners: Listeners,
     /// The names of the device's objects.
-    pub(crate) names: Names,
+    pub(crate) names: Arc<Names>,
     /// Messages go to stderr too.
     log: bool,
     /// The log of messages, a JSON document a line.
@@ -77,7 +78,7 @@ impl Reporter {
             .map(|path| Arc::new(Lines::append(path)));
         let reporter = Reporter {
             listeners,
-            names: Names::default(),
+            names: Arc::default(),
             log: settings.log,
             lines,
             device: 0,
@@ -94,7 +95,7 @@ impl Reporter {
         Reporter {
             device: DEVICES.fetch_add(1, Ordering::Relaxed),
             listeners: self.listeners.clone(),
-            names: Names::default(),
+            names: Arc::default(),
             lines: self.lines.clone(),
             counts: Default::default(),
             ..*self
@@ -135,15 +136,18 @@ impl Reporter {
         findings.filter_map(|finding| self.log_one(&finding)).collect()
     }
 
-    fn log_one(&self, finding: &Finding) -> Option<Message> {
-        let id = finding.id;
-        self.counts[id.index()].fetch_add(1, Ordering::Relaxed);
-        let is_reported = match self.rules {
+    fn reports(&self, id: MessageId) -> bool {
+        match self.rules {
             Report::Auto | Report::All => true,
             Report::BeyondValidation => id.kind() != Kind::Validated,
             Report::None => id.kind() == Kind::Layer,
-        };
-        if !is_reported {
+        }
+    }
+
+    fn log_one(&self, finding: &Finding) -> Option<Message> {
+        let id = finding.id;
+        self.counts[id.index()].fetch_add(1, Ordering::Relaxed);
+        if !self.reports(id) {
             return None;
         }
         let names = &self.names;
@@ -232,6 +236,22 @@ impl Reporter {
                     };
                 }
             }
+        }
+    }
+
+    /// Reports how often mistakes were found again that were reported once.
+    pub(crate) fn report_repeated(&self, all: &[Repeated]) {
+        for Repeated { id, text, times } in all {
+            if !self.reports(*id) {
+                continue;
+            }
+            if self.log {
+                let layer = Layer::loaded().name().to_string_lossy();
+                eprintln!("{layer}: {}: found {times} more times: {text}", id.name());
+            }
+            self.write(json!({
+                "event": "repeated", "id": id.name(), "severity": id.severity_name(), "text": text, "times": times
+            }));
         }
     }
 

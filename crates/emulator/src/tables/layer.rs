@@ -75,7 +75,7 @@ pub const LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_emulator";
 pub const ALIASING_LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_aliasing";
 
 /// Every setting of the emulator, as its manifest lists them.
-pub const SETTINGS: [&str; 18] = [
+pub const SETTINGS: [&str; 19] = [
     "profile",
     "heap_size",
     "alignment",
@@ -86,6 +86,7 @@ pub const SETTINGS: [&str; 18] = [
     "ordinary",
     "possible",
     "pedantic",
+    "repeats",
     "force",
     "lazy_type",
     "tile_type_position",
@@ -97,4 +98,4 @@ pub const SETTINGS: [&str; 18] = [
 ];
 
 /// Every setting of the aliasing check.
-pub const ALIASING_SETTINGS: [&str; 5] = ["possible", "pedantic", "report", "log", "message_log"];
+pub const ALIASING_SETTINGS: [&str; 6] = ["possible", "pedantic", "repeats", "report", "log", "message_log"];

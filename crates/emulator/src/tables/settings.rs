@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) possible: bool,
     /// Findings by the letter of the specification are reported as well.
     pub(crate) pedantic: bool,
+    /// Mistakes in order and contents are reported each time.
+    pub(crate) repeats: bool,
     /// Emulates even where the driver has the extension.
     pub(crate) force: bool,
     /// Adds a lazily allocated memory type.
@@ -142,6 +144,7 @@ impl Settings {
             },
             possible: reader.parsed("possible", boolean).unwrap_or(false),
             pedantic: reader.parsed("pedantic", boolean).unwrap_or(false),
+            repeats: reader.parsed("repeats", boolean).unwrap_or(false),
             force: reader.parsed("force", boolean).unwrap_or(false),
             lazy_type: reader.parsed("lazy_type", boolean).unwrap_or(false),
             report: reader.parsed("report", report).unwrap_or_default(),

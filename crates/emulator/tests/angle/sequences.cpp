@@ -725,6 +725,7 @@ int main(int count, char **arguments) {
     setenv("VK_LAYER_PATH", arguments[2], 1);
     setenv("VK_TILEHEAP_EMULATOR_MESSAGE_LOG", log.c_str(), 1);
     setenv("VK_TILEHEAP_EMULATOR_REPORT", "all", 1);
+    setenv("VK_TILEHEAP_EMULATOR_REPEATS", "true", 1); // Each sequence is a program of its own.
     Bench bench(arguments[1], log);
     std::printf("%s\n", bench.emulated.device().c_str());
     if (single) {

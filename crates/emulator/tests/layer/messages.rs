@@ -73,11 +73,44 @@ fn without_handles(text: &str) -> String {
     })
 }
 
+/// A program makes the same mistake in every frame.
+#[test]
+fn a_mistake_that_repeats_is_counted_in_the_log() {
+    let (_folder, path) = log_file();
+    let log = ("message_log", path.to_str().expect("a path of text"));
+    let rig = Rig::new(&[log, ("queue_submit_boundary", "false")]);
+    let reader = write_and_read_apart(&rig);
+    assert_eq!(rig.take_messages().len(), 1);
+    for _ in 0..3 {
+        rig.submit2(&[&[reader]]);
+        assert_eq!(rig.take_messages(), []);
+    }
+    drop(rig);
+    let lines = lines(&path);
+    let [_, _, message, repeated, end] = &lines[..] else {
+        panic!("{lines:#?}")
+    };
+    assert_has(
+        message,
+        json!({"event": "message", "id": "TILEHEAP-reads-discarded"}),
+    );
+    assert_has(
+        repeated,
+        json!({"event": "repeated", "id": "TILEHEAP-reads-discarded", "severity": "error", "times": 3}),
+    );
+    let text = repeated["text"].as_str().expect("a text");
+    assert!(text.starts_with("buffer `scratch`"), "{text}");
+    assert_has(
+        end,
+        json!({"event": "end", "messages": {"TILEHEAP-reads-discarded": 1}}),
+    );
+}
+
 #[test]
 fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
     let (_folder, path) = log_file();
     let log = ("message_log", path.to_str().expect("a path of text"));
-    let rig = Rig::new(&[log, ("queue_submit_boundary", "false")]);
+    let rig = Rig::new(&[log, ("queue_submit_boundary", "false"), ("repeats", "true")]);
     let reader = write_and_read_apart(&rig);
     let (id, text) = rig.take_messages().pop().expect("a message");
     assert_eq!(id, "TILEHEAP-reads-discarded");

@@ -16,8 +16,9 @@ use tileheap_sync::{Findings, Model};
 use tileheap_units::Run;
 
 use super::log::{BATCH_END, Log, ORDINARY, log_of};
+use super::mistakes::Repeated;
 use super::ordinary::{OrdinaryMemory, Resident, Shared};
-use super::report::{Reported, Verdicts};
+use super::report::Reported;
 use super::sites::Sites;
 use super::unseen::{UnseenSoFar, UnseenSource, share_unseen_writes};
 use super::{fence_id, queue_id, semaphore_id};
@@ -101,9 +102,9 @@ pub(crate) struct FollowedBatch<'a> {
 
 impl Followed {
     /// The model of a new device with this `bufferImageGranularity`; without `order` it follows only contents.
-    pub(crate) fn new(order: bool, verdicts: Verdicts, granularity: u64) -> Followed {
+    pub(crate) fn new(order: bool, reported: Reported, granularity: u64) -> Followed {
         let mut followed = Followed {
-            reported: Reported::new(verdicts),
+            reported,
             ordinary: OrdinaryMemory::new(granularity),
             follows_order: order,
             ..Followed::default()
@@ -347,6 +348,11 @@ impl Followed {
         }
         self.reported
             .findings(&findings, &self.sites, (&self.unseen, self.has_unseen_order))
+    }
+
+    /// The mistakes that were found more than once, and reported once.
+    pub(crate) fn repeated(&self) -> Vec<Repeated> {
+        self.reported.repeated()
     }
 
     /// Returns `true` if any resource is followed: in a program without tile memory whose resources share no bytes, none is.

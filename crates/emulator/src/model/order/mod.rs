@@ -14,6 +14,7 @@ use tileheap_sync::program::{EventId, FenceId, QueueId, SemaphoreId};
 
 pub(crate) mod followed;
 pub(crate) mod log;
+pub(crate) mod mistakes;
 pub(crate) mod ordinary;
 pub(crate) mod passes;
 pub(crate) mod report;

@@ -1,7 +1,7 @@
 //! Messages about missing order and lost contents.
 
-use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use ash::vk;
 use tileheap_sync::program::{Command, Part, ResourceId, Tag, Tiling};
@@ -9,11 +9,12 @@ use tileheap_sync::{Action, DiscardedContents, Findings, Hazard, Loss, LostConte
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::log::{BATCH_END, Event};
+use super::mistakes::{Mistake, Mistakes, Repeated};
 use super::sites::Sites;
 use super::unseen::UnseenSoFar;
 use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;
-use crate::model::objects::Object;
+use crate::model::objects::{Names, Object};
 use crate::model::parts::{named_part, with_aspects};
 use crate::model::resources::Resource;
 use crate::tables::messages::MessageId;
@@ -35,15 +36,13 @@ impl Verdicts {
     }
 }
 
-/// Pairs of uses that are remembered as reported.
-const MAX_REPORTED: usize = 1 << 16;
-
-/// What was reported: a frame repeats.
+/// What is reported, and was reported: a frame repeats.
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
     verdicts: Verdicts,
-    /// Pairs of resources and commands, which are known by their position in a command buffer.
-    hazards: HashSet<[(ResourceId, Action, u64, u32); 2]>,
+    /// Mistakes are reported each time.
+    repeats: bool,
+    mistakes: Mistakes,
 }
 
 /// A command and a resource that it uses.
@@ -52,11 +51,18 @@ fn command(used: &Use) -> (u64, Tag, ResourceId) {
 }
 
 impl Reported {
-    pub(crate) fn new(verdicts: Verdicts) -> Reported {
+    /// Reports findings of these verdicts, about objects with these names; each mistake once, or every time if it `repeats`.
+    pub(crate) fn new(verdicts: Verdicts, repeats: bool, names: Arc<Names>) -> Reported {
         Reported {
             verdicts,
-            ..Reported::default()
+            repeats,
+            mistakes: Mistakes::new(names),
         }
+    }
+
+    /// The mistakes that were found more than once, and reported once.
+    pub(crate) fn repeated(&self) -> Vec<Repeated> {
+        self.mistakes.repeated()
     }
 
     /// The messages about findings. Losses are only possible in resources that unseen writes can reach, and hazards
@@ -94,7 +100,10 @@ impl Reported {
                     with_aspects(part, &other.reader.part)
                 });
                 let reader = Use { part, ..one.reader };
-                found.push(lost_contents(&LostContents { reader, ..*one }, sites));
+                let lost = LostContents { reader, ..*one };
+                let mistake = || Mistake::of_loss(&lost, sites, self.mistakes.names());
+                let mistake = (!self.repeats).then(mistake);
+                found.extend(self.once(mistake, || lost_contents(&lost, sites)));
             }
         }
         let followed = findings.hazards.iter().filter(|one| is_followed(one, sites));
@@ -107,22 +116,21 @@ impl Reported {
         });
         let hazards: Vec<Hazard> = hazards.filter(|one| self.verdicts.include(one.verdict)).collect();
         for hazard in &hazards {
-            if !is_explained(hazard, &lost, &hazards) && self.is_first(hazard, sites) {
-                found.push(missing_order(hazard, sites));
+            if !is_explained(hazard, &lost, &hazards) {
+                let mistake = || Mistake::of_hazard(hazard, sites, self.mistakes.names());
+                let mistake = (!self.repeats).then(mistake);
+                found.extend(self.once(mistake, || missing_order(hazard, sites)));
             }
         }
         found
     }
 
-    fn is_first(&mut self, hazard: &Hazard, sites: &Sites) -> bool {
-        let key = |used: &Use| {
-            let at = sites.at(used.tag).unwrap_or_default();
-            (used.resource, used.action, at.commands, at.actions)
-        };
-        if self.hazards.len() >= MAX_REPORTED {
-            self.hazards.clear();
+    /// The finding, unless its mistake was reported before.
+    fn once(&mut self, mistake: Option<Mistake>, finding: impl FnOnce() -> Finding) -> Option<Finding> {
+        match mistake {
+            Some(mistake) => self.mistakes.find(mistake, finding),
+            None => Some(finding()),
         }
-        self.hazards.insert([key(&hazard.before), key(&hazard.after)])
     }
 }
 

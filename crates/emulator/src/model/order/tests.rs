@@ -13,7 +13,7 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::followed::{Followed, FollowedBatch};
 use super::log::{Log, LoggedAccess, Recorded};
-use super::report::Verdicts;
+use super::report::{Reported, Verdicts};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::position::{Position, Submit};
@@ -64,7 +64,7 @@ struct Device {
 
 impl Device {
     fn new(verdicts: Verdicts) -> Device {
-        let mut followed = Followed::new(true, verdicts, 1);
+        let mut followed = Followed::new(true, Reported::new(verdicts, false, Arc::default()), 1);
         for number in BUFFERS {
             followed.bind(&buffer(number, true, 0));
         }

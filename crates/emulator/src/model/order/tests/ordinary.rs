@@ -4,12 +4,13 @@ use tileheap_sync::program::Texels;
 use tileheap_units::Run;
 
 use super::*;
+use crate::model::objects::Names;
 use crate::model::order::unseen::UnseenSource;
 
 /// A device without resources.
 fn device(verdicts: Verdicts) -> Device {
     Device {
-        followed: Followed::new(true, verdicts, 1),
+        followed: Followed::new(true, Reported::new(verdicts, false, Arc::default()), 1),
         submits: 0,
     }
 }
@@ -343,6 +344,66 @@ fn order_that_is_not_seen_leaves_nothing_certain() {
     let found = device.submit(0, &fills(1, 2), &Batch::default());
     let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
     assert_eq!(ids, ["TILEHEAP-possible-order"]);
+}
+
+/// A frame repeats its mistakes, with new resources and other command buffers.
+#[test]
+fn a_mistake_is_reported_once_and_counted() {
+    let mut device = device(Verdicts::default());
+    let names = Arc::new(Names::default());
+    device.followed = Followed::new(true, Reported::new(Verdicts::default(), false, names.clone()), 1);
+    let frame = |device: &mut Device, number: u32| {
+        let both = [buffer(number, false, 0), buffer(number + 1, false, 512)];
+        both.iter().for_each(|one| _ = device.followed.bind(one));
+        let found = device.submit(0, &fills(number, number + 1), &Batch::default());
+        device.followed.wait(HostWait::Device);
+        both.iter()
+            .for_each(|one| device.followed.remove(one.object, Some(one)));
+        found.len()
+    };
+    let frames = [1, 3, 5].map(|number| frame(&mut device, number));
+    assert_eq!(frames, [1, 0, 0]);
+    // Others, by their name.
+    names.set(Object(vk::ObjectType::BUFFER, 7), "shadows");
+    let frames = [7, 9].map(|number| frame(&mut device, number));
+    assert_eq!(frames, [1, 0]);
+    let repeated = device.followed.repeated();
+    let [one] = &repeated[..] else {
+        panic!("{repeated:#?}")
+    };
+    assert_eq!((one.id.name(), one.times), ("TILEHEAP-missing-order", 3));
+    assert!(
+        one.text
+            .starts_with("write after write without order: buffer 0x2 of 1024 B"),
+        "{}",
+        one.text
+    );
+}
+
+/// Lost contents are reported once, too; with the setting `repeats` every time.
+#[test]
+fn a_loss_is_reported_once_unless_repeats_are_wanted() {
+    let found = |repeats: bool| {
+        let mut device = device(Verdicts::default());
+        device.followed = Followed::new(
+            true,
+            Reported::new(Verdicts::default(), repeats, Arc::default()),
+            1,
+        );
+        device.followed.bind(&buffer(1, false, 0));
+        device.followed.bind(&image(2, 512));
+        let frames = [(); 3].map(|()| {
+            let clear = Commands::new().clear(2).end();
+            let mut found = device.submit(0, &clear, &Batch::default());
+            found.extend(device.followed.wait(HostWait::Device));
+            found.extend(device.submit(0, &read(1), &Batch::default()));
+            found.extend(device.followed.wait(HostWait::Device));
+            found.len()
+        });
+        (frames, device.followed.repeated().len())
+    };
+    assert_eq!(found(false), ([1, 0, 0], 1));
+    assert_eq!(found(true), ([1, 1, 1], 0));
 }
 
 /// What is presented is complete before an image that is acquired afterwards.

@@ -1,0 +1,173 @@
+//! Mistakes that were reported: a program repeats them in every frame.
+//!
+//! ```text
+//! frame 1   dispatch reads `history`, lost by a clear of `scratch`    reported
+//! frame 2   the same kinds of commands, the same resources            counted
+//! end       "... 599 more times"
+//! ```
+//! Resources are the same if they have the same debug name, or without one the same format, extent, size and place in memory: programs create
+//! them again.
+
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap_sync::program::Tag;
+use tileheap_sync::{Action, Hazard, Loss, LostContents, Missing, Use, Verdict};
+
+use super::sites::Sites;
+use crate::model::finding::Finding;
+use crate::model::objects::{Names, Object};
+use crate::tables::messages::MessageId;
+
+/// Mistakes that are remembered.
+const MAX_MISTAKES: usize = 1 << 14;
+
+/// A rule that commands of some kind break with some resources.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Mistake {
+    verdict: Verdict,
+    rule: Rule,
+    /// The command that breaks it, and the one before.
+    uses: [Option<KindOfUse>; 2],
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Rule {
+    Order(Missing),
+    Contents(Discriminant<Loss>),
+}
+
+/// A kind of command, and the resource that it uses if it uses one.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct KindOfUse {
+    resource: Option<(KindOfResource, Action)>,
+    command: &'static str,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum KindOfResource {
+    Named(vk::ObjectType, String),
+    /// With its format, extent and size, and its offset in a memory object.
+    Placed(vk::ObjectType, vk::Format, [u32; 3], u64, (u64, u64)),
+    Unplaced(Object),
+}
+
+impl Mistake {
+    /// The mistake of a missing dependency.
+    pub(super) fn of_hazard(hazard: &Hazard, sites: &Sites, names: &Names) -> Mistake {
+        let of = |used| Some(KindOfUse::new(used, sites, names));
+        Mistake {
+            verdict: hazard.verdict,
+            rule: Rule::Order(hazard.missing),
+            uses: [of(&hazard.after), of(&hazard.before)],
+        }
+    }
+
+    /// The mistake of a read of lost contents.
+    pub(super) fn of_loss(lost: &LostContents, sites: &Sites, names: &Names) -> Mistake {
+        let of = |used| KindOfUse::new(used, sites, names);
+        let by = match &lost.loss {
+            Loss::NeverWritten => None,
+            Loss::MemoryDiscarded { tag, .. } => Some(KindOfUse {
+                resource: None,
+                command: command_of(*tag, sites),
+            }),
+            Loss::Discarded(by) | Loss::WrittenThrough(by) | Loss::Overwritten(by) => Some(of(by)),
+        };
+        Mistake {
+            verdict: lost.verdict,
+            rule: Rule::Contents(discriminant(&lost.loss)),
+            uses: [Some(of(&lost.reader)), by],
+        }
+    }
+}
+
+impl KindOfUse {
+    fn new(used: &Use, sites: &Sites, names: &Names) -> KindOfUse {
+        KindOfUse {
+            resource: Some((KindOfResource::new(used, sites, names), used.action)),
+            command: command_of(used.tag, sites),
+        }
+    }
+}
+
+impl KindOfResource {
+    fn new(used: &Use, sites: &Sites, names: &Names) -> KindOfResource {
+        let object = sites.object(used.resource);
+        if let Some(name) = names.get(object) {
+            return KindOfResource::Named(object.0, name);
+        }
+        let resource = sites.resource(used.resource);
+        let placed = resource.and_then(|resource| Some((resource, resource.place.get()?)));
+        placed.map_or(KindOfResource::Unplaced(object), |(resource, place)| {
+            let vk::Extent3D { width, height, depth } = resource.extent;
+            let at = (place.memory, place.first);
+            KindOfResource::Placed(
+                object.0,
+                resource.format,
+                [width, height, depth],
+                resource.size,
+                at,
+            )
+        })
+    }
+}
+
+fn command_of(tag: Tag, sites: &Sites) -> &'static str {
+    sites.at(tag).map_or("", |at| at.command())
+}
+
+/// The mistakes of a device, in the order in which they were found.
+#[derive(Debug, Default)]
+pub(super) struct Mistakes {
+    names: Arc<Names>,
+    known: HashMap<Mistake, usize>,
+    told: Vec<Repeated>,
+}
+
+/// A mistake that was reported, and the number of times that it was found again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repeated {
+    pub(crate) id: MessageId,
+    /// What was wrong, with the names that objects had then.
+    pub(crate) text: String,
+    pub(crate) times: u64,
+}
+
+impl Mistakes {
+    pub(super) fn new(names: Arc<Names>) -> Mistakes {
+        Mistakes {
+            names,
+            ..Mistakes::default()
+        }
+    }
+
+    pub(super) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The finding of a mistake if it is new; otherwise it is counted.
+    pub(super) fn find(&mut self, mistake: Mistake, finding: impl FnOnce() -> Finding) -> Option<Finding> {
+        if let Some(index) = self.known.get(&mistake) {
+            self.told[*index].times += 1;
+            return None;
+        }
+        let finding = finding();
+        if self.told.len() < MAX_MISTAKES {
+            self.known.insert(mistake, self.told.len());
+            self.told.push(Repeated {
+                id: finding.id,
+                text: self.names.resolve(&finding.text, &mut Vec::new()),
+                times: 0,
+            });
+        }
+        Some(finding)
+    }
+
+    /// The mistakes that were found more than once.
+    pub(super) fn repeated(&self) -> Vec<Repeated> {
+        self.told.iter().filter(|one| one.times > 0).cloned().collect()
+    }
+}
