@@ -3,17 +3,21 @@
 
 mod contents;
 mod finding;
+mod intervals;
+mod log;
 mod model;
 mod operation;
 pub mod program;
 mod reach;
 mod record;
+mod records;
 mod region;
 pub mod render_pass;
 mod schedule;
 mod usage;
 
 pub use finding::{Action, DiscardedContents, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
+pub use intervals::Intervals;
 pub use model::outstanding::{OutstandingAccess, WaitPoint};
 pub use model::retention::Statistics;
 pub use model::{Model, RunningBatch};

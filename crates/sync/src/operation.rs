@@ -47,6 +47,12 @@ pub(crate) struct Bytes {
     pub(crate) end: u64,
 }
 
+/// A range of bytes, extended to whole pages.
+pub(crate) fn padded((first, end): (u64, u64), page: u64) -> (u64, u64) {
+    let page = page.max(1);
+    (first - first % page, end.div_ceil(page).saturating_mul(page))
+}
+
 /// Accesses through a part of a resource, or of one that interprets its bytes alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Through {
@@ -146,7 +152,7 @@ impl Edge {
 }
 
 /// The union of the scopes of all edges of one command.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Union {
     /// The stages of the first scopes; [`NO_STAGE`] for transitions.
     src: S,
@@ -176,9 +182,12 @@ impl Union {
         self.src
     }
 
-    /// Returns `true` if the second scopes contain no other stages and no other usages than these.
-    pub(crate) fn is_within(&self, stages: S, usages: Usages) -> bool {
-        stages.contains(self.dst) && usages.contains_all(self.dst_usages)
+    pub(crate) fn dst(&self) -> S {
+        self.dst
+    }
+
+    pub(crate) fn dst_usages(&self) -> Usages {
+        self.dst_usages
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use crate::finding::{Missing, Use, Verdict};
-use crate::operation::{Bytes, Limit, Operation};
+use crate::log::{Log, Summary};
+use crate::operation::{Bytes, Limit, Operation, padded};
 use crate::program::{AccessKind, QueueId, ResourceId};
 use crate::reach::missing::Lacking;
 use crate::reach::signals::CheckedWait;
@@ -26,6 +27,10 @@ pub(crate) enum Kind {
 pub(crate) struct Work {
     pub(crate) followed: u64,
     pub(crate) skipped: u64,
+    /// Each counts once for all operations that it skips.
+    pub(crate) decisions: u64,
+    /// Records that later accesses were compared with.
+    pub(crate) compared: u64,
 }
 
 /// A region with the same history, and what happens after the access to it.
@@ -62,6 +67,8 @@ pub(crate) struct Record {
     has_pages: bool,
     /// Operations up to here are taken into account.
     position: u64,
+    /// The number of operations before it.
+    pub(crate) added_at: u64,
 }
 
 /// The region that an access touches, and the one that it touches by the letter.
@@ -131,6 +138,7 @@ impl Record {
             whole: later.whole,
             has_pages: later.has_pages,
             position,
+            added_at: position,
         }
     }
 
@@ -164,10 +172,23 @@ impl Record {
     }
 
     /// Advances to the end of a log whose first operation is at a position.
-    pub(crate) fn advance(&mut self, log: &[Operation], first: u64, work: &mut Work) {
-        let skipped =
+    pub(crate) fn advance(&mut self, log: &Log, first: u64, work: &mut Work) {
+        let mut index =
             usize::try_from(self.position - first).expect("the log has what a record has not followed");
-        for operation in &log[skipped..] {
+        while let Some(operation) = log.operations().get(index) {
+            work.decisions += 1;
+            let changes = |piece: &Piece, one: &Summary| piece.reach.may_change_by(&self.origin, one);
+            let may_change = |all: &[Summary]| {
+                let mut pieces = self.pieces.iter();
+                pieces.any(|piece| all.iter().any(|one| changes(piece, one)))
+            };
+            let skipped = log.summaries(index).find(|(_, all)| !may_change(all));
+            if let Some((count, _)) = skipped {
+                work.skipped += count as u64;
+                index += count;
+                continue;
+            }
+            index += 1;
             let may_change = |piece: &Piece| piece.reach.may_change(&self.origin, operation);
             if !self.pieces.iter().any(may_change) {
                 work.skipped += 1;
@@ -453,10 +474,4 @@ impl Record {
             None => Some(Region::of_bytes(first, end)),
         }
     }
-}
-
-/// A range of bytes, extended to whole pages.
-pub(crate) fn padded((first, end): (u64, u64), page: u64) -> (u64, u64) {
-    let page = page.max(1);
-    (first - first % page, end.div_ceil(page).saturating_mul(page))
 }

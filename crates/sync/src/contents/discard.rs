@@ -1,7 +1,7 @@
 //! Discards of memory: bytes that become undefined without an access.
 
 use crate::finding::{DiscardedContents, Loss, Use, Verdict};
-use crate::program::{Discard, MemoryId, ResourceId, Tag};
+use crate::program::{Discard, MemoryId, Tag};
 use crate::region::Region;
 
 use super::AllContents;
@@ -17,7 +17,7 @@ impl AllContents {
             None
         };
         let loss = Loss::MemoryDiscarded { batch, tag };
-        for class in self.in_memory(discard.memory).to_vec() {
+        for class in self.meeting(discard.memory, range) {
             if let Some(contents) = self.classes.get_mut(&class) {
                 contents.discard(range, loss);
             }
@@ -36,7 +36,7 @@ impl AllContents {
 
     /// The first bytes of a range that hold something, those that certainly do before others, with their last write.
     fn defined(&self, memory: MemoryId, range: (u64, u64)) -> Option<((u64, u64), Use, Verdict)> {
-        let classes: &[ResourceId] = self.in_memory(memory);
+        let classes = self.meeting(memory, range);
         let each = classes.iter().filter_map(|class| self.classes.get(class));
         let defined = each.filter_map(|contents| contents.defined(range));
         defined.min_by_key(|(bytes, _, verdict)| (std::cmp::Reverse(*verdict), bytes.0))

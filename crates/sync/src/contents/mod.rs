@@ -18,9 +18,10 @@ mod state;
 use std::collections::HashMap;
 
 use crate::finding::{Loss, LostContents, Use, Verdict};
-use crate::operation::Bytes;
+use crate::intervals::Intervals;
+use crate::operation::{Bytes, padded};
 use crate::program::{AccessKind, MemoryId, ResourceId, Tag, Tiling};
-use crate::record::{Kind, Later, padded};
+use crate::record::{Kind, Later};
 use crate::region::Region;
 
 use state::{Contents, State, Value, extend};
@@ -32,7 +33,7 @@ const MAX_RANGES: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllContents {
     classes: HashMap<ResourceId, Contents>,
-    by_memory: HashMap<MemoryId, Vec<ResourceId>>,
+    by_memory: HashMap<MemoryId, Intervals>,
     /// How many resources a class has.
     members: HashMap<ResourceId, u32>,
     /// Disjoint ranges of each memory that were written and not discarded since, in ascending order.
@@ -64,7 +65,8 @@ impl AllContents {
             }
         }
         self.classes.insert(class, contents);
-        self.by_memory.entry(bytes.memory).or_default().push(class);
+        let in_memory = self.by_memory.entry(bytes.memory).or_default();
+        in_memory.insert(class.0.into(), (bytes.first, bytes.end));
     }
 
     /// Assumes that the contents are defined.
@@ -85,8 +87,9 @@ impl AllContents {
         }
         self.members.remove(&class);
         if let Some(contents) = self.classes.remove(&class) {
-            if let Some(classes) = self.by_memory.get_mut(&contents.bytes.memory) {
-                classes.retain(|other| *other != class);
+            let Bytes { memory, first, end } = contents.bytes;
+            if let Some(classes) = self.by_memory.get_mut(&memory) {
+                classes.remove(class.0.into(), (first, end));
             }
         }
     }
@@ -123,7 +126,9 @@ impl AllContents {
 
     /// Forgets freed memory.
     pub(crate) fn free(&mut self, memory: MemoryId) {
-        for class in self.by_memory.remove(&memory).unwrap_or_default() {
+        let all = self.meeting(memory, (0, u64::MAX));
+        self.by_memory.remove(&memory);
+        for class in all {
             self.classes.remove(&class);
             self.members.remove(&class);
         }
@@ -135,8 +140,11 @@ impl AllContents {
         self.classes.get(&later.origin.class)?.read(later, used)
     }
 
-    fn in_memory(&self, memory: MemoryId) -> &[ResourceId] {
-        self.by_memory.get(&memory).map_or(&[], Vec::as_slice)
+    /// The classes that share bytes with a range of a memory.
+    fn meeting(&self, memory: MemoryId, range: (u64, u64)) -> Vec<ResourceId> {
+        let found = self.by_memory.get(&memory).map(|classes| classes.meeting(range));
+        let ids = found.into_iter().flatten().map(|id| ResourceId(id as u32));
+        ids.collect()
     }
 
     /// A command writes a region, or makes it undefined; linear and optimal resources alias pages of `granularity` bytes.
@@ -164,9 +172,9 @@ impl AllContents {
             region.bytes()
         };
         self.mark_written(bytes.memory, (first, end));
-        let classes = self.by_memory.get(&bytes.memory).map_or(&[][..], Vec::as_slice);
-        for other in classes.iter().filter(|other| **other != class) {
-            let Some(alias) = self.classes.get_mut(other) else {
+        let others = self.meeting(bytes.memory, padded((first, end), granularity));
+        for other in others.into_iter().filter(|other| *other != class) {
+            let Some(alias) = self.classes.get_mut(&other) else {
                 continue;
             };
             let own = (alias.bytes.first, alias.bytes.end);

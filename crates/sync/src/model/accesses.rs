@@ -1,6 +1,7 @@
 //! Accesses, compared with the records of earlier ones.
 
 use crate::finding::{Action, Findings, Hazard, Use};
+use crate::operation::{Bytes, padded};
 use crate::program::{Access, AccessKind, Part, QueueId, ResourceId, Tag, Tiling};
 use crate::reach::missing::Lacking;
 use crate::reach::{Origin, Reach};
@@ -112,6 +113,7 @@ impl Model {
                 usage,
                 class: placed.class,
                 bytes: placed.bytes(),
+                page: self.page(placed.resource.memory),
                 submitted: running.submitted,
             },
             kind,
@@ -122,7 +124,7 @@ impl Model {
         })
     }
 
-    /// Compares a later access with all records in its memory; `judge` gives what is missing before it.
+    /// Compares a later access with all records in its memory whose resources share bytes with its own; `judge` gives what is missing before it.
     pub(super) fn compare(
         &mut self,
         later: &Later,
@@ -135,8 +137,15 @@ impl Model {
         }
         let memory = later.origin.bytes.memory;
         let page = self.page(memory);
-        let records = self.records.entry(memory).or_default();
-        for record in records {
+        let numbers = self.meeting(later);
+        let Some(records) = self.records.get_mut(&memory) else {
+            return;
+        };
+        self.work.compared += numbers.len() as u64;
+        for number in numbers {
+            let Some(record) = records.get_mut(number) else {
+                continue;
+            };
             if record.command == later.command || !record.needs_order(later, page) {
                 continue;
             }
@@ -166,11 +175,30 @@ impl Model {
             return;
         }
         let position = self.forgotten + self.log.len() as u64;
+        let numbers = self.meeting(this);
         let records = self.records.entry(this.origin.bytes.memory).or_default();
-        for record in records.iter_mut() {
+        self.work.compared += numbers.len() as u64;
+        for number in numbers {
+            let Some(record) = records.get_mut(number) else {
+                continue;
+            };
             record.hide(this, used.resource);
+            if record.is_empty() {
+                records.remove(number);
+            }
         }
-        records.retain(|record| !record.is_empty());
         records.push(Record::new(this, used, reach, position));
+    }
+
+    /// The numbers of the records that a later access may conflict with, or hide: of resources that share bytes or pages with its own.
+    fn meeting(&self, later: &Later) -> Vec<u64> {
+        let Bytes { memory, first, end } = later.origin.bytes;
+        let range = match self.has_moved_aliases.contains(&memory) {
+            true => (0, u64::MAX),
+            false => padded((first, end), self.page(memory)),
+        };
+        self.records
+            .get(&memory)
+            .map_or(Vec::new(), |records| records.meeting(range))
     }
 }

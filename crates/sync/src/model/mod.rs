@@ -11,12 +11,14 @@ use tileheap_device::scopes::Scope;
 
 use crate::contents::AllContents;
 use crate::finding::{Action, Findings, Use, Verdict};
+use crate::log::Log;
 use crate::operation::{Bytes, HostWait, Operation, Place, Through};
 use crate::program::{
     Batch, Command, EventId, FenceId, MemoryId, Part, Program, QueueId, Resource, ResourceId, SemaphoreId,
     SemaphoreUse, Step, Tag,
 };
-use crate::record::{Record, Work};
+use crate::record::Work;
+use crate::records::Records;
 use crate::region::Region;
 use crate::schedule::{Schedule, Submitted};
 
@@ -34,12 +36,16 @@ pub struct Model {
     /// The number of removed resources that are still known, and the number above which `drop_removed` runs.
     removed: usize,
     max_removed: usize,
-    records: HashMap<MemoryId, Vec<Record>>,
+    records: HashMap<MemoryId, Records>,
+    /// Memory with resources that interpret bytes alike although they are at different addresses.
+    has_moved_aliases: HashSet<MemoryId>,
     contents: AllContents,
+    /// The host has waited while batches were pending, so that accesses may be settled that are still remembered.
+    has_settled: bool,
     /// Only contents are followed.
     ignores_order: bool,
     /// Operations that some record may not have followed yet.
-    log: Vec<Operation>,
+    log: Log,
     /// The number of operations before the log.
     forgotten: u64,
     schedule: Schedule,
@@ -107,6 +113,13 @@ impl Model {
         self.added = self.added.checked_add(1).expect("fewer than 2^32 resources");
         let same = resource.alias_of.and_then(|same| self.placed(same));
         let class = same.map_or(id, |same| same.class);
+        let is_moved = |same: &Placed| {
+            let of = |resource: &Resource| (resource.memory, resource.first, resource.end);
+            of(&same.resource) != of(&resource)
+        };
+        if same.is_some_and(is_moved) {
+            self.has_moved_aliases.insert(resource.memory);
+        }
         let placed = Placed {
             resource,
             class,
@@ -146,7 +159,7 @@ impl Model {
 
     /// Returns `true` if there are no accesses that later ones could conflict with, and no batches that wait for a signal.
     pub fn is_idle(&self) -> bool {
-        self.records.values().all(Vec::is_empty) && self.schedule.is_idle()
+        self.records.values().all(Records::is_empty) && self.schedule.is_idle()
     }
 
     /// Adds a timeline semaphore with its initial value.
@@ -184,6 +197,7 @@ impl Model {
         self.records.remove(&memory);
         self.contents.free(memory);
         self.pages.remove(&memory);
+        self.has_moved_aliases.remove(&memory);
         self.device_only.remove(&memory);
     }
 
@@ -303,13 +317,13 @@ impl Model {
     /// Adds an operation to the log, for records to advance past it.
     fn follow(&mut self, operation: Operation) {
         if !self.ignores_order {
-            self.log.push(operation);
+            self.log.push(operation, self.has_moved_aliases.is_empty());
         }
     }
 
     fn host_wait(&mut self, wait: HostWait) {
         self.follow(Operation::HostWait(wait, self.steps));
-        self.drop_settled();
+        self.drop_settled(wait);
     }
 
     fn run_ready(&mut self, findings: &mut Findings) {

@@ -63,7 +63,7 @@ impl Model {
         });
         let waits: Vec<CheckedWait> = waits.collect();
         let mut outstanding = Vec::new();
-        for record in self.records.entry(memory).or_default() {
+        for record in self.records.entry(memory).or_default().iter_mut() {
             record.advance(&self.log, self.forgotten, &mut self.work);
             let used = record.used;
             outstanding.extend(

@@ -2,8 +2,14 @@
 
 use std::collections::HashSet;
 
+use ash::vk::PipelineStageFlags2;
+
 use crate::finding::Use;
-use crate::program::{ResourceId, Tag};
+use crate::operation::{HostWait, Operation};
+use crate::program::{QueueId, ResourceId, SemaphoreId, Tag};
+use crate::record::Record;
+use crate::records::Records;
+use crate::schedule::Signaled;
 
 use super::Model;
 
@@ -20,10 +26,47 @@ pub struct Statistics {
     pub resources: usize,
     /// Accesses that later ones are compared with.
     pub records: usize,
+    /// Accesses that an earlier one was compared with, since their resources share bytes.
+    pub compared_records: u64,
     /// Synchronization operations that changed, or might have changed, what happens after an access; each is counted once per access.
     pub followed_operations: u64,
     /// Synchronization operations that could not change that.
     pub skipped_operations: u64,
+    /// Decisions to follow or skip: many operations are skipped at once.
+    pub decisions: u64,
+}
+
+/// The operations that the host has waited for.
+enum Waited {
+    /// All.
+    Everything,
+    /// All of a queue, and those before it.
+    Queue(QueueId),
+    /// A signal at a position of the log, and what comes before it: on its queue all work, or that of some stages.
+    Signal {
+        position: u64,
+        queue: QueueId,
+        stages: Option<PipelineStageFlags2>,
+    },
+    /// Operations that are not in the log any more, or were not seen.
+    Unknown,
+}
+
+impl Waited {
+    /// Whether the host knows now that an access is complete and available, if that is certain without following all operations since.
+    fn settles(&self, record: &Record) -> Option<bool> {
+        let is_of = |queue: &QueueId| record.origin.queue == Some(*queue);
+        match self {
+            Waited::Everything => Some(true),
+            Waited::Queue(queue) => is_of(queue).then_some(true),
+            Waited::Signal { position, .. } if record.added_at > *position => Some(false),
+            Waited::Signal { queue, stages, .. } => {
+                let is_at = |stages: &PipelineStageFlags2| record.origin.usage.stage().intersects(*stages);
+                (is_of(queue) && stages.as_ref().is_none_or(is_at)).then_some(true)
+            }
+            Waited::Unknown => None,
+        }
+    }
 }
 
 impl Model {
@@ -31,16 +74,18 @@ impl Model {
     pub fn statistics(&self) -> Statistics {
         Statistics {
             resources: self.resources.len(),
-            records: self.records.values().map(Vec::len).sum(),
+            records: self.records.values().map(Records::len).sum(),
+            compared_records: self.work.compared,
             followed_operations: self.work.followed,
             skipped_operations: self.work.skipped,
+            decisions: self.work.decisions,
         }
     }
 
     /// Every use that later findings may name, some more than once: of accesses that later ones are compared with, and of writes and losses of
     /// contents. See [`Model::each_tag`] for the tags of all commands.
     pub fn each_use(&self, mut each: impl FnMut(&Use)) {
-        let records = self.records.values().flatten();
+        let records = self.records.values().flat_map(Records::iter);
         records.for_each(|record| each(&record.used));
         self.contents.each_use(&mut each);
     }
@@ -71,24 +116,65 @@ impl Model {
 
     /// Drops accesses to device-only memory that no later work can conflict with, because the host has waited for them. Drops nothing while
     /// batches are pending, since those may still conflict.
-    pub(super) fn drop_settled(&mut self) {
+    pub(super) fn drop_settled(&mut self, wait: HostWait) {
         if !self.schedule.is_idle() {
+            self.has_settled = true;
             return;
         }
+        // What was settled by an earlier wait is only found by following all operations.
+        let waited = match std::mem::take(&mut self.has_settled) {
+            true => Waited::Unknown,
+            false => self.waited(wait),
+        };
         for memory in &self.device_only {
             let Some(records) = self.records.get_mut(memory) else {
                 continue;
             };
-            for record in records.iter_mut() {
-                record.advance(&self.log, self.forgotten, &mut self.work);
-            }
-            records.retain(|record| !record.is_settled());
+            records.retain(|record| match waited.settles(record) {
+                Some(is_settled) => !is_settled,
+                None => {
+                    record.advance(&self.log, self.forgotten, &mut self.work);
+                    !record.is_settled()
+                }
+            });
         }
+    }
+
+    /// The part of the log that a wait of the host is for.
+    fn waited(&self, wait: HostWait) -> Waited {
+        let mut signals = self.log.operations().iter().enumerate().rev();
+        let found = match wait {
+            HostWait::Device => return Waited::Everything,
+            HostWait::Queue(queue) => return Waited::Queue(queue),
+            HostWait::Fence(waited) => signals.find_map(|(index, operation)| match operation {
+                Operation::SignalFence { queue, fence, .. } if *fence == waited => {
+                    Some(Some((index, *queue, None)))
+                }
+                Operation::ResetFence(fence) if *fence == waited => Some(None),
+                _ => None,
+            }),
+            HostWait::Semaphore(waited, value) => signals.find_map(|(index, operation)| match operation {
+                Operation::Signal { queue, signals, .. } => {
+                    let is_it =
+                        |signal: &&(SemaphoreId, Signaled, _)| (signal.0, signal.1) == (waited, value);
+                    let signal = signals.iter().find(is_it)?;
+                    Some(Some((index, *queue, Some(signal.2))))
+                }
+                Operation::Unsignal(semaphore) if *semaphore == waited => Some(None),
+                _ => None,
+            }),
+        };
+        let found = found.flatten();
+        found.map_or(Waited::Unknown, |(index, queue, stages)| Waited::Signal {
+            position: self.forgotten + index as u64,
+            queue,
+            stages,
+        })
     }
 
     /// Drops resources that were removed, if no access to them is remembered and no resource that is the same is left.
     pub(super) fn drop_removed(&mut self) {
-        let records = self.records.values().flatten();
+        let records = self.records.values().flat_map(Records::iter);
         let known: HashSet<ResourceId> = records
             .flat_map(|record| [record.used.resource, record.origin.class])
             .collect();
@@ -96,7 +182,7 @@ impl Model {
         self.resources
             .retain(|id, placed| !placed.is_removed || known.contains(id) || contents.has_members(*id));
         let resources = &self.resources;
-        for record in self.records.values_mut().flatten() {
+        for record in self.records.values_mut().flat_map(Records::iter_mut) {
             record.forget_classes(&|class| resources.contains_key(&class));
         }
         self.removed = self.resources.values().filter(|placed| placed.is_removed).count();

@@ -24,8 +24,9 @@ use ash::vk;
 use tileheap_device::scopes::NO_STAGE;
 use vk::PipelineStageFlags2 as S;
 
+use crate::log::{Summary, Touched};
 use crate::operation::{
-    Bytes, Earlier, Edge, EdgeKind, Limit, Operation, Place, Through, Union, through_transition,
+    Bytes, Earlier, Edge, EdgeKind, Limit, Operation, Place, Through, Union, padded, through_transition,
 };
 use crate::program::{EventId, FenceId, QueueId, ResourceId, SemaphoreId};
 use crate::region::Region;
@@ -41,8 +42,19 @@ pub(crate) struct Origin {
     pub(crate) usage: Usage,
     pub(crate) class: ResourceId,
     pub(crate) bytes: Bytes,
+    /// The `bufferImageGranularity` of its memory.
+    pub(crate) page: u64,
     /// The step that submitted it, or in which the host performs it.
     pub(crate) submitted: u64,
+}
+
+impl Origin {
+    /// Returns `true` if its resource has bytes or pages in common with another one.
+    fn may_meet(&self, other: Bytes) -> bool {
+        let own = self.bytes;
+        let [own_pages, pages] = [own, other].map(|bytes| padded((bytes.first, bytes.end), self.page));
+        own.memory == other.memory && own_pages.0 < pages.1 && pages.0 < own_pages.1
+    }
 }
 
 /// The queue of a synchronization command, and the step that submitted it.
@@ -318,25 +330,58 @@ impl Reach {
         else {
             return true;
         };
-        if self.includes(*queue, union) {
+        if self.includes(origin, *queue, union, false) {
             return false;
         }
         let is_direct = match events {
             Some(events) => self.covered.iter().any(|covered| is_one_of(covered.by, events)),
             None => origin.queue == Some(*queue) && origin.usage.stage().intersects(union.src()),
         };
-        let is_met = |(at, _, ordered): &(QueueId, Place, Ordered)| {
-            at == queue && ordered.ordered.intersects(union.src())
-        };
-        is_direct || self.places.iter().any(is_met) || self.known_before(*submitted).is_some()
+        is_direct || self.is_met(*queue, union) || self.known_before(*submitted).is_some()
     }
 
-    /// Returns `true` if everything on a queue in the second scopes of some edges is ordered already, and sees the access.
-    fn includes(&self, queue: QueueId, union: &Union) -> bool {
+    /// Returns `false` if dependencies certainly do not change the state.
+    pub(crate) fn may_change_by(&self, origin: &Origin, one: &Summary) -> bool {
+        let Summary {
+            queue,
+            union,
+            memory,
+            submitted,
+        } = one;
+        let is_apart = match memory {
+            Touched::Nothing => true,
+            Touched::Within(bytes) => !origin.may_meet(*bytes),
+            Touched::Everything => false,
+        };
+        if self.includes(origin, *queue, union, is_apart) {
+            return false;
+        }
+        let is_direct = origin.queue == Some(*queue) && origin.usage.stage().intersects(union.src());
+        is_direct || self.is_met(*queue, union) || self.known_before(*submitted).is_some()
+    }
+
+    /// Returns `true` if the first scopes of some edges meet what is ordered after the access.
+    fn is_met(&self, queue: QueueId, union: &Union) -> bool {
+        let is_met = |(at, _, ordered): &(QueueId, Place, Ordered)| {
+            *at == queue && ordered.ordered.intersects(union.src())
+        };
+        self.places.iter().any(is_met)
+    }
+
+    /// Returns `true` if everything on a queue in the second scopes of some edges is ordered already, and sees the access; if the edges
+    /// include only accesses to memory that is apart from its own, all that they could add.
+    fn includes(&self, origin: &Origin, queue: QueueId, union: &Union, is_apart: bool) -> bool {
         let mut everywhere = self.places.iter();
         everywhere.any(|(at, place, ordered)| {
             let is_there = *at == queue && place.is_none();
-            is_there && union.is_within(ordered.ordered & ordered.available, ordered.visible)
+            let seen = match is_apart {
+                true => union.dst_usages() & Usages::of_host(),
+                false => union.dst_usages(),
+            };
+            // Nothing has to see a read.
+            let is_seen = !origin.usage.writes()
+                || ordered.available.contains(union.dst()) && ordered.visible.contains_all(seen);
+            is_there && ordered.ordered.contains(union.dst()) && is_seen
         })
     }
 
@@ -463,9 +508,7 @@ impl Reach {
                 added.see(edge);
             } else if let Limit::Part(part) = edge.limit {
                 let entry = (queue, place, part, edge.dst_usages);
-                if part.class != origin.class
-                    && part.bytes.memory == origin.bytes.memory
-                    && !self.through.contains(&entry)
+                if part.class != origin.class && origin.may_meet(part.bytes) && !self.through.contains(&entry)
                 {
                     through.push(entry);
                 }

@@ -9,3 +9,4 @@ mod oracle;
 mod recordings;
 mod render_passes;
 mod retention;
+mod scale;

@@ -293,7 +293,7 @@ fn contents_do_not_depend_on_whether_order_is_followed() {
         found += contents.lost.len() + contents.discarded.len();
         let state = format!("{model:?}");
         assert!(
-            state.contains("records: {}") && state.contains("log: []"),
+            state.contains("records: {}") && state.contains("operations: []"),
             "{state}"
         );
     }

@@ -40,13 +40,16 @@ pub(crate) struct Followed {
     placed: HashMap<u32, Arc<Resource>>,
     /// The number of those in tile memory.
     in_tile: usize,
-    /// The model's ids of resources, by number and queue: each queue has tile memory of its own. In ordinary memory the queue is null.
-    ids: HashMap<(u32, vk::Queue), ResourceId>,
+    /// The model's ids of resources on each queue, by number: each queue has tile memory of its own. In ordinary memory the queue is null.
+    ids: HashMap<u32, Vec<(vk::Queue, ResourceId)>>,
+    /// The numbers of placed resources that interpret the same bytes alike, by [`Place::contents`](crate::model::resources::Place::contents).
+    alike: HashMap<u64, Vec<u32>>,
     ordinary: OrdinaryMemory,
     /// The resources in ordinary memory that share bytes, or did, by number; others are not followed.
     shared: HashMap<u32, Shared>,
-    /// Resources without a place that barriers transfer to other queue families, by number.
+    /// Resources without a place that barriers transfer to other queue families, by number, and their numbers.
     transferred: HashMap<u32, Transferred>,
+    transferred_numbers: HashMap<Object, u32>,
     /// The number of times that a resource came to share bytes.
     sharing_epoch: u64,
     /// The number of batches that were submitted.
@@ -117,6 +120,12 @@ impl Followed {
     /// can reach them.
     pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> (Vec<Arc<Resource>>, Vec<Finding>) {
         self.placed.insert(resource.number, resource.clone());
+        if let Some(place) = resource.place.get().filter(|place| place.contents != 0) {
+            self.alike
+                .entry(place.contents)
+                .or_default()
+                .push(resource.number);
+        }
         let Some(place) = resource.place.get().filter(|place| !place.is_tile) else {
             self.in_tile += 1;
             return (vec![resource.clone()], self.unseen.follow(resource));
@@ -174,13 +183,12 @@ impl Followed {
         object: Object,
         new_number: impl FnOnce() -> u32,
     ) -> ResourceId {
-        let mut known = self.transferred.iter();
-        let known = known.find_map(|(number, one)| (one.object == object).then_some(*number));
-        ResourceId(known.unwrap_or_else(|| {
+        let number = self.transferred_numbers.entry(object).or_insert_with(|| {
             let number = new_number();
             self.transferred.insert(number, Transferred { object, id: None });
             number
-        }))
+        });
+        ResourceId(*number)
     }
 
     /// A command may write resources unseen: from here on, losses are only possible for those that it can reach. Returns messages about the
@@ -230,27 +238,28 @@ impl Followed {
     pub(crate) fn remove(&mut self, object: Object, resource: Option<&Resource>) {
         let model = &mut self.model;
         if let Some(resource) = resource.filter(|resource| self.placed.remove(&resource.number).is_some()) {
-            self.ids.retain(|(number, _), id| {
-                let is_other = *number != resource.number;
-                if !is_other {
-                    model.remove(*id);
+            let ids = self.ids.remove(&resource.number).unwrap_or_default();
+            ids.iter().for_each(|(_, id)| model.remove(*id));
+            let contents = resource.place.get().map_or(0, |place| place.contents);
+            if let Entry::Occupied(mut alike) = self.alike.entry(contents) {
+                alike.get_mut().retain(|number| *number != resource.number);
+                if alike.get().is_empty() {
+                    alike.remove();
                 }
-                is_other
-            });
+            }
             self.shared.remove(&resource.number);
             match resource.place.get() {
                 Some(place) if !place.is_tile => self.ordinary.unbind(place.memory, resource.number),
                 _ => self.in_tile -= 1,
             }
         }
-        self.transferred.retain(|number, one| {
-            let is_other = one.object != object;
-            if let Some(id) = one.id.filter(|_| !is_other) {
+        if let Some(number) = self.transferred_numbers.remove(&object) {
+            let one = self.transferred.remove(&number);
+            if let Some(id) = one.and_then(|one| one.id) {
                 model.remove(id);
-                model.free(transferred_memory(*number));
+                model.free(transferred_memory(number));
             }
-            is_other
-        });
+        }
     }
 
     /// A timeline semaphore is created.
@@ -390,18 +399,11 @@ impl Followed {
                 )
             }
         };
-        let key = (number.0, queue);
-        if let Some(id) = self.ids.get(&key) {
-            return Some(*id);
+        if let Some(id) = self.known_id(number.0, queue) {
+            return Some(id);
         }
-        let is_alias = |(other, of): &(u32, vk::Queue)| {
-            let contents = |resource: &Arc<Resource>| resource.place.get().map(|place| place.contents);
-            *of == queue && self.placed.get(other).and_then(contents) == Some(place.contents)
-        };
-        let alias = self
-            .ids
-            .iter()
-            .find(|(key, _)| place.contents != 0 && is_alias(key));
+        let alike = self.alike.get(&place.contents);
+        let alias = alike.and_then(|alike| alike.iter().find_map(|other| self.known_id(*other, queue)));
         self.model.set_granularity(memory, granularity);
         self.model.set_host_visible(memory, false);
         let id = self.model.add(Bound {
@@ -409,15 +411,21 @@ impl Followed {
             first: place.first,
             end: place.first + resource.size,
             tiling: resource.tiling,
-            alias_of: alias.map(|(_, id)| *id),
+            alias_of: alias,
         });
         if is_written {
             self.model.assume_written(id);
         }
-        self.ids.insert(key, id);
+        self.ids.entry(number.0).or_default().push((queue, id));
         self.sites
             .add_resource(id, resource.object, Some(resource.clone()));
         Some(id)
+    }
+
+    /// The id of a placed resource on a queue, once it has one.
+    fn known_id(&self, number: u32, queue: vk::Queue) -> Option<ResourceId> {
+        let ids = self.ids.get(&number)?;
+        ids.iter().find(|(of, _)| *of == queue).map(|(_, id)| *id)
     }
 
     /// The id of a resource without a place, of which only transfers between queue families are followed.
@@ -446,7 +454,7 @@ impl Followed {
     fn prune(&mut self) {
         let mut logs = HashSet::new();
         self.model.each_tag(|tag| _ = logs.insert(log_of(tag)));
-        let mut resources: HashSet<ResourceId> = self.ids.values().copied().collect();
+        let mut resources: HashSet<ResourceId> = self.ids.values().flatten().map(|(_, id)| *id).collect();
         resources.extend(self.transferred.values().filter_map(|one| one.id));
         self.model.each_use(|used| _ = resources.insert(used.resource));
         self.sites.retain(&logs, &resources);

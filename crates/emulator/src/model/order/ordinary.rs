@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use tileheap_sync::Intervals;
 use tileheap_sync::program::MemoryId;
 
 /// Tells the ids of ordinary memory from those of tile memory, which are handles of queues, and of single resources.
@@ -27,7 +28,9 @@ struct MemoryObject {
     id: MemoryId,
     /// The number of batches that were submitted when the first resource was bound.
     bound_at: u64,
-    residents: Vec<Resident>,
+    /// By number.
+    residents: HashMap<u32, Resident>,
+    by_bytes: Intervals,
 }
 
 /// A resource that is bound to a memory object.
@@ -79,12 +82,14 @@ impl OrdinaryMemory {
             MemoryObject {
                 id: MemoryId(ORDINARY | *known),
                 bound_at: batches,
-                residents: Vec::new(),
+                residents: HashMap::new(),
+                by_bytes: Intervals::default(),
             }
         });
-        let others = object
-            .residents
+        let close = object.by_bytes.meeting(pages(resident.bytes, granularity));
+        let others = close
             .iter()
+            .filter_map(|number| object.residents.get(&(*number as u32)))
             .filter(|other| resident.shares(other, granularity));
         let mut shared: Vec<Shared> = others.map(|other| other.shared(batches)).collect();
         if !shared.is_empty() {
@@ -96,14 +101,17 @@ impl OrdinaryMemory {
                 .into_iter()
                 .for_each(|own| own.may_be_written |= may_be_written);
         }
-        object.residents.push(resident);
+        object.by_bytes.insert(resident.number.into(), resident.bytes);
+        object.residents.insert(resident.number, resident);
         shared
     }
 
     /// A resource is destroyed.
     pub(crate) fn unbind(&mut self, handle: u64, number: u32) {
         if let Some(object) = self.objects.get_mut(&handle) {
-            object.residents.retain(|resident| resident.number != number);
+            if let Some(resident) = object.residents.remove(&number) {
+                object.by_bytes.remove(number.into(), resident.bytes);
+            }
         }
     }
 
@@ -121,8 +129,7 @@ impl Resident {
             true => 1,
             false => granularity.max(1),
         };
-        let pages = |(first, end): (u64, u64)| (first / page, end.div_ceil(page));
-        let ((first, end), (other_first, other_end)) = (pages(self.bytes), pages(other.bytes));
+        let ((first, end), (other_first, other_end)) = (pages(self.bytes, page), pages(other.bytes, page));
         first < other_end && other_first < end
     }
 
@@ -132,6 +139,12 @@ impl Resident {
             may_be_written: batches > self.bound_at,
         }
     }
+}
+
+/// A range of bytes, extended to whole pages.
+fn pages((first, end): (u64, u64), page: u64) -> (u64, u64) {
+    let page = page.max(1);
+    (first - first % page, end.div_ceil(page).saturating_mul(page))
 }
 
 #[cfg(test)]

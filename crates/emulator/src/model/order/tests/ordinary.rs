@@ -435,6 +435,36 @@ fn presentation_orders_submissions() {
     assert_eq!(found(false), 1);
 }
 
+/// Thousands of resources share a block, each with its neighbors.
+#[test]
+fn of_thousands_of_resources_neighbors_conflict() {
+    const COUNT: u32 = 4_000;
+    let mut device = device(Verdicts::default());
+    let all: Vec<Arc<Resource>> = (1..=COUNT)
+        .map(|number| buffer(number, false, 512 * u64::from(number)))
+        .collect();
+    let followed = all.iter().map(|one| device.followed.bind(one).0.len());
+    assert_eq!(followed.sum::<usize>(), COUNT as usize);
+    let mut commands = Commands::new();
+    for number in 1..=COUNT {
+        commands = commands.transfer(number, CLEAR);
+        if number != 1_000 {
+            commands = commands.memory(CLEAR, CLEAR);
+        }
+    }
+    let found = device.submit(0, &commands.end(), &Batch::default());
+    let [one] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!(one.object, Object(vk::ObjectType::BUFFER, 1_001));
+    device.followed.wait(HostWait::Device);
+    for one in &all {
+        device.followed.remove(one.object, Some(one));
+    }
+    // Nothing of them is left.
+    let [a, b] = [buffer(COUNT + 1, false, 512), buffer(COUNT + 2, false, 1024)];
+    assert_eq!(device.followed.bind(&a).0.len(), 0);
+    assert_eq!(device.followed.bind(&b).0.len(), 2);
+}
+
 #[test]
 fn freed_memory_is_forgotten() {
     let mut device = device(Verdicts::default());

@@ -1,0 +1,154 @@
+//! The log of synchronization operations, with summaries of those that follow one another.
+//!
+//! ```text
+//! operations   b b b b … b   b b b b … b   s b b …         b: dependencies, s: any other operation
+//! summaries    64 at once    64 at once    one by one      An access that a summary cannot change skips all of its operations.
+//! ```
+
+use crate::operation::{Bytes, EdgeKind, Limit, Operation, Union};
+use crate::program::QueueId;
+
+/// The numbers of operations that summaries are of.
+const SIZES: [usize; 2] = [4096, 64];
+
+/// Different dependencies in one summary; with more there is none.
+const MAX_SUMMARIZED: usize = 4;
+
+/// Dependencies that are alike, as far as it matters whether they change what is known of an access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Summary {
+    pub(crate) queue: QueueId,
+    pub(crate) union: Union,
+    pub(crate) memory: Touched,
+    /// The last step in which one of them was submitted.
+    pub(crate) submitted: u64,
+}
+
+/// The memory that the access scopes of dependencies include.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Touched {
+    Nothing,
+    /// Resources within these bytes.
+    Within(Bytes),
+    Everything,
+}
+
+impl Touched {
+    fn or(self, other: Touched) -> Touched {
+        match (self, other) {
+            (Touched::Nothing, one) | (one, Touched::Nothing) => one,
+            (Touched::Within(one), Touched::Within(other)) if one.memory == other.memory => {
+                Touched::Within(Bytes {
+                    memory: one.memory,
+                    first: one.first.min(other.first),
+                    end: one.end.max(other.end),
+                })
+            }
+            _ => Touched::Everything,
+        }
+    }
+}
+
+/// Operations that some access may not have followed yet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    operations: Vec<Operation>,
+    /// The summary of each operation, if it has one.
+    each: Vec<Option<Summary>>,
+    /// For each size the summaries of as many operations, one after another; empty where there is none.
+    summaries: [Vec<Vec<Summary>>; SIZES.len()],
+    /// The summaries that are not complete; `None` if there will be none.
+    open: [Option<Vec<Summary>>; SIZES.len()],
+}
+
+impl Log {
+    /// The number of operations.
+    pub(crate) fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// The operations, in order.
+    pub(crate) fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Removes all operations.
+    pub(crate) fn clear(&mut self) {
+        *self = Log::default();
+    }
+
+    /// Adds an operation; `is_bounded` if the bytes of resources say which accesses a dependency includes.
+    pub(crate) fn push(&mut self, operation: Operation, is_bounded: bool) {
+        let summary = summary(&operation, is_bounded);
+        self.operations.push(operation);
+        self.each.push(summary);
+        for ((size, open), complete) in SIZES.iter().zip(&mut self.open).zip(&mut self.summaries) {
+            if self.operations.len() % size == 1 {
+                *open = Some(Vec::new());
+            }
+            *open = open.take().and_then(|all| with(all, summary?));
+            if self.operations.len() % size == 0 {
+                complete.push(open.take().unwrap_or_default());
+            }
+        }
+    }
+
+    /// Summaries of operations from an index on, with their number, the longest first.
+    pub(crate) fn summaries(&self, index: usize) -> impl Iterator<Item = (usize, &[Summary])> {
+        let sizes = SIZES.iter().zip(&self.summaries);
+        let long = sizes.filter_map(move |(size, summaries)| {
+            let summary = summaries.get(index / size).filter(|_| index % size == 0)?;
+            (!summary.is_empty()).then_some((*size, &summary[..]))
+        });
+        let one = self.each.get(index).and_then(Option::as_ref);
+        long.chain(one.map(|one| (1, std::slice::from_ref(one))))
+    }
+}
+
+/// Adds dependencies to a summary, if there is space.
+fn with(mut all: Vec<Summary>, new: Summary) -> Option<Vec<Summary>> {
+    let is_full = all.len() == MAX_SUMMARIZED;
+    let known = all
+        .iter_mut()
+        .find(|one| (one.queue, one.union) == (new.queue, new.union));
+    match known {
+        Some(known) => {
+            known.memory = known.memory.or(new.memory);
+            known.submitted = known.submitted.max(new.submitted);
+        }
+        None if is_full => return None,
+        None => all.push(new),
+    }
+    Some(all)
+}
+
+/// The summary of an operation; `None` if it may change what is known of any access.
+fn summary(operation: &Operation, is_bounded: bool) -> Option<Summary> {
+    let Operation::Dependencies {
+        queue,
+        submitted,
+        edges,
+        union,
+        events: None,
+        ..
+    } = operation
+    else {
+        return None;
+    };
+    let of_edge = |limit: &Limit| match limit {
+        Limit::Execution => Touched::Nothing,
+        Limit::Part(part) if is_bounded => Touched::Within(part.bytes),
+        Limit::Part(_) | Limit::All => Touched::Everything,
+    };
+    let is_transfer = edges.iter().any(|edge| edge.kind != EdgeKind::Plain);
+    let all = edges.iter().map(|edge| of_edge(&edge.limit));
+    Some(Summary {
+        queue: *queue,
+        union: *union,
+        memory: match is_transfer {
+            true => Touched::Everything,
+            false => all.fold(Touched::Nothing, Touched::or),
+        },
+        submitted: *submitted,
+    })
+}
