@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# measure-emulator.sh [PAIRS [WHAT...]]: what the emulator costs, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison.
+# measure-emulator.sh [PAIRS [WHAT...]]: what the emulator costs, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison; angle only if named.
 #
 # Instructions of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs says which calls), by
 # callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory, with
 # the order of accesses followed, and with the aliasing layer where buffers share memory. Then processor time (user and system) of examples/deferred, in PAIRS (30) interleaved pairs each: layer against none without tile memory; tile memory without poison against the layer alone and against
-# none; poison against no poison. FRAMES (20) says how many frames each renders. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
+# none; poison against no poison. FRAMES (20) says how many frames each renders. angle: processor time of the first SEEDS (300) random sequences of test-angle.sh, which fetches the libraries, on ANGLE 147 and 149,
+# PAIRS runs each: the emulator against a device without tile memory, and against ANGLE's own simulation of tile memory without the layer. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -41,12 +42,28 @@ measure_instructions() {
         END { row("both", plain / NR, beside / NR, tile / NR, order / NR, shared / NR) }' | tee "$results/instructions"
 }
 
+# measure_angle VERSION: each run prints the processor seconds of its three ways.
+measure_angle() {
+    local folder=$root/target/angle pair
+    [ -e "$folder/$1/libGLESv2.so" ] || die "run scripts/test-angle.sh first: it fetches ANGLE $1"
+    c++ -std=c++17 -O1 crates/emulator/tests/angle/sequences.cpp -ldl -o "$folder/sequences"
+    say "angle $1: processor time of ${SEEDS:-300} sequences, seconds, $pairs runs"
+    for ((pair = 0; pair < pairs; pair++)); do
+        # What comes after the times reduces faulty sequences.
+        stdbuf -oL "$folder/sequences" "$folder/$1" "$layer" --seeds 1 "${SEEDS:-300}" 2>/dev/null |
+            sed -n '/processor seconds/{s/[^0-9. ]//g;p;q}'
+    done >"$results/angle-$1"
+    awk '{print $1, $2}' "$results/angle-$1" | awk -v name="emulator/plain" -f scripts/judge-pairs.awk
+    awk '{print $3, $2}' "$results/angle-$1" | awk -v name="emulator/simulation" -f scripts/judge-pairs.awk
+}
+
 for part in "${what[@]}"; do
     case $part in
         instructions) measure_instructions ;;
         layer-unused) compare "$part" "${none[@]}" "${deferred[@]}" --no-tile-memory -- "${loaded[@]}" "${deferred[@]}" --no-tile-memory ;;
         tile-memory) compare "$part" "${none[@]}" "${deferred[@]}" -- "${loaded[@]}" "${deferred[@]}" ;;
         poison) compare "$part" "${loaded[@]}" "${deferred[@]}" -- "${poisoned[@]}" "${deferred[@]}" ;;
+        angle) measure_angle 147.0.2 && measure_angle 149.0.0 ;;
         *) die "nothing to measure by the name of $part" ;;
     esac
 done

@@ -8,6 +8,8 @@
 // FOLDER has libEGL.so and libGLESv2.so, LAYER_FOLDER the emulator and its manifest. --run prints what one sequence gives. It
 // ends with 1 if a sequence of --expect is neither among the reduced ones nor one of them when it is tried, or if a directed one goes wrong that every version draws right.
 #include <dlfcn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -511,10 +513,29 @@ public:
             picture.clear();
             ++ended;
             close(to), close(from);
+            rusage usage{};
+            wait4(process, nullptr, 0, &usage);
+            for (const timeval &time : {usage.ru_utime, usage.ru_stime})
+                spent += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
             begin();
         }
         seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         return picture;
+    }
+
+    // Processor time of the processes so far, user and system, in seconds.
+    double processor() const {
+        std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+        std::string line;
+        std::getline(file, line);
+        const size_t name = line.rfind(')');
+        if (name == std::string::npos) return spent;
+        std::istringstream fields(line.substr(name + 2));
+        std::vector<std::string> all;
+        for (std::string field; fields >> field;) all.push_back(field);
+        constexpr size_t user = 11, system = 12; // Fields 14 and 15 of proc(5).
+        if (all.size() <= system) return spent;
+        return spent + (std::stod(all[user]) + std::stod(all[system])) / static_cast<double>(sysconf(_SC_CLK_TCK));
     }
 
     // What ANGLE calls the device.
@@ -529,12 +550,15 @@ private:
     const char *enabled, *disabled;
     bool layer;
     int to = -1, from = -1;
+    pid_t process = -1;
+    double spent = 0; // By processes that ended.
 
     void begin() {
         int down[2], up[2];
         if (pipe(down) || pipe(up)) stop("no pipe");
         const pid_t child = fork();
         if (child < 0) stop("no process");
+        process = child;
         if (child == 0) {
             close(down[1]), close(up[0]);
             serve(down[0], up[1]); // Until the other end is closed.
@@ -758,6 +782,7 @@ int main(int count, char **arguments) {
 
     // A third of the time is left for reducing.
     bench.plain.seconds = bench.emulated.seconds = bench.simulated.seconds = 0;
+    const double before[] = {bench.plain.processor(), bench.emulated.processor(), bench.simulated.processor()};
     std::vector<std::pair<Sequence, Outcome>> faulty;
     std::map<std::string, std::pair<int, int>> kinds_of_messages;
     int ran = 0, wrong = 0, simulation = 0, both = 0, silent = 0, messages = 0, alone = 0;
@@ -784,6 +809,8 @@ int main(int count, char **arguments) {
     std::printf("  wrong on the emulator alone, and without a message: %d\n", silent);
     std::printf("  seconds: plain %.2f, emulator %.2f, simulation %.2f\n", bench.plain.seconds, bench.emulated.seconds,
                 bench.simulated.seconds);
+    std::printf("  processor seconds: plain %.2f, emulator %.2f, simulation %.2f\n", bench.plain.processor() - before[0],
+                bench.emulated.processor() - before[1], bench.simulated.processor() - before[2]);
     std::printf("  the driver ended and was begun anew: plain %d, emulator %d, simulation %d\n", bench.plain.ended, bench.emulated.ended,
                 bench.simulated.ended);
     size_t done = 0;
