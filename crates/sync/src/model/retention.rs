@@ -53,7 +53,8 @@ enum Waited {
 }
 
 impl Waited {
-    /// Whether the host knows now that an access is complete and available, if that is certain without following all operations since.
+    /// Returns `true` if the host knows now that an access is complete and available, `false` if this wait tells nothing of it, and `None` if
+    /// only all operations since can tell.
     fn settles(&self, record: &Record) -> Option<bool> {
         let is_of = |queue: &QueueId| record.origin.queue == Some(*queue);
         match self {
