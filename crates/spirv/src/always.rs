@@ -1,336 +1,210 @@
-//! Instructions that every invocation executes if it runs the entry point to its end.
+//! Instructions that every invocation executes if it runs the entry point to its end, and those that every invocation does that meets guards.
 //!
 //! ```text
-//!        entry            always
-//!       /     \
-//!   discard    b          b may be skipped: the invocation may end before it
-//!              │
-//!              c ◄─┐      a loop that can end is taken to end
+//!        entry            always                    if (x < n)     region 0
+//!       /     \                                     /        \
+//!   discard    b          b may be skipped:     region 1      │   of the invocations that meet the guard
+//!              │          the invocation may        \        /
+//!              c ◄─┐      end before it               region 0
 //!              │ \─┘
-//!            return
+//!            return       a loop that can end is taken to end
 //! ```
 //! An instruction is certain if it lies on every path from the start of a function to an exit, and the function is called by a
 //! certain instruction. Exits are returns, everything that may end the invocation or turn it into a helper invocation, calls of
 //! functions that may do so, and endless loops. The blocks on all paths dominate each other in order, so certain instructions
 //! have an order of execution too. All of it takes time in proportion to the instructions.
+//!
+//! Guards compare numbers that do not change while an invocation runs. Where such a comparison decides a certain branch, the instructions on all
+//! paths from one of its sides to the next certain block are a region: invocations that meet the guards execute all of it. Regions have
+//! branches and regions of their own.
 
-use std::ops::Range;
+use std::collections::BTreeMap;
 
 use rspirv::spirv::Op;
 
-use crate::code::Instruction;
+use crate::control_flow::{ControlFlow, callee, may_end};
+use crate::guard::Guard;
 use crate::module::Module;
 
-/// No node, position or rank.
+/// No region or position.
 const NONE: u32 = u32::MAX;
 
-/// The instructions that are certainly executed, in the order of their first execution.
-pub(crate) struct CertainInstructions {
-    /// Numbers of the instructions.
+/// The most regions: each takes a look at the blocks of a function.
+pub(crate) const MAX_REGIONS: usize = 64;
+
+/// Instructions that invocations execute in this order if they meet guards.
+#[derive(Default)]
+pub(crate) struct Region {
+    pub(crate) guards: Vec<Guard>,
+    /// The region that it is part of, and the position of the branch that leads here.
+    parent: Option<(usize, u32)>,
+    /// Numbers of the instructions, in the order of their first execution.
     pub(crate) sequence: Vec<usize>,
-    /// Per instruction, its position in the sequence.
-    ranks: Vec<u32>,
+    /// Conditional branches among them.
+    pub(crate) branches: Vec<Branch>,
+}
+
+/// A conditional branch that is certain in a region.
+#[derive(Clone, Copy)]
+pub(crate) struct Branch {
+    /// The number of its instruction.
+    pub(crate) number: usize,
+    pub(crate) function: usize,
+    /// The next node on all paths.
+    to: u32,
+}
+
+/// The instructions that are certainly executed.
+pub(crate) struct CertainInstructions {
+    /// Without guards the first one, others after the region that they are part of.
+    pub(crate) regions: Vec<Region>,
+    /// By instruction, its region and its position there.
+    places: Vec<(u32, u32)>,
 }
 
 impl CertainInstructions {
-    /// Follows the function at position `entry` and the functions that it certainly calls.
-    pub(crate) fn new(module: &Module, entry: usize) -> CertainInstructions {
-        let code = &module.code;
-        let may_end = may_end(module);
+    /// The instructions that every invocation executes.
+    pub(crate) fn new(functions: &mut Functions<'_>, entry: usize) -> CertainInstructions {
+        let instructions = functions.module.code.instructions.len();
         let mut always = CertainInstructions {
-            sequence: Vec::new(),
-            ranks: vec![NONE; code.instructions.len()],
+            regions: Vec::new(),
+            places: vec![(NONE, NONE); instructions],
         };
-        let mut seen = vec![false; module.functions.len()];
-        seen[entry] = true;
-        let mut open = vec![certain_instructions(module, &may_end, entry).into_iter()];
-        while let Some(function) = open.last_mut() {
-            let Some(number) = function.next() else {
-                open.pop();
-                continue;
-            };
-            always.ranks[number] = always.sequence.len() as u32;
-            always.sequence.push(number);
-            let callee = callee(module, &code.instructions[number]);
-            if let Some(callee) = callee.filter(|callee| !seen[*callee]) {
-                seen[callee] = true;
-                open.push(certain_instructions(module, &may_end, callee).into_iter());
-            }
-        }
+        functions.seen[entry] = true;
+        let steps = functions.certain(entry, None);
+        always.add(functions, Region::default(), steps);
         always
     }
 
-    /// When an instruction is first executed, relative to others; `None` if it may be skipped.
+    /// Adds the region on one side of a branch, for invocations that meet these guards, all of those of the region around it included.
+    pub(crate) fn add_region(
+        &mut self,
+        functions: &mut Functions<'_>,
+        (around, branch): (usize, Branch),
+        label: u32,
+        guards: Vec<Guard>,
+    ) {
+        let start = functions.graph(branch.function);
+        let start = start.and_then(|graph| graph.node_of_label(label));
+        let Some(from) = start.filter(|from| *from != branch.to) else {
+            return;
+        };
+        let region = Region {
+            guards,
+            parent: Some((around, self.places[branch.number].1)),
+            ..Region::default()
+        };
+        let steps = functions.certain(branch.function, Some((from, branch.to)));
+        self.add(functions, region, steps);
+    }
+
+    fn add(&mut self, functions: &mut Functions<'_>, mut region: Region, steps: Vec<Step>) {
+        let module = functions.module;
+        let index = self.regions.len() as u32;
+        let mut open = vec![steps.into_iter()];
+        while let Some(function) = open.last_mut() {
+            let Some(step) = function.next() else {
+                open.pop();
+                continue;
+            };
+            // One that is in another region already stays there.
+            if self.places[step.number].0 != NONE {
+                continue;
+            }
+            self.places[step.number] = (index, region.sequence.len() as u32);
+            region.sequence.push(step.number);
+            region.branches.extend(step.branch);
+            let callee = callee(module, &module.code.instructions[step.number]);
+            if let Some(callee) = callee.filter(|callee| !functions.seen[*callee]) {
+                functions.seen[callee] = true;
+                open.push(functions.certain(callee, None).into_iter());
+            }
+        }
+        if !region.sequence.is_empty() || index == 0 {
+            self.regions.push(region);
+        }
+    }
+
+    /// When an instruction that every invocation executes is first executed, relative to others; `None` if it may be skipped.
     pub(crate) fn rank(&self, number: usize) -> Option<u32> {
-        self.ranks.get(number).copied().filter(|rank| *rank != NONE)
+        let place = self.places.get(number);
+        place.filter(|(region, _)| *region == 0).map(|(_, rank)| *rank)
     }
-}
 
-/// The defined function that an instruction calls.
-fn callee(module: &Module, instruction: &Instruction) -> Option<usize> {
-    if instruction.op != Op::FunctionCall {
-        return None;
-    }
-    let callee = module.function(module.code.operand(instruction, 0))?;
-    module.functions[callee].defined.then_some(callee)
-}
-
-/// Whether an instruction ends the invocation or turns it into a helper invocation, whose writes are discarded.
-fn ends_invocation(op: Op) -> bool {
-    let within_blocks = [
-        Op::DemoteToHelperInvocation,
-        Op::IgnoreIntersectionNV,
-        Op::TerminateRayNV,
-    ];
-    within_blocks.contains(&op) || is_terminator(op) && !continues(op)
-}
-
-/// Whether an instruction is the last of a block.
-fn is_terminator(op: Op) -> bool {
-    continues(op)
-        || matches!(
-            op,
-            Op::Kill
-                | Op::TerminateInvocation
-                | Op::Unreachable
-                | Op::IgnoreIntersectionKHR
-                | Op::TerminateRayKHR
-                | Op::EmitMeshTasksEXT
-        )
-}
-
-/// Whether the invocation goes on after the last instruction of a block, here or in the caller.
-fn continues(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Branch | Op::BranchConditional | Op::Switch | Op::Return | Op::ReturnValue
-    )
-}
-
-/// Per function, whether an invocation may end in it or in a function that it calls.
-fn may_end(module: &Module) -> Vec<bool> {
-    let mut may_end = vec![false; module.functions.len()];
-    let mut callers = Vec::new();
-    let mut open = Vec::new();
-    for (caller, function) in module.functions.iter().enumerate() {
-        let mut ends = !function.defined;
-        for instruction in &module.code.instructions[function.body.clone()] {
-            ends |= ends_invocation(instruction.op);
-            if instruction.op == Op::FunctionCall {
-                match callee(module, instruction) {
-                    Some(callee) => callers.push((callee, caller)),
-                    None => ends = true,
-                }
-            }
-        }
-        if ends {
-            may_end[caller] = true;
-            open.push(caller);
-        }
-    }
-    callers.sort_unstable();
-    while let Some(callee) = open.pop() {
-        let first = callers.partition_point(|(other, _)| *other < callee);
-        for &(_, caller) in callers[first..].iter().take_while(|(other, _)| *other == callee) {
-            if !std::mem::replace(&mut may_end[caller], true) {
-                open.push(caller);
-            }
-        }
-    }
-    may_end
-}
-
-/// The instructions that every call of a function executes before it reaches an exit; none if the blocks are malformed.
-fn certain_instructions(module: &Module, may_end: &[bool], function: usize) -> Vec<usize> {
-    let Some(graph) = ControlFlow::new(module, may_end, &module.functions[function].body) else {
-        return Vec::new();
-    };
-    let nodes = graph.nodes_on_all_paths().into_iter();
-    nodes
-        .flat_map(|node| graph.nodes[node as usize].clone())
-        .collect()
-}
-
-/// The blocks of a function, cut after instructions that may end the invocation, and one node more: the exit.
-struct ControlFlow {
-    /// Instructions of each node but the exit.
-    nodes: Vec<Range<usize>>,
-    /// The first edge of each node, and the end.
-    starts: Vec<usize>,
-    /// Successors.
-    edges: Vec<u32>,
-}
-
-impl ControlFlow {
-    /// The graph of a function; `None` if blocks do not begin and end as they must, or if a branch leads nowhere.
-    fn new(module: &Module, may_end: &[bool], body: &Range<usize>) -> Option<ControlFlow> {
-        let code = &module.code;
-        let (mut nodes, mut labels) = (Vec::new(), Vec::new());
-        let mut open: Option<usize> = None;
-        for number in body.clone() {
-            let instruction = &code.instructions[number];
-            if instruction.op == Op::Label {
-                if open.replace(number).is_some() {
-                    return None;
-                }
-                labels.push((code.result(instruction), nodes.len() as u32));
-            } else if let Some(first) = open {
-                let ends = is_terminator(instruction.op);
-                if ends || may_end_within(module, may_end, instruction) {
-                    nodes.push(first..number + 1);
-                    open = (!ends).then_some(number + 1);
-                }
-            }
-        }
-        if open.is_some() || nodes.is_empty() {
-            return None;
-        }
-        labels.sort_unstable();
-        let mut graph = ControlFlow {
-            nodes,
-            starts: vec![0],
-            edges: Vec::new(),
+    /// Returns `true` if invocations that meet the guards of the second instruction execute it, and execute the first one earlier.
+    pub(crate) fn precedes(&self, first: usize, second: usize) -> bool {
+        let Some((&(region, position), &place)) = self.places.get(first).zip(self.places.get(second)) else {
+            return false;
         };
-        for node in 0..graph.nodes.len() {
-            graph.add_successors(module, &labels, node)?;
-            graph.starts.push(graph.edges.len());
+        let (mut at, mut before) = (place.0, place.1);
+        if at == NONE {
+            return false;
         }
-        graph.close_endless_loops();
-        Some(graph)
-    }
-
-    /// The node that stands for the end of the function or invocation.
-    fn exit(&self) -> u32 {
-        self.nodes.len() as u32
-    }
-
-    fn successors(&self, node: u32) -> &[u32] {
-        match node == self.exit() {
-            true => &[],
-            false => &self.edges[self.starts[node as usize]..self.starts[node as usize + 1]],
+        while at != region {
+            let Some((parent, branch)) = self.regions.get(at as usize).and_then(|region| region.parent)
+            else {
+                return false;
+            };
+            // What precedes the branch, and the branch itself.
+            (at, before) = (parent as u32, branch + 1);
         }
-    }
-
-    /// Adds the edges from a node, by its last instruction.
-    fn add_successors(&mut self, module: &Module, labels: &[(u32, u32)], node: usize) -> Option<()> {
-        let code = &module.code;
-        let last = &code.instructions[self.nodes[node].end - 1];
-        let operands = code.operands(last);
-        let mut branch_to = |label: u32| {
-            let found = labels.binary_search_by_key(&label, |&(id, _)| id).ok()?;
-            self.edges.push(labels[found].1);
-            Some(())
-        };
-        match last.op {
-            Op::Branch => branch_to(code.operand(last, 0)),
-            Op::BranchConditional => {
-                branch_to(code.operand(last, 1))?;
-                branch_to(code.operand(last, 2))
-            }
-            Op::Switch => {
-                let selector = code.type_of(code.operand(last, 0))?;
-                // Literals of wide selectors take two words.
-                let literal = code.operand(selector, 0).div_ceil(32).clamp(1, 2) as usize;
-                branch_to(code.operand(last, 1))?;
-                for case in operands.get(2..).unwrap_or_default().chunks(literal + 1) {
-                    branch_to(*case.get(literal)?)?;
-                }
-                Some(())
-            }
-            op => {
-                self.edges.push(self.nodes.len() as u32);
-                if !is_terminator(op) {
-                    self.edges.push(node as u32 + 1);
-                }
-                Some(())
-            }
-        }
-    }
-
-    /// Adds an edge to the exit from every node from which there is no path to it.
-    fn close_endless_loops(&mut self) {
-        let exit = self.exit();
-        let mut predecessors: Vec<(u32, u32)> = Vec::with_capacity(self.edges.len());
-        for node in 0..exit {
-            predecessors.extend(self.successors(node).iter().map(|&next| (next, node)));
-        }
-        predecessors.sort_unstable();
-        let mut ends = vec![false; self.nodes.len() + 1];
-        let mut open = vec![exit];
-        while let Some(node) = open.pop() {
-            let first = predecessors.partition_point(|(next, _)| *next < node);
-            for &(_, before) in predecessors[first..].iter().take_while(|(next, _)| *next == node) {
-                if !std::mem::replace(&mut ends[before as usize], true) {
-                    open.push(before);
-                }
-            }
-        }
-        let (mut starts, mut edges) = (vec![0], Vec::with_capacity(self.edges.len()));
-        for node in 0..exit {
-            edges.extend_from_slice(self.successors(node));
-            edges.extend((!ends[node as usize]).then_some(exit));
-            starts.push(edges.len());
-        }
-        (self.starts, self.edges) = (starts, edges);
-    }
-
-    /// The nodes that lie on every path from the first one to the exit, in their order on these paths.
-    ///
-    /// Walks one path. A node of it can be passed by if an earlier node of the path has a detour, over nodes that are not on the
-    /// path, to a later one.
-    fn nodes_on_all_paths(&self) -> Vec<u32> {
-        let path = self.path_to_exit();
-        let mut positions = vec![NONE; self.nodes.len() + 1];
-        for (position, &node) in (0..).zip(&path) {
-            positions[node as usize] = position;
-        }
-        let (mut farthest, mut seen) = (0, vec![false; self.nodes.len() + 1]);
-        let (mut certain, mut open) = (Vec::new(), Vec::new());
-        for (position, &node) in (0..).zip(&path) {
-            if farthest <= position && node != self.exit() {
-                certain.push(node);
-            }
-            open.push(node);
-            while let Some(node) = open.pop() {
-                for &next in self.successors(node) {
-                    match positions[next as usize] {
-                        NONE if std::mem::replace(&mut seen[next as usize], true) => {}
-                        NONE => open.push(next),
-                        reached => farthest = farthest.max(reached),
-                    }
-                }
-            }
-        }
-        certain
-    }
-
-    /// A path from the first node to the exit, both included.
-    fn path_to_exit(&self) -> Vec<u32> {
-        let mut before = vec![NONE; self.nodes.len() + 1];
-        let mut open = vec![0];
-        before[0] = 0;
-        while let Some(node) = open.pop() {
-            for &next in self.successors(node) {
-                if before[next as usize] == NONE {
-                    before[next as usize] = node;
-                    open.push(next);
-                }
-            }
-        }
-        let mut path = vec![self.exit()];
-        // Every node has a path to the exit, so the exit was reached.
-        while let Some(&node) = path.last().filter(|node| **node != 0) {
-            path.push(before[node as usize]);
-        }
-        path.reverse();
-        path
+        position < before
     }
 }
 
-/// Whether the invocation may end at an instruction in the middle of a block.
-fn may_end_within(module: &Module, may_end: &[bool], instruction: &Instruction) -> bool {
-    match instruction.op {
-        Op::FunctionCall => callee(module, instruction).is_none_or(|callee| may_end[callee]),
-        op => ends_invocation(op),
+/// An instruction on all paths.
+struct Step {
+    number: usize,
+    branch: Option<Branch>,
+}
+
+/// The control flow of the functions of a module, each read once.
+pub(crate) struct Functions<'a> {
+    module: &'a Module,
+    may_end: Vec<bool>,
+    graphs: BTreeMap<usize, Option<ControlFlow>>,
+    /// Functions whose certain instructions were added.
+    seen: Vec<bool>,
+}
+
+impl<'a> Functions<'a> {
+    pub(crate) fn new(module: &'a Module) -> Functions<'a> {
+        Functions {
+            module,
+            may_end: may_end(module),
+            graphs: BTreeMap::new(),
+            seen: vec![false; module.functions.len()],
+        }
+    }
+
+    /// The control flow of a function; `None` if its blocks are malformed.
+    pub(crate) fn graph(&mut self, function: usize) -> Option<&ControlFlow> {
+        let (module, may_end) = (self.module, &self.may_end);
+        let body = || &module.functions[function].body;
+        let graph = self.graphs.entry(function);
+        graph
+            .or_insert_with(|| ControlFlow::new(module, may_end, body()))
+            .as_ref()
+    }
+
+    /// The instructions that every call of a function executes before it reaches an exit, or those on all paths between two nodes; none if the
+    /// blocks are malformed.
+    fn certain(&mut self, function: usize, between: Option<(u32, u32)>) -> Vec<Step> {
+        let module = self.module;
+        let Some(graph) = self.graph(function) else {
+            return Vec::new();
+        };
+        let (from, to) = between.unwrap_or((0, graph.exit()));
+        let nodes = graph.nodes_on_all_paths(from, to);
+        let next = nodes.iter().copied().skip(1).chain([to]);
+        let mut steps = Vec::new();
+        for (&node, to) in nodes.iter().zip(next) {
+            for number in graph.nodes[node as usize].clone() {
+                let is_branch = module.code.instructions[number].op == Op::BranchConditional;
+                let branch = is_branch.then_some(Branch { number, function, to });
+                steps.push(Step { number, branch });
+            }
+        }
+        steps
     }
 }

@@ -1,7 +1,7 @@
-//! Accesses through descriptors that every invocation performs, and the parts of buffers and images they concern.
+//! Accesses through descriptors that every invocation performs, or every one that meets guards, and the parts of buffers and images they concern.
 //!
-//! Only what is proved is claimed. The variable of the descriptor must be known and be no array; parts need constant indices, or
-//! components of `GlobalInvocationID` in a compute shader whose local size is known. Specialization constants are unknown.
+//! Only what is proved is claimed. The variable of the descriptor must be known and must not be an array; parts need constant indices, or
+//! components of an invocation's ids in a compute shader whose local size is known. Specialization constants are unknown.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,37 +9,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use ash::vk;
 use rspirv::spirv::{BuiltIn, Dim, ExecutionMode, ImageOperands, Op, StorageClass};
 
-use crate::always::CertainInstructions;
+use crate::always::{CertainInstructions, Functions};
 use crate::code::Instruction;
 use crate::effect::{READ, WRITE, effects, is_atomic_update};
-use crate::extent::{AccessRegion, CertainAccess, ElementIndex, InvocationIndex, TexelIndex};
-use crate::index::{Indices, Value};
+use crate::extent::{AccessRegion, CertainAccess, ElementIndex, TexelIndex};
+use crate::guarded::add_guarded;
+use crate::index::{IndexSource, Indices, Value};
 use crate::live::LiveResults;
 use crate::locals::{Locals, only_argument};
 use crate::module::Module;
 use crate::reach::PointerReach;
 use crate::solid::PackedTypes;
-
-/// The most instructions between a handle and its variable, and the most indices of a chain.
-const MAX_STEPS: usize = 64;
+use crate::variable::{MAX_STEPS, is_one_descriptor, variable_of};
 
 /// The most instructions that are followed for all indices of an entry point together.
 const MAX_INDEX_STEPS: u32 = 1 << 20;
 
+/// The most variables of which the order of reads and writes is searched for.
+const MAX_SEARCHES: usize = 64;
+
 /// The most parts that are remembered of one variable.
 pub(crate) const MAX_REGIONS: usize = 64;
 
-/// Accesses to a descriptor that every invocation performs.
+/// Accesses to a descriptor that are certain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CertainUse {
+    /// By every invocation.
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// Every invocation executes a read before it writes anything through the descriptor.
+    /// An invocation that writes through the descriptor reads through it before.
     pub(crate) reads_first: bool,
     pub(crate) accesses: BTreeSet<CertainAccess>,
 }
 
-/// Accesses to descriptors that every invocation performs, by variable. O(words x log definitions).
+/// Certain accesses to descriptors, by variable. O(words x log definitions), and O(words) for each of a bounded number of guarded regions.
 pub(crate) fn certain(
     module: &Module,
     reach: &PointerReach,
@@ -55,22 +58,30 @@ pub(crate) fn certain(
     if !followed.contains(stage) {
         return certain;
     }
-    let always = CertainInstructions::new(module, entry);
-    let live = LiveResults::new(module, reach);
     let compute = stage == vk::ShaderStageFlags::COMPUTE;
-    let mut regions = Regions {
-        indices: Indices {
-            module,
-            reach,
-            always: &always,
-            locals: Locals::new(module, reach),
-            steps: Cell::new(MAX_INDEX_STEPS),
-        },
+    let locals = Locals::new(module, reach);
+    let source = IndexSource {
+        module,
+        reach,
+        locals: &locals,
         local_size: compute.then(|| local_size(module, entry)).flatten(),
+        steps: Cell::new(MAX_INDEX_STEPS),
+    };
+    let mut functions = Functions::new(module);
+    let mut always = CertainInstructions::new(&mut functions, entry);
+    if compute {
+        add_guarded(&mut always, &mut functions, &source);
+    }
+    let live = LiveResults::new(module, reach);
+    let mut regions = Regions {
+        indices: source.after(&always),
         solid: PackedTypes::new(module),
     };
-    let mut first_reads: BTreeMap<u32, u32> = BTreeMap::new();
-    for (rank, &number) in (0..).zip(&always.sequence) {
+    // The first read through each variable, unguarded ones before others.
+    let mut first_reads: BTreeMap<u32, usize> = BTreeMap::new();
+    let all = always.regions.iter().enumerate();
+    let all = all.flat_map(|(at, region)| region.sequence.iter().map(move |number| (at, region, *number)));
+    for (at, region, number) in all {
         let instruction = &module.code.instructions[number];
         effects(module, instruction, |handle, bits| {
             let reads = bits & READ != 0 && is_read(module, &live, instruction);
@@ -81,69 +92,90 @@ pub(crate) fn certain(
                 return;
             };
             let known = certain.entry(variable).or_default();
-            known.reads |= reads;
-            known.writes |= writes;
             if reads {
-                first_reads.entry(variable).or_insert(rank);
+                first_reads.entry(variable).or_insert(number);
             }
-            let whole = writes || reads_whole(module, &live, instruction);
-            if known.accesses.len() < MAX_REGIONS && whole {
-                let region = regions.region(instruction, handle);
-                known.accesses.extend(region.map(|region| CertainAccess {
+            let is_guarded = at != 0;
+            known.reads |= reads && !is_guarded;
+            known.writes |= writes && !is_guarded;
+            if known.accesses.len() >= MAX_REGIONS {
+                return;
+            }
+            let is_whole = writes || reads_whole(module, &live, instruction);
+            let part = is_whole.then(|| regions.region(instruction, handle)).flatten();
+            // That an unguarded one is performed is known without its part.
+            known
+                .accesses
+                .extend((is_guarded || part.is_some()).then(|| CertainAccess {
                     reads,
                     writes,
-                    region,
+                    region: part,
+                    guards: region.guards.clone(),
                 }));
-            }
         });
     }
-    let writes = first_writes(module, reach, &always, entry);
+    let writes = FirstWrites::new(module, reach, &always, entry);
+    let mut searches = MAX_SEARCHES;
     for (variable, known) in &mut certain {
+        let Some(&read) = first_reads.get(variable) else {
+            continue;
+        };
         // An atomic that comes first reads before it writes.
-        let read = first_reads.get(variable);
-        known.reads_first = read.is_some_and(|read| *read <= writes.before(*variable));
+        let rank = always.rank(read);
+        known.reads_first = rank.is_some_and(|rank| rank <= writes.before(*variable));
+        if !known.reads_first && compute && searches > 0 && module.functions[entry].body.contains(&read) {
+            searches -= 1;
+            let graph = functions.graph(entry);
+            let all: Vec<usize> = writes.of(*variable).collect();
+            known.reads_first = graph.is_some_and(|graph| graph.dominates(read, &all));
+        }
     }
     certain
 }
 
-/// The ranks from which on variables may be written.
+/// The writes through variables, and the ranks from which on they may happen.
 #[derive(Default)]
 struct FirstWrites {
     of_variables: BTreeMap<u32, u32>,
     of_any: Option<u32>,
+    /// The numbers of the instructions, by variable; `None` where it is not known.
+    all: BTreeSet<(Option<u32>, usize)>,
 }
 
 impl FirstWrites {
+    /// One that may be skipped, or that a called function executes, counts as the first of all.
+    fn new(module: &Module, reach: &PointerReach, always: &CertainInstructions, entry: usize) -> FirstWrites {
+        let body = &module.functions[entry].body;
+        let mut first = FirstWrites::default();
+        for &number in &reach.instructions {
+            effects(module, &module.code.instructions[number], |handle, bits| {
+                if bits & WRITE == 0 {
+                    return;
+                }
+                let rank = always.rank(number).filter(|_| body.contains(&number));
+                let rank = rank.unwrap_or(0);
+                let variable = variable_of(module, reach, handle);
+                first.all.insert((variable, number));
+                let known = match variable {
+                    Some(variable) => first.of_variables.entry(variable).or_insert(rank),
+                    None => first.of_any.get_or_insert(rank),
+                };
+                *known = rank.min(*known);
+            });
+        }
+        first
+    }
+
     fn before(&self, variable: u32) -> u32 {
         let own = self.of_variables.get(&variable).copied().unwrap_or(u32::MAX);
         own.min(self.of_any.unwrap_or(u32::MAX))
     }
-}
 
-/// The first write through each variable. One that may be skipped, or that a called function executes, counts as the first of all.
-fn first_writes(
-    module: &Module,
-    reach: &PointerReach,
-    always: &CertainInstructions,
-    entry: usize,
-) -> FirstWrites {
-    let body = &module.functions[entry].body;
-    let mut first = FirstWrites::default();
-    for &number in &reach.instructions {
-        effects(module, &module.code.instructions[number], |handle, bits| {
-            if bits & WRITE == 0 {
-                return;
-            }
-            let rank = always.rank(number).filter(|_| body.contains(&number));
-            let rank = rank.unwrap_or(0);
-            let known = match variable_of(module, reach, handle) {
-                Some(variable) => first.of_variables.entry(variable).or_insert(rank),
-                None => first.of_any.get_or_insert(rank),
-            };
-            *known = rank.min(*known);
-        });
+    /// The instructions that may write through a variable.
+    fn of(&self, variable: u32) -> impl Iterator<Item = usize> + '_ {
+        let of = |variable| self.all.range((variable, 0)..=(variable, usize::MAX));
+        of(Some(variable)).chain(of(None)).map(|(_, number)| *number)
     }
-    first
 }
 
 /// Whether what an instruction reads matters.
@@ -172,38 +204,6 @@ fn is_atomic(op: Op) -> bool {
 /// Whether an atomic writes only if it finds an expected value.
 fn is_compare_exchange(op: Op) -> bool {
     matches!(op, Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak)
-}
-
-/// The variable that a pointer or image comes from.
-fn variable_of(module: &Module, reach: &PointerReach, mut id: u32) -> Option<u32> {
-    for _ in 0..MAX_STEPS {
-        let number = module.code.number(module.code.node(id)?);
-        let one = &module.code.instructions[number];
-        id = match one.op {
-            Op::Variable => return Some(id),
-            Op::FunctionParameter => only_argument(module, reach, number)?,
-            Op::Load if !module.is_opaque(module.code.result_type(one)) => return None,
-            Op::Load
-            | Op::Image
-            | Op::SampledImage
-            | Op::ImageTexelPointer
-            | Op::CopyObject
-            | Op::AccessChain
-            | Op::InBoundsAccessChain => module.code.operand(one, 0),
-            _ => return None,
-        };
-    }
-    None
-}
-
-/// Whether a variable stands for one buffer or image, and not for an array of them.
-fn is_one_descriptor(module: &Module, id: u32) -> bool {
-    let kind = module.code.definition(id);
-    let kind = kind.and_then(|variable| module.code.definition(module.variable_type(variable)));
-    let decorations = module.decorations(id);
-    let single =
-        kind.is_some_and(|kind| matches!(kind.op, Op::TypeStruct | Op::TypeImage | Op::TypeSampledImage));
-    single && decorations.set.is_some() && decorations.binding.is_some()
 }
 
 /// The local size of a compute shader; `None` if it may be specialized.
@@ -236,7 +236,6 @@ fn local_size(module: &Module, entry: usize) -> Option<[u32; 3]> {
 /// Finds the parts that instructions access.
 struct Regions<'a> {
     indices: Indices<'a>,
-    local_size: Option<[u32; 3]>,
     solid: PackedTypes<'a>,
 }
 
@@ -306,22 +305,17 @@ impl Regions<'_> {
         for (axis, index) in (0..axes).zip(&mut texel) {
             *index = match self.indices.value(coordinate, axis)? {
                 Value::Constant(texel) => TexelIndex::Constant(texel),
-                Value::Invocation(of) => {
+                value => {
+                    let of = self.indices.invocation(value)?;
                     // On a diagonal, the texels are not a box.
-                    if std::mem::replace(&mut used[of as usize], true) {
+                    if std::mem::replace(&mut used[usize::from(of.axis)], true) {
                         return None;
                     }
-                    TexelIndex::Invocation(self.invocation(of)?)
+                    TexelIndex::Invocation(of)
                 }
             };
         }
         Some(AccessRegion::Texel(texel))
-    }
-
-    fn invocation(&self, axis: u32) -> Option<InvocationIndex> {
-        let local_size = *self.local_size?.get(axis as usize)?;
-        let axis = axis as u8;
-        Some(InvocationIndex { axis, local_size })
     }
 
     /// The bytes that a pointer into a buffer's block points to.
@@ -411,11 +405,11 @@ impl Regions<'_> {
                 match value {
                     Value::Constant(index) if length.is_some_and(|length| index >= length) => None,
                     Value::Constant(index) => at(operands[0], index.checked_mul(stride)),
-                    Value::Invocation(axis) => Some(Step {
+                    value => Some(Step {
                         kind: operands[0],
                         offset: 0,
                         element: Some(ElementIndex {
-                            index: self.invocation(axis)?,
+                            index: self.indices.invocation(value)?,
                             stride,
                             length,
                         }),

@@ -8,8 +8,9 @@ use rspirv::spirv::{BuiltIn, Op, StorageClass};
 use crate::ShaderError;
 use crate::certain::{CertainUse, MAX_REGIONS, certain};
 use crate::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
-use crate::extent::{CertainAccess, Extent, largest};
+use crate::extent::{CertainAccess, Extent, is_performed, largest};
 use crate::flow::Flow;
+use crate::guard::Dispatch;
 use crate::module::{Declared, Module};
 use crate::pixel;
 use crate::reach::PointerReach;
@@ -70,27 +71,41 @@ pub struct Binding {
     pub always_reads: bool,
     /// Whether every invocation that runs the entry point to its end executes a write, as [`always_reads`](Self::always_reads).
     pub always_writes: bool,
-    /// Whether every such invocation executes a read before it writes through this descriptor. Meaningless if nothing is written.
+    /// Whether an invocation that writes through this descriptor reads through it before. Meaningless if nothing is written, or if no read
+    /// is certain.
     pub reads_first: bool,
-    /// Accesses other than atomics that every such invocation performs, where it is known which part of the descriptor they concern, sorted;
-    /// [`read_extent`](Self::read_extent) and [`written_extent`](Self::written_extent) sum them up.
+    /// Accesses that every such invocation performs, other than atomics, where it is known which part of the descriptor they concern; and, of a
+    /// compute shader, accesses that every such invocation performs if it meets guards. Sorted. [`read_extent`](Self::read_extent),
+    /// [`certainly_reads`](Self::certainly_reads) and their counterparts sum them up.
     pub certain: Vec<CertainAccess>,
 }
 
 impl Binding {
+    /// Whether some invocation of a dispatch that runs certainly executes a read: every one does, or one that meets guards of a compute shader.
+    ///
+    /// For graphics stages pass `[1; 3]`, as a draw with an invocation.
+    pub fn certainly_reads<'a>(&self, dispatch: impl Into<Dispatch<'a>>) -> bool {
+        self.always_reads || is_performed(&self.certain, |access| access.reads, &dispatch.into())
+    }
+
+    /// Whether some invocation certainly executes a write, as [`certainly_reads`](Self::certainly_reads).
+    pub fn certainly_writes<'a>(&self, dispatch: impl Into<Dispatch<'a>>) -> bool {
+        self.always_writes || is_performed(&self.certain, |access| access.writes, &dispatch.into())
+    }
+
     /// The largest part that a dispatch, or a draw with an invocation, certainly reads all of: every byte or texel is read
     /// by some invocation. `None` if no part is known.
     ///
-    /// `groups` is the number of workgroups, from base zero (`vkCmdDispatchBase`); for graphics stages pass `[1; 3]`.
+    /// The number of workgroups is enough for a dispatch without guards; for graphics stages pass `[1; 3]`.
     /// `range` is the size of the buffer descriptor in bytes, and elements beyond it are not accessed; images ignore it. O(accesses²).
-    pub fn read_extent(&self, groups: [u32; 3], range: u64) -> Option<Extent> {
-        largest(&self.certain, |access| access.reads, groups, range)
+    pub fn read_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<Extent> {
+        largest(&self.certain, |access| access.reads, &dispatch.into(), range)
     }
 
     /// The largest part that a dispatch, or a draw with an invocation, certainly writes all of, as
     /// [`read_extent`](Binding::read_extent).
-    pub fn written_extent(&self, groups: [u32; 3], range: u64) -> Option<Extent> {
-        largest(&self.certain, |access| access.writes, groups, range)
+    pub fn written_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<Extent> {
+        largest(&self.certain, |access| access.writes, &dispatch.into(), range)
     }
 }
 
@@ -251,7 +266,7 @@ fn bindings(
             binding.always_reads = certain.reads;
             binding.always_writes = certain.writes;
             binding.reads_first = certain.reads_first;
-            binding.certain = certain.accesses.iter().copied().collect();
+            binding.certain = certain.accesses.iter().cloned().collect();
         }
         let key = (binding.set, binding.binding, binding.kind);
         match bindings.get_mut(&key) {

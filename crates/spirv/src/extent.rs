@@ -6,27 +6,11 @@
 //!     │ header │ 0 │ 1 │ 2 │ 3 │ … │ 127 │          written_extent([2, 1, 1], range)
 //!     0       16                        528          = bytes [16, 528)
 //! ```
+//! Behind `if (gl_GlobalInvocationID.x < 100)` it is bytes [16, 416).
 
 use std::ops::Range;
 
-/// An index that is a component of `GlobalInvocationID`.
-///
-/// Over a dispatch it takes every value in `[0, groups[axis] * local_size)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct InvocationIndex {
-    /// The component: 0, 1 or 2.
-    pub axis: u8,
-    /// Invocations of a workgroup along the axis.
-    pub local_size: u32,
-}
-
-impl InvocationIndex {
-    /// The number of values in a dispatch.
-    pub fn count(&self, groups: [u32; 3]) -> u64 {
-        let groups = groups.get(usize::from(self.axis)).copied().unwrap_or(0);
-        u64::from(groups) * u64::from(self.local_size)
-    }
-}
+use crate::guard::{Dispatch, Guard, GuardValue, InvocationIndex, Invocations};
 
 /// An array in a buffer of which each invocation accesses an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +28,7 @@ pub struct ElementIndex {
 pub enum TexelIndex {
     /// The same in all invocations.
     Constant(u32),
-    /// A component of the invocation's `GlobalInvocationID`.
+    /// A component of an id of the invocation.
     Invocation(InvocationIndex),
 }
 
@@ -64,15 +48,44 @@ pub enum AccessRegion {
     Texel([TexelIndex; 3]),
 }
 
-/// An access that every invocation performs if it runs the entry point to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// An access that every invocation that meets guards performs, if it runs the entry point to its end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CertainAccess {
     /// Reads contents.
     pub reads: bool,
     /// Writes contents.
     pub writes: bool,
-    /// The part that is accessed.
-    pub region: AccessRegion,
+    /// The part that is accessed; `None` if it is not known.
+    pub region: Option<AccessRegion>,
+    /// All of these are met. Empty for an access that every invocation performs.
+    pub guards: Vec<Guard>,
+}
+
+impl CertainAccess {
+    /// Whether the invocations that perform it, or the part that they access, depend on the base of the dispatch (`vkCmdDispatchBase`).
+    pub fn depends_on_base(&self) -> bool {
+        let guards = self.guards.iter().flat_map(Guard::values);
+        let compared = guards.filter_map(|value| match value {
+            GuardValue::Invocation(index) => Some(index),
+            _ => None,
+        });
+        let indices = self.region.iter().flat_map(AccessRegion::indices);
+        compared.chain(indices).any(|index| index.depends_on_base())
+    }
+}
+
+impl AccessRegion {
+    /// The indices that depend on the invocation.
+    pub fn indices(&self) -> impl Iterator<Item = InvocationIndex> {
+        let all = match *self {
+            AccessRegion::Bytes { element, .. } => [element.map(|element| element.index), None, None],
+            AccessRegion::Texel(texel) => texel.map(|index| match index {
+                TexelIndex::Constant(_) => None,
+                TexelIndex::Invocation(index) => Some(index),
+            }),
+        };
+        all.into_iter().flatten()
+    }
 }
 
 /// A part of a buffer or image; half-open.
@@ -102,24 +115,34 @@ impl Extent {
     }
 }
 
+/// Whether some invocation of a dispatch performs an access that counts.
+pub(crate) fn is_performed(
+    accesses: &[CertainAccess],
+    counts: impl Fn(&CertainAccess) -> bool,
+    dispatch: &Dispatch<'_>,
+) -> bool {
+    let mut counted = accesses.iter().filter(|access| counts(access));
+    counted.any(|access| Invocations::passing(&access.guards, dispatch).is_some())
+}
+
 /// The largest range or box that the accesses cover.
 pub(crate) fn largest(
     accesses: &[CertainAccess],
     counts: impl Fn(&CertainAccess) -> bool,
-    groups: [u32; 3],
+    dispatch: &Dispatch<'_>,
     range: u64,
 ) -> Option<Extent> {
-    if groups.contains(&0) {
-        return None;
-    }
-    let regions = || {
-        accesses
-            .iter()
-            .filter(|access| counts(access))
-            .map(|access| access.region)
-    };
-    let bytes = merge(byte_ranges(regions(), groups, range));
-    let texels = regions().filter_map(|region| texels(region, groups));
+    // By all invocations that meet the guards of an access.
+    let counted = accesses.iter().filter(|access| counts(access));
+    let performed = counted.filter_map(|access| {
+        let region = access.region?;
+        Some((region, Invocations::passing(&access.guards, dispatch)?))
+    });
+    let performed: Vec<(AccessRegion, Invocations)> = performed.collect();
+    let bytes = merge(byte_ranges(&performed, range));
+    let texels = performed
+        .iter()
+        .filter_map(|(region, invocations)| texels(region, invocations));
     let extents = bytes
         .into_iter()
         .map(Extent::Bytes)
@@ -131,64 +154,72 @@ pub(crate) fn largest(
         .filter(|extent| extent.volume() != 0)
 }
 
-/// Bytes that regions of a buffer cover in a dispatch.
-fn byte_ranges(regions: impl Iterator<Item = AccessRegion>, groups: [u32; 3], range: u64) -> Vec<Range<u64>> {
+/// Elements of an array that invocations index.
+#[derive(Clone, PartialEq, Eq)]
+struct Elements {
+    indices: Range<u64>,
+    stride: u32,
+}
+
+/// Bytes that invocations access together in a buffer.
+fn byte_ranges(performed: &[(AccessRegion, Invocations)], range: u64) -> Vec<Range<u64>> {
     // Parts of the elements of one array may cover them together.
-    let mut arrays: Vec<(Option<ElementIndex>, Vec<Range<u64>>)> = Vec::new();
-    for region in regions {
+    let mut arrays: Vec<(Option<Elements>, Vec<Range<u64>>)> = Vec::new();
+    for (region, invocations) in performed {
         let AccessRegion::Bytes {
             offset,
             size,
             element,
-        } = region
+        } = *region
         else {
             continue;
         };
         let bytes = u64::from(offset)..u64::from(offset) + u64::from(size);
-        match arrays.iter_mut().find(|(other, _)| *other == element) {
+        let elements = match element {
+            None => None,
+            Some(element) => {
+                let length = element.length.map_or(u64::MAX, u64::from);
+                let indices = invocations.values(&element.index);
+                let indices = indices.map(|indices| indices.start..indices.end.min(length));
+                let Some(indices) = indices.filter(|indices| !indices.is_empty()) else {
+                    continue;
+                };
+                let stride = element.stride;
+                Some(Elements { indices, stride })
+            }
+        };
+        match arrays.iter_mut().find(|(other, _)| *other == elements) {
             Some((_, ranges)) => ranges.push(bytes),
-            None => arrays.push((element, vec![bytes])),
+            None => arrays.push((elements, vec![bytes])),
         }
     }
     let mut covered = Vec::new();
-    for (element, parts) in arrays {
+    for (elements, parts) in arrays {
         for part in merge(parts) {
-            covered.extend(elements(part, element, groups, range));
+            covered.extend(bytes_of(part, elements.as_ref(), range));
         }
     }
     covered
 }
 
 /// Bytes that invocations access together, where element 0 has `part`; of elements with gaps between them, the first.
-fn elements(
-    part: Range<u64>,
-    element: Option<ElementIndex>,
-    groups: [u32; 3],
-    range: u64,
-) -> Option<Range<u64>> {
-    if part.end > range {
-        return None;
-    }
-    let Some(ElementIndex {
-        index,
-        stride,
-        length,
-    }) = element
-    else {
-        return Some(part);
+fn bytes_of(part: Range<u64>, elements: Option<&Elements>, range: u64) -> Option<Range<u64>> {
+    let (first, last) = match elements {
+        None => (0, 0),
+        Some(elements) => {
+            let stride = u64::from(elements.stride);
+            let has_gaps = part.end - part.start < stride || stride == 0;
+            let last = if has_gaps {
+                elements.indices.start
+            } else {
+                // Only elements that are inside.
+                let inside = range.saturating_sub(part.end) / stride;
+                inside.min(elements.indices.end - 1)
+            };
+            (elements.indices.start * stride, last * stride)
+        }
     };
-    let count = index.count(groups);
-    // Signed indices would wrap.
-    if count == 0 || count > i32::MAX as u64 || length == Some(0) {
-        return None;
-    }
-    let stride = u64::from(stride);
-    if part.end - part.start < stride || stride == 0 {
-        return Some(part);
-    }
-    let inside = (range - part.end) / stride + 1;
-    let count = count.min(inside).min(length.map_or(u64::MAX, u64::from));
-    Some(part.start..part.end + (count - 1) * stride)
+    (first <= last && part.end + first <= range).then(|| part.start + first..part.end + last)
 }
 
 /// The union of ranges, as ranges that do not touch, in order.
@@ -205,8 +236,8 @@ fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 /// The texels that invocations access together.
-fn texels(region: AccessRegion, groups: [u32; 3]) -> Option<Extent> {
-    let AccessRegion::Texel(indices) = region else {
+fn texels(region: &AccessRegion, invocations: &Invocations) -> Option<Extent> {
+    let AccessRegion::Texel(indices) = *region else {
         return None;
     };
     let (mut start, mut end) = ([0; 3], [0; 3]);
@@ -214,9 +245,8 @@ fn texels(region: AccessRegion, groups: [u32; 3]) -> Option<Extent> {
         (start[axis], end[axis]) = match index {
             TexelIndex::Constant(texel) => (texel, texel.checked_add(1)?),
             TexelIndex::Invocation(index) => {
-                // Signed coordinates would wrap.
-                let count = u32::try_from(index.count(groups)).ok()?;
-                (0, count.min(i32::MAX as u32))
+                let values = invocations.values(&index)?;
+                (u32::try_from(values.start).ok()?, u32::try_from(values.end).ok()?)
             }
         };
     }

@@ -1,13 +1,16 @@
-//! Indices and coordinates that are constants or components of `GlobalInvocationID`.
+//! Indices, coordinates and the numbers that guards compare: constants, components of an invocation's ids, and what is the same in a dispatch.
 
 use std::cell::Cell;
 
-use rspirv::spirv::{BuiltIn, Op, StorageClass};
+use rspirv::spirv::{BuiltIn, Dim, Op, StorageClass};
 
 use crate::always::CertainInstructions;
+use crate::code::Instruction;
+use crate::guard::{GuardValue, InvocationId, InvocationIndex};
 use crate::locals::{Locals, only_argument};
 use crate::module::Module;
 use crate::reach::PointerReach;
+use crate::variable::{is_one_descriptor, variable_of};
 
 /// The most instructions between an index and the constant or built-in variable that it is.
 const MAX_STEPS: usize = 64;
@@ -20,23 +23,80 @@ const MAX_COMPONENTS: u32 = 4;
 pub(crate) enum Value {
     /// A constant below 2^31.
     Constant(u32),
-    /// This component of `GlobalInvocationID`.
-    Invocation(u32),
+    /// This component of an id of the invocation.
+    Invocation(InvocationId, u32),
+    /// `LocalInvocationIndex`.
+    LocalIndex,
+    /// A number that is the same in all invocations of a dispatch.
+    Uniform(GuardValue),
 }
 
-/// Finds the values of indices.
-pub(crate) struct Indices<'a> {
+/// What the values of indices are found in.
+pub(crate) struct IndexSource<'a> {
     pub(crate) module: &'a Module,
     pub(crate) reach: &'a PointerReach,
-    pub(crate) always: &'a CertainInstructions,
-    pub(crate) locals: Locals,
+    pub(crate) locals: &'a Locals,
+    /// Of a compute shader; `None` if it may be specialized.
+    pub(crate) local_size: Option<[u32; 3]>,
     /// Left for all indices together: a hostile module may use every value many times.
     pub(crate) steps: Cell<u32>,
 }
 
+/// Finds the values of indices.
+#[derive(Clone, Copy)]
+pub(crate) struct Indices<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) reach: &'a PointerReach,
+    pub(crate) local_size: Option<[u32; 3]>,
+    pub(crate) steps: &'a Cell<u32>,
+    locals: &'a Locals,
+    always: &'a CertainInstructions,
+}
+
+impl IndexSource<'_> {
+    /// The indices that are known if these instructions are certain.
+    pub(crate) fn after<'a>(&'a self, always: &'a CertainInstructions) -> Indices<'a> {
+        Indices {
+            module: self.module,
+            reach: self.reach,
+            local_size: self.local_size,
+            steps: &self.steps,
+            locals: self.locals,
+            always,
+        }
+    }
+}
+
 impl Indices<'_> {
     /// A component of an integer or vector of integers; of an integer, component 0. `None` if it is computed.
-    pub(crate) fn value(&self, mut id: u32, mut component: u32) -> Option<Value> {
+    pub(crate) fn value(&self, id: u32, component: u32) -> Option<Value> {
+        let (id, component) = self.source(id, component)?;
+        let code = &self.module.code;
+        let one = code.definition(id)?;
+        match one.op {
+            Op::IAdd => self.global_index(one, component),
+            _ => self.source_value(id, component),
+        }
+    }
+
+    /// The index that a value is; `None` of constants and others, and where the local size is not known.
+    pub(crate) fn invocation(&self, value: Value) -> Option<InvocationIndex> {
+        let size = self.local_size?;
+        let (id, axis) = match value {
+            Value::Invocation(id, axis) => (id, axis),
+            Value::LocalIndex if size[1] == 1 && size[2] == 1 => (InvocationId::Local, 0),
+            _ => return None,
+        };
+        Some(InvocationIndex {
+            id,
+            axis: axis as u8,
+            local_size: *size.get(axis as usize)?,
+        })
+    }
+
+    /// The instruction that a component of a value comes from unchanged, and the component there: through copies, vectors, calls and variables
+    /// that hold one value.
+    pub(crate) fn source(&self, mut id: u32, mut component: u32) -> Option<(u32, u32)> {
         let code = &self.module.code;
         for _ in 0..MAX_STEPS {
             self.steps.set(self.steps.get().checked_sub(1)?);
@@ -62,22 +122,118 @@ impl Indices<'_> {
                 Op::CompositeConstruct | Op::ConstantComposite => {
                     (id, component) = self.constituent(id, component)?
                 }
-                Op::ConstantNull => return self.is_integer(id, component).then_some(Value::Constant(0)),
-                Op::Constant => return self.constant(id).map(Value::Constant),
                 Op::FunctionCall => {
                     let callee = self.module.function(operand(0))?;
                     let mut returned = self.reach.returned(callee);
                     id = code.id(returned.next().filter(|_| returned.next().is_none())?);
                 }
                 Op::FunctionParameter => id = only_argument(self.module, self.reach, number)?,
-                Op::Load => match self.loaded(number, component)? {
-                    Loaded::Value(value) => return Some(value),
-                    Loaded::Stored(value, of) => (id, component) = (value, of),
+                Op::Load => match self.loaded(number, component) {
+                    Some(Loaded::Stored(value, of)) => (id, component) = (value, of),
+                    _ => return Some((id, component)),
                 },
-                _ => return None,
+                _ => return Some((id, component)),
             }
         }
         None
+    }
+
+    /// The value of a component of an instruction that gives it by itself.
+    fn source_value(&self, id: u32, component: u32) -> Option<Value> {
+        let code = &self.module.code;
+        let number = code.number(code.node(id)?);
+        let one = &code.instructions[number];
+        match one.op {
+            Op::ConstantNull => self.is_integer(id, component).then_some(Value::Constant(0)),
+            Op::Constant => self.constant(id).map(Value::Constant).or_else(|| {
+                let word = code.operand(one, 0);
+                self.is_word(id)
+                    .then_some(Value::Uniform(GuardValue::Constant(word)))
+            }),
+            Op::Load => match self.loaded(number, component)? {
+                Loaded::Value(value) => Some(value),
+                Loaded::Stored(..) => None,
+            },
+            Op::ImageQuerySize => self.image_size(id, one, component),
+            Op::ImageQuerySizeLod => {
+                let level = self.constant(code.operand(one, 1));
+                level.filter(|level| *level == 0)?;
+                self.image_size(id, one, component)
+            }
+            Op::ArrayLength => self.array_length(id, one),
+            _ => None,
+        }
+    }
+
+    /// The component of `GlobalInvocationID` that a shader computes as `WorkgroupID * WorkgroupSize + LocalInvocationID`.
+    fn global_index(&self, sum: &Instruction, component: u32) -> Option<Value> {
+        let code = &self.module.code;
+        let factor = |product: &Instruction, n, component| {
+            let (id, component) = self.source(code.operand(product, n), component)?;
+            self.source_value(id, component)
+        };
+        let [one, other] = [0, 1].map(|n| self.source(code.operand(sum, n), component));
+        let (one, other) = (one?, other?);
+        [(one, other), (other, one)]
+            .into_iter()
+            .find_map(|(local, product)| {
+                let Some(Value::Invocation(InvocationId::Local, axis)) = self.source_value(local.0, local.1)
+                else {
+                    return None;
+                };
+                let definition = code.definition(product.0).filter(|one| one.op == Op::IMul)?;
+                let factors = [0, 1].map(|n| factor(definition, n, product.1));
+                let size = Value::Constant(*self.local_size?.get(axis as usize)?);
+                let group = Value::Invocation(InvocationId::Workgroup, axis);
+                let is_first = factors == [Some(group), Some(size)] || factors == [Some(size), Some(group)];
+                is_first.then_some(Value::Invocation(InvocationId::Global, axis))
+            })
+    }
+
+    /// A side of level 0 of an image.
+    fn image_size(&self, id: u32, query: &Instruction, component: u32) -> Option<Value> {
+        let module = self.module;
+        let code = &module.code;
+        let variable = variable_of(module, self.reach, code.operand(query, 0))?;
+        let mut kind = code.definition(module.variable_type(code.definition(variable)?))?;
+        if kind.op == Op::TypeSampledImage {
+            kind = code.definition(code.operand(kind, 0))?;
+        }
+        // The number of layers comes after the sides.
+        let sides = match Dim::from_u32(code.operand(kind, 1)).filter(|_| kind.op == Op::TypeImage)? {
+            Dim::Dim1D => 1,
+            Dim::Dim2D | Dim::DimCube => 2,
+            Dim::Dim3D => 3,
+            _ => return None,
+        };
+        let is_known = component < sides && self.is_word(id) && is_one_descriptor(module, variable);
+        let own = module.decorations(variable);
+        let size = GuardValue::ImageSize {
+            set: own.set?,
+            binding: own.binding?,
+            axis: component as u8,
+        };
+        is_known.then_some(Value::Uniform(size))
+    }
+
+    /// The length of the runtime array of a buffer.
+    fn array_length(&self, id: u32, query: &Instruction) -> Option<Value> {
+        let module = self.module;
+        let code = &module.code;
+        let variable = variable_of(module, self.reach, code.operand(query, 0))?;
+        let block = module.variable_type(code.definition(variable)?);
+        let member = code.operand(query, 1);
+        let array = *code.operands(code.definition(block)?).get(member as usize)?;
+        let is_runtime = code.definition(array)?.op == Op::TypeRuntimeArray;
+        let is_known = is_runtime && self.is_word(id) && is_one_descriptor(module, variable);
+        let own = module.decorations(variable);
+        let length = GuardValue::ArrayLength {
+            set: own.set?,
+            binding: own.binding?,
+            offset: module.member(block, member).offset?,
+            stride: module.decorations(array).array_stride?,
+        };
+        is_known.then_some(Value::Uniform(length))
     }
 
     /// The value of a 32-bit constant below 2^31.
@@ -90,10 +246,19 @@ impl Indices<'_> {
             .filter(|value| word && *value <= i32::MAX as u32)
     }
 
-    /// What a load gives: a component of the built-in variable, or of what was stored in a local variable.
+    /// What a load gives: a component of a built-in variable, a push constant, or a component of what was stored in a local variable.
     fn loaded(&self, load: usize, component: u32) -> Option<Loaded> {
         let (module, code) = (self.module, &self.module.code);
-        let pointer = code.operand(&code.instructions[load], 0);
+        let one = &code.instructions[load];
+        let pointer = code.operand(one, 0);
+        if let Some((variable, offset)) = module.vector_place(pointer) {
+            if module.variable_class(code.definition(variable)?) == Some(StorageClass::PushConstant) {
+                let (bits, length) = self.shape(code.result(one))?;
+                let is_word = bits == 32 && component < length;
+                let offset = offset.checked_add(4 * component).filter(|_| is_word)?;
+                return Some(Loaded::Value(Value::Uniform(GuardValue::PushConstant { offset })));
+            }
+        }
         let chain = code.definition(pointer)?;
         let (base, component) = match chain.op {
             Op::AccessChain | Op::InBoundsAccessChain if code.operands(chain).len() == 2 => {
@@ -108,8 +273,14 @@ impl Indices<'_> {
         }
         let input = module.variable_class(definition) == Some(StorageClass::Input);
         if definition.op == Op::Variable && input {
-            let built_in = module.decorations(base).built_in == Some(BuiltIn::GlobalInvocationId as u32);
-            return (built_in && component < 3).then_some(Loaded::Value(Value::Invocation(component)));
+            let id = match BuiltIn::from_u32(module.decorations(base).built_in?)? {
+                BuiltIn::GlobalInvocationId => InvocationId::Global,
+                BuiltIn::WorkgroupId => InvocationId::Workgroup,
+                BuiltIn::LocalInvocationId => InvocationId::Local,
+                BuiltIn::LocalInvocationIndex => return Some(Loaded::Value(Value::LocalIndex)),
+                _ => return None,
+            };
+            return (component < 3).then_some(Loaded::Value(Value::Invocation(id, component)));
         }
         let value = self.locals.value(module, self.reach, self.always, load, base)?;
         Some(Loaded::Stored(value, component))
@@ -154,6 +325,11 @@ impl Indices<'_> {
             None => (code.type_of(id)?, 1),
         };
         (kind.op == Op::TypeInt).then(|| (code.operand(kind, 0), length))
+    }
+
+    /// Whether an id is an integer of 32 bits, or a vector of them.
+    pub(crate) fn is_word(&self, id: u32) -> bool {
+        self.shape(id).is_some_and(|(bits, _)| bits == 32)
     }
 
     /// Whether a bit cast only changes whether integers are signed.

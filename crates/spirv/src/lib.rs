@@ -4,11 +4,14 @@
 mod always;
 mod certain;
 mod code;
+mod control_flow;
 mod effect;
 mod entry;
 mod error;
 mod extent;
 mod flow;
+mod guard;
+mod guarded;
 mod index;
 mod live;
 mod locals;
@@ -18,12 +21,14 @@ mod private;
 mod reach;
 mod solid;
 mod types;
+mod variable;
 
 use ash::vk;
 
 pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
 pub use error::ShaderError;
-pub use extent::{AccessRegion, CertainAccess, ElementIndex, Extent, InvocationIndex, TexelIndex};
+pub use extent::{AccessRegion, CertainAccess, ElementIndex, Extent, TexelIndex};
+pub use guard::{Comparison, Dispatch, Guard, GuardValue, InvocationId, InvocationIndex};
 
 /// A SPIR-V module, read and indexed.
 #[derive(Clone, Debug)]

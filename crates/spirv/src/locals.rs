@@ -1,11 +1,13 @@
 //! Variables that are stored exactly once, on every path, and the value that they hold afterwards.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rspirv::spirv::{Op, StorageClass};
 
 use crate::always::CertainInstructions;
 use crate::code::Instruction;
+use crate::control_flow::is_terminator;
 use crate::module::Module;
 use crate::reach::PointerReach;
 use crate::types::Memory;
@@ -35,13 +37,21 @@ enum Contents {
 /// What is stored in variables of functions and of the invocation.
 pub(crate) struct Locals {
     contents: BTreeMap<u32, Contents>,
+    /// The instructions of each function, and the last one of its first block.
+    functions: Vec<(Range<usize>, usize)>,
 }
 
 impl Locals {
     /// Follows every pointer to private memory. O(words x log definitions).
     pub(crate) fn new(module: &Module, reach: &PointerReach) -> Locals {
+        let functions = module.functions.iter().map(|function| {
+            let mut body = function.body.clone();
+            let last = body.find(|number| is_terminator(module.code.instructions[*number].op));
+            (function.body.clone(), last.unwrap_or(0))
+        });
         let mut locals = Locals {
             contents: BTreeMap::new(),
+            functions: functions.collect(),
         };
         let globals = module.globals.iter().filter_map(|&id| module.code.node(id));
         let globals = globals.map(|node| module.code.number(node));
@@ -77,12 +87,21 @@ impl Locals {
             return None;
         };
         if let Some(store) = store {
-            if always.rank(store)? >= always.rank(load)? {
+            if !always.precedes(store, load) && !self.begins_with(store, load) {
                 return None;
             }
         }
         let kind = module.code.result_type(module.code.definition(value)?);
         (kind == module.variable_type(variable)).then_some(value)
+    }
+
+    /// Returns `true` if a store is in the first block of a function, and a load follows in the same function.
+    fn begins_with(&self, store: usize, load: usize) -> bool {
+        let after = self.functions.partition_point(|(body, _)| body.start <= store);
+        let Some((body, last)) = after.checked_sub(1).map(|at| &self.functions[at]) else {
+            return false;
+        };
+        store < load && store < *last && body.contains(&load)
     }
 
     /// Records the effect of an instruction on variables; `None` if it is unknown.

@@ -178,6 +178,15 @@ impl Module {
 
     /// The global variable and byte offset that a chain of constant indices leads to; `None` for any other pointer.
     pub(crate) fn place(&self, pointer: u32) -> Option<(u32, u32)> {
+        self.place_within(pointer, false)
+    }
+
+    /// As [`place`](Self::place), also of a component of a vector of 32-bit integers.
+    pub(crate) fn vector_place(&self, pointer: u32) -> Option<(u32, u32)> {
+        self.place_within(pointer, true)
+    }
+
+    fn place_within(&self, pointer: u32, enters_vectors: bool) -> Option<(u32, u32)> {
         let mut chains = Vec::new();
         let mut id = pointer;
         let variable = loop {
@@ -206,11 +215,24 @@ impl Module {
             .rev()
             .flat_map(|chain| &self.code.operands(chain)[1..])
         {
-            let (inner, step) = self.step(kind, *index)?;
+            let (inner, step) = match self.code.definition(kind)?.op {
+                Op::TypeVector if enters_vectors => self.component(kind, *index)?,
+                _ => self.step(kind, *index)?,
+            };
             kind = inner;
             offset = offset.checked_add(step)?;
         }
         Some((id, offset))
+    }
+
+    /// The type and the distance in bytes of a component of a vector of 32-bit integers.
+    fn component(&self, id: u32, index: u32) -> Option<(u32, u32)> {
+        let vector = self.code.definition(id)?;
+        let inner = self.code.operand(vector, 0);
+        let kind = self.code.definition(inner)?;
+        let is_word = kind.op == Op::TypeInt && self.code.operand(kind, 0) == 32;
+        let component = self.constant(index)?;
+        (is_word && component < self.code.operand(vector, 1)).then_some((inner, 4 * component))
     }
 
     /// The type and the distance in bytes of an element or member.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 /// A descriptor that a shader accesses, with what it may do and what every invocation certainly does.
 pub(crate) use tileheap_spirv::Binding as DescriptorAccess;
-use tileheap_spirv::{AccessRegion, ShaderModule, TexelIndex};
+use tileheap_spirv::ShaderModule;
 
 use crate::tables::unseen_writes::UnseenWrites;
 
@@ -105,7 +105,7 @@ impl PipelineShaders {
         for shader in &mut self.descriptors {
             let mut accesses = shader.to_vec();
             for access in &mut accesses {
-                access.certain.retain(|one| !is_by_invocation(&one.region));
+                access.certain.retain(|one| !one.depends_on_base());
             }
             *shader = accesses.into();
         }
@@ -114,15 +114,6 @@ impl PipelineShaders {
     /// The accesses of all shaders that were read.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &DescriptorAccess> {
         self.descriptors.iter().flat_map(|shader| shader.iter())
-    }
-}
-
-fn is_by_invocation(region: &AccessRegion) -> bool {
-    match region {
-        AccessRegion::Bytes { element, .. } => element.is_some(),
-        AccessRegion::Texel(texel) => texel
-            .iter()
-            .any(|index| matches!(index, TexelIndex::Invocation(_))),
     }
 }
 

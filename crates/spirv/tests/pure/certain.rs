@@ -93,8 +93,8 @@ fn reads_come_first_if_no_write_may_come_before() {
     for (body, reads_first) in [
         ("a[gl_GlobalInvocationID.x] += 1;", true),
         ("uint x = a[0]; a[1] = x; first = x;", true),
-        // A write that may be skipped counts as the first of all.
-        ("first = a[0]; if (u.limit == 1) a[1] = 2;", false),
+        ("first = a[0]; if (u.limit == 1) a[1] = 2;", true),
+        ("if (u.limit == 1) { first = a[0]; } a[1] = a[2];", true),
         ("atomicAdd(a[0], 1);", true),
         ("uint x = a[0]; store(x);", false),
         (
@@ -117,6 +117,8 @@ fn arrays_indexed_by_the_invocation_are_written_whole() {
         "uint i = gl_GlobalInvocationID.x; a[i] = 1;",
         "int i = int(gl_GlobalInvocationID.x); a[i] = 1;",
         "uvec3 i = gl_GlobalInvocationID; a[i.x] = 1;",
+        "a[gl_WorkGroupID.x * 32 + gl_LocalInvocationID.x] = 1;",
+        "uvec2 i = gl_LocalInvocationID.xy + gl_WorkGroupSize.xy * gl_WorkGroupID.xy; a[i.x] = 1;",
         "uvec2 i = gl_GlobalInvocationID.yx; a[i.y] = 1;",
         "uvec2 i = uvec2(gl_GlobalInvocationID.x, 3); a[i.x] = 1;",
         "store(gl_GlobalInvocationID.x);",
@@ -133,6 +135,11 @@ fn arrays_indexed_by_the_invocation_are_written_whole() {
     let atomic = "atomicAdd(a[gl_GlobalInvocationID.x], 1);";
     assert!(computed(atomic, 0).always_writes);
     assert_eq!(written(atomic, 0), None);
+    assert_eq!(
+        written("a[gl_LocalInvocationID.x] = 1;", 0),
+        bytes(16, 16 + 32 * 4)
+    );
+    assert_eq!(written("a[gl_WorkGroupID.x] = 1;", 0), bytes(16, 16 + 3 * 4));
     // 4 invocations on axis y, and 5 on z.
     assert_eq!(written("a[gl_GlobalInvocationID.y] = 1;", 0), bytes(16, 32));
     assert_eq!(written("a[gl_GlobalInvocationID.z] = 1;", 0), bytes(16, 36));
@@ -169,9 +176,11 @@ fn computed_indices_are_not_claimed_but_the_access_is() {
         "a[gl_GlobalInvocationID.x + offset] = 1;",
         "a[gl_GlobalInvocationID.x * 2] = 1;",
         "a[gl_GlobalInvocationID.x & 0xFFFF] = 1;",
-        "a[gl_LocalInvocationID.x] = 1;",
         "a[gl_LocalInvocationIndex] = 1;",
-        "a[gl_WorkGroupID.x * 32 + gl_LocalInvocationID.x] = 1;",
+        "a[gl_WorkGroupID.x * 16 + gl_LocalInvocationID.x] = 1;",
+        "a[gl_WorkGroupID.x * 32 + gl_LocalInvocationID.y] = 1;",
+        "a[gl_WorkGroupID.y * 32 + gl_LocalInvocationID.x] = 1;",
+        "a[gl_WorkGroupID.x + 32 + gl_LocalInvocationID.x] = 1;",
         "a[offset] = 1;",
         "detour[gl_LocalInvocationIndex] = gl_GlobalInvocationID.x; barrier(); a[detour[0]] = 1;",
         "detour[0] = gl_GlobalInvocationID.x; a[detour[0]] = 1;",

@@ -6,6 +6,7 @@ use tileheap_testkit::spirv;
 mod accesses;
 mod certain;
 mod certain_paths;
+mod guarded;
 mod hostile;
 mod pixel;
 mod pointers;

@@ -1,0 +1,348 @@
+//! Guards of regions: comparisons that decide a branch.
+//!
+//! ```text
+//! %a = OpULessThan %x %n
+//! OpBranchConditional %a %second %merge
+//! %second = …  %b = OpULessThan %y %m
+//! %merge  = …  %c = OpPhi %a %first %b %second        c is true if all that it may be is true,
+//! OpBranchConditional %c %then %end                   and comes from no block that cannot be reached
+//! ```
+//! What is compared never changes while an invocation runs, so it does not matter when a comparison is executed.
+
+use std::collections::BTreeMap;
+
+use rspirv::spirv::Op;
+
+use crate::always::{Branch, CertainInstructions, Functions, MAX_REGIONS};
+use crate::guard::{Comparison, Guard, GuardValue, InvocationId, InvocationIndex};
+use crate::index::{IndexSource, Indices, Value};
+use crate::module::Module;
+use crate::reach::PointerReach;
+
+/// The most guards of a region.
+const MAX_GUARDS: usize = 12;
+
+/// The deepest nesting of conditions.
+const MAX_DEPTH: u32 = 16;
+
+/// Adds the regions of invocations that meet guards.
+pub(crate) fn add_guarded(
+    always: &mut CertainInstructions,
+    functions: &mut Functions<'_>,
+    source: &IndexSource<'_>,
+) {
+    let module = source.module;
+    let blocks = Blocks::new(module, source.reach);
+    let mut around = 0;
+    while let Some(region) = always.regions.get(around) {
+        for branch in region.branches.clone() {
+            for side in Conditions::sides(module, &branch) {
+                if always.regions.len() == MAX_REGIONS {
+                    return;
+                }
+                let conditions = Conditions {
+                    indices: source.after(always),
+                    blocks: &blocks,
+                };
+                let Some(own) = conditions.sufficient((side.condition, 0), side.wanted, MAX_DEPTH) else {
+                    continue;
+                };
+                let mut guards = always.regions[around].guards.clone();
+                guards.extend(own);
+                guards.sort_unstable();
+                guards.dedup();
+                if guards.len() <= MAX_GUARDS {
+                    always.add_region(functions, (around, branch), side.label, guards);
+                }
+            }
+        }
+        around += 1;
+    }
+}
+
+/// A side of a conditional branch, and the condition's value there.
+struct Side {
+    condition: u32,
+    wanted: bool,
+    label: u32,
+}
+
+/// The blocks of all reachable functions.
+struct Blocks {
+    /// The label of each block and the number of its last instruction.
+    ends: BTreeMap<u32, usize>,
+    /// Labels of blocks, and of a block that may branch to it. Sorted.
+    predecessors: Vec<(u32, u32)>,
+}
+
+impl Blocks {
+    fn new(module: &Module, reach: &PointerReach) -> Blocks {
+        let code = &module.code;
+        let mut blocks = Blocks {
+            ends: BTreeMap::new(),
+            predecessors: Vec::new(),
+        };
+        let mut open = 0;
+        for &number in &reach.instructions {
+            let instruction = &code.instructions[number];
+            let operands = code.operands(instruction);
+            let targets = match instruction.op {
+                Op::Label => {
+                    open = code.result(instruction);
+                    continue;
+                }
+                Op::Branch => operands,
+                // Literals of a switch may look like labels: then blocks have more predecessors here than they have.
+                Op::BranchConditional | Op::Switch => operands.get(1..).unwrap_or_default(),
+                _ => continue,
+            };
+            blocks.ends.insert(open, number);
+            blocks
+                .predecessors
+                .extend(targets.iter().map(|target| (*target, open)));
+        }
+        blocks.predecessors.sort_unstable();
+        blocks.predecessors.dedup();
+        blocks
+    }
+
+    fn predecessors(&self, label: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.predecessors.partition_point(|(target, _)| *target < label);
+        let own = self.predecessors[first..].iter();
+        own.take_while(move |(target, _)| *target == label)
+            .map(|(_, source)| *source)
+    }
+}
+
+/// Finds guards that decide conditions.
+struct Conditions<'a> {
+    indices: Indices<'a>,
+    blocks: &'a Blocks,
+}
+
+/// Guards that are true together.
+type Guards = Vec<Guard>;
+
+impl Conditions<'_> {
+    fn sides(module: &Module, branch: &Branch) -> Vec<Side> {
+        let code = &module.code;
+        let operands = code.operands(&code.instructions[branch.number]);
+        let &[condition, then, otherwise, ..] = operands else {
+            return Vec::new();
+        };
+        let side = |wanted, label| Side {
+            condition,
+            wanted,
+            label,
+        };
+        match then == otherwise {
+            true => Vec::new(),
+            false => vec![side(true, then), side(false, otherwise)],
+        }
+    }
+
+    /// Guards that together make a component of a condition true, or false; `None` if none are known.
+    fn sufficient(&self, (id, component): (u32, u32), wanted: bool, depth: u32) -> Option<Guards> {
+        let depth = depth.checked_sub(1)?;
+        let (id, component) = self.indices.source(id, component)?;
+        let code = &self.indices.module.code;
+        let one = code.definition(id)?;
+        let operands = code.operands(one);
+        let of = |n: usize, wanted| self.sufficient((*operands.get(n)?, component), wanted, depth);
+        match one.op {
+            Op::ConstantTrue => wanted.then(Vec::new),
+            Op::ConstantFalse | Op::ConstantNull => (!wanted).then(Vec::new),
+            Op::LogicalNot => of(0, !wanted),
+            Op::LogicalAnd | Op::LogicalOr => {
+                // Both sides, or one of them.
+                if (one.op == Op::LogicalAnd) == wanted {
+                    both(of(0, wanted), of(1, wanted))
+                } else {
+                    of(0, wanted).or_else(|| of(1, wanted))
+                }
+            }
+            Op::All | Op::Any => {
+                let vector = *operands.first()?;
+                let length = code.operand(code.type_of(vector)?, 1);
+                if !(2..=4).contains(&length) {
+                    return None;
+                }
+                let mut components = (0..length).map(|n| self.sufficient((vector, n), wanted, depth));
+                if (one.op == Op::All) == wanted {
+                    components.try_fold(Vec::new(), |all, one| both(Some(all), one))
+                } else {
+                    components.flatten().next()
+                }
+            }
+            Op::Phi => {
+                let block = self.block_of(id)?;
+                let mut values = operands.chunks_exact(2);
+                let all = values.try_fold(Vec::new(), |all, incoming| {
+                    let &[value, from] = incoming else { return None };
+                    let is_so = self.branches_by(from, block, value) == Some(wanted);
+                    let one = is_so.then(Vec::new);
+                    let one = one.or_else(|| self.sufficient((value, component), wanted, depth));
+                    let one = one.or_else(|| self.avoided(from, block, depth));
+                    both(Some(all), one)
+                });
+                all.filter(|_| !operands.is_empty())
+            }
+            Op::Select => {
+                let chosen = |n, side: bool| {
+                    let condition =
+                        || self.sufficient((operands[0], self.part_of(operands[0], component)), !side, depth);
+                    of(n, wanted).or_else(condition)
+                };
+                (operands.len() == 3).then(|| both(chosen(1, true), chosen(2, false)))?
+            }
+            op => self.compared(op, [*operands.first()?, *operands.get(1)?], component, wanted),
+        }
+    }
+
+    /// The component of a condition that selects a component: a single condition may select whole vectors.
+    fn part_of(&self, condition: u32, component: u32) -> u32 {
+        let kind = self.indices.module.code.type_of(condition);
+        match kind.is_some_and(|kind| kind.op == Op::TypeVector) {
+            true => component,
+            false => 0,
+        }
+    }
+
+    /// The label of the block that a phi is in.
+    fn block_of(&self, phi: u32) -> Option<u32> {
+        let code = &self.indices.module.code;
+        let mut number = code.number(code.node(phi)?);
+        // Only other phis and line numbers come before it.
+        loop {
+            number = number.checked_sub(1)?;
+            let one = &code.instructions[number];
+            match one.op {
+                Op::Label => return Some(code.result(one)),
+                Op::Phi | Op::Line | Op::NoLine => {}
+                _ => return None,
+            }
+            self.indices.steps.set(self.indices.steps.get().checked_sub(1)?);
+        }
+    }
+
+    /// The value that a condition has whenever a block that tests it branches to another one: of `a || b`, the first side is true where the second
+    /// one is skipped.
+    fn branches_by(&self, from: u32, to: u32, condition: u32) -> Option<bool> {
+        let code = &self.indices.module.code;
+        let last = &code.instructions[*self.blocks.ends.get(&from)?];
+        let &[mut tested, then, otherwise, ..] = code.operands(last) else {
+            return None;
+        };
+        let mut value = then == to;
+        if last.op != Op::BranchConditional || (then == to) == (otherwise == to) {
+            return None;
+        }
+        for _ in 0..MAX_DEPTH {
+            if tested == condition {
+                return Some(value);
+            }
+            let definition = code.definition(tested)?;
+            if definition.op != Op::LogicalNot {
+                return None;
+            }
+            (tested, value) = (code.operand(definition, 0), !value);
+        }
+        None
+    }
+
+    /// Guards with which a block never branches to another one.
+    fn avoided(&self, from: u32, to: u32, depth: u32) -> Option<Guards> {
+        let depth = depth.checked_sub(1)?;
+        let code = &self.indices.module.code;
+        self.indices.steps.set(self.indices.steps.get().checked_sub(1)?);
+        let last = &code.instructions[*self.blocks.ends.get(&from)?];
+        let other_side = match (last.op, code.operands(last)) {
+            (Op::BranchConditional, &[condition, then, otherwise, ..]) if then != otherwise => {
+                self.sufficient((condition, 0), then != to, depth)
+            }
+            _ => None,
+        };
+        other_side.or_else(|| {
+            // Or the block is never executed; the first one of a function has no predecessors.
+            let mut before = self.blocks.predecessors(from).peekable();
+            before.peek()?;
+            before.try_fold(Vec::new(), |all, one| {
+                both(Some(all), self.avoided(one, from, depth))
+            })
+        })
+    }
+
+    /// The guard that a comparison is.
+    fn compared(&self, op: Op, operands: [u32; 2], component: u32, wanted: bool) -> Option<Guards> {
+        use Comparison as C;
+        let (comparison, signed, is_swapped) = match op {
+            Op::ULessThan => (C::Less, false, false),
+            Op::ULessThanEqual => (C::LessOrEqual, false, false),
+            Op::UGreaterThan => (C::Less, false, true),
+            Op::UGreaterThanEqual => (C::LessOrEqual, false, true),
+            Op::SLessThan => (C::Less, true, false),
+            Op::SLessThanEqual => (C::LessOrEqual, true, false),
+            Op::SGreaterThan => (C::Less, true, true),
+            Op::SGreaterThanEqual => (C::LessOrEqual, true, true),
+            Op::IEqual => (C::Equal, false, false),
+            Op::INotEqual => (C::NotEqual, false, false),
+            _ => return None,
+        };
+        if !operands.iter().all(|id| self.indices.is_word(*id)) {
+            return None;
+        }
+        let [left, right] = operands.map(|id| self.indices.value(id, component));
+        let (left, right) = (left?, right?);
+        if comparison >= C::Equal && (comparison == C::Equal) == wanted {
+            if let (Value::LocalIndex, Value::Constant(0)) | (Value::Constant(0), Value::LocalIndex) =
+                (left, right)
+            {
+                return self.first_of_workgroup();
+            }
+        }
+        let (left, right) = (self.number(left)?, self.number(right)?);
+        let (left, right) = if is_swapped { (right, left) } else { (left, right) };
+        let is_index = |value| matches!(value, GuardValue::Invocation(_));
+        let guard = Guard {
+            left,
+            comparison,
+            signed,
+            right,
+        };
+        let is_known = !(is_index(left) && is_index(right));
+        is_known.then(|| vec![if wanted { guard } else { guard.negated() }])
+    }
+
+    fn number(&self, value: Value) -> Option<GuardValue> {
+        Some(match value {
+            Value::Constant(value) => GuardValue::Constant(value),
+            Value::Uniform(value) => value,
+            index => GuardValue::Invocation(self.indices.invocation(index)?),
+        })
+    }
+
+    /// The guards of the invocation whose `LocalInvocationIndex` is 0.
+    fn first_of_workgroup(&self) -> Option<Guards> {
+        let size = self.indices.local_size?;
+        let guards = (0..).zip(size).map(|(axis, local_size)| Guard {
+            left: GuardValue::Invocation(InvocationIndex {
+                id: InvocationId::Local,
+                axis,
+                local_size,
+            }),
+            comparison: Comparison::Equal,
+            signed: false,
+            right: GuardValue::Constant(0),
+        });
+        Some(guards.collect())
+    }
+}
+
+/// The guards of both conditions.
+fn both(one: Option<Guards>, other: Option<Guards>) -> Option<Guards> {
+    let (mut all, other) = (one?, other?);
+    all.extend(other);
+    all.sort_unstable();
+    all.dedup();
+    (all.len() <= MAX_GUARDS).then_some(all)
+}
