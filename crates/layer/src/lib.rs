@@ -14,6 +14,7 @@ pub mod host_waits;
 pub mod live;
 pub mod loader;
 pub mod pipelines;
+pub mod push_constants;
 pub mod registry;
 pub mod render_passes;
 pub mod set_layouts;

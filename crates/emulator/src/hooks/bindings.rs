@@ -113,6 +113,23 @@ recorded_commands! {
         }
     };
 
+    /// Records push constants, if guards of a shader compare some.
+    vkCmdPushConstants(commands, layout, stages, offset, size, values) => commands DeviceTable |recorder| {
+        if recorder.device.descriptors.compares_push_constants() {
+            let bytes = array!(values.cast::<u8>(), size);
+            recorder.lock().push_constants.push(stages, offset, bytes);
+        }
+    };
+
+    /// As `vkCmdPushConstants`.
+    vkCmdPushConstants2KHR(commands, info) => commands DeviceTable |recorder| {
+        if recorder.device.descriptors.compares_push_constants() {
+            let info = given!(info);
+            let bytes = array!(info.p_values.cast::<u8>(), info.size);
+            recorder.lock().push_constants.push(info.stage_flags, info.offset, bytes);
+        }
+    };
+
     /// Changes pushed descriptors.
     vkCmdPushDescriptorSetKHR(commands, point, layout, index, count, writes) => commands DeviceTable |recorder| {
         let writes = array!(writes, count);

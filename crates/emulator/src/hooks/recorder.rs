@@ -298,12 +298,24 @@ pub(crate) fn before_action(
         ReachableDescriptors::Draw | ReachableDescriptors::Dispatch | ReachableDescriptors::TraceRays => {
             if let Operation::Fetch(fetch) = operation {
                 if recorder.device.resources.has_fetched() {
-                    return fetch_and_check(recorder, recording, reachable, fetch, (command, acts));
+                    return fetch_and_check(
+                        recorder,
+                        recording,
+                        reachable,
+                        (operation, fetch),
+                        (command, acts),
+                    );
                 }
             }
-            match recording.checked(reachable, acts) {
+            match recording.checked(reachable, acts, operation) {
                 Some(list) => recording.access_again(list, command),
-                None => check(recorder, recording, reachable, Vec::new(), (command, acts)),
+                None => check(
+                    recorder,
+                    recording,
+                    reachable,
+                    (operation, Vec::new()),
+                    (command, acts),
+                ),
             }
         }
         ReachableDescriptors::Other => {}
@@ -334,7 +346,7 @@ fn fetch_and_check(
     recorder: &Recorder,
     mut recording: Used<'_, Recording>,
     reachable: ReachableDescriptors,
-    fetch: &Fetch,
+    (operation, fetch): (&Operation<'_>, &Fetch),
     (command, acts): (&'static str, bool),
 ) {
     let device = &recorder.device;
@@ -348,13 +360,19 @@ fn fetch_and_check(
         (acts, is_skipped),
         epoch,
     );
-    match recording.checked(reachable, acts) {
+    match recording.checked(reachable, acts, operation) {
         Some(list) => {
             recording.at.is_at(command);
             let recording = &mut *recording;
             recording.order.access_with(fetches, list, &recording.at);
         }
-        None => check(recorder, recording, reachable, fetches, (command, acts)),
+        None => check(
+            recorder,
+            recording,
+            reachable,
+            (operation, fetches),
+            (command, acts),
+        ),
     }
 }
 
@@ -364,7 +382,7 @@ fn check(
     recorder: &Recorder,
     mut recording: Used<'_, Recording>,
     reachable: ReachableDescriptors,
-    fetches: Vec<LoggedAccess>,
+    (operation, fetches): (&Operation<'_>, Vec<LoggedAccess>),
     (command, acts): (&'static str, bool),
 ) {
     let device = &recorder.device;
@@ -375,7 +393,7 @@ fn check(
         &mut recording,
         &device.descriptors,
         reachable,
-        fetches,
+        (operation.groups(), fetches),
         (command, acts),
     );
     let at = recording.at;

@@ -2,7 +2,9 @@
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_layer::push_constants::PushConstants;
 use tileheap_layer::sharded::{GOLDEN, spread};
+use tileheap_spirv::GuardValue;
 
 use super::descriptors::{Descriptors, Set};
 use super::shaders::{DescriptorAccess, UNKNOWN_SHADER};
@@ -29,10 +31,20 @@ struct Point {
     pushed: Vec<(u64, Set)>,
     /// Dynamic offsets by the index of their set, where some matter.
     offsets: Vec<(usize, Vec<u32>)>,
+    /// Pipelines that were checked, and the offsets of the push constants that their guards compare, if any.
+    compared: Vec<(u64, Vec<u32>)>,
 }
 
-/// Stands for a list of accesses that depends on dynamic offsets.
-const BY_OFFSETS: u32 = u32::MAX - 1;
+/// What accesses of a dispatch depend on, beside its pipeline and its sets.
+#[derive(Clone, Copy)]
+pub(crate) struct Parameters<'a> {
+    /// The number of workgroups; `None` where it is not known, and of draws.
+    pub(crate) groups: Option<[u32; 3]>,
+    pub(crate) push_constants: &'a PushConstants,
+}
+
+/// Stands for a list of accesses that depends on dynamic offsets, the number of workgroups, or push constants.
+const BY_PARAMETERS: u32 = u32::MAX - 1;
 
 /// As many sets as any driver binds at once (`maxBoundDescriptorSets` is 32 at most); those above are not tracked.
 const SETS: usize = 32;
@@ -48,6 +60,16 @@ impl Point {
             self.key ^= spread(*slot ^ salt) ^ spread(set ^ salt);
             *slot = set;
         }
+    }
+
+    /// Stands for the dynamic offsets, and the parameters that accesses of the pipeline may depend on.
+    fn parameters_key(&self, parameters: Parameters<'_>) -> u64 {
+        let [x, y, z] = parameters.groups.unwrap_or_default().map(u64::from);
+        let groups = spread(x ^ y.rotate_left(21) ^ z.rotate_left(42));
+        let mut compared = self.compared.iter();
+        let compared = compared.find(|(pipeline, _)| *pipeline == self.pipeline);
+        let pushed = compared.map_or(0, |(_, offsets)| parameters.push_constants.key(offsets));
+        self.offsets_key() ^ groups ^ pushed
     }
 
     /// Stands for the dynamic offsets.
@@ -207,30 +229,79 @@ impl BoundSets {
         point.pushed.push((number, set));
     }
 
-    /// The list of accesses of a draw or dispatch that was checked with its pipeline, its sets and `state`, which stands for all
+    /// The list of accesses of a draw or dispatch that was checked with its pipeline, its sets, its parameters and `state`, which stands for all
     /// else that matters; `None` if it was not checked yet.
     #[inline]
-    pub(crate) fn checked(&mut self, reachable: ReachableDescriptors, state: u64) -> Option<u32> {
+    pub(crate) fn checked<'a>(
+        &mut self,
+        reachable: ReachableDescriptors,
+        state: u64,
+        parameters: impl FnOnce() -> Parameters<'a>,
+    ) -> Option<u32> {
         let point = &mut self.points[index_of_reachable(reachable)];
         match point.checked(state) {
-            Some(BY_OFFSETS) => {
-                let state = state ^ point.offsets_key();
+            Some(BY_PARAMETERS) => {
+                let state = state ^ point.parameters_key(parameters());
                 point.checked(state)
             }
             list => list,
         }
     }
 
-    /// It was checked, and accesses what a list says: with these dynamic offsets, if it depends on them.
-    pub(crate) fn check(&mut self, reachable: ReachableDescriptors, state: u64, list: u32, by_offsets: bool) {
+    /// It was checked, and accesses what a list says: with these dynamic offsets and parameters, if it depends on them.
+    pub(crate) fn check(
+        &mut self,
+        reachable: ReachableDescriptors,
+        state: u64,
+        list: u32,
+        by_parameters: Option<Parameters<'_>>,
+    ) {
         let point = &mut self.points[index_of_reachable(reachable)];
-        if by_offsets {
-            point.check(state ^ point.offsets_key(), list);
-            if point.checked(state).is_none() {
-                point.check(state, BY_OFFSETS);
+        match by_parameters {
+            Some(parameters) => {
+                point.check(state ^ point.parameters_key(parameters), list);
+                if point.checked(state).is_none() {
+                    point.check(state, BY_PARAMETERS);
+                }
             }
-        } else {
-            point.check(state, list);
+            None => point.check(state, list),
         }
+    }
+
+    /// The numbers that guards of the bound pipeline compare, as far as they are known.
+    pub(crate) fn guard_values(
+        &mut self,
+        reachable: ReachableDescriptors,
+        descriptors: &Descriptors,
+        push_constants: &PushConstants,
+    ) -> Vec<(GuardValue, u32)> {
+        let point = &mut self.points[index_of_reachable(reachable)];
+        let Some(pipeline) = descriptors.pipelines.get(point.pipeline) else {
+            return Vec::new();
+        };
+        let handle = point.pipeline;
+        if pipeline.push_constants().next().is_some() && point.compared.iter().all(|one| one.0 != handle) {
+            point.compared.push((handle, pipeline.push_constants().collect()));
+        }
+        let of_descriptor = |set: u32, binding, value| {
+            let handle = *point.sets.get(set as usize)?;
+            let pushed = point.pushed.iter().find(|(number, _)| *number == handle);
+            let entry = match pushed {
+                Some((_, set)) => set.only_at(binding),
+                None => descriptors.sets.get(handle)?.only_at(binding),
+            };
+            entry?.guard_value(value)
+        };
+        let values = pipeline.guard_values.iter().filter_map(|&value| {
+            let known = match value {
+                GuardValue::PushConstant { offset } => push_constants.word(offset),
+                GuardValue::ImageSize { set, binding, .. } | GuardValue::ArrayLength { set, binding, .. } => {
+                    of_descriptor(set, binding, value)
+                }
+                GuardValue::Constant(_) | GuardValue::Invocation(_) => None,
+            };
+            Some((value, known?))
+        });
+        values.collect()
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap_device::scopes::WRITES;
 use tileheap_layer::set_layouts::SetBinding;
-use tileheap_spirv::Extent;
+use tileheap_spirv::{CertainAccess, Dispatch, Extent, GuardValue};
 use tileheap_sync::program::{self, AccessKind, Part, ResourceId};
 
-use super::descriptors::{Descriptors, Entry};
+use super::bound_sets::Parameters;
+use super::descriptors::{Descriptors, Entry, UNCERTAIN};
 use super::finding::Finding;
 use super::objects::Object;
 use super::order::log::LoggedAccess;
@@ -104,13 +105,6 @@ pub(crate) struct Checked {
     pub(crate) unseen_writes: UnseenWrites,
 }
 
-/// Descriptors that a recorded command does not certainly use as they are.
-const UNCERTAIN: vk::DescriptorBindingFlags = vk::DescriptorBindingFlags::from_raw(
-    vk::DescriptorBindingFlags::UPDATE_AFTER_BIND.as_raw()
-        | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING.as_raw()
-        | vk::DescriptorBindingFlags::PARTIALLY_BOUND.as_raw(),
-);
-
 /// Whether a command may write through a binding whose descriptors can change until it is submitted.
 fn may_write_others(accessed: &DescriptorAccess, binding: Option<&SetBinding>) -> bool {
     let can_change = |binding: &SetBinding| {
@@ -127,10 +121,13 @@ pub(crate) fn check_descriptors(
     recording: &mut Recording,
     descriptors: &Descriptors,
     reachable: ReachableDescriptors,
-    fetches: Vec<LoggedAccess>,
+    (groups, fetches): (Option<[u32; 3]>, Vec<LoggedAccess>),
     (command, acts): (&'static str, bool),
 ) -> Checked {
     recording.at.is_at(command);
+    let values = recording
+        .sets
+        .guard_values(reachable, descriptors, &recording.push_constants);
     let at = recording.at;
     let state = recording.checked_state(acts);
     let mut findings = Vec::new();
@@ -148,12 +145,14 @@ pub(crate) fn check_descriptors(
         reported: &mut recording.reported,
         command,
         acts,
+        groups,
+        values,
         findings,
         accesses: Vec::new(),
         resources: Vec::new(),
         writes_attachments: false,
         may_change: false,
-        by_offsets: false,
+        by_parameters: false,
     };
     let mut may_write_others_too = false;
     let mut unseen_writes =
@@ -166,7 +165,7 @@ pub(crate) fn check_descriptors(
                 rules.may_change = binding.is_some_and(|binding| binding.flags.intersects(UNCERTAIN));
                 let is_complete = set.for_each_at(accessed.binding, |entry| {
                     if entry.is_dynamic() && entry.resource.is_logged() {
-                        rules.by_offsets = true;
+                        rules.by_parameters = true;
                         rules.access(accessed, &entry.with_offsets(layout, offsets));
                     } else {
                         rules.access(accessed, entry);
@@ -177,13 +176,17 @@ pub(crate) fn check_descriptors(
     let Rules {
         findings,
         accesses,
-        by_offsets,
+        by_parameters,
         writes_attachments,
         ..
     } = rules;
     unseen_writes |= UnseenWrites::DESCRIPTORS.only_if(may_write_others_too || writes_attachments);
     let list = recording.order.list(accesses);
-    recording.sets.check(reachable, state, list, by_offsets);
+    let parameters = by_parameters.then_some(Parameters {
+        groups,
+        push_constants: &recording.push_constants,
+    });
+    recording.sets.check(reachable, state, list, parameters);
     recording.order.access_with(fetches, list, &at);
     Checked {
         findings,
@@ -201,6 +204,10 @@ struct Rules<'a> {
     command: &'a str,
     /// `false` of a command that may do nothing.
     acts: bool,
+    /// The number of workgroups of a dispatch, if it is known.
+    groups: Option<[u32; 3]>,
+    /// What is known of the numbers that guards compare.
+    values: Vec<(GuardValue, u32)>,
     findings: Vec<Finding>,
     accesses: Vec<LoggedAccess>,
     /// Of each access.
@@ -209,8 +216,8 @@ struct Rules<'a> {
     writes_attachments: bool,
     /// The descriptors of the binding may be others when the command runs, or are not used by it.
     may_change: bool,
-    /// Some of the accesses depend on dynamic offsets.
-    by_offsets: bool,
+    /// Some of the accesses depend on dynamic offsets or on other parameters.
+    by_parameters: bool,
 }
 
 impl Rules<'_> {
@@ -235,7 +242,7 @@ impl Rules<'_> {
             return;
         }
         // One message per mistake: reads through a wrong object are not logged.
-        let accesses = logged(accessed, entry, self.acts && !self.may_change).into_iter();
+        let accesses = self.logged(accessed, entry).into_iter();
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
         let first = self.accesses.len();
         self.accesses.extend(accesses);
@@ -246,6 +253,45 @@ impl Rules<'_> {
                 self.order_within_command(new, old);
             }
         }
+    }
+
+    /// The accesses of a shader through a descriptor. Of the dispatch the number of workgroups, and what guards compare, matter if the first
+    /// workgroup does not access the whole part.
+    fn logged(&mut self, accessed: &DescriptorAccess, entry: &Entry) -> Vec<LoggedAccess> {
+        let acts = self.acts && !self.may_change;
+        if self.groups.is_none() && accessed.certain.iter().any(|one| !one.guards.is_empty()) {
+            // It is not known which invocations there are.
+            let mut unguarded = accessed.clone();
+            unguarded.certain.retain(|one| one.guards.is_empty());
+            return logged(&unguarded, entry, acts, &[1; 3].into());
+        }
+        let least = logged(accessed, entry, acts, &[1; 3].into());
+        let is_whole = |one: &LoggedAccess| one.access.kind == AccessKind::Whole;
+        let depends = |one: &CertainAccess| {
+            !one.guards.is_empty() || one.region.iter().any(|region| region.indices().next().is_some())
+        };
+        let is_known = acts && !least.iter().all(is_whole) && accessed.certain.iter().any(depends);
+        let Some(groups) = self.groups.filter(|_| is_known) else {
+            return least;
+        };
+        self.by_parameters = true;
+        let length = |value: GuardValue| match (value, entry.part) {
+            // Its own, which may have a dynamic offset.
+            (GuardValue::ArrayLength { set, binding, .. }, Some(Part::Bytes(first, end))) => {
+                let is_own = (set, binding) == (accessed.set, accessed.binding);
+                value.length_in(end.saturating_sub(first)).filter(|_| is_own)
+            }
+            _ => None,
+        };
+        let known = |value: GuardValue| {
+            let known = self.values.iter().find(|(one, _)| *one == value);
+            known.map(|(_, number)| *number).or_else(|| length(value))
+        };
+        let dispatch = Dispatch {
+            groups,
+            values: &known,
+        };
+        logged(accessed, entry, acts, &dispatch)
     }
 
     /// A read may follow a write of the same command through another descriptor, in another stage or to the same bytes.
@@ -265,11 +311,14 @@ fn overlap(one: &Resource, other: &Resource) -> bool {
     one.number == other.number || a.zip(b).is_some_and(share)
 }
 
-/// The accesses of a shader through a descriptor. One that every invocation performs is certain, if the descriptor is the first of its
-/// binding, its part is known and the command acts; it is of the whole part if the first workgroup covers it.
-///
-/// How many workgroups there are is not part of what a recording remembers of a check.
-fn logged(accessed: &DescriptorAccess, entry: &Entry, acts: bool) -> Vec<LoggedAccess> {
+/// The accesses of a shader through a descriptor. One that some invocation is proved to perform is certain, if the descriptor is the first of
+/// its binding, its part is known and the command acts; it is of the whole part if the dispatch covers it.
+fn logged(
+    accessed: &DescriptorAccess,
+    entry: &Entry,
+    acts: bool,
+    dispatch: &Dispatch<'_>,
+) -> Vec<LoggedAccess> {
     let resource = &entry.resource;
     let part = entry.part.unwrap_or_else(|| resource.all());
     let range = match part {
@@ -283,8 +332,8 @@ fn logged(accessed: &DescriptorAccess, entry: &Entry, acts: bool) -> Vec<LoggedA
     let is_known = acts && entry.part.is_some() && entry.element == 0;
     // The whole of an image in tile memory: what is lost there is lost to most draws that read it.
     let reads_all = !accessed.writes && is_image(entry.kind) && resource.tile_place().is_some();
-    let one = |access, is_always: bool, extent: Option<Extent>| {
-        let is_certain = is_known && is_always;
+    let one = |access, is_performed: bool, extent: Option<Extent>| {
+        let is_certain = is_known && is_performed;
         let is_covered = || extent.is_some_and(|extent| covers(&extent, &part, resource));
         let is_whole = is_certain && (reads_all || is_covered());
         LoggedAccess {
@@ -305,18 +354,18 @@ fn logged(accessed: &DescriptorAccess, entry: &Entry, acts: bool) -> Vec<LoggedA
     };
     let (reads, writes) = (fits && accessed.reads, fits && accessed.writes);
     let read = reads.then(|| {
-        let extent = accessed.read_extent([1; 3], range);
+        let extent = accessed.read_extent(*dispatch, range);
         one(
             accessed.kind.access_flags(true, false),
-            accessed.always_reads,
+            accessed.certainly_reads(*dispatch),
             extent,
         )
     });
     let write = writes.then(|| {
-        let extent = accessed.written_extent([1; 3], range);
+        let extent = accessed.written_extent(*dispatch, range);
         one(
             accessed.kind.access_flags(false, true),
-            accessed.always_writes,
+            accessed.certainly_writes(*dispatch),
             extent,
         )
     });

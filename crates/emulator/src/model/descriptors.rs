@@ -5,16 +5,18 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_device::format::texel_block;
 use tileheap_layer::descriptors::{Source, Template, Written};
 use tileheap_layer::pipelines::shader_stages;
 use tileheap_layer::set_layouts::{SetLayout, SetLayouts, consecutive};
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, chained, text};
+use tileheap_spirv::GuardValue;
 use tileheap_sync::program::Part;
 
 use super::resources::{Resource, Resources};
@@ -33,6 +35,8 @@ pub(crate) struct Descriptors {
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) templates: Sharded<Arc<Template>>,
     pub(crate) layouts: SetLayouts,
+    /// A pipeline has guards that compare push constants.
+    compares_push_constants: AtomicBool,
 }
 
 /// A descriptor set, or the descriptors pushed to a command buffer.
@@ -52,6 +56,13 @@ type Entries = BTreeMap<(u32, u32), Entry>;
 /// The descriptors of one binding that are followed; beyond, an array is one of which a shader may use any element.
 const MAX_ELEMENTS: usize = 16;
 
+/// Descriptors that a recorded command does not certainly use as they are.
+pub(super) const UNCERTAIN: vk::DescriptorBindingFlags = vk::DescriptorBindingFlags::from_raw(
+    vk::DescriptorBindingFlags::UPDATE_AFTER_BIND.as_raw()
+        | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING.as_raw()
+        | vk::DescriptorBindingFlags::PARTIALLY_BOUND.as_raw(),
+);
+
 /// A descriptor of a resource that the layer knows.
 #[derive(Clone)]
 pub(crate) struct Entry {
@@ -67,6 +78,36 @@ impl Entry {
     /// Its part depends on an offset that is bound with the set.
     pub(crate) fn is_dynamic(&self) -> bool {
         is_dynamic(self.kind)
+    }
+
+    /// The number that a guard compares: a side of its image, or the length of an array in its buffer.
+    pub(crate) fn guard_value(&self, value: GuardValue) -> Option<u32> {
+        match (value, self.part?) {
+            (GuardValue::ArrayLength { .. }, Part::Bytes(first, end)) => {
+                value.length_in(end.saturating_sub(first))
+            }
+            (GuardValue::ImageSize { axis, .. }, Part::Texels(texels)) => {
+                let resource = &self.resource;
+                // A view of blocks as texels has other sides.
+                let block = texel_block(resource.format)?;
+                if (block.width, block.height) != (1, 1) {
+                    return None;
+                }
+                let level = texels.levels.first;
+                let side = |side: u32| (side >> level.min(31)).max(1);
+                match axis {
+                    0 => Some(side(resource.extent.width)),
+                    1 => Some(side(resource.extent.height)),
+                    // A view may be of some slices.
+                    2 if level == 0 => {
+                        let slices = texels.layers.end.saturating_sub(texels.layers.first);
+                        Some(slices.min(resource.extent.depth))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     /// The descriptor with the offsets that are bound with a set of this layout, in the order of [`SetLayout::dynamic`].
@@ -141,6 +182,18 @@ impl Set {
             .map(|(_, entry)| entry);
         all.by_ref().take(MAX_ELEMENTS).for_each(access);
         all.next().is_none()
+    }
+
+    /// The only descriptor of a binding, if it is sure to be used as it is: it has no dynamic offset, and cannot change.
+    pub(crate) fn only_at(&self, binding: u32) -> Option<Entry> {
+        let layout = self.layout.as_ref()?.binding(binding)?;
+        if layout.flags.intersects(UNCERTAIN) {
+            return None;
+        }
+        let entries = self.lock();
+        let mut all = entries.range((binding, 0)..=(binding, u32::MAX));
+        let (_, entry) = all.next().filter(|_| all.next().is_none())?;
+        (entry.element == 0 && !entry.is_dynamic()).then(|| entry.clone())
     }
 
     /// Copies descriptors from another set, or within this one.
@@ -237,7 +290,16 @@ impl Descriptors {
                 shaders.link(self.pipelines.get(library.as_raw()).as_deref());
             }
         }
+        if shaders.push_constants().next().is_some() {
+            self.compares_push_constants.store(true, Ordering::Relaxed);
+        }
         self.pipelines.insert(pipeline.as_raw(), Arc::new(shaders));
+    }
+
+    /// Whether guards of some pipeline compare push constants; otherwise these do not matter.
+    #[inline]
+    pub(crate) fn compares_push_constants(&self) -> bool {
+        self.compares_push_constants.load(Ordering::Relaxed)
     }
 
     /// Remembers the inputs that a new shader module certainly reads.

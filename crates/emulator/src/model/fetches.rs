@@ -171,7 +171,7 @@ impl BoundBuffers {
         acts: bool,
         all: &mut Vec<(LoggedAccess, Part)>,
     ) {
-        if drawn == Drawn::Groups {
+        if matches!(drawn, Drawn::Groups(_)) {
             return;
         }
         let usage = (S::VERTEX_ATTRIBUTE_INPUT, A::VERTEX_ATTRIBUTE_READ);

@@ -14,8 +14,8 @@ pub(super) struct Elements {
 /// The vertices or indices of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// None: a dispatch, or workgroups of mesh shaders.
-    Groups,
+    /// None: a dispatch, or workgroups of mesh shaders, with their number if that is not in memory.
+    Groups(Option<[u32; 3]>),
     /// Vertices and instances.
     Vertices(Elements, Elements),
     /// Indices and instances: the index buffer selects the vertices.
@@ -61,6 +61,17 @@ impl From<Fetch> for Operation<'_> {
 }
 
 impl Operation<'_> {
+    /// The number of workgroups of a dispatch, if it is known.
+    pub(crate) const fn groups(&self) -> Option<[u32; 3]> {
+        match self {
+            Operation::Fetch(Fetch {
+                drawn: Drawn::Groups(groups),
+                ..
+            }) => *groups,
+            _ => None,
+        }
+    }
+
     /// Returns `true` if it draws or dispatches nothing.
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
@@ -120,7 +131,7 @@ impl Fetch {
     /// Workgroups.
     #[inline]
     pub(crate) const fn groups(x: u32, y: u32, z: u32) -> Fetch {
-        Fetch::of(Drawn::Groups, x == 0 || y == 0 || z == 0)
+        Fetch::of(Drawn::Groups(Some([x, y, z])), x == 0 || y == 0 || z == 0)
     }
 
     /// A number of workgroups in a buffer.
@@ -130,7 +141,7 @@ impl Fetch {
         count: u32,
         stride: u32,
     ) -> Fetch {
-        Fetch::indirect::<T>(Drawn::Groups, (buffer, offset), count, stride, None)
+        Fetch::indirect::<T>(Drawn::Groups(None), (buffer, offset), count, stride, None)
     }
 
     /// Draws whose parameters are in a buffer, each a `T`.
@@ -167,7 +178,7 @@ impl Fetch {
         count: u32,
         stride: u32,
     ) -> Fetch {
-        Fetch::indirect::<T>(Drawn::Groups, parameters, count, stride, Some(number))
+        Fetch::indirect::<T>(Drawn::Groups(None), parameters, count, stride, Some(number))
     }
 
     const fn indirect<T>(

@@ -519,6 +519,7 @@ fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option
 
 /// After `vkCmdExecuteCommands` the binding is unknown; inside a render pass once that ends.
 pub(crate) fn executed(recording: &mut Recording) {
+    recording.push_constants.clear();
     match &mut recording.pass {
         Some(pass) => pass.ran_secondaries = true,
         // The specification does not say what is bound now.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::bound_sets::BoundSets;
+use super::bound_sets::{BoundSets, Parameters};
 use super::contents::Contents;
 use super::discards::{Discard, DiscardReason};
 use super::fetches::BoundBuffers;
 use super::finding::Finding;
 use super::objects::Object;
+use super::operations::Operation;
 use super::order::log::Recorded;
 use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position};
@@ -18,6 +19,7 @@ use super::tile_passes::TilePass;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 use crate::tables::unseen_writes::UnseenWrites;
+use tileheap_layer::push_constants::PushConstants;
 use tileheap_layer::sharded::spread;
 
 /// The recording so far.
@@ -43,6 +45,7 @@ pub(crate) struct Recording {
     /// Tile memory was bound at some time: a batch with this command buffer may need poison.
     pub(crate) uses_tile: bool,
     pub(crate) sets: BoundSets,
+    pub(crate) push_constants: PushConstants,
     pub(crate) buffers: BoundBuffers,
     /// Conditional rendering is active: draws, dispatches and clears of attachments may be skipped.
     pub(crate) is_conditional: bool,
@@ -111,9 +114,18 @@ impl Recording {
 
     /// The list of accesses of a draw or dispatch; `None` if it may access anything that was not checked before.
     #[inline]
-    pub(crate) fn checked(&mut self, reachable: ReachableDescriptors, acts: bool) -> Option<u32> {
+    pub(crate) fn checked(
+        &mut self,
+        reachable: ReachableDescriptors,
+        acts: bool,
+        operation: &Operation<'_>,
+    ) -> Option<u32> {
         let state = self.checked_state(acts);
-        self.sets.checked(reachable, state)
+        let push_constants = &self.push_constants;
+        self.sets.checked(reachable, state, || Parameters {
+            groups: operation.groups(),
+            push_constants,
+        })
     }
 
     /// A command draws to the attachments of the render pass instance; or may draw nothing, if it does not certainly act.

@@ -5,9 +5,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-/// A descriptor that a shader accesses, with what it may do and what every invocation certainly does.
+/// A descriptor that a shader accesses, with what it may do and what it certainly does.
 pub(crate) use tileheap_spirv::Binding as DescriptorAccess;
-use tileheap_spirv::ShaderModule;
+use tileheap_spirv::{Guard, GuardValue, ShaderModule};
 
 use crate::tables::unseen_writes::UnseenWrites;
 
@@ -79,6 +79,8 @@ pub(crate) struct PipelineShaders {
     /// The writes that its shaders may perform, beside those through the descriptors: by address, or of any kind if some shader could not be
     /// read.
     pub(crate) unseen_writes: UnseenWrites,
+    /// What guards of the shaders compare that a dispatch gives values to: push constants, image sizes, array lengths.
+    pub(crate) guard_values: Vec<GuardValue>,
 }
 
 impl PipelineShaders {
@@ -87,12 +89,22 @@ impl PipelineShaders {
         self.unseen_writes |= accesses.as_ref().map_or(UNKNOWN_SHADER, |one| {
             UnseenWrites::ADDRESSES.only_if(one.writes_by_address)
         });
+        let descriptors = accesses.iter().flat_map(|one| one.descriptors.iter());
+        let guards = descriptors.flat_map(|one| one.certain.iter().flat_map(|access| &access.guards));
+        let values = guards
+            .flat_map(Guard::values)
+            .filter(|value| !matches!(value, GuardValue::Constant(_) | GuardValue::Invocation(_)));
+        self.guard_values.extend(values);
+        self.guard_values.sort_unstable();
+        self.guard_values.dedup();
         self.descriptors.extend(accesses.map(|one| one.descriptors));
     }
 
     /// Adds the shaders of a library; `None` if it is not known.
     pub(crate) fn link(&mut self, library: Option<&PipelineShaders>) {
         self.unseen_writes |= library.map_or(UNKNOWN_SHADER, |library| library.unseen_writes);
+        self.guard_values
+            .extend(library.iter().flat_map(|library| &library.guard_values));
         self.descriptors.extend(
             library
                 .iter()
@@ -100,7 +112,15 @@ impl PipelineShaders {
         );
     }
 
-    /// Dispatches may begin at any workgroup: it is not known which parts the invocations access.
+    /// The offsets of push constants that guards compare.
+    pub(crate) fn push_constants(&self) -> impl Iterator<Item = u32> {
+        self.guard_values.iter().filter_map(|value| match value {
+            GuardValue::PushConstant { offset } => Some(*offset),
+            _ => None,
+        })
+    }
+
+    /// Dispatches may begin at any workgroup: it is not known which parts the invocations access, and which of them meet guards.
     pub(crate) fn dispatch_from_anywhere(&mut self) {
         for shader in &mut self.descriptors {
             let mut accesses = shader.to_vec();

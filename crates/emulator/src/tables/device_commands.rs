@@ -116,6 +116,8 @@ macro_rules! device_commands {
         checked vkCmdBindShadersEXT: vk::PFN_vkCmdBindShadersEXT;
         checked vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
         checked vkCmdBindDescriptorSets2KHR: vk::PFN_vkCmdBindDescriptorSets2KHR, or vkCmdBindDescriptorSets2;
+        checked vkCmdPushConstants: vk::PFN_vkCmdPushConstants;
+        checked vkCmdPushConstants2KHR: vk::PFN_vkCmdPushConstants2KHR, or vkCmdPushConstants2;
         checked vkCmdPushDescriptorSetKHR: vk::PFN_vkCmdPushDescriptorSetKHR, or vkCmdPushDescriptorSet;
         checked vkCmdPushDescriptorSet2KHR: vk::PFN_vkCmdPushDescriptorSet2KHR, or vkCmdPushDescriptorSet2;
         checked vkCmdPushDescriptorSetWithTemplateKHR: vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR,

@@ -373,6 +373,9 @@ rows! {
     never_written: Undefined, |scene| scene.read(scene.a);
     /// A condition of the shader decides.
     never_written_conditional: Possible, |scene| scene.read_unless(scene.a);
+    /// Some invocations pass the bounds check.
+    never_written_guarded: Undefined, |scene| scene.read_some(scene.a);
+    never_written_computed_guard: Possible, |scene| scene.read_computed_count(scene.a);
     /// "Dispatching Commands": the size may be zero.
     never_written_indirect: Possible, |scene| scene.read_indirectly(scene.a);
     never_written_indirect_first: Undefined, |scene| {

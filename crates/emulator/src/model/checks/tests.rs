@@ -12,6 +12,7 @@ use vk::DescriptorType as Type;
 
 use super::*;
 use crate::model::descriptors::Set;
+use crate::model::operations::{Fetch, Operation};
 use crate::model::resources::Resources;
 use crate::model::shaders::{Code, PipelineShaders, UNKNOWN_SHADER};
 
@@ -32,6 +33,11 @@ struct Scene {
 impl Scene {
     /// The descriptor is of bytes 16 to 48.
     fn new(kind: Type, flags: Flags) -> Scene {
+        Scene::with(SHADER, kind, flags)
+    }
+
+    /// The same with another shader.
+    fn with(shader: &str, kind: Type, flags: Flags) -> Scene {
         let resources = Resources::default();
         let buffer = Resource {
             object: Object(vk::ObjectType::BUFFER, BUFFER),
@@ -77,7 +83,7 @@ impl Scene {
         let descriptors = Descriptors::default();
         descriptors.sets.insert(SET, Arc::new(set));
         let mut shaders = PipelineShaders::default();
-        let code = Code::new(&compile(Stage::Compute, SHADER, 3));
+        let code = Code::new(&compile(Stage::Compute, shader, 3));
         shaders.add(code.accesses(vk::ShaderStageFlags::COMPUTE, "main"));
         descriptors.pipelines.insert(PIPELINE, Arc::new(shaders));
         let mut recording = Recording::new(vk::CommandBuffer::null(), true);
@@ -101,18 +107,31 @@ impl Scene {
 
     /// A dispatch; returns `true` if it was checked before.
     fn dispatch(&mut self) -> (bool, Checked) {
+        self.dispatch_groups(Operation::from(Fetch::groups(1, 1, 1)))
+    }
+
+    fn dispatch_groups(&mut self, operation: Operation<'_>) -> (bool, Checked) {
         let reachable = ReachableDescriptors::Dispatch;
-        let known = self.recording.checked(reachable, true);
+        let known = self.recording.checked(reachable, true, &operation);
         let command = ("vkCmdDispatch", true);
         let checked = check_descriptors(
             &mut self.recording,
             &self.descriptors,
             reachable,
-            Vec::new(),
+            (operation.groups(), Vec::new()),
             command,
         );
         assert!(checked.findings.is_empty());
         (known.is_some(), checked)
+    }
+
+    /// Certainty of each access that was logged, and whether it is of the whole part.
+    fn certainties(&mut self) -> Vec<(bool, bool)> {
+        let log = self.recording.order.freeze();
+        let events = (0..log.len() as u64).filter_map(|index| log.event(Tag(index)));
+        let accesses = events.flat_map(|(_, event)| log.accesses(event));
+        let certainty = |one: &LoggedAccess| (one.is_certain, one.access.kind == AccessKind::Whole);
+        accesses.map(certainty).collect()
     }
 
     /// The part and the certainty of each access that was logged.
@@ -179,4 +198,107 @@ fn pipelines_of_which_nothing_is_known_may_write_unseen() {
         .bind_pipeline(POINT, vk::Pipeline::from_raw(99));
     assert_eq!(scene.dispatch().1.unseen_writes, UNKNOWN_SHADER);
     assert_eq!(scene.accesses().len(), 2);
+}
+
+/// Writes that are certain, and of the whole descriptor of 8 elements.
+const WHOLE: (bool, bool) = (true, true);
+/// Of some elements.
+const PART: (bool, bool) = (true, false);
+const POSSIBLE: (bool, bool) = (false, false);
+
+/// A shader with workgroups of 4 invocations, which writes the buffer.
+fn guarded(body: &str) -> Scene {
+    let shader = format!(
+        "layout(local_size_x = 4) in;
+        layout(set = 0, binding = 0, std430) writeonly buffer Data {{ uint data[]; }};
+        layout(push_constant) uniform Constants {{ uint unused; uint count; }};
+        void main() {{ uint i = gl_GlobalInvocationID.x; {body} }}"
+    );
+    let mut scene = Scene::with(&shader, Type::STORAGE_BUFFER, Flags::empty());
+    scene.bind(&[]);
+    scene
+}
+
+#[test]
+fn guarded_writes_are_certain_if_an_invocation_passes() {
+    let compared = "if (i >= count) return; data[i] = 1;";
+    let length = "if (i < data.length()) data[i] = 1;";
+    for (body, groups, count, expected) in [
+        ("data[i] = 1;", 1, None, PART),
+        ("data[i] = 1;", 2, None, WHOLE),
+        (length, 1, None, PART),
+        (length, 2, None, WHOLE),
+        (length, 9, None, WHOLE),
+        (compared, 2, Some(8), WHOLE),
+        (compared, 3, Some(9), WHOLE),
+        (compared, 2, Some(7), PART),
+        (compared, 1, Some(8), PART),
+        (compared, 2, Some(0), POSSIBLE),
+        (compared, 2, None, POSSIBLE),
+        ("if (i < 8) data[i] = 1;", 2, None, WHOLE),
+        ("if (i >= 8) data[0] = 1;", 2, None, POSSIBLE),
+        ("if (i >= 8) data[0] = 1;", 3, None, PART),
+        ("if (count == 3) data[i] = 1;", 2, Some(3), WHOLE),
+        ("if (count == 3) data[i] = 1;", 2, Some(4), POSSIBLE),
+    ] {
+        let mut scene = guarded(body);
+        if let Some(count) = count {
+            let bytes = u32::to_ne_bytes(count);
+            let stages = vk::ShaderStageFlags::COMPUTE;
+            scene.recording.push_constants.push(stages, 4, &bytes);
+        }
+        scene.dispatch_groups(Operation::from(Fetch::groups(groups, 1, 1)));
+        assert_eq!(scene.certainties(), [expected], "{body} {groups} {count:?}");
+    }
+}
+
+#[test]
+fn dispatches_are_checked_again_where_their_parameters_matter() {
+    let mut scene = guarded("if (i >= count) return; data[i] = 1;");
+    let mut known = Vec::new();
+    for (groups, count) in [(2, 8), (2, 8), (1, 8), (2, 3), (2, 8), (2, 0)] {
+        let stages = vk::ShaderStageFlags::COMPUTE;
+        scene
+            .recording
+            .push_constants
+            .push(stages, 4, &u32::to_ne_bytes(count));
+        // What the shader does not compare does not matter.
+        scene
+            .recording
+            .push_constants
+            .push(stages, 0, &u32::to_ne_bytes(known.len() as u32));
+        known.push(
+            scene
+                .dispatch_groups(Operation::from(Fetch::groups(groups, 1, 1)))
+                .0,
+        );
+    }
+    assert_eq!(known, [false, true, false, false, true, false]);
+    // Equal accesses are logged once.
+    assert_eq!(scene.certainties(), [WHOLE, PART, POSSIBLE]);
+}
+
+#[test]
+fn guards_of_unknown_dispatches_are_not_met() {
+    let buffer = vk::Buffer::from_raw(99);
+    let indirect = Fetch::indirect_groups::<vk::DispatchIndirectCommand>(buffer, 0, 1, 0);
+    for (body, expected) in [
+        ("if (i < 8) data[i] = 1;", POSSIBLE),
+        ("data[i] = 1;", PART),
+        ("if (i < data.length()) data[i] = 1;", POSSIBLE),
+    ] {
+        let mut scene = guarded(body);
+        // As a dispatch for each tile of a render pass, which has no number of workgroups.
+        scene.dispatch_groups(Operation::None);
+        scene.dispatch_groups(Operation::from(indirect));
+        assert!(scene.certainties().iter().all(|one| *one == expected), "{body}");
+    }
+    // From a base, the first invocations may not be there.
+    let mut scene = guarded("if (i < 8) data[0] = 1;");
+    let pipeline = scene.descriptors.pipelines.get(PIPELINE).unwrap();
+    let mut shaders = PipelineShaders::clone(&pipeline);
+    shaders.dispatch_from_anywhere();
+    scene.descriptors.pipelines.insert(PIPELINE, Arc::new(shaders));
+    scene.dispatch_groups(Operation::from(Fetch::groups(2, 1, 1)));
+    assert_eq!(scene.certainties(), [POSSIBLE]);
 }

@@ -60,6 +60,15 @@ layout(set = 0, binding = 0) readonly buffer From { uint from[]; };
 layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
 layout(push_constant) uniform Constants { uint value; };
 void main() { if (value != 7) to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }";
+/// Copies as many words as the constant says.
+const COPY_SOME: &str = "layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer From { uint from[]; };
+layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
+layout(push_constant) uniform Constants { uint count; };
+void main() {
+    if (gl_GlobalInvocationID.x >= count) return;
+    to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x];
+}";
 const CORNERS: &str = "void main() { gl_Position = vec4(vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 4.0 - 1.0, 0.0, 1.0); }";
 const SEVEN: &str = "layout(location = 0) out uint color; void main() { color = 7; }";
 const READ_INPUT: &str =
@@ -165,6 +174,17 @@ impl Scene<'_> {
     /// A dispatch whose shader reads a buffer under a condition.
     pub(super) fn read_unless(&self, buffer: vk::Buffer) {
         self.act(COPY_UNLESS, &[buffer, self.other].map(Descriptor::buffer), 1);
+    }
+
+    /// A dispatch whose shader reads the first 7 words of a buffer.
+    pub(super) fn read_some(&self, buffer: vk::Buffer) {
+        self.act(COPY_SOME, &[buffer, self.other].map(Descriptor::buffer), 1);
+    }
+
+    /// The same with a number of words that is computed.
+    pub(super) fn read_computed_count(&self, buffer: vk::Buffer) {
+        let copy = COPY_SOME.replace(">= count", ">= count + 1");
+        self.act(&copy, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
 
     /// A dispatch that reads a buffer, with its size in another one.

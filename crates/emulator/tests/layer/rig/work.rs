@@ -10,14 +10,14 @@ use super::{Descriptor, Pipeline, Rig, TILE, TestDevice, area, whole};
 pub const FILL: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, std430) buffer Data { uint data[]; };
 layout(push_constant) uniform Constants { uint value; };
-void main() { data[gl_GlobalInvocationID.x] = value; }";
+void main() { if (gl_GlobalInvocationID.x < data.length()) data[gl_GlobalInvocationID.x] = value; }";
 
 /// Copies words from binding 0 to binding 1.
 pub const COPY: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, std430) readonly buffer From { uint from[]; };
 layout(set = 0, binding = 1, std430) buffer To { uint to[]; };
 layout(push_constant) uniform Constants { uint value; };
-void main() { to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }";
+void main() { if (gl_GlobalInvocationID.x < from.length()) to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }";
 
 /// Copies texels of an image of 64 texels a side from binding 0 to binding 1.
 pub const COPY_TEXELS: &str = "layout(local_size_x = 64) in;

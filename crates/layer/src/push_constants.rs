@@ -1,0 +1,87 @@
+//! The push constants of a command buffer that compute shaders see.
+
+use ash::vk;
+
+use crate::sharded::{GOLDEN, spread};
+
+/// The bytes of a word.
+const WORD: usize = 4;
+
+/// More than any driver has.
+const MAX_WORDS: usize = 1 << 12;
+
+/// The push constants in words; those that were not pushed, or not for compute shaders, are not known.
+#[derive(Clone, Debug, Default)]
+pub struct PushConstants {
+    words: Vec<Option<u32>>,
+}
+
+impl PushConstants {
+    /// Bytes from an offset on are pushed for some stages.
+    pub fn push(&mut self, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u8]) {
+        let first = offset as usize / WORD;
+        let is_known = stages.contains(vk::ShaderStageFlags::COMPUTE) && offset as usize % WORD == 0;
+        let end = first + bytes.len().div_ceil(WORD);
+        if end > MAX_WORDS {
+            return self.words.clear();
+        }
+        if self.words.len() < end {
+            self.words.resize(end, None);
+        }
+        for (word, bytes) in self.words[first..].iter_mut().zip(bytes.chunks(WORD)) {
+            let bytes = <[u8; WORD]>::try_from(bytes).ok().filter(|_| is_known);
+            *word = bytes.map(u32::from_ne_bytes);
+        }
+    }
+
+    /// None of them is known any more.
+    pub fn clear(&mut self) {
+        self.words.clear();
+    }
+
+    /// The word at an offset in bytes.
+    pub fn word(&self, offset: u32) -> Option<u32> {
+        let index = (offset as usize % WORD == 0).then_some(offset as usize / WORD)?;
+        self.words.get(index).copied().flatten()
+    }
+
+    /// Stands for the words at these offsets.
+    pub fn key(&self, offsets: &[u32]) -> u64 {
+        let words = offsets.iter().map(|offset| self.word(*offset));
+        words.fold(GOLDEN, |key, word| {
+            let word = word.map_or(u64::MAX, u64::from);
+            spread(key.rotate_left(7) ^ word)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMPUTE: vk::ShaderStageFlags = vk::ShaderStageFlags::COMPUTE;
+
+    #[test]
+    fn words_are_those_pushed_last_for_compute_shaders() {
+        let mut all = PushConstants::default();
+        let words = |all: &PushConstants| [0, 4, 8, 12].map(|offset| all.word(offset));
+        assert_eq!(words(&all), [None; 4]);
+        let bytes = [1u32, 2].map(u32::to_ne_bytes).concat();
+        all.push(COMPUTE | vk::ShaderStageFlags::VERTEX, 4, &bytes);
+        assert_eq!(words(&all), [None, Some(1), Some(2), None]);
+        assert_eq!(all.word(6), None);
+        let key = all.key(&[4, 8]);
+        all.push(COMPUTE, 8, &7u32.to_ne_bytes());
+        assert_eq!(words(&all), [None, Some(1), Some(7), None]);
+        assert_ne!(all.key(&[4, 8]), key);
+        assert_eq!(all.key(&[4]), all.key(&[4]));
+        // Of another stage: what the shader sees there is not known.
+        all.push(vk::ShaderStageFlags::FRAGMENT, 4, &7u32.to_ne_bytes());
+        assert_eq!(words(&all), [None, None, Some(7), None]);
+        all.push(COMPUTE, 1 << 20, &7u32.to_ne_bytes());
+        assert_eq!(words(&all), [None; 4]);
+        all.push(COMPUTE, 0, &bytes);
+        all.clear();
+        assert_eq!(words(&all), [None; 4]);
+    }
+}
