@@ -45,6 +45,13 @@ commands! {
             bind_sets(device, it, at, given.first_set, (sets, offsets));
         }
     };
+    vkCmdPushConstants(layout, stages, offset, size, values) |device, it| {
+        it.push_constants(stages, offset, array!(values.cast::<u8>(), size));
+    };
+    vkCmdPushConstants2KHR(info) |device, it| {
+        let given = given!(info);
+        it.push_constants(given.stage_flags, given.offset, array!(given.p_values.cast::<u8>(), given.size));
+    };
     vkCmdPushDescriptorSetKHR(point, layout, index, count, writes) |device, it| {
         if let Some(at) = point_index(point) {
             push(device, it, at, (layout, index), array!(writes, count));

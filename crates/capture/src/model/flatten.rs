@@ -276,7 +276,7 @@ impl<'a> Walker<'a> {
         accesses
             .iter_mut()
             .for_each(|access| access.is_conditional |= self.is_conditional);
-        let performed = found.accesses.iter().flat_map(|one| one.performed(shaded.groups));
+        let performed = found.performed(shaded.groups, &shaded.push_constants).into_iter();
         accesses.extend(performed.map(|access| Access {
             is_conditional: access.is_conditional || shaded.is_conditional || self.is_conditional,
             ..access

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::AccessKind;
+use tileheap_layer::push_constants::PushConstants;
 
 use super::access::Access;
 use super::objects::{BufferRange, Image, Set, View};
@@ -83,6 +84,8 @@ pub(crate) struct ShaderCommand {
     pub(crate) fetches: Vec<Access>,
     /// The workgroups of a dispatch, where they are known.
     pub(crate) groups: Option<[u32; 3]>,
+    /// Those of a dispatch.
+    pub(crate) push_constants: Arc<PushConstants>,
     /// It may run no shader: its parameters are in a buffer, or a condition is.
     pub(crate) is_conditional: bool,
 }
@@ -216,6 +219,7 @@ pub(crate) struct Recording {
     number: u32,
     /// Graphics and compute.
     bound: [BoundState; 2],
+    push_constants: Arc<PushConstants>,
     vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
     /// The buffer, and the bytes of an index.
     indices: Option<(BufferRange, u64)>,
@@ -276,8 +280,15 @@ impl Recording {
         self.indices = range.map(|range| (range, bytes));
     }
 
+    /// Changes push constants.
+    pub(crate) fn push_constants(&mut self, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u8]) {
+        Arc::make_mut(&mut self.push_constants).push(stages, offset, bytes);
+    }
+
     /// Secondary command buffers run.
     pub(crate) fn execute(&mut self, all: Vec<(String, Arc<Vec<Recorded>>)>) {
+        // They leave them undefined.
+        self.push_constants = Arc::default();
         self.push(Op::Execute(self.is_conditional, all));
     }
 
@@ -327,6 +338,7 @@ impl Recording {
                     using,
                     fetches,
                     groups: None,
+                    push_constants: Arc::default(),
                     is_conditional,
                 }));
             }
@@ -477,6 +489,7 @@ impl Recording {
                 })
                 .collect(),
             groups,
+            push_constants: self.push_constants.clone(),
             is_conditional: !runs || self.is_conditional,
         }));
         self.count(|facts| facts.dispatches += 1);

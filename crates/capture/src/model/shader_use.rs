@@ -3,7 +3,8 @@
 use tileheap::format;
 use tileheap::frame::AccessKind;
 use tileheap::units::Run;
-use tileheap_spirv::{Binding, Extent};
+use tileheap_layer::push_constants::PushConstants;
+use tileheap_spirv::{Binding, Dispatch, Extent, Guard, GuardValue};
 
 use super::access::{Access, Coverage};
 use super::objects::{Descriptor, Resource};
@@ -23,6 +24,8 @@ pub(crate) struct UnresolvedAccess {
 pub(crate) struct ShaderUse {
     pub(crate) accesses: Vec<ShaderAccess>,
     pub(crate) missed: Vec<UnresolvedAccess>,
+    /// Image sizes and array lengths that guards of the shaders compare.
+    values: Vec<(GuardValue, u32)>,
 }
 
 /// An access through a descriptor.
@@ -59,6 +62,13 @@ impl ShaderUse {
                 let set = using.sets.get(&binding.set);
                 let at = |bound: &super::recording::BoundSet| bound.set.at(binding.binding, &bound.offsets);
                 found.bound(binding, &entry.name, set.map_or_else(Vec::new, at));
+                let guards = binding.certain.iter().flat_map(|one| &one.guards);
+                for value in guards.flat_map(Guard::values) {
+                    let known = guard_value(using, value).map(|known| (value, known));
+                    found
+                        .values
+                        .extend(known.filter(|known| !found.values.contains(known)));
+                }
             }
             if entry.addresses.iter().any(|one| one.reads || one.writes) {
                 let shader = format!("shader `{}`", entry.name);
@@ -66,6 +76,25 @@ impl ShaderUse {
             }
         }
         found
+    }
+
+    /// The reads and writes of a draw or dispatch. `groups` are the workgroups of a dispatch; `None` if they are not known, or for a draw.
+    pub(crate) fn performed(&self, groups: Option<[u32; 3]>, push_constants: &PushConstants) -> Vec<Access> {
+        let values = |value: GuardValue| match value {
+            GuardValue::PushConstant { offset } => push_constants.word(offset),
+            value => {
+                let known = self.values.iter().find(|(one, _)| *one == value);
+                known.map(|(_, known)| *known)
+            }
+        };
+        let dispatch = |groups| Dispatch {
+            groups,
+            values: &values,
+        };
+        let accesses = self.accesses.iter();
+        accesses
+            .flat_map(|one| one.performed(groups.map(dispatch)))
+            .collect()
     }
 
     fn miss(&mut self, kind: UnresolvedKind, what: String, resources: Vec<Resource>) {
@@ -124,24 +153,26 @@ impl ShaderUse {
 
 impl ShaderAccess {
     /// The reads and writes of a draw or dispatch: the part that is certainly accessed, then everything that may be.
-    /// `groups` are the workgroups of a dispatch; `None` if they are not known, or for a draw.
-    pub(crate) fn performed(&self, groups: Option<[u32; 3]>) -> Vec<Access> {
+    fn performed(&self, dispatch: Option<Dispatch<'_>>) -> Vec<Access> {
         let (binding, mut all) = (&self.binding, Vec::new());
         let is_draw = self.binding.stages != ash::vk::PipelineStageFlags2::COMPUTE_SHADER;
-        let groups = groups.or(is_draw.then_some([1; 3])).filter(|_| self.is_single);
+        let dispatch = dispatch.or(is_draw.then(|| [1; 3].into()));
+        let dispatch = dispatch.filter(|_| self.is_single);
         let range = self.access.bytes[1] - self.access.bytes[0];
-        let read = groups.and_then(|groups| binding.read_extent(groups, range));
-        let written = groups.and_then(|groups| binding.written_extent(groups, range));
+        let read = dispatch.and_then(|dispatch| binding.read_extent(dispatch, range));
+        let written = dispatch.and_then(|dispatch| binding.written_extent(dispatch, range));
         let one = |reads, writes| Access {
             reads,
             writes,
             ..self.access.clone()
         };
         if binding.reads {
-            all.extend(self.certain_and_rest(one(true, false), read, binding.always_reads));
+            let is_certain = dispatch.is_some_and(|dispatch| binding.certainly_reads(dispatch));
+            all.extend(self.certain_and_rest(one(true, false), read, is_certain || binding.always_reads));
         }
         if binding.writes {
-            all.extend(self.certain_and_rest(one(false, true), written, binding.always_writes));
+            let is_certain = dispatch.is_some_and(|dispatch| binding.certainly_writes(dispatch));
+            all.extend(self.certain_and_rest(one(false, true), written, is_certain || binding.always_writes));
         }
         all
     }
@@ -157,6 +188,56 @@ impl ShaderAccess {
             ..access
         };
         certain.into_iter().chain((!is_all).then_some(rest)).collect()
+    }
+}
+
+/// An image size or array length that a guard compares: of the only descriptor of a binding, if that is certainly used as it is.
+fn guard_value(using: &Use, value: GuardValue) -> Option<u32> {
+    use ash::vk::DescriptorBindingFlags as F;
+    let (GuardValue::ImageSize { set, binding, .. } | GuardValue::ArrayLength { set, binding, .. }) = value
+    else {
+        return None;
+    };
+    let bound = using.sets.get(&set)?;
+    let layout = bound.set.layout.as_ref()?.binding(binding)?;
+    let uncertain = F::UPDATE_AFTER_BIND | F::UPDATE_UNUSED_WHILE_PENDING | F::PARTIALLY_BOUND;
+    let found = bound.set.at(binding, &bound.offsets);
+    let [descriptor] = &found[..] else {
+        return None;
+    };
+    if layout.flags.intersects(uncertain) {
+        return None;
+    }
+    match (value, descriptor) {
+        (GuardValue::ArrayLength { .. }, Descriptor::Buffer(range)) => {
+            // A dynamic descriptor without its offset is all of the buffer.
+            let dynamic = bound.set.layout.iter().flat_map(|layout| layout.dynamic());
+            let is_dynamic = layout.kind == ash::vk::DescriptorType::STORAGE_BUFFER_DYNAMIC;
+            let is_known = !is_dynamic || bound.offsets.len() == dynamic.count();
+            is_known.then(|| value.length_in(range.end.saturating_sub(range.first)))?
+        }
+        (GuardValue::ImageSize { axis, .. }, Descriptor::Image(view, _)) => {
+            // A view of blocks as texels has other sides.
+            let is_texel = |format| {
+                let block = format::texel_block(format);
+                block.is_some_and(|block| (block.width, block.height) == (1, 1))
+            };
+            let (image, level) = (&view.image, view.range.levels.first);
+            let side = |side: u32| (side >> level.min(31)).max(1);
+            let is_known = is_texel(view.format) && is_texel(image.desc.format);
+            match axis {
+                0 => Some(side(image.extent.width)),
+                1 => Some(side(image.extent.height)),
+                // A view may be of some slices.
+                2 if level == 0 => {
+                    let slices = view.range.layers;
+                    Some(slices.end.saturating_sub(slices.first))
+                }
+                _ => None,
+            }
+            .filter(|_| is_known)
+        }
+        _ => None,
     }
 }
 
@@ -195,3 +276,6 @@ fn within(access: &Access, extent: Extent) -> Option<Access> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

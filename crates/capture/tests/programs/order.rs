@@ -279,7 +279,7 @@ impl Rig {
         let kind = vk::DescriptorType::STORAGE_BUFFER_DYNAMIC;
         let source =
             "layout(local_size_x = 64) in; layout(set = 0, binding = 0) buffer Data { uint data[]; };
-            void main() { data[gl_GlobalInvocationID.x] = 1; }";
+            void main() { if (gl_GlobalInvocationID.x < data.length()) data[gl_GlobalInvocationID.x] = 1; }";
         let (pipeline, layout, set_layout) = self.compute(source, &[kind]);
         let set = descriptor_set(&self.device, self.descriptor_pool(kind), set_layout, &[]);
         let infos = [vk::DescriptorBufferInfo::default()
@@ -312,7 +312,10 @@ impl Rig {
         let source = "layout(local_size_x = 64) in;
             layout(set = 0, binding = 0) readonly buffer From { uint from[]; };
             layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
-            void main() { to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }";
+            void main() {
+                if (gl_GlobalInvocationID.x >= to.length()) return;
+                to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x];
+            }";
         let (pipeline, layout, set_layout) = self.compute(source, &[kind; 2]);
         let set = descriptor_set(&self.device, self.descriptor_pool(kind), set_layout, &[]);
         let info = |buffer| {
