@@ -69,20 +69,23 @@ fn described(bench: &mut Bench, seed: u64, recording: Recording, fault: &str) ->
 fn the_layer_and_validation_agree_or_the_specification_decides_for_the_layer() {
     let Some(mut bench) = Bench::new() else { return };
     let (first, count) = (number("TILEHEAP_SEED", 1), number("TILEHEAP_RECORDINGS", 400));
-    let (mut kinds, mut silent, mut failures) = (BTreeMap::<Kind, u32>::new(), 0, Vec::new());
+    let (mut kinds, mut silent, mut failures) = (BTreeMap::<Kind, (u32, u64)>::new(), 0, Vec::new());
     for seed in first..first + count {
         let recording = with_mistakes(seed);
         let executed = bench.execute(&recording, Form::Merged);
         let verdicts = Verdicts::new(&executed);
         silent += u64::from(verdicts == Verdicts::default());
         for Disagreement { kind, .. } in disagreements(&recording, &executed.rows, &verdicts) {
-            *kinds.entry(kind).or_default() += 1;
+            let (times, _) = kinds.entry(kind).or_insert((0, seed));
+            *times += 1;
         }
         if let Some(fault) = faults(&recording, &executed).first() {
             failures.push(described(&mut bench, seed, recording, fault));
         }
     }
-    println!("{count} recordings, {silent} without a message; disagreements: {kinds:?}");
+    println!(
+        "{count} recordings, {silent} without a message; disagreements, with the first seed of each kind: {kinds:?}"
+    );
     assert!(
         (count / 10..count).contains(&silent),
         "{silent} of {count} are silent"

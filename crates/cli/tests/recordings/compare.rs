@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::order::{Act, is_ordered};
 use crate::recording::Recording;
-use crate::verdicts::{Conflict, Named, Pair, Pairs, Verdicts};
+use crate::verdicts::{Conflict, Missing, Named, Pair, Pairs, Verdicts};
 
 /// A pair of steps of which only one layer complains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,11 @@ pub(crate) enum Kind {
     AvailableWrite,
     /// Validation complains of an access after a read that happens before it, or of a read of something that is visible to it.
     Ordered,
-    /// The aliasing layer complains of accesses that are not ordered; validation does not.
+    /// The aliasing layer complains of a write that is not made visible to a read; validation does not.
+    InvisibleWrite,
+    /// The aliasing layer complains of a write that is not made available to a later access; validation does not.
+    UnavailableWrite,
+    /// The aliasing layer complains of accesses without an execution dependency; validation does not.
     Unordered,
     /// Validation complains of accesses that are not ordered; the aliasing layer does not.
     Missed,
@@ -33,7 +37,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// Returns `true` if the aliasing layer is right.
     pub(crate) fn is_justified(self) -> bool {
-        matches!(self, Kind::AvailableWrite | Kind::Ordered | Kind::Unordered)
+        !matches!(self, Kind::Missed | Kind::FalseAlarm | Kind::Unknown)
     }
 }
 
@@ -52,9 +56,9 @@ pub(crate) fn disagreements(
     let judge = Judge { recording, rows };
     let mut all = Vec::new();
     for (pair, conflicts) in &verdicts.validation {
-        // The layer reports one use of a pass or of equal draws, validation each of them.
-        let is_follow_up =
-            reports_another(&verdicts.certain, *pair) || reports_another(&verdicts.possible, *pair);
+        // The layer reports one use of a pass and one of equal draws, validation each of them.
+        let is_follow_up = reports_another(recording, &verdicts.certain, *pair)
+            || reports_another(recording, &verdicts.possible, *pair);
         if !reported.contains(&pair.1) && !is_follow_up {
             all.extend(
                 conflicts
@@ -77,11 +81,24 @@ pub(crate) fn disagreements(
     all
 }
 
-/// Returns `true` if another step is reported for the same earlier one.
-fn reports_another(pairs: &Pairs, (before, after): Pair) -> bool {
+/// Returns `true` if validation reports accesses that the specification leaves without order.
+pub(crate) fn lacks_order(recording: &Recording, rows: &HashMap<u32, u32>, verdicts: &Verdicts) -> bool {
+    let judge = Judge { recording, rows };
+    let mut reported = verdicts.validation.iter();
+    reported.any(|(pair, conflicts)| {
+        let kinds = conflicts
+            .iter()
+            .map(|conflict| judge.of_validation(*pair, *conflict).kind);
+        kinds.into_iter().any(|kind| kind == Kind::Missed)
+    })
+}
+
+/// Returns `true` if another step is reported for the same earlier one, or for an equal draw.
+fn reports_another(recording: &Recording, pairs: &Pairs, (before, after): Pair) -> bool {
+    let equal = |step: Option<u32>| step.map(|step| recording.subpass_of(step));
     pairs
         .keys()
-        .any(|(other_before, other)| *other_before == before && *other != after)
+        .any(|(other_before, other)| equal(*other_before) == equal(before) && *other != after)
 }
 
 /// Judges pairs by the specification.
@@ -106,7 +123,11 @@ impl Judge<'_> {
     fn of_layer(&self, pair: Pair, conflict: Option<Conflict>) -> Disagreement {
         let orders = self.orders(pair, conflict);
         let kind = match orders.contains(&false) {
-            true => Kind::Unordered,
+            true => match conflict.map(|one| one.missing) {
+                Some(Missing::Visibility) => Kind::InvisibleWrite,
+                Some(Missing::Availability) => Kind::UnavailableWrite,
+                _ => Kind::Unordered,
+            },
             false if orders.is_empty() => Kind::Unknown,
             false => Kind::FalseAlarm,
         };
@@ -120,6 +141,7 @@ impl Judge<'_> {
             Some(Conflict {
                 acts: [first, second],
                 memory,
+                ..
             }),
         ) = (before, conflict)
         else {

@@ -76,7 +76,11 @@ struct Settings {
 impl Settings {
     fn new() -> Settings {
         let text = |text: &str| CString::new(text).expect("no NUL");
-        let texts = vec![(ALIASING, text("possible"), text("true"))];
+        let on = || text("true");
+        let texts = vec![
+            (ALIASING, text("possible"), on()),
+            (ALIASING, text("repeats"), on()),
+        ];
         let pointers = texts.iter().map(|(_, _, value)| value.as_ptr()).collect();
         let on = |name: &str| (VALIDATION, text(name), vk::TRUE);
         let off = |name: &str| (VALIDATION, text(name), vk::FALSE);

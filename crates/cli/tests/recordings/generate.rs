@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use ash::vk::{self, AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
 use tileheap_units::SplitMix64;
 
-use crate::passes;
 use crate::recording::*;
-use crate::tracker::{Access, Need, Position, Tracker, Unit};
+use crate::tracker::{Access, Position, Tracker, Unit};
 use crate::units::units_of;
 
 /// The most steps of a recording, without the last action's.
@@ -23,7 +22,7 @@ pub(crate) fn careful(seed: u64, aliased: bool) -> Recording {
 pub(crate) struct Generator {
     pub(crate) random: SplitMix64,
     pub(crate) recording: Recording,
-    aliased: bool,
+    pub(crate) aliased: bool,
     pub(crate) tracker: Tracker,
     /// Layouts of image layers, by resource.
     pub(crate) layouts: BTreeMap<(usize, u32), L>,
@@ -160,7 +159,7 @@ impl Generator {
     }
 
     /// Actions with their barriers, in a secondary command buffer or not.
-    fn some_actions(&mut self) {
+    pub(crate) fn some_actions(&mut self) {
         let primary = self.current;
         let secondary = self
             .random
@@ -193,11 +192,11 @@ impl Generator {
         self.current = command_buffer;
     }
 
-    fn steps(&mut self) -> &mut Vec<Step> {
+    pub(crate) fn steps(&mut self) -> &mut Vec<Step> {
         &mut self.recording.command_buffers[self.current].steps
     }
 
-    fn step(&mut self, command: Command) -> Step {
+    pub(crate) fn step(&mut self, command: Command) -> Step {
         self.next_id += 1;
         Step {
             id: self.next_id,
@@ -220,37 +219,6 @@ impl Generator {
             self.current,
             self.recording.command_buffers[self.current].steps.len(),
         )
-    }
-
-    fn action(&mut self, in_secondary: bool) {
-        let command = match self.random.below(if in_secondary { 11 } else { 16 }) {
-            0 => self.some_cells(2).map(Command::Fill),
-            1 => Some(match self.random.one_in(2) {
-                true => Command::Update(Cells {
-                    buffer: 0,
-                    first: 0,
-                    count: 1,
-                }),
-                false => Command::Update(self.some_cells(2).expect("a buffer")),
-            }),
-            2 => self.copy_of_buffers(),
-            3 => Some(self.copy_to_image()),
-            4 => Some(self.copy_from_image()),
-            5 => self.between_images(),
-            6 => Some(self.clear_of_image()),
-            7 => self.resolve(),
-            8..11 => self.dispatch(),
-            _ => {
-                passes::pass(self);
-                None
-            }
-        };
-        if let Some(command) = command {
-            let accesses = self.accesses(&command);
-            self.order(&accesses);
-            self.push(command);
-            self.perform(&accesses);
-        }
     }
 
     /// Cells of a buffer that is not for parameters.
@@ -287,7 +255,7 @@ impl Generator {
         Some(Layer { image, layer, layout })
     }
 
-    fn layout(&self, image: usize, layer: u32) -> L {
+    pub(crate) fn layout(&self, image: usize, layer: u32) -> L {
         self.layouts.get(&(image, layer)).copied().unwrap_or(L::GENERAL)
     }
 
@@ -336,129 +304,6 @@ impl Generator {
             self.layouts.insert((layer.image, one), to);
         }
         Layer { layout: to, ..layer }
-    }
-
-    fn rows(&mut self) -> Rows {
-        match self.random.one_in(4) {
-            true => {
-                let first = self.random.below(u64::from(SIDE)) as u32;
-                let count = 1 + self.random.below(u64::from(SIDE - first)) as u32;
-                Rows { first, count }
-            }
-            false => Rows {
-                first: 0,
-                count: SIDE,
-            },
-        }
-    }
-
-    fn copy_of_buffers(&mut self) -> Option<Command> {
-        let (from, mut to) = (self.some_cells(2)?, self.some_cells(2)?);
-        to.count = from.count;
-        let room = self.recording.resources[to.buffer].count;
-        let units = |generator: &Generator, cells| generator.units(Target::Cells(cells));
-        let fits = to.first + to.count <= room;
-        let apart = fits && {
-            let read = units(self, from);
-            units(self, to).iter().all(|unit| !read.contains(unit))
-        };
-        apart.then_some(Command::CopyBuffer { from, to })
-    }
-
-    fn copy_to_image(&mut self) -> Command {
-        let from = self.some_cells(1).expect("a buffer");
-        let layouts = [L::GENERAL, L::TRANSFER_DST_OPTIMAL];
-        let to = self.some_layer(ImageKind::Color, &layouts, (S::COPY, A::TRANSFER_WRITE));
-        Command::CopyToImage {
-            from,
-            to: to.expect("a color image"),
-            rows: self.rows(),
-        }
-    }
-
-    fn copy_from_image(&mut self) -> Command {
-        let to = self.some_cells(1).expect("a buffer");
-        let layouts = [L::GENERAL, L::TRANSFER_SRC_OPTIMAL];
-        let from = self.some_layer(ImageKind::Color, &layouts, (S::COPY, A::TRANSFER_READ));
-        Command::CopyFromImage {
-            from: from.expect("a color image"),
-            to,
-            rows: self.rows(),
-        }
-    }
-
-    /// A copy or blit of one layer to another.
-    fn between_images(&mut self) -> Option<Command> {
-        let stage = self.random.pick(&[S::COPY, S::BLIT]);
-        let (from, to) = (
-            self.choose_layer(ImageKind::Color)?,
-            self.choose_layer(ImageKind::Color)?,
-        );
-        if (from.image, from.layer) == (to.image, to.layer) {
-            return None;
-        }
-        // One image must be in one layout of each of them; the general one serves both.
-        let (sources, targets) = match from.image == to.image {
-            true => (vec![L::GENERAL], vec![L::GENERAL]),
-            false => (
-                vec![L::GENERAL, L::TRANSFER_SRC_OPTIMAL],
-                vec![L::GENERAL, L::TRANSFER_DST_OPTIMAL],
-            ),
-        };
-        let to = self.in_layout(to, &targets, (stage, A::TRANSFER_WRITE));
-        let from = self.in_layout(from, &sources, (stage, A::TRANSFER_READ));
-        Some(match stage == S::COPY {
-            true => Command::CopyImage {
-                from,
-                to,
-                rows: self.rows(),
-            },
-            false => Command::Blit { from, to },
-        })
-    }
-
-    fn clear_of_image(&mut self) -> Command {
-        let kind = self.random.pick(&[
-            ImageKind::Color,
-            ImageKind::Color,
-            ImageKind::Multisampled,
-            ImageKind::Depth,
-        ]);
-        let layouts = [L::GENERAL, L::TRANSFER_DST_OPTIMAL];
-        let next = (S::CLEAR, A::TRANSFER_WRITE);
-        let layer = self.some_layer(kind, &layouts, next);
-        let layer = layer.or_else(|| self.some_layer(ImageKind::Color, &layouts, next));
-        Command::ClearImage(layer.expect("a color image"))
-    }
-
-    fn resolve(&mut self) -> Option<Command> {
-        let sources = [L::GENERAL, L::TRANSFER_SRC_OPTIMAL];
-        let from = self.some_layer(ImageKind::Multisampled, &sources, (S::RESOLVE, A::TRANSFER_READ))?;
-        let targets = [L::GENERAL, L::TRANSFER_DST_OPTIMAL];
-        let to = self.some_layer(ImageKind::Color, &targets, (S::RESOLVE, A::TRANSFER_WRITE))?;
-        Some(Command::ResolveImage { from, to })
-    }
-
-    fn dispatch(&mut self) -> Option<Command> {
-        let stage = S::COMPUTE_SHADER;
-        let uses = [
-            Use::Uniform,
-            Use::Read,
-            Use::Write,
-            Use::Modify,
-            Use::Sample,
-            Use::Store,
-            Use::Load,
-        ];
-        let mut bindings = self.some_bindings(&uses, 3);
-        if !bindings.iter().any(|one| one.used.writes()) {
-            let write = self.choose_binding(Use::Write);
-            bindings.retain(|one| !self.overlap(one, &write));
-            bindings.push(write);
-        }
-        let bindings = self.prepared(stage, bindings);
-        let parameters = self.random.one_in(6).then_some(0);
-        Some(Command::Dispatch { bindings, parameters })
     }
 
     /// Bindings that do not conflict with each other.
@@ -547,173 +392,11 @@ impl Generator {
         )
     }
 
-    /// The accesses of a command outside of passes.
-    fn accesses(&self, command: &Command) -> Vec<Access> {
-        let read = |target, stage| self.access(target, stage, A::TRANSFER_READ, false);
-        let write = |target, stage| self.access(target, stage, A::TRANSFER_WRITE, true);
-        let (cells, layer) = (Target::Cells, Target::Layer);
-        match *command {
-            Command::Fill(to) | Command::Update(to) => write(cells(to), S::CLEAR),
-            Command::CopyBuffer { from, to } => {
-                [read(cells(from), S::COPY), write(cells(to), S::COPY)].concat()
-            }
-            Command::CopyToImage { from, to, .. } => {
-                [read(cells(from), S::COPY), write(layer(to), S::COPY)].concat()
-            }
-            Command::CopyFromImage { from, to, .. } => {
-                [read(layer(from), S::COPY), write(cells(to), S::COPY)].concat()
-            }
-            Command::CopyImage { from, to, .. } => {
-                [read(layer(from), S::COPY), write(layer(to), S::COPY)].concat()
-            }
-            Command::Blit { from, to } => [read(layer(from), S::BLIT), write(layer(to), S::BLIT)].concat(),
-            Command::ClearImage(to) => write(layer(to), S::CLEAR),
-            Command::ResolveImage { from, to } => {
-                [read(layer(from), S::RESOLVE), write(layer(to), S::RESOLVE)].concat()
-            }
-            Command::Dispatch {
-                ref bindings,
-                parameters,
-            } => {
-                let mut accesses = self.accesses_of(S::COMPUTE_SHADER, bindings);
-                accesses.extend(parameters.iter().flat_map(|buffer| self.parameters(*buffer)));
-                accesses
-            }
-            ref other => panic!("{other:?} is not an action outside of passes"),
-        }
-    }
-
     pub(crate) fn perform(&mut self, accesses: &[Access]) {
         let at = self.position();
         for access in accesses {
             self.tracker.performed(access, at);
         }
-    }
-
-    /// Records what these accesses have to wait for.
-    pub(crate) fn order(&mut self, accesses: &[Access]) {
-        let needs: Vec<Need> = accesses
-            .iter()
-            .filter_map(|access| self.tracker.need(access))
-            .collect();
-        if needs.is_empty() {
-            return;
-        }
-        match self.random.below(9) {
-            0 => {
-                let everything = (S::ALL_COMMANDS, A::MEMORY_READ | A::MEMORY_WRITE);
-                let masks = Masks {
-                    source: everything,
-                    destination: everything,
-                };
-                let second = self.random.one_in(2);
-                let members = vec![Member {
-                    scope: Scope::Memory,
-                    masks,
-                }];
-                self.push(Command::Barrier(Barrier { second, members }));
-                self.tracker.clear();
-                return;
-            }
-            1 if self.can_use_event(&needs) => self.event(&needs),
-            1 | 2 => {
-                let barrier = Barrier {
-                    second: self.random.one_in(2),
-                    members: vec![merged(&needs)],
-                };
-                self.push(Command::Barrier(barrier));
-            }
-            3 => {
-                for need in &needs {
-                    let members = vec![self.member(need)];
-                    let second = self.random.one_in(2);
-                    self.push(Command::Barrier(Barrier { second, members }));
-                }
-            }
-            _ => {
-                let members = needs.iter().map(|need| self.member(need)).collect();
-                let second = !self.random.one_in(3);
-                self.push(Command::Barrier(Barrier { second, members }));
-            }
-        }
-        for need in &needs {
-            self.tracker.ordered(need);
-        }
-    }
-
-    fn member(&mut self, need: &Need) -> Member {
-        let scope = match self.random.one_in(3) || self.aliased {
-            true => Scope::Memory,
-            false => self.scope(need.unit),
-        };
-        Member {
-            scope,
-            masks: need.masks,
-        }
-    }
-
-    /// The unit's resource, where every place has one.
-    fn scope(&self, unit: Unit) -> Scope {
-        let (Unit::Cell(place, first) | Unit::Layer(place, first)) = unit;
-        let resource = self.recording.resources.iter().position(|one| one.place == place);
-        let resource = resource.expect("a place has a resource");
-        match unit {
-            Unit::Cell(..) => Scope::Buffer(Cells {
-                buffer: resource,
-                first,
-                count: 1,
-            }),
-            Unit::Layer(..) => {
-                let layout = self.layout(resource, first);
-                Scope::Image {
-                    image: resource,
-                    first,
-                    count: 1,
-                    from: layout,
-                    to: layout,
-                }
-            }
-        }
-    }
-
-    /// All of it is in this command buffer.
-    fn can_use_event(&self, needs: &[Need]) -> bool {
-        needs.iter().all(|need| need.last.0 == self.current)
-    }
-
-    /// An event that is set after the last command that is waited for.
-    fn event(&mut self, needs: &[Need]) {
-        let members = match self.random.one_in(2) {
-            true => vec![merged(needs)],
-            false => needs.iter().map(|need| self.member(need)).collect(),
-        };
-        let barrier = Barrier {
-            second: self.random.one_in(2),
-            members,
-        };
-        let event = self.recording.events;
-        self.recording.events += 1;
-        let last = needs.iter().map(|need| need.last.1).max().expect("a need");
-        let set = self.step(Command::SetEvent {
-            event,
-            barrier: barrier.clone(),
-        });
-        self.steps().insert(last, set);
-        self.tracker.inserted((self.current, last));
-        self.push(Command::WaitEvent { event, barrier });
-    }
-}
-
-/// One memory barrier for all of it.
-fn merged(needs: &[Need]) -> Member {
-    let union = |a: (S, A), b: (S, A)| (a.0 | b.0, a.1 | b.1);
-    let masks = needs.iter().fold(Masks::default(), |masks, need| Masks {
-        source: union(masks.source, need.masks.source),
-        destination: union(masks.destination, need.masks.destination),
-    });
-    Member {
-        scope: Scope::Memory,
-        masks,
     }
 }
 

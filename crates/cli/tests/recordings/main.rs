@@ -10,8 +10,11 @@
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
+mod actions;
 mod agreement;
+mod barriers;
 mod bench;
+mod commands;
 mod compare;
 mod deletion;
 mod device;
@@ -20,6 +23,7 @@ mod generate;
 mod masks;
 mod mutate;
 mod order;
+mod ordering;
 mod pass_objects;
 mod passes;
 mod pipelines;

@@ -73,12 +73,18 @@ pub(crate) fn performed(stages: S, access: A) -> A {
     }
     let anything = access & (A::MEMORY_READ | A::MEMORY_WRITE);
     let known = PERFORMERS.iter().filter(|(one, _)| access.contains(*one));
-    let performed = known.filter(|(_, performers)| {
+    let performed = known.filter(|(one, performers)| {
         let mut wide = stages;
         if stages.contains(S::ALL_TRANSFER) {
             wide |= S::COPY | S::CLEAR | S::BLIT | S::RESOLVE;
         }
-        wide.intersects(*performers)
+        // Clears read nothing: VUID-VkMemoryBarrier2-srcAccessMask-03914.
+        let reading = if *one == A::TRANSFER_READ {
+            wide & !S::CLEAR
+        } else {
+            wide
+        };
+        reading.intersects(*performers)
     });
     performed.fold(anything, |all, (one, _)| all | *one)
 }

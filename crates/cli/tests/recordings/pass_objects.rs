@@ -3,8 +3,8 @@
 use ash::vk;
 use tileheap_testkit::objects::{Objects, area};
 
+use crate::commands::view_info;
 use crate::device::Gpu;
-use crate::execute::view_info;
 use crate::recording::*;
 use crate::resources::Resources;
 

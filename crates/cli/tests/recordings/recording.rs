@@ -375,6 +375,27 @@ impl Recording {
         }
     }
 
+    /// Stands for all draws and clears of attachments of one subpass; for any other step, the step itself.
+    pub(crate) fn subpass_of(&self, id: u32) -> u32 {
+        let Some((buffer, at)) = self.find(id) else {
+            return id;
+        };
+        let commands = &self.command_buffers[buffer];
+        if !matches!(
+            commands.steps[at].command,
+            Command::Draw(_) | Command::ClearAttachment
+        ) {
+            return id;
+        }
+        let begins =
+            |step: &&Step| matches!(step.command, Command::BeginPass(_) | Command::NextSubpass { .. });
+        match (commands.secondary, commands.steps[..at].iter().rev().find(begins)) {
+            (Some(Inheritance::Inside { begin, .. }), _) => begin,
+            (_, Some(step)) => step.id,
+            _ => id,
+        }
+    }
+
     /// The kind of the image that a resource is.
     pub(crate) fn image_kind(&self, resource: usize) -> ImageKind {
         match self.places[self.resources[resource].place] {

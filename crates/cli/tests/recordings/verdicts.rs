@@ -18,6 +18,16 @@ pub(crate) struct Conflict {
     pub(crate) acts: [Act; 2],
     /// The resource that the message names, or the place of merged buffers.
     pub(crate) memory: Option<Named>,
+    /// What the message of the layer says is missing.
+    pub(crate) missing: Missing,
+}
+
+/// What is missing between two accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Execution,
+    Availability,
+    Visibility,
 }
 
 /// A name that the recordings give to objects.
@@ -121,9 +131,18 @@ fn position(text: &str) -> Option<Position> {
 }
 
 fn add(pairs: &mut Pairs, pair: Pair, text: &str, acts: Option<[Act; 2]>) {
+    let missing = if text.contains("is not made available") {
+        Missing::Availability
+    } else if text.contains("is not made visible") {
+        Missing::Visibility
+    } else {
+        Missing::Execution
+    };
+    let memory = named_memory(text);
     let conflict = acts.map(|acts| Conflict {
         acts,
-        memory: named_memory(text),
+        memory,
+        missing,
     });
     pairs.entry(pair).or_default().push(conflict);
 }
