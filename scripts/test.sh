@@ -4,10 +4,11 @@
 # "N passed, N failed, N skipped". A test that fails runs once more, by itself. Logs stay in target/test-logs.
 #
 # --all adds: the examples' pictures, the emulator's profile `hostile` on this machine's lavapipe, the emulator's own tests below validation,
+# random recordings under synchronization validation and the aliasing layer,
 # the wrong order of layers, Debian's programs and ANGLE on the emulator, the comparison with other planners.
 # --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as it
 # is shipped, the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as it is released, two
-# minutes of ANGLE, 100,000 programs for the synchronization model, 10,000 random frames, a minute of fuzzing, the packages of all published
+# minutes of ANGLE, 100,000 programs for the synchronization model, 10,000 random frames, 12,000 random recordings, a minute of fuzzing, the packages of all published
 # crates.
 # docs/test_matrix.md has its last results.
 set -euo pipefail
@@ -105,6 +106,12 @@ own_tests_validated() {
 aliased() {
     local -x VK_ADD_LAYER_PATH=$root/target/aliasing VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_aliasing
     on_lavapipe run aliased --test vulkan -- --skip random_descriptions
+}
+
+# Random recordings below synchronization validation and above the aliasing layer; most of them have mistakes, so no log.
+recordings() {
+    local validation_log=""
+    on_testbed run recordings --test recordings "$@"
 }
 
 # Validation below the emulator, the wrong order: the emulator says so, and what it records itself is in order all the same.
@@ -216,12 +223,14 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     judge_validation_log
     if $all; then
         own_tests_validated
+        recordings
         check wrong-order wrong_order
         check programs bash scripts/test-programs.sh --quick
         check archive env PROFILE=dev bash scripts/package-emulator.sh
         check angle bash scripts/test-angle.sh 20
     fi
     ! $matrix || check random-frames bash scripts/random-frames.sh
+    ! $matrix || TILEHEAP_RECORDINGS=12000 recordings -- agreement
     ! $matrix || check angle bash scripts/test-angle.sh
 fi
 
