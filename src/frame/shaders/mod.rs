@@ -36,6 +36,7 @@ pub use mismatch::{Mismatch, MismatchKind};
 pub use pipeline::{BindingTarget, PipelineShaders, ShaderBinding};
 #[doc(inline)]
 pub use tileheap_spirv::{
-    AccessRegion, AddressSource, AddressUse, Binding, CertainAccess, Comparison, Dispatch, ElementIndex, EntryPoint,
-    Extent, Guard, GuardValue, InvocationId, InvocationIndex, Output, ShaderError, ShaderModule, TexelIndex,
+    AccessRegion, AddressSource, AddressUse, Binding, CertainAccess, Comparison, Dispatch, ElementIndex,
+    EntryPoint, Extent, Guard, GuardValue, InvocationId, InvocationIndex, Output, ShaderError, ShaderModule,
+    TexelIndex,
 };
