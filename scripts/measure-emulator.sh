@@ -3,9 +3,12 @@
 #
 # Instructions of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs says which calls), by
 # callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory, with
-# the order of accesses followed, and with the aliasing layer where buffers share memory. Then processor time (user and system) of examples/deferred, in PAIRS (30) interleaved pairs each: layer against none without tile memory; tile memory without poison against the layer alone and against
-# none; poison against no poison. FRAMES (20) says how many frames each renders. angle: processor time of the first SEEDS (300) random sequences of test-angle.sh, which fetches the libraries, on ANGLE 147 and 149,
-# PAIRS runs each: the emulator against a device without tile memory, and against ANGLE's own simulation of tile memory without the layer. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
+# the order of accesses tracked, and with the aliasing layer where buffers share memory. Then processor time (user and system) of
+# examples/deferred, in PAIRS (30) interleaved pairs each: with the layer and without it, on a device without tile memory; tile memory
+# without poison, compared with the unused layer and with no layer; with and without poison. FRAMES (20) is the number of frames that each
+# renders. angle: processor time of the first SEEDS (300) random sequences of test-angle.sh, which fetches the libraries, on ANGLE 147 and
+# 149, PAIRS runs each: the emulator compared with a device without tile memory, and with ANGLE's own simulation of tile memory without the
+# layer. Prints medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -49,7 +52,7 @@ measure_angle() {
     c++ -std=c++17 -O1 crates/emulator/tests/angle/sequences.cpp -ldl -o "$folder/sequences"
     say "angle $1: processor time of ${SEEDS:-300} sequences, seconds, $pairs runs"
     for ((pair = 0; pair < pairs; pair++)); do
-        # What comes after the times reduces faulty sequences.
+        # Stops after the times: the program would go on to reduce faulty sequences.
         stdbuf -oL "$folder/sequences" "$folder/$1" "$layer" --seeds 1 "${SEEDS:-300}" 2>/dev/null |
             sed -n '/processor seconds/{s/[^0-9. ]//g;p;q}'
     done >"$results/angle-$1"

@@ -3,8 +3,9 @@
 #
 # Each runs plain, with the capture layer, below the aliasing layer, and with the emulator's profile `hostile`, on the newest loader and
 # lavapipe: exit status and output must be the same. Its captured frame is planned for three devices and reported. Its first 60 submits are
-# checked (`check-frame`); of their findings and of the aliasing layer's messages only those are published that docs/programs/findings.md
-# argues (scripts/argued-findings.py). --quick: those that take under five minutes together, on the test bed; --page: all of them, and writes docs/programs.md.
+# checked (`check-frame`). Only those findings and messages of the aliasing layer are published that docs/programs/findings.md explains
+# (scripts/verified-findings.py).
+# --quick: those that take under five minutes together, on the test bed; --page: all of them, and writes docs/programs.md.
 # Those of Debian's next release (godot, qt, gtk, sdl, glmark2 and newer ones of ffmpeg, mpv and vkcube) are unpacked into
 # target/testbed/programs, about 400 MB to fetch.
 set -euo pipefail
@@ -219,7 +220,7 @@ lost_of_vulkaninfo() {
 }
 
 # The cells of the table about findings; what is not argued goes to the output.
-argued() { python3 scripts/argued-findings.py docs/programs/findings.md "$results" "$@"; }
+verified() { python3 scripts/verified-findings.py docs/programs/findings.md "$results" "$@"; }
 
 # The first submits of a program, checked: with those before the captured frame, and across frames.
 check_submits() {
@@ -273,7 +274,7 @@ else:
     for way in capture aliasing hostile; do
         if [ -z "$(same "$name" "$way")" ]; then what+=", equal"; else what+=", **differs**"; fi
     done
-    rows+=("| $name | $version | $what | $(grep -c '"kind": "\(render\|compute\|transfer\)"' "$frame") | $followed | $(argued "$name")$cells |")
+    rows+=("| $name | $version | $what | $(grep -c '"kind": "\(render\|compute\|transfer\)"' "$frame") | $followed | $(verified "$name")$cells |")
 }
 
 for name in "${names[@]}"; do
@@ -327,8 +328,8 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "  exit status; then whether it is the same under the capture layer, below the aliasing layer, and on the emulator's profile \`hostile\`."
         echo "- *Traffic followed*: what the accesses move that were followed, and their share of the bytes of all; below 95 %, what is missing."
         echo "- *check-frame*: what \`tileheap check-frame --pedantic\` finds in the first 60 submits, by cause: certain, possible, and by the letter of"
-        echo "  the specification, each argued below; then the accesses that it checked, without those to external memory, as most of ffmpeg's."
-        echo "- *aliasing layer*: what \`tileheap run --layer aliasing\` says, where resources share bytes of memory at all."
+        echo "  the specification, each explained below; then the number of checked accesses, without those to external memory, as most of ffmpeg's are."
+        echo "- *aliasing layer*: what \`tileheap run --layer aliasing\` reports, if any resources share bytes of memory."
         echo "- Under each device: eligible traffic per frame, the share of it that stays on chip as the frame is, and with the best arrangement."
         echo
         table
@@ -347,10 +348,10 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "  Vulkan (\`--enable-features=Vulkan\`: samplerYcbcrConversion), which with \`--in-process-gpu\` is not supported at all."
         echo "  ANGLE's release libraries are compared picture by picture on the emulator by \`scripts/test-angle.sh\`."
         echo
-        echo "The findings, each about the version in the table. They are published only after they were argued against the specification and compared with"
-        echo "synchronization validation of the same program (layers 1.4.363, across submits, with its heuristic for shader accesses). No picture shows any here."
+        echo "The findings apply to the versions in the table. Each was verified against the specification and compared with synchronization validation of the same"
+        echo "program (layers 1.4.363, across submits, with its heuristic for shader accesses) before publication. None of them is visible in a picture here."
         echo
-        argued --text "${all[@]}"
+        verified --text "${all[@]}"
     } >docs/programs.md
 fi
 exit "$failed"

@@ -108,7 +108,7 @@ aliased() {
     on_lavapipe run aliased --test vulkan -- --skip random_descriptions
 }
 
-# Random recordings below synchronization validation and above the aliasing layer; most of them have mistakes, so no log.
+# Random recordings under synchronization validation and the aliasing layer. Most contain mistakes on purpose, so the log is not checked.
 recordings() {
     local validation_log=""
     on_testbed run recordings --test recordings "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""argued-findings.py ARGUMENTS RESULTS NAME...: the findings about other people's programs that may be published.
+"""verified-findings.py FINDINGS RESULTS NAME...: the findings about other people's programs that may be published.
 
-A finding is published only if an entry in ARGUMENTS (docs/programs/findings.md) argues it; all others count as "not verified yet", and their
+A finding is published only if an entry in FINDINGS (docs/programs/findings.md) explains it. All others count as "not verified yet", and their
 keys are printed to standard error. RESULTS is the folder of scripts/test-programs.sh. With one NAME, prints the two cells of its table row.
 With --text before the names, prints the entries that they match.
 
@@ -18,7 +18,7 @@ from pathlib import Path
 VERDICTS = {"certain": "certain", "possible": "possible", "by_the_letter": "by the letter"}
 
 
-def argued(path):
+def entries_of(path):
     """The entries as pairs of their keys and their text."""
     parts = re.split(r"^(?=## )", path.read_text(), flags=re.MULTILINE)
     comment = re.compile(r"<!-- finding: (.*?) -->\n+")
@@ -26,7 +26,7 @@ def argued(path):
 
 
 def action(use):
-    """What a command does: an access type, or `transition` and the like."""
+    """The action of a command: an access type, or another name such as `transition`."""
     what = use["action"]
     if isinstance(what, str):
         return what
@@ -55,7 +55,7 @@ def checked(results, program):
 
 
 def logged(results, program):
-    """Whether resources share memory, and the severities of the aliasing layer's messages by their keys; `None` without a log."""
+    """A pair: `True` if resources share memory, and the severities of the aliasing layer's messages by key. `None` without a log."""
     path = results / f"{program}.aliasing.jsonl"
     if not path.exists():
         return None
@@ -93,8 +93,11 @@ def cells(results, program, keys):
 def main():
     arguments = sys.argv[1:]
     is_text = "--text" in arguments
-    path, results, *names = [one for one in arguments if one != "--text"]
-    entries, results = argued(Path(path)), Path(results)
+    arguments = [one for one in arguments if one != "--text"]
+    if len(arguments) < 3 or "--help" in arguments:
+        sys.exit(__doc__)
+    path, results, *names = arguments
+    entries, results = entries_of(Path(path)), Path(results)
     if not is_text:
         print(cells(results, names[0], set().union(*(keys for keys, _ in entries))))
         return
