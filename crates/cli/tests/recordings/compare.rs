@@ -6,31 +6,31 @@ use crate::order::{Act, is_ordered};
 use crate::recording::Recording;
 use crate::verdicts::{Conflict, Missing, Named, Pair, Pairs, Verdicts};
 
-/// A pair of steps of which only one layer complains.
+/// A pair of steps that only one layer reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Disagreement {
     pub(crate) pair: Pair,
     pub(crate) kind: Kind,
 }
 
-/// Who complains, and who is right by the specification.
+/// The layer that reports a pair, and the one that the specification supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Validation complains of a write after a write that was made available, and that happens before it.
+    /// Validation reports a write after another write that happens before it and was made available.
     AvailableWrite,
-    /// Validation complains of an access after a read that happens before it, or of a read of something that is visible to it.
+    /// Validation reports an access after a read that happens before it, or a read of a write that is visible to it.
     Ordered,
-    /// The aliasing layer complains of a write that is not made visible to a read; validation does not.
+    /// Only the aliasing layer reports a write that is not made visible to a read.
     InvisibleWrite,
-    /// The aliasing layer complains of a write that is not made available to a later access; validation does not.
+    /// Only the aliasing layer reports a write that is not made available to a later access.
     UnavailableWrite,
-    /// The aliasing layer complains of accesses without an execution dependency; validation does not.
+    /// Only the aliasing layer reports accesses without an execution dependency.
     Unordered,
-    /// Validation complains of accesses that are not ordered; the aliasing layer does not.
+    /// Only validation reports accesses that are not ordered.
     Missed,
-    /// The aliasing layer complains of accesses that are ordered.
+    /// The aliasing layer reports accesses that are ordered.
     FalseAlarm,
-    /// It is not known what the accesses are.
+    /// The accesses are unknown.
     Unknown,
 }
 
@@ -134,7 +134,7 @@ impl Judge<'_> {
         Disagreement { pair, kind }
     }
 
-    /// Whether the accesses are ordered, for each step of a row that the pair may mean.
+    /// For each step of a row that the pair may mean, `true` if the accesses are ordered.
     fn orders(&self, (before, after): Pair, conflict: Option<Conflict>) -> Vec<bool> {
         let (
             Some(before),

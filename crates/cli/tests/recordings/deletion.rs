@@ -1,10 +1,10 @@
-//! Recordings of which one dependency that they need is deleted.
+//! Deletes needed dependencies from recordings, one at a time.
 
 use tileheap_units::SplitMix64;
 
 use crate::bench::{Bench, number};
 use crate::compare::lacks_order;
-use crate::generate::careful;
+use crate::generate::correct_recording;
 use crate::mutate::{delete, sites};
 use crate::recording::Recording;
 use crate::resources::Form;
@@ -35,14 +35,14 @@ fn needs_more(bench: &mut Bench, recording: &Recording) -> bool {
     lacks_order(recording, &executed.rows, &Verdicts::new(&executed))
 }
 
-/// Deletes dependencies of careful recordings, of which the layer reports nothing, and counts the needed ones whose lack it reports.
+/// Deletes dependencies from correct recordings, for which the layer reports nothing, and counts the needed ones that it reports as missing.
 fn delete_dependencies(aliased: bool) {
     let Some(mut bench) = Bench::new() else { return };
     let form = if aliased { Form::Aliased } else { Form::Merged };
     let (first, count) = (number("TILEHEAP_SEED", 1), number("TILEHEAP_RECORDINGS", 150));
     let (mut needed, mut certain, mut possible, mut missed) = (0, 0, 0, Vec::new());
     for seed in first..first + count {
-        let recording = careful(seed, aliased);
+        let recording = correct_recording(seed, aliased);
         let verdicts = judged(&mut bench, &recording, form);
         let is_silent = verdicts.certain.is_empty() && verdicts.possible.is_empty();
         assert!(is_silent, "seed {seed}: {verdicts:?}\n{}", written(&recording));
@@ -64,7 +64,7 @@ fn delete_dependencies(aliased: bool) {
         }
     }
     println!(
-        "of {needed} needed dependencies, the lack of {certain} is certain, of {possible} possible, not reported {missed:?}"
+        "of {needed} needed dependencies, {certain} are reported as certain and {possible} as possible; not reported: {missed:?}"
     );
     assert!(needed > count / 2, "{needed} of {count}");
     assert!((certain + possible) * 100 >= needed * MIN_REPORTED, "{missed:#?}");

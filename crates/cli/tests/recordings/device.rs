@@ -1,4 +1,4 @@
-//! A device below synchronization validation and above the aliasing layer, and what both say.
+//! A device with synchronization validation and the aliasing layer, and the messages of both.
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
@@ -204,7 +204,7 @@ impl Gpu {
         }
     }
 
-    /// What was said since the last call.
+    /// The messages since the last call.
     pub(crate) fn take_messages(&self) -> Vec<Message> {
         std::mem::take(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner))
     }

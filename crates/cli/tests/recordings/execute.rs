@@ -14,10 +14,10 @@ use crate::pipelines::Pipelines;
 use crate::recording::*;
 use crate::resources::{Form, Resources, range};
 
-/// Where the layer says that a command is: command buffer, action commands so far, and whether it is one of them.
+/// The position of a command in a layer's message: command buffer, action commands so far, and `true` if it is one of them.
 pub(crate) type Position = (usize, u32, bool);
 
-/// An executed recording: what the layers said, and which step each command was.
+/// An executed recording: the messages of the layers, and the step of each command.
 #[derive(Debug)]
 pub(crate) struct Executed {
     pub(crate) messages: Vec<Message>,
@@ -28,7 +28,7 @@ pub(crate) struct Executed {
     pub(crate) ends: HashMap<u32, u32>,
 }
 
-/// What a recording is executed with.
+/// The state of executing a recording.
 pub(crate) struct Executor<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) pipelines: &'a mut Pipelines,

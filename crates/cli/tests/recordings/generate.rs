@@ -1,4 +1,4 @@
-//! Random recordings that are synchronized as the specification asks, each with as little as it needs in most places.
+//! Random recordings that are synchronized correctly, in most places with the smallest dependency that suffices.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::units::units_of;
 const MAX_STEPS: u32 = 40;
 
 /// A recording without hazards. With `aliased`, several buffers cover the same cells, and no barrier is limited to a buffer.
-pub(crate) fn careful(seed: u64, aliased: bool) -> Recording {
+pub(crate) fn correct_recording(seed: u64, aliased: bool) -> Recording {
     let mut generator = Generator::new(SplitMix64::new(seed), aliased);
     generator.submits();
     generator.recording

@@ -1,11 +1,11 @@
 //! Random recordings, judged by the aliasing layer and by synchronization validation at once.
 //!
 //! ```text
-//! careful recording ──mutate──► with mistakes ──execute──► messages of both layers ──► pairs of steps
+//! correct recording ──mutate──► with mistakes ──execute──► messages of both layers ──► pairs of steps
 //!        └─delete one dependency──► …                                                     │
 //!                                                    order of two accesses by the specification ◄─ where they disagree
 //! ```
-//! A careful recording has no hazard, which both layers have to confirm.
+//! A correct recording has no hazard, which both layers have to confirm.
 
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]

@@ -15,7 +15,7 @@ pub(crate) enum Site {
     Member { step: u32, member: usize },
     /// A dependency of the pass that begins with this step.
     Dependency { step: u32, index: usize },
-    /// What a submit waits for.
+    /// The semaphore wait and the host wait of a submit.
     Submit(usize),
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn sites(recording: &Recording) -> Vec<Site> {
     sites
 }
 
-/// Removes an order; of a layout transition, all that it waits for. `false` if nothing is removed.
+/// Removes a dependency; for a layout transition, only its source scopes. Returns `false` if nothing is removed.
 pub(crate) fn delete(recording: &mut Recording, site: Site) -> bool {
     match site {
         Site::Member { step, member } => {

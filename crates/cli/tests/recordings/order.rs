@@ -1,4 +1,4 @@
-//! The order of two accesses, read literally off the specification: a third opinion where two layers disagree.
+//! The order of two accesses, by a literal reading of the specification. It decides where the two layers disagree.
 //!
 //! Source: appendix "Memory Model", section "Location-Ordered", its last bullets: a write comes before another one if it is made available
 //! before it, and before a read if it is then made visible to that read; a read comes before a write if it happens before it. Execution
@@ -13,7 +13,7 @@ use crate::timeline::{Edge, Timeline, Times, time};
 use crate::tracker::Unit;
 use crate::units::{covers, units};
 
-/// What a step does to memory.
+/// An access or layout transition of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Access(S, A),
@@ -148,7 +148,7 @@ impl Pair<'_> {
         }
     }
 
-    /// What follows a transition: the second scopes of its own dependencies.
+    /// The scopes ordered after a transition: the second scopes of its own dependencies.
     fn start(&self) -> (Reached, Reached) {
         let (item, before) = self.before;
         let is_own = |edge: &&Edge| before == Act::Transition && edge.at == Some(item);
@@ -157,7 +157,8 @@ impl Pair<'_> {
         (reached.clone(), reached)
     }
 
-    /// Whether the first access, or what happens after it, is in the first scope of a dependency; and whether its write is available then.
+    /// Returns two flags: the first access, or something that happens after it, is in the first scope of a dependency; and its write is then
+    /// available.
     fn follows(&self, edge: &Edge, happened: &Reached, available: &Reached) -> (bool, bool) {
         let (item, before) = self.before;
         let source = scopes::Scope::source(edge.masks.source.0, edge.masks.source.1);
@@ -192,7 +193,7 @@ impl Pair<'_> {
     }
 }
 
-/// What happens after everything in the first scope of a dependency: the second scope, and the layout transitions between them.
+/// The scopes ordered after the first scope of a dependency: the second scope, and the layout transitions between the two.
 fn follow(edge: &Edge) -> impl Iterator<Item = (S, Times)> + use<> {
     let second = scopes::Scope::destination(edge.masks.destination.0, A::NONE).execution;
     let transition = edge

@@ -8,7 +8,7 @@ use crate::generate::{Generator, attachment_layout, attachment_scope};
 use crate::recording::*;
 use crate::tracker::{Access, Unit};
 
-/// What a pass renders to.
+/// The attachments of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// One color attachment.

@@ -198,7 +198,7 @@ pub(crate) enum Command {
     },
 }
 
-/// What a shader does with a descriptor.
+/// The use of a descriptor by a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Use {
     /// Reads a uniform buffer.
@@ -328,7 +328,7 @@ pub(crate) struct Member {
     pub(crate) masks: Masks,
 }
 
-/// What a barrier's access scopes are limited to.
+/// The memory that a barrier's access scopes are limited to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     Memory,

@@ -1,4 +1,4 @@
-//! What a correct recording must wait for: the last writer of each unit of memory, and its readers since.
+//! Tracks the accesses that a correct recording must wait for: the last write of each unit of memory, and the reads since.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Pairs of steps that each layer complains of.
+//! The pairs of steps that each layer reports.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,15 @@ pub(crate) type Pair = (Option<u32>, u32);
 /// A conflict between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict {
-    /// What both do, the earlier one first.
+    /// The accesses or transitions of both steps, the earlier one first.
     pub(crate) acts: [Act; 2],
     /// The resource that the message names, or the place of merged buffers.
     pub(crate) memory: Option<Named>,
-    /// What the message of the layer says is missing.
+    /// The part of a dependency that is missing, according to the layer's message.
     pub(crate) missing: Missing,
 }
 
-/// What is missing between two accesses.
+/// The part of a dependency that is missing between two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     Execution,
