@@ -1,4 +1,4 @@
-//! Instructions that every invocation executes if it runs the entry point to its end, and those that every invocation does that meets guards.
+//! Instructions that every invocation executes if it runs the entry point to its end, and those executed by every invocation that meets guards.
 //!
 //! ```text
 //!        entry            always                    if (x < n)     region 0
@@ -56,7 +56,7 @@ pub(crate) struct Branch {
 
 /// The instructions that are certainly executed.
 pub(crate) struct CertainInstructions {
-    /// Without guards the first one, others after the region that they are part of.
+    /// The first one has no guards; the others follow the region that contains them.
     pub(crate) regions: Vec<Region>,
     /// By instruction, its region and its position there.
     places: Vec<(u32, u32)>,

@@ -1,4 +1,4 @@
-//! Accesses through descriptors that every invocation performs, or every one that meets guards, and the parts of buffers and images they concern.
+//! Accesses through descriptors that every invocation, or every one that meets guards, performs, and the accessed parts of buffers and images.
 //!
 //! Only what is proved is claimed. The variable of the descriptor must be known and must not be an array; parts need constant indices, or
 //! components of an invocation's ids in a compute shader whose local size is known. Specialization constants are unknown.

@@ -234,7 +234,7 @@ pub(crate) fn callee(module: &Module, instruction: &Instruction) -> Option<usize
     module.functions[callee].defined.then_some(callee)
 }
 
-/// Whether an instruction ends the invocation or turns it into a helper invocation, whose writes are discarded.
+/// Returns `true` if an instruction ends the invocation or turns it into a helper invocation, whose writes are discarded.
 fn ends_invocation(op: Op) -> bool {
     let within_blocks = [
         Op::DemoteToHelperInvocation,
@@ -244,7 +244,7 @@ fn ends_invocation(op: Op) -> bool {
     within_blocks.contains(&op) || is_terminator(op) && !continues(op)
 }
 
-/// Whether an instruction is the last of a block.
+/// Returns `true` if an instruction is the last of a block.
 pub(crate) fn is_terminator(op: Op) -> bool {
     continues(op)
         || matches!(
@@ -258,7 +258,7 @@ pub(crate) fn is_terminator(op: Op) -> bool {
         )
 }
 
-/// Whether the invocation goes on after the last instruction of a block, here or in the caller.
+/// Returns `true` if the invocation continues after the last instruction of a block, here or in the caller.
 fn continues(op: Op) -> bool {
     matches!(
         op,
@@ -299,7 +299,7 @@ pub(crate) fn may_end(module: &Module) -> Vec<bool> {
     may_end
 }
 
-/// Whether the invocation may end at an instruction in the middle of a block.
+/// Returns `true` if the invocation may end at an instruction in the middle of a block.
 fn may_end_within(module: &Module, may_end: &[bool], instruction: &Instruction) -> bool {
     match instruction.op {
         Op::FunctionCall => callee(module, instruction).is_none_or(|callee| may_end[callee]),

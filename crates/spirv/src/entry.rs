@@ -71,24 +71,25 @@ pub struct Binding {
     pub always_reads: bool,
     /// Whether every invocation that runs the entry point to its end executes a write, as [`always_reads`](Self::always_reads).
     pub always_writes: bool,
-    /// Whether an invocation that writes through this descriptor reads through it before. Meaningless if nothing is written, or if no read
-    /// is certain.
+    /// `true` if every invocation that writes through this descriptor has read through it before. Meaningless if nothing is written, or if no
+    /// read is certain.
     pub reads_first: bool,
-    /// Accesses that every such invocation performs, other than atomics, where it is known which part of the descriptor they concern; and, of a
-    /// compute shader, accesses that every such invocation performs if it meets guards. Sorted. [`read_extent`](Self::read_extent),
-    /// [`certainly_reads`](Self::certainly_reads) and their counterparts sum them up.
+    /// Accesses, other than atomics, to known parts of the descriptor by every invocation that runs the entry point to its end; in a compute
+    /// shader, also all accesses by every such invocation that meets guards. Sorted. [`read_extent`](Self::read_extent),
+    /// [`certainly_reads`](Self::certainly_reads) and their counterparts summarize them.
     pub certain: Vec<CertainAccess>,
 }
 
 impl Binding {
-    /// Whether some invocation of a dispatch that runs certainly executes a read: every one does, or one that meets guards of a compute shader.
+    /// Returns `true` if at least one invocation of the dispatch certainly executes a read: every invocation does, or some invocation meets the
+    /// guards of a read.
     ///
-    /// For graphics stages pass `[1; 3]`, as a draw with an invocation.
+    /// For graphics stages pass `[1; 3]`, for a draw with at least one invocation.
     pub fn certainly_reads<'a>(&self, dispatch: impl Into<Dispatch<'a>>) -> bool {
         self.always_reads || is_performed(&self.certain, |access| access.reads, &dispatch.into())
     }
 
-    /// Whether some invocation certainly executes a write, as [`certainly_reads`](Self::certainly_reads).
+    /// Returns `true` if at least one invocation certainly executes a write, as [`certainly_reads`](Self::certainly_reads) does for reads.
     pub fn certainly_writes<'a>(&self, dispatch: impl Into<Dispatch<'a>>) -> bool {
         self.always_writes || is_performed(&self.certain, |access| access.writes, &dispatch.into())
     }

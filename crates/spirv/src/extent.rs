@@ -6,7 +6,7 @@
 //!     │ header │ 0 │ 1 │ 2 │ 3 │ … │ 127 │          written_extent([2, 1, 1], range)
 //!     0       16                        528          = bytes [16, 528)
 //! ```
-//! Behind `if (gl_GlobalInvocationID.x < 100)` it is bytes [16, 416).
+//! Inside `if (gl_GlobalInvocationID.x < 100)` it is bytes [16, 416).
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ pub enum AccessRegion {
     Texel([TexelIndex; 3]),
 }
 
-/// An access that every invocation that meets guards performs, if it runs the entry point to its end.
+/// An access that every invocation that meets its guards performs, if the invocation runs the entry point to its end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CertainAccess {
     /// Reads contents.
@@ -57,12 +57,12 @@ pub struct CertainAccess {
     pub writes: bool,
     /// The part that is accessed; `None` if it is not known.
     pub region: Option<AccessRegion>,
-    /// All of these are met. Empty for an access that every invocation performs.
+    /// Conditions, all of which an invocation must meet. Empty for an access that every invocation performs.
     pub guards: Vec<Guard>,
 }
 
 impl CertainAccess {
-    /// Whether the invocations that perform it, or the part that they access, depend on the base of the dispatch (`vkCmdDispatchBase`).
+    /// Returns `true` if the base of the dispatch (`vkCmdDispatchBase`) affects which invocations perform it, or which part they access.
     pub fn depends_on_base(&self) -> bool {
         let guards = self.guards.iter().flat_map(Guard::values);
         let compared = guards.filter_map(|value| match value {
@@ -115,7 +115,7 @@ impl Extent {
     }
 }
 
-/// Whether some invocation of a dispatch performs an access that counts.
+/// Returns `true` if some invocation of a dispatch performs an access of the wanted kind.
 pub(crate) fn is_performed(
     accesses: &[CertainAccess],
     counts: impl Fn(&CertainAccess) -> bool,

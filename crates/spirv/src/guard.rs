@@ -44,7 +44,7 @@ impl InvocationIndex {
         }
     }
 
-    /// Whether its values depend on the base of the dispatch (`vkCmdDispatchBase`).
+    /// Returns `true` if its values depend on the base of the dispatch (`vkCmdDispatchBase`).
     pub fn depends_on_base(&self) -> bool {
         self.id != InvocationId::Local
     }
@@ -332,7 +332,7 @@ impl Axis {
         (is_some && count <= MAX_INVOCATIONS).then_some((global, workgroup, local))
     }
 
-    /// Whether an invocation has ids in all three ranges.
+    /// Returns `true` if an invocation has IDs in all three ranges.
     fn has_some(&self, size: u64) -> bool {
         let Some((global, workgroup, local)) = self.clipped(size) else {
             return false;

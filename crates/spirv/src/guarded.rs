@@ -4,8 +4,8 @@
 //! %a = OpULessThan %x %n
 //! OpBranchConditional %a %second %merge
 //! %second = …  %b = OpULessThan %y %m
-//! %merge  = …  %c = OpPhi %a %first %b %second        c is true if all that it may be is true,
-//! OpBranchConditional %c %then %end                   and comes from no block that cannot be reached
+//! %merge  = …  %c = OpPhi %a %first %b %second        c is true if each value that it can
+//! OpBranchConditional %c %then %end                   take, from a block that can be reached, is true
 //! ```
 //! What is compared never changes while an invocation runs, so it does not matter when a comparison is executed.
 
@@ -225,8 +225,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// The value that a condition has whenever a block that tests it branches to another one: of `a || b`, the first side is true where the second
-    /// one is skipped.
+    /// The value that a condition must have for a block that tests it to branch to another one: in `a || b`, `a` is true if `b` is skipped.
     fn branches_by(&self, from: u32, to: u32, condition: u32) -> Option<bool> {
         let code = &self.indices.module.code;
         let last = &code.instructions[*self.blocks.ends.get(&from)?];

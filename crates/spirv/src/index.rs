@@ -31,7 +31,7 @@ pub(crate) enum Value {
     Uniform(GuardValue),
 }
 
-/// What the values of indices are found in.
+/// The inputs for finding the values of indices.
 pub(crate) struct IndexSource<'a> {
     pub(crate) module: &'a Module,
     pub(crate) reach: &'a PointerReach,
@@ -246,7 +246,7 @@ impl Indices<'_> {
             .filter(|value| word && *value <= i32::MAX as u32)
     }
 
-    /// What a load gives: a component of a built-in variable, a push constant, or a component of what was stored in a local variable.
+    /// The value of a load: a component of a built-in variable, a push constant, or a component of the value stored in a local variable.
     fn loaded(&self, load: usize, component: u32) -> Option<Loaded> {
         let (module, code) = (self.module, &self.module.code);
         let one = &code.instructions[load];
@@ -327,7 +327,7 @@ impl Indices<'_> {
         (kind.op == Op::TypeInt).then(|| (code.operand(kind, 0), length))
     }
 
-    /// Whether an id is an integer of 32 bits, or a vector of them.
+    /// Returns `true` if an id is a 32-bit integer or a vector of them.
     pub(crate) fn is_word(&self, id: u32) -> bool {
         self.shape(id).is_some_and(|(bits, _)| bits == 32)
     }

@@ -31,7 +31,7 @@ pub(crate) fn variable_of(module: &Module, reach: &PointerReach, mut id: u32) ->
     None
 }
 
-/// Whether a variable stands for one buffer or image, and not for an array of them.
+/// Returns `true` if a variable is a single buffer or image, not an array of them.
 pub(crate) fn is_one_descriptor(module: &Module, id: u32) -> bool {
     let kind = module.code.definition(id);
     let kind = kind.and_then(|variable| module.code.definition(module.variable_type(variable)));

@@ -35,8 +35,8 @@ pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft>
     drafts
 }
 
-/// A note in place of a finding, about a new resource that nothing has written. Programs have one render pass for all frames and cover what
-/// it loads with draws, and bind such resources where a shader uses none: the recording does not show whether they are used.
+/// A note instead of a finding, about a new resource that nothing has written. Programs use one render pass for all frames and cover the loaded
+/// contents with draws, or bind such resources where the shader does not use them: the recording does not show whether they are read.
 pub(super) fn note(sites: &Sites<'_>, lost: &LostContents) -> Option<&'static str> {
     let is_new = lost.last.is_none() && sites.resources.get(lost.reader.resource).created;
     // A render pass that discards what it loads contradicts itself.

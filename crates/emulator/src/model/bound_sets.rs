@@ -35,7 +35,7 @@ struct Point {
     compared: Vec<(u64, Vec<u32>)>,
 }
 
-/// What accesses of a dispatch depend on, beside its pipeline and its sets.
+/// Parameters that the accesses of a dispatch depend on, besides its pipeline and sets.
 #[derive(Clone, Copy)]
 pub(crate) struct Parameters<'a> {
     /// The number of workgroups; `None` where it is not known, and of draws.

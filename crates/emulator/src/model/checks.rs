@@ -206,7 +206,7 @@ struct Rules<'a> {
     acts: bool,
     /// The number of workgroups of a dispatch, if it is known.
     groups: Option<[u32; 3]>,
-    /// What is known of the numbers that guards compare.
+    /// The known values among those that guards compare.
     values: Vec<(GuardValue, u32)>,
     findings: Vec<Finding>,
     accesses: Vec<LoggedAccess>,
@@ -255,8 +255,8 @@ impl Rules<'_> {
         }
     }
 
-    /// The accesses of a shader through a descriptor. Of the dispatch the number of workgroups, and what guards compare, matter if the first
-    /// workgroup does not access the whole part.
+    /// The accesses of a shader through a descriptor. They depend on the number of workgroups and on the values of guards, unless the first
+    /// workgroup accesses the whole part.
     fn logged(&mut self, accessed: &DescriptorAccess, entry: &Entry) -> Vec<LoggedAccess> {
         let acts = self.acts && !self.may_change;
         if self.groups.is_none() && accessed.certain.iter().any(|one| !one.guards.is_empty()) {
@@ -311,8 +311,8 @@ fn overlap(one: &Resource, other: &Resource) -> bool {
     one.number == other.number || a.zip(b).is_some_and(share)
 }
 
-/// The accesses of a shader through a descriptor. One that some invocation is proved to perform is certain, if the descriptor is the first of
-/// its binding, its part is known and the command acts; it is of the whole part if the dispatch covers it.
+/// The accesses of a shader through a descriptor. An access is certain if some invocation provably performs it, the descriptor is the first of
+/// its binding, its part is known and the command acts. It covers the whole part if the dispatch does.
 fn logged(
     accessed: &DescriptorAccess,
     entry: &Entry,

@@ -296,7 +296,7 @@ impl Descriptors {
         self.pipelines.insert(pipeline.as_raw(), Arc::new(shaders));
     }
 
-    /// Whether guards of some pipeline compare push constants; otherwise these do not matter.
+    /// Returns `true` if guards of some pipeline compare push constants; otherwise push constants need not be recorded.
     #[inline]
     pub(crate) fn compares_push_constants(&self) -> bool {
         self.compares_push_constants.load(Ordering::Relaxed)

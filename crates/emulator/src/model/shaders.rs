@@ -79,7 +79,7 @@ pub(crate) struct PipelineShaders {
     /// The writes that its shaders may perform, beside those through the descriptors: by address, or of any kind if some shader could not be
     /// read.
     pub(crate) unseen_writes: UnseenWrites,
-    /// What guards of the shaders compare that a dispatch gives values to: push constants, image sizes, array lengths.
+    /// The values that guards of the shaders compare and that a dispatch determines: push constants, image sizes, array lengths.
     pub(crate) guard_values: Vec<GuardValue>,
 }
 

@@ -1,4 +1,4 @@
-//! Accesses of compute shaders behind bounds checks, and the parts of buffers and images that invocations cover that pass them.
+//! Accesses of compute shaders after bounds checks, and the parts of buffers and images covered by the invocations that pass.
 
 use super::*;
 use tileheap_spirv::{Binding, Dispatch, Extent, GuardValue};
@@ -23,7 +23,7 @@ const DECLARATIONS: &str = "
     uint end() { return count; }
 ";
 
-/// What a dispatch knows: the push constants are 0, 50, (40, 3), -1; image 1 is 60 x 3, the texture 70 x 2, and `b` has 20 elements.
+/// The values known for a dispatch: the push constants are 0, 50, (40, 3), -1; image 1 is 60 x 3, the texture 70 x 2, and `b` has 20 elements.
 fn known(value: GuardValue) -> Option<u32> {
     Some(match value {
         GuardValue::PushConstant { offset } => [0, 50, 40, 3, u32::MAX][offset as usize / 4],
@@ -66,7 +66,7 @@ fn binding_of(body: &str, number: u32, minor: usize) -> Binding {
     found.unwrap_or_else(|| panic!("binding {number} in {body}"))
 }
 
-/// What a dispatch certainly writes of a binding, of which every invocation may be skipped: whether it does, and the part.
+/// The certain writes of a dispatch to a binding that is not always written: `true` if there are any, and their part.
 fn written(body: &str, number: u32) -> (bool, Option<Extent>) {
     let binding = binding_of(body, number, 6);
     assert!(!binding.always_writes, "{body}");

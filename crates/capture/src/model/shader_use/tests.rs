@@ -1,4 +1,4 @@
-//! Accesses of dispatches behind bounds checks.
+//! Accesses of dispatches after bounds checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ fn using(body: &str) -> Use {
     }
 }
 
-/// What a dispatch writes: bytes, area, and whether it is certain and all of that.
+/// A write of a dispatch: bytes, area, `true` if it is certain, and `true` if it covers all of that.
 type Written = ([u64; 2], Option<[[u32; 2]; 2]>, bool, bool);
 
 fn written(body: &str, groups: Option<[u32; 3]>, count: Option<u32>) -> Vec<Written> {

@@ -1,4 +1,4 @@
-//! Mistakes that were reported: a program repeats them in every frame.
+//! Reported mistakes: programs usually repeat a mistake in every frame, so repetitions are only counted.
 //!
 //! ```text
 //! frame 1   dispatch reads `history`, lost by a clear of `scratch`    reported
@@ -131,7 +131,7 @@ pub(super) struct Mistakes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Repeated {
     pub(crate) id: MessageId,
-    /// What was wrong, with the names that objects had then.
+    /// The text of the first message, with the names that objects had then.
     pub(crate) text: String,
     pub(crate) times: u64,
 }

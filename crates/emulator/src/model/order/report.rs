@@ -36,7 +36,7 @@ impl Verdicts {
     }
 }
 
-/// What is reported, and was reported: a frame repeats.
+/// The verdicts that are reported, and the mistakes that were, since frames repeat.
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
     verdicts: Verdicts,

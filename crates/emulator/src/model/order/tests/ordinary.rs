@@ -276,7 +276,7 @@ fn unseen_writes_leave_only_what_they_reach_uncertain() {
     assert_eq!(found[0].id.name(), "TILEHEAP-possible-contents");
 }
 
-/// What is destroyed may have been written before.
+/// A destroyed resource may have been written before.
 #[test]
 fn unseen_writes_through_destroyed_buffers_count() {
     let mut device = device(ALL);
