@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rspirv::spirv::Op;
 
-use crate::code::Instruction;
+use crate::code::{Code, Instruction};
 use crate::module::Module;
 
 /// No node or position.
@@ -77,28 +77,15 @@ impl ControlFlow {
     fn add_successors(&mut self, module: &Module, node: usize) -> Option<()> {
         let code = &module.code;
         let last = &code.instructions[self.nodes[node].end - 1];
-        let operands = code.operands(last);
         let (labels, edges) = (&self.labels, &mut self.edges);
         let mut branch_to = |label: u32| {
             edges.push(node_of_label(labels, label)?);
             Some(())
         };
         match last.op {
-            Op::Branch => branch_to(code.operand(last, 0)),
-            Op::BranchConditional => {
-                branch_to(code.operand(last, 1))?;
-                branch_to(code.operand(last, 2))
-            }
-            Op::Switch => {
-                let selector = code.type_of(code.operand(last, 0))?;
-                // Literals of wide selectors take two words.
-                let literal = code.operand(selector, 0).div_ceil(32).clamp(1, 2) as usize;
-                branch_to(code.operand(last, 1))?;
-                for case in operands.get(2..).unwrap_or_default().chunks(literal + 1) {
-                    branch_to(*case.get(literal)?)?;
-                }
-                Some(())
-            }
+            Op::Branch | Op::BranchConditional | Op::Switch => branch_targets(code, last)?
+                .into_iter()
+                .try_for_each(&mut branch_to),
             op => {
                 self.edges.push(self.nodes.len() as u32);
                 if !is_terminator(op) {
@@ -201,7 +188,10 @@ impl ControlFlow {
 
     /// Returns `true` if every path to any of these instructions executes another one, which may be among them, at the same time or before.
     pub(crate) fn dominates(&self, first: usize, others: &[usize]) -> bool {
-        let node_of = |number: usize| self.nodes.iter().position(|node| node.contains(&number));
+        let node_of = |number: usize| {
+            let node = self.nodes.partition_point(|node| node.end <= number);
+            self.nodes.get(node)?.contains(&number).then_some(node)
+        };
         let Some(own) = node_of(first) else {
             return false;
         };
@@ -216,6 +206,25 @@ impl ControlFlow {
             Some(node) if node == own => first <= other,
             node => node.is_some_and(|node| !seen[node]),
         })
+    }
+}
+
+/// The labels that a branch may go to; `None` if they cannot be told.
+pub(crate) fn branch_targets(code: &Code, branch: &Instruction) -> Option<Vec<u32>> {
+    let operands = code.operands(branch);
+    match branch.op {
+        Op::Branch => Some(operands.get(..1)?.to_vec()),
+        // Branch weights may follow.
+        Op::BranchConditional => Some(operands.get(1..3)?.to_vec()),
+        Op::Switch => {
+            let selector = code.type_of(*operands.first()?)?;
+            // Literals of wide selectors take two words.
+            let literal = code.operand(selector, 0).div_ceil(32).clamp(1, 2) as usize;
+            let cases = operands.get(2..)?.chunks(literal + 1);
+            let labels = cases.map(|case| case.get(literal).copied());
+            std::iter::once(operands.get(1).copied()).chain(labels).collect()
+        }
+        _ => Some(Vec::new()),
     }
 }
 

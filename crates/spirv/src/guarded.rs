@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use rspirv::spirv::Op;
 
 use crate::always::{Branch, CertainInstructions, Functions, MAX_REGIONS};
+use crate::control_flow::branch_targets;
 use crate::guard::{Comparison, Guard, GuardValue, InvocationId, InvocationIndex};
 use crate::index::{IndexSource, Indices, Value};
 use crate::module::Module;
@@ -21,6 +22,9 @@ use crate::reach::PointerReach;
 
 /// The most guards of a region.
 const MAX_GUARDS: usize = 12;
+
+/// The most regions that are looked at; some turn out to be empty.
+const MAX_ATTEMPTS: usize = 2 * MAX_REGIONS;
 
 /// The deepest nesting of conditions.
 const MAX_DEPTH: u32 = 16;
@@ -33,11 +37,11 @@ pub(crate) fn add_guarded(
 ) {
     let module = source.module;
     let blocks = Blocks::new(module, source.reach);
-    let mut around = 0;
+    let (mut around, mut attempts) = (0, 0);
     while let Some(region) = always.regions.get(around) {
         for branch in region.branches.clone() {
             for side in Conditions::sides(module, &branch) {
-                if always.regions.len() == MAX_REGIONS {
+                if always.regions.len() == MAX_REGIONS || attempts == MAX_ATTEMPTS {
                     return;
                 }
                 let conditions = Conditions {
@@ -52,6 +56,7 @@ pub(crate) fn add_guarded(
                 guards.sort_unstable();
                 guards.dedup();
                 if guards.len() <= MAX_GUARDS {
+                    attempts += 1;
                     always.add_region(functions, (around, branch), side.label, guards);
                 }
             }
@@ -85,21 +90,22 @@ impl Blocks {
         let mut open = 0;
         for &number in &reach.instructions {
             let instruction = &code.instructions[number];
-            let operands = code.operands(instruction);
-            let targets = match instruction.op {
-                Op::Label => {
-                    open = code.result(instruction);
-                    continue;
-                }
-                Op::Branch => operands,
-                // Literals of a switch may look like labels: then blocks have more predecessors here than they have.
-                Op::BranchConditional | Op::Switch => operands.get(1..).unwrap_or_default(),
-                _ => continue,
+            if instruction.op == Op::Label {
+                open = code.result(instruction);
+                continue;
+            }
+            if !matches!(instruction.op, Op::Branch | Op::BranchConditional | Op::Switch) {
+                continue;
+            }
+            let Some(targets) = branch_targets(code, instruction) else {
+                // A block without known predecessors is never proved to be skipped.
+                blocks.predecessors.clear();
+                return blocks;
             };
             blocks.ends.insert(open, number);
             blocks
                 .predecessors
-                .extend(targets.iter().map(|target| (*target, open)));
+                .extend(targets.into_iter().map(|target| (target, open)));
         }
         blocks.predecessors.sort_unstable();
         blocks.predecessors.dedup();

@@ -292,6 +292,18 @@ fn what_is_not_proved_is_not_claimed() {
     assert!(!binding.certainly_writes(many));
 }
 
+/// A literal of a switch may be the number of a label, such as that of the first block, which the phi of a short circuit names.
+#[test]
+fn literals_of_a_switch_are_not_labels() {
+    for literal in 0..40 {
+        let body = format!(
+            "bool flag = u.flag; if (flag && x >= uint(b.length())) a[x] = 1; \
+             if (x < count) {{ switch (u.limit) {{ case {literal}: b[0] = 1; }} }}"
+        );
+        assert!(!binding_of(&body, 0, 3).certainly_writes(KNOWN), "case {literal}");
+    }
+}
+
 #[test]
 fn one_of_two_conditions_is_enough_if_it_decides() {
     for (body, expected) in [
