@@ -68,7 +68,8 @@ kinds! {
     /// By markers, to buffers that a command names.
     MARKERS = 6, "buffers for transfers", [TRANSFER_DST], [];
     /// By the host, outside of command buffers.
-    HOST = 7, "images for transfers by the host", [], [HOST_TRANSFER_EXT];
+    HOST = 7, "images for transfers by the host, and buffers of acceleration structures and micromaps",
+        [ACCELERATION_STRUCTURE_STORAGE_KHR MICROMAP_STORAGE_EXT], [HOST_TRANSFER_EXT];
     /// By copies from memory, to images that a command names.
     IMAGE_COPIES = 9, "images for transfers", [], [TRANSFER_DST];
     /// To any resource.
