@@ -5,7 +5,7 @@ use std::slice;
 use ash::vk;
 use tileheap::arrange::{Arranged, Arrangement, Strip};
 use tileheap::frame::PassId;
-use tileheap::frame::tables::{PassKind, Version};
+use tileheap::frame::tables::PassKind;
 use tileheap::plan::{PlanOptions, Totals};
 use tileheap::runtime::{BoundFrame, Device, Imports, Parity, PassCommands};
 
@@ -139,12 +139,9 @@ impl<'a> Timed<'a> {
                 let first = self.arranged.origins[here.index()];
                 draw.origin = [strip.origin.x - first.x, strip.origin.y - first.y];
                 draw.set = self.set_layout.allocate(device, self.descriptors)?;
-                let view = self
-                    .bound
-                    .image_in(pass, here, Version::Current, Parity::Even)
-                    .view;
-                let layout = self.bound.layout_in(pass, here, Version::Current);
-                self.set_layout.write_image(device, draw.set, 0, view, layout);
+                let read = self.bound.access(pass, here, Parity::Even);
+                self.set_layout
+                    .write_image(device, draw.set, 0, read.view, read.layout);
                 (&FULLSCREEN_VERT, &CALIBRATE_READ_FRAG)
             }
             Program::Fill(_) | Program::Copy(..) => return Ok(draw),
@@ -242,7 +239,7 @@ struct Recording<'a> {
 impl Recording<'_> {
     fn record(&self, cmd: &PassCommands<'_>, draw: &Draw) {
         let (device, commands) = (self.device, cmd.command_buffer());
-        let buffer = |resource| cmd.buffer(resource);
+        let buffer = |resource| cmd.access(resource).buffer();
         // SAFETY: the pass is being recorded, with all that its program needs.
         unsafe {
             let vertices = match draw.program {

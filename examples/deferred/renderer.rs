@@ -286,12 +286,12 @@ fn write_inputs(
     pipelines: &Pipelines,
 ) -> Result<Inputs> {
     Inputs::write(device, deferred, pipelines, |run, access, parity| {
-        let (resource, version) = (deferred.here(run, access.resource), access.version);
+        let resource = deferred.here(run, access.resource);
+        let bound_access = bound.access(run.pass, (resource, access.version), parity);
         if deferred.frame.resource(access.resource).is_image() {
-            let view = bound.image_in(run.pass, resource, version, parity).view;
-            Input::Image(view, bound.layout_in(run.pass, resource, version))
+            Input::Image(bound_access.view, bound_access.layout)
         } else {
-            let buffer = bound.buffer_in(run.pass, resource, version, parity);
+            let buffer = bound_access.buffer();
             Input::Buffer(buffer.handle, (buffer.offset, buffer.size))
         }
     })
@@ -403,8 +403,8 @@ impl Painter for Renderer {
         };
         let draw = |cmd: &PassCommands<'_>, run: &Run| {
             pass_recorder.record(cmd.command_buffer(), run, |read_back| {
-                let picture = cmd.image(deferred.parts.picture).handle;
-                (picture, cmd.buffer(read_back.texels).handle)
+                let picture = cmd.access(deferred.parts.picture).image();
+                (picture, cmd.access(read_back.texels).buffer().handle)
             });
             if run.described == deferred.parts.tone_map {
                 self.layer

@@ -198,13 +198,11 @@ impl Sets {
         for parity in Parity::BOTH {
             for pass in frame.pass_ids() {
                 let set = layout.allocate(device, pool)?;
-                let accesses = frame.accesses_of(pass).iter();
-                let sampled = accesses.filter(|access| access.kind.is_shader());
-                for (binding, access) in (0..).zip(sampled) {
-                    let (resource, version) = (access.resource, access.version);
-                    let view = bound.image_in(pass, resource, version, parity).view;
-                    let image_layout = bound.layout_in(pass, resource, version);
-                    layout.write_image(device, set, binding, view, image_layout);
+                let accesses = frame.accesses_of(pass).iter().enumerate();
+                let sampled = accesses.filter(|(_, access)| access.kind.is_shader());
+                for (binding, (n, _)) in (0..).zip(sampled) {
+                    let image = bound.access(pass, n, parity);
+                    layout.write_image(device, set, binding, image.view, image.layout);
                 }
                 by_parity[parity.index()].push(set);
             }

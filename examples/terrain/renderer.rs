@@ -326,7 +326,8 @@ impl crate::support::painter::Painter for Renderer {
         if let Some(read_back) = self.landscape.read_back {
             let (picture, extent) = (self.landscape.picture, self.screen.extent);
             commands.pass(read_back.pass, |pass| {
-                let (image, texels) = (pass.image(picture).handle, pass.buffer(read_back.texels).handle);
+                let image = pass.access(picture).image();
+                let texels = pass.access(read_back.texels).buffer().handle;
                 // SAFETY: recording; the pass declares both accesses.
                 unsafe { copy_to_buffer(&device, pass.command_buffer(), (image, extent), texels) };
             })?;

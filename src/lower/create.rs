@@ -234,46 +234,6 @@ pub(super) fn in_barrier(image: &ImageRow, mut range: SubresourceRange) -> Subre
     range
 }
 
-/// Every level and layer of an image.
-#[cfg(feature = "runtime")]
-fn whole(image: &ImageRow) -> SubresourceRange {
-    SubresourceRange {
-        aspects: crate::format::aspects(image.format),
-        levels: Run::new(0, image.mip_levels),
-        layers: Run::new(0, image.array_layers),
-    }
-}
-
-/// The view of all of an image for shaders; `None` if none of the usages that its own format allows is one of shaders.
-#[cfg(feature = "runtime")]
-pub(crate) fn whole_view(
-    index: u32,
-    image: &ImageRow,
-    own: vk::ImageUsageFlags,
-    cube_arrays: bool,
-) -> Option<ViewRow> {
-    let view = shader_view(
-        (index, image),
-        whole(image),
-        ViewDesc::default(),
-        VIEWED & own,
-        cube_arrays,
-    )?;
-    let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
-    Some(view).filter(|view| !extended || !view.usage.is_empty())
-}
-
-/// The view of level 0 of an image as an attachment.
-#[cfg(feature = "runtime")]
-pub(crate) fn level_0_view(index: u32, image: &ImageRow, own: vk::ImageUsageFlags) -> ViewRow {
-    let mut range = whole(image);
-    range.levels.end = 1;
-    if image.image_type == vk::ImageType::TYPE_3D {
-        range.layers.end = image.extent.depth;
-    }
-    attachment_view(index, image, range, ViewDesc::default(), ATTACHED & own)
-}
-
 /// The view of a part of an image for descriptors of a usage; `None` if its usage allows none. Without `cube_arrays`, several cubes are
 /// an array of layers by default (VUID-VkImageViewCreateInfo-viewType-01004).
 pub(crate) fn shader_view(

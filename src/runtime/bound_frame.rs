@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use ash::vk;
 
-use super::bound_resource::{Buffer, Image, PartView};
+use super::bound_access::{AccessKey, BoundAccess, BoundObject};
 use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
@@ -22,9 +22,8 @@ use super::series::Series;
 use super::store::StorePass;
 use super::submission::Submission;
 use super::timelines::{Timelines, any_use};
-use crate::frame::tables::{Access, Version};
+use crate::frame::tables::Version;
 use crate::frame::{PassId, QueueId, ResourceId};
-use crate::lower::tables::objects::AccessRow;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::lower::{
     ByteUse, ContentState, Lowered, Lowerer, MemoryState, Parity, Situation, Space, Target, Targets,
@@ -148,65 +147,18 @@ impl BoundFrame {
         }
     }
 
-    /// The image that holds the current version of `resource` in frames of `parity` (for descriptor sets written once). For a resource with
-    /// a split lifetime, this is the image that it is stored in: [`BoundFrame::image_in`] gives the image of each pass.
+    /// The object that an access of a pass uses in frames of `parity`, with its view and layout: for descriptor sets that are written once,
+    /// and for everything else that is known before a frame begins.
     ///
-    /// # Panics
-    /// If the resource is a buffer, external, or used by no pass.
-    pub fn image(&self, resource: ResourceId, parity: Parity) -> Image {
-        self.image_of(resource, self.object_of(resource, Version::Current, parity))
-    }
-
-    /// The image that a pass's access of `resource` uses in frames of `parity`.
-    ///
-    /// Differs from [`BoundFrame::image`] for the previous version, for a resource in tile memory with an alias per memory object, and for
-    /// a split lifetime.
-    ///
-    /// # Panics
-    /// If the pass does not declare such an access, or the resource is external.
-    pub fn image_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Image {
-        let pass = self.plan.pass_of(pass);
-        self.image_of(resource, self.object_in(pass, resource, version, parity))
-    }
-
-    /// The views that a pass has of an image in frames of `parity`, one for each of its accesses of `resource` in declaration order.
-    pub fn views_in(
-        &self,
-        pass: PassId,
-        resource: ResourceId,
-        parity: Parity,
-    ) -> impl Iterator<Item = PartView> + '_ {
-        self.part_views(
-            &self.encoded[parity.index() % self.parities],
-            self.plan.pass_of(pass),
-            resource,
-        )
-    }
-
-    /// The layout that the image of `resource` has during a pass that declares the access (for descriptor sets).
+    /// Identify the access by its position in the pass's declaration, or by its resource: `access(lighting, 0, parity)`,
+    /// `access(lighting, albedo, parity)`, `access(taa, (history, Version::Previous), parity)`.
     ///
     /// # Panics
     /// If the pass does not declare such an access.
-    pub fn layout_in(&self, pass: PassId, resource: ResourceId, version: Version) -> vk::ImageLayout {
-        let access = self.access_of(self.plan.pass_of(pass), resource, version);
-        self.tables(Parity::Even).accesses[access].layout
-    }
-
-    /// The buffer that holds the current version of `resource` in frames of `parity`.
-    ///
-    /// # Panics
-    /// If the resource is an image, external, or used by no pass.
-    pub fn buffer(&self, resource: ResourceId, parity: Parity) -> Buffer {
-        self.buffer_of(resource, self.object_of(resource, Version::Current, parity))
-    }
-
-    /// The buffer that a pass's access of `resource` uses in frames of `parity`.
-    ///
-    /// # Panics
-    /// If the pass does not declare such an access, or the resource is external.
-    pub fn buffer_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Buffer {
-        let pass = self.plan.pass_of(pass);
-        self.buffer_of(resource, self.object_in(pass, resource, version, parity))
+    #[track_caller]
+    pub fn access(&self, pass: PassId, which: impl Into<AccessKey>, parity: Parity) -> BoundAccess {
+        let encoded = &self.encoded[parity.index() % self.parities];
+        self.access_in(encoded, self.plan.pass_of(pass), which.into())
     }
 
     /// The parity of the next frame.
@@ -444,104 +396,56 @@ impl BoundFrame {
         before.contents.sort_by_key(|one| one.object);
     }
 
-    /// The object that stands for a version of a resource in frames of `parity`.
-    pub(super) fn object_of(&self, resource: ResourceId, version: Version, parity: Parity) -> Object {
-        let frame = &self.plan.frame;
-        let of_version = |index: &&u32| frame.accesses()[**index as usize].version == version;
-        match frame.uses_of(resource).iter().find(of_version) {
-            Some(&index) => self.tables(parity).accesses[index as usize].object.get(),
-            None if version == Version::Previous => {
-                panic!("resource `{}` has no previous version", self.name_of(resource))
-            }
-            None => panic!("resource `{}` is used by no pass", self.name_of(resource)),
-        }
-    }
-
-    /// The object that an access of a pass of the planned frame uses.
-    pub(super) fn object_in(
-        &self,
-        pass: PassId,
-        resource: ResourceId,
-        version: Version,
-        parity: Parity,
-    ) -> Object {
-        self.tables(parity).accesses[self.access_of(pass, resource, version)]
-            .object
-            .get()
-    }
-
-    /// Index of the first access of `version` of `resource` in `pass` of the planned frame, or of the part of its split lifetime that is placed there.
-    pub(super) fn access_of(&self, pass: PassId, resource: ResourceId, version: Version) -> usize {
-        let frame = &self.plan.frame;
-        let accesses = frame.pass(pass).accesses;
-        let wanted =
-            |access: &Access| self.plan.stands_for(access.resource, resource) && access.version == version;
-        match accesses.of(frame.accesses()).iter().position(wanted) {
-            Some(position) => accesses.indices().start + position,
-            None => panic!(
-                "pass `{}` declares no access of the {} version of `{}`",
-                frame.pass(pass).name,
-                if version == Version::Current {
-                    "current"
-                } else {
-                    "previous"
-                },
-                self.name_of(resource)
-            ),
-        }
-    }
-
-    pub(super) fn part_views<'a>(
-        &'a self,
-        encoded: &'a EncodedFrame,
-        pass: PassId,
-        resource: ResourceId,
-    ) -> impl Iterator<Item = PartView> + 'a {
-        let frame = &self.plan.frame;
-        let rows = frame.pass(pass).accesses.indices();
-        let rows = rows.map(|index| (index, &encoded.tables.accesses[index]));
-        let of_resource = move |(_, row): &(usize, &AccessRow)| self.plan.stands_for(row.resource, resource);
-        rows.filter(of_resource).map(move |(index, row)| PartView {
-            subpass: row.subpass,
+    /// As [`BoundFrame::access`], for a pass of the planned frame.
+    #[track_caller]
+    pub(super) fn access_in(&self, encoded: &EncodedFrame, pass: PassId, which: AccessKey) -> BoundAccess {
+        let index = self.index_of(pass, which);
+        let row = &encoded.tables.accesses[index];
+        let stencil = row.range.aspects == vk::ImageAspectFlags::STENCIL;
+        BoundAccess {
+            resource: self.plan.described_resource(row.resource),
+            version: row.version,
             kind: row.kind,
-            image: match row.object.get() {
-                Object::Image(image) => self.handles.images[image as usize].handle,
-                Object::Buffer(_) => vk::Image::null(),
+            subpass: row.subpass,
+            object: match row.object.get() {
+                Object::Image(row) => BoundObject::Image(self.handles.images[row as usize].handle),
+                Object::Buffer(row) => BoundObject::Buffer(self.handles.buffers[row as usize]),
             },
             range: row.range,
             view: encoded.view_of(index),
-            layout: row.layout,
+            layout: if stencil { row.stencil_layout } else { row.layout },
+        }
+    }
+
+    /// Position of an access in the planned frame's accesses.
+    #[track_caller]
+    fn index_of(&self, pass: PassId, which: AccessKey) -> usize {
+        let frame = &self.plan.frame;
+        let declared = frame.pass(pass);
+        let mut indices = declared.accesses.indices();
+        let found = match which {
+            AccessKey::Nth(n) => indices.nth(n),
+            AccessKey::Resource(resource, version) => indices.find(|&index| {
+                let access = &frame.accesses()[index];
+                access.version == version && self.plan.stands_for(access.resource, resource)
+            }),
+        };
+        found.unwrap_or_else(|| match which {
+            AccessKey::Nth(n) => panic!(
+                "pass `{}` has {} accesses, so no access {n}",
+                declared.name,
+                declared.accesses.len()
+            ),
+            AccessKey::Resource(resource, version) => panic!(
+                "pass `{}` declares no access of the {} version of `{}`",
+                declared.name,
+                match version {
+                    Version::Current => "current",
+                    Version::Previous => "previous",
+                },
+                frame.resource(resource).name
+            ),
         })
-    }
-
-    pub(super) fn image_of(&self, resource: ResourceId, object: Object) -> Image {
-        let Object::Image(row) = object else {
-            panic!("resource `{}` is a buffer", self.name_of(resource));
-        };
-        let image = self.handles.images[row as usize];
-        self.assert_imported(resource, image.handle != vk::Image::null());
-        image
-    }
-
-    pub(super) fn buffer_of(&self, resource: ResourceId, object: Object) -> Buffer {
-        let Object::Buffer(row) = object else {
-            panic!("resource `{}` is an image", self.name_of(resource));
-        };
-        let buffer = self.handles.buffers[row as usize];
-        self.assert_imported(resource, buffer.handle != vk::Buffer::null());
-        buffer
-    }
-
-    fn assert_imported(&self, resource: ResourceId, imported: bool) {
-        let name = self.name_of(resource);
-        assert!(
-            imported,
-            "external resource `{name}` is known only while a frame is recorded"
-        );
-    }
-
-    fn name_of(&self, resource: ResourceId) -> &str {
-        &self.plan.frame.resource(resource).name
     }
 }
 

@@ -1,45 +1,58 @@
 //! The recording state of a frame's declared command buffers.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
 /// The recording state of a declared command buffer in the current frame.
 #[derive(Default)]
 pub(super) struct CommandSlot {
-    pub(super) handle: AtomicU64,
-    state: AtomicU8,
+    is_taken: AtomicBool,
+    /// Command buffers that are not finished.
+    unfinished: AtomicU32,
+    /// In the order of their submission: several if a pass is recorded in parts.
+    handles: Mutex<Vec<vk::CommandBuffer>>,
 }
 
 impl CommandSlot {
-    const FREE: u8 = 0;
-    const RECORDING: u8 = 1;
-    const DONE: u8 = 2;
-
     /// Takes the slot for recording; false if it was taken before.
     pub(super) fn take(&self, commands: vk::CommandBuffer) -> bool {
-        let taken =
-            self.state
-                .compare_exchange(Self::FREE, Self::RECORDING, Ordering::AcqRel, Ordering::Acquire);
-        if taken.is_ok() {
-            self.handle.store(vk::Handle::as_raw(commands), Ordering::Release);
+        let was_taken = self.is_taken.swap(true, Ordering::AcqRel);
+        if !was_taken {
+            self.add(commands);
         }
-        taken.is_ok()
+        !was_taken
+    }
+
+    /// Adds a command buffer that is submitted after the others.
+    pub(super) fn add(&self, commands: vk::CommandBuffer) {
+        self.unfinished.fetch_add(1, Ordering::AcqRel);
+        self.handles().push(commands);
+    }
+
+    /// Counts one of the command buffers as finished.
+    pub(super) fn finish(&self) {
+        self.unfinished.fetch_sub(1, Ordering::AcqRel);
     }
 
     pub(super) fn free(&self) {
-        self.state.store(Self::FREE, Ordering::Release);
+        self.handles().clear();
+        self.unfinished.store(0, Ordering::Release);
+        self.is_taken.store(false, Ordering::Release);
     }
 
     pub(super) fn is_free(&self) -> bool {
-        self.state.load(Ordering::Acquire) == Self::FREE
+        !self.is_taken.load(Ordering::Acquire)
     }
 
-    pub(super) fn done(&self) {
-        self.state.store(Self::DONE, Ordering::Release);
-    }
-
+    /// Whether all of it was recorded.
     pub(super) fn is_done(&self) -> bool {
-        self.state.load(Ordering::Acquire) == Self::DONE
+        !self.is_free() && self.unfinished.load(Ordering::Acquire) == 0
+    }
+
+    /// Its command buffers, in the order of their submission.
+    pub(super) fn handles(&self) -> MutexGuard<'_, Vec<vk::CommandBuffer>> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

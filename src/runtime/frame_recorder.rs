@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use ash::vk;
 
+use super::bound_access::{AccessKey, BoundAccess};
 use super::bound_frame::BoundFrame;
-use super::bound_resource::{Buffer, Image};
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::import::Imports;
@@ -17,7 +17,7 @@ use super::submit::call;
 use super::tiles::Tiles;
 use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
 use crate::frame::tables::PassKind;
-use crate::frame::{CommandBufferId, PassId, ResourceId, intersection};
+use crate::frame::{CommandBufferId, PassId, intersection};
 use crate::lower::{Lowered, Parity};
 use crate::units::Bytes;
 use crate::{Checked, Result};
@@ -63,22 +63,25 @@ pub struct FrameRecorder<'a> {
 impl BoundFrame {
     /// Begins a frame. Earlier frames may still run on the device; the caller limits how many with [`BoundFrame::wait`].
     ///
+    /// External resources and semaphores that are not in `imports` are [imported later](FrameRecorder::import).
+    ///
     /// # Errors
-    /// When an external resource or semaphore that the frame uses is not imported, or an earlier submission has failed.
+    /// When an import does not match the frame, or an earlier submission has failed.
     ///
     /// # Safety
-    /// - The handles in `imports` are alive until the frame is complete, and in the declared entry states.
+    /// - The handles in `imports` are alive until the frame is complete, and in the declared entry states when the command buffers that use
+    ///   them run.
     /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget): framebuffers are cached
     ///   by the handles of their views, and a driver may reuse a handle for a new view.
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = self.series.progress().next()?;
         let parity = self.parity();
-        self.import_resources(imports)?;
-        self.import_semaphores(imports, number)?;
-        let encoded = self.encode(parity)?;
         for slot in &self.slots {
             slot.free();
         }
+        self.clear_imports(number);
+        self.import(imports)?;
+        let encoded = self.encode(parity)?;
         for (area, pass) in self.areas.iter_mut().zip(self.plan.frame.passes()) {
             *area = Some(pass.area);
         }
@@ -103,6 +106,49 @@ impl FrameRecorder<'_> {
     /// The parity of this frame, which selects the current copies of history resources.
     pub fn parity(&self) -> Parity {
         self.parity
+    }
+
+    /// Imports external resources and semaphores after the frame has begun: a swapchain image that is acquired as late as possible, while
+    /// the command buffers that do not use it are already recorded. A resource is imported before a command buffer that uses it is
+    /// [recorded](FrameRecorder::record), a semaphore before the frame is submitted. What was imported for this frame before stays, unless
+    /// it is imported again.
+    ///
+    /// ```no_run
+    /// # use ash::vk;
+    /// # use tileheap::frame::{CommandBufferId, PassId, ResourceId, SemaphoreId};
+    /// # use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
+    /// # use tileheap::runtime::{BoundFrame, FrameRecorder, Imports};
+    /// # struct Frame { scene: CommandBufferId, present: CommandBufferId, screen: ResourceId, acquired: SemaphoreId }
+    /// # fn record(recorder: &FrameRecorder<'_>, commands: CommandBufferId) -> tileheap::Result<()> { Ok(()) }
+    /// # fn acquire() -> (vk::Image, vk::ImageView, vk::Semaphore) { unimplemented!() }
+    /// # fn f(bound: &mut BoundFrame, frame: Frame) -> tileheap::Result<()> {
+    /// // SAFETY: nothing is imported yet.
+    /// let mut recorder = unsafe { bound.begin(&Imports::default()) }?;
+    /// record(&recorder, frame.scene)?;
+    /// let (image, view, handle) = acquire(); // vkAcquireNextImageKHR
+    /// let imports = Imports {
+    ///     images: &[ImportedImage { resource: frame.screen, image, view }],
+    ///     semaphores: &[ImportedSemaphore { semaphore: frame.acquired, handle, value: 0 }],
+    ///     ..Imports::default()
+    /// };
+    /// // SAFETY: the swapchain is alive until the frame is complete.
+    /// unsafe { recorder.import(&imports) }?;
+    /// record(&recorder, frame.present)?;
+    /// // SAFETY: no other thread uses the queues.
+    /// unsafe { recorder.submit() }?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When an import does not match the frame, or a command buffer that uses the resource is already recorded; nothing is imported then.
+    ///
+    /// # Safety
+    /// As for [`BoundFrame::begin`].
+    pub unsafe fn import(&mut self, imports: &Imports<'_>) -> Result<()> {
+        let index = self.encoded;
+        self.bound.import(imports)?;
+        self.bound
+            .with_encoding(|encoded, with| encoded[index].refresh(with))
     }
 
     /// Restricts a pass to a part of its described area in this frame, so that a resolution that changes every frame needs neither another
@@ -197,26 +243,21 @@ impl FrameRecorder<'_> {
         self.bound
     }
 
-    /// The current version of an image (external ones included).
+    /// The object that an access of a pass uses in this frame, with its view and layout; null for an external resource that is not
+    /// imported yet. See [`BoundFrame::access`].
     ///
     /// # Panics
-    /// If the resource is a buffer or used by no pass.
-    pub fn image(&self, resource: ResourceId) -> Image {
-        self.bound.image(resource, self.parity)
-    }
-
-    /// The current version of a buffer (external ones included).
-    ///
-    /// # Panics
-    /// If the resource is an image or used by no pass.
-    pub fn buffer(&self, resource: ResourceId) -> Buffer {
-        self.bound.buffer(resource, self.parity)
+    /// If the pass does not declare such an access.
+    #[track_caller]
+    pub fn access(&self, pass: PassId, which: impl Into<AccessKey>) -> BoundAccess {
+        let pass = self.bound.plan.pass_of(pass);
+        self.bound.access_in(self.encoded(), pass, which.into())
     }
 
     /// Begins recording a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.
     ///
     /// # Errors
-    /// When it was already recorded in this frame, or the driver fails.
+    /// When it was already recorded in this frame, a pass in it uses something that is not imported, or the driver fails.
     ///
     /// # Safety
     /// `command_buffer` is a primary one of a pool of the right queue family, in the initial state (or its pool may reset it), and
@@ -226,6 +267,7 @@ impl FrameRecorder<'_> {
         command_buffer: vk::CommandBuffer,
         id: CommandBufferId,
     ) -> Result<Commands<'_>> {
+        self.bound.check_imported(self.lowered(), id)?;
         let slot = &self.bound.slots[id.index()];
         let name = || self.bound.plan.frame.command_buffers()[id.index()].name.clone();
         if !slot.take(command_buffer) {
@@ -363,7 +405,7 @@ impl FrameRecorder<'_> {
     /// If fences count frames, a fifth frame in flight waits here for the first.
     ///
     /// # Errors
-    /// When a declared command buffer was not recorded, or the driver fails.
+    /// When a declared command buffer was not recorded, a semaphore is not imported, or the driver fails.
     ///
     /// # Safety
     /// Nothing outside of this device's frames uses the queues meanwhile; its own frames wait for each other.
@@ -379,7 +421,7 @@ impl FrameRecorder<'_> {
     /// [`FrameRecorder::submit`] for programs that make the calls themselves: `submit` makes each call, in the order given.
     ///
     /// # Errors
-    /// When a declared command buffer was not recorded, or `submit` fails.
+    /// When a declared command buffer was not recorded, a semaphore is not imported, or `submit` fails.
     ///
     /// # Safety
     /// `submit` submits exactly what it is given, in order, before it returns.
@@ -414,7 +456,7 @@ impl FrameRecorder<'_> {
         let mut properties = TilePropertiesQCOM::default();
         match rendering {
             Rendering::Dynamic(dynamic) => dynamic
-                .with_info(frame.pass(pass).area, false, |info| {
+                .with_info(frame.pass(pass).area, vk::RenderingFlags::empty(), |info| {
                     // SAFETY: the views are alive, the plan's or imported for this frame; the feature is on.
                     unsafe { functions.get_dynamic_rendering_tile_properties(info, &mut properties) }
                 })

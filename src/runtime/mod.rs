@@ -33,7 +33,7 @@
 //! // SAFETY: the command buffer is in the initial state, and nothing else uses it until the frame is complete.
 //! let mut commands = unsafe { recorder.record(command_buffer, scene) }?;
 //! commands.pass(gbuffer, |pass| { /* bind pipelines, draw, into pass.command_buffer() */ })?;
-//! commands.pass(lighting, |pass| { let _view = pass.image(albedo).view; })?;
+//! commands.pass(lighting, |pass| { let _view = pass.access(albedo).view; })?;
 //! commands.finish()?;
 //! // SAFETY: no other thread uses the queues at the same time.
 //! let number = unsafe { recorder.submit() }?;
@@ -53,8 +53,8 @@
 mod adopt;
 mod barrier;
 mod bind;
+mod bound_access;
 mod bound_frame;
-mod bound_resource;
 mod capabilities;
 mod choose;
 mod command_slot;
@@ -80,6 +80,8 @@ mod memory;
 pub mod objects;
 mod one_shot;
 mod owned;
+mod pass_commands;
+mod pass_part;
 mod planning;
 mod pool;
 mod pool_budget;
@@ -109,9 +111,9 @@ mod tiles;
 mod timelines;
 mod view_formats;
 
-/// Views of the parts of images that passes access.
-pub mod parts {
-    pub use super::bound_resource::PartView;
+/// The objects that accesses of passes use.
+pub mod access {
+    pub use super::bound_access::{AccessKey, BoundObject};
 }
 
 /// Detects the devices of this machine, and what to enable on them.
@@ -121,8 +123,8 @@ pub mod detect {
 }
 
 pub use crate::lower::{LocalRead, Parity, RenderingInfo, Target, Targets};
+pub use bound_access::{BoundAccess, Buffer};
 pub use bound_frame::BoundFrame;
-pub use bound_resource::{Buffer, Image};
 pub use capabilities::Capabilities;
 pub use context::Context;
 pub use context_desc::ContextDesc;
@@ -133,8 +135,10 @@ pub use error::{RuntimeError, RuntimeRule};
 pub use frame_recorder::FrameRecorder;
 pub use hooks::Hooks;
 pub use import::Imports;
+pub use pass_commands::PassCommands;
+pub use pass_part::PassPart;
 pub use progress::FrameNumber;
-pub use record::{Commands, PassCommands};
+pub use record::Commands;
 pub use selected_frame::SelectedFrame;
 pub use submission::SubmitCall;
 pub use support::{Missing, Support};
@@ -151,5 +155,6 @@ mod tests {
         shared::<FrameRecorder<'_>>();
         fn movable<T: Send>() {}
         movable::<Commands<'_>>();
+        movable::<PassPart<'_>>();
     }
 }

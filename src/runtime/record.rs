@@ -10,21 +10,21 @@ use std::sync::atomic::Ordering;
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
-use super::bound_resource::{Buffer, Image, PartView};
 use super::create_info::range;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::rendering::Rendering;
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
-use crate::frame::tables::{Contents, Version};
-use crate::frame::{CommandBufferId, PassId, ResourceId, viewport};
+use crate::frame::tables::Contents;
+use crate::frame::{CommandBufferId, PassId};
 use crate::lower::Parity;
 use crate::lower::tables::Object;
 use crate::lower::tables::clears::ClearRow;
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
 
-/// The recording of one declared command buffer. Passes come in declared order.
+/// The recording of one declared command buffer. Passes come in declared order: [`pass`](Commands::pass) takes a closure that records the
+/// commands of one, [`begin_pass`](Commands::begin_pass) and [`end_pass`](Commands::end_pass) enclose commands recorded in any other way.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -37,32 +37,32 @@ use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
 ///     let (raw, area) = (pass.device(), pass.area());
 ///     // SAFETY: recording, inside the pass.
 ///     unsafe { raw.cmd_set_scissor(pass.command_buffer(), 0, &[area]) };
-///     let _depth = pass.image(depth); // as this pass sees it
+///     let _depth = pass.access(depth).layout; // as this pass uses it
 /// })?;
 /// commands.finish()?; // every pass was recorded, in its order
 /// # Ok(()) }
 /// ```
 pub struct Commands<'a> {
-    bound: &'a BoundFrame,
-    encoded: &'a EncodedFrame,
+    pub(super) bound: &'a BoundFrame,
+    pub(super) encoded: &'a EncodedFrame,
     parity: Parity,
-    handle: vk::CommandBuffer,
-    id: CommandBufferId,
-    /// The row of the next pass; the run of the command buffer's passes ends at `end`.
+    pub(super) handle: vk::CommandBuffer,
+    pub(super) id: CommandBufferId,
+    /// The row of the next pass, or of the one that has begun; the run of the command buffer's passes ends at `end`.
     next: u32,
     end: u32,
-    tile: Cell<TileBinding>,
+    pub(super) tile: Cell<TileBinding>,
     /// The subpass that is being recorded.
     subpass: Cell<u32>,
-    /// A pass was begun, and has not ended: remains set only if the caller's commands panicked.
-    inside: bool,
+    /// The pass that has begun and not ended.
+    pub(super) begun: Option<PassId>,
     /// The recording's span, which contains those of its passes; a command buffer may change threads in between.
-    span: tracing::Span,
+    pub(super) span: tracing::Span,
 }
 
 /// The tile memory bound in a command buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum TileBinding {
+pub(super) enum TileBinding {
     /// This row, or nothing: a command buffer begins with nothing bound.
     Known(Option<u32>),
     /// Secondary command buffers have left it undefined.
@@ -89,28 +89,28 @@ impl<'a> Commands<'a> {
             end: passes.end,
             tile: Cell::new(TileBinding::Known(None)),
             subpass: Cell::new(0),
-            inside: false,
+            begun: None,
             span: tracing::trace_span!("record", commands = declared.name),
         };
         commands.own_passes();
         commands
     }
 
-    /// Records a pass: tile memory bound, barriers, the render pass begun, then the caller's commands, then ended.
-    ///
-    /// # Errors
-    /// When another pass is next, or its contents are declared secondary.
-    pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
-        let _span = self.span.clone().entered();
-        let pass = self.bound.plan.pass_of(pass);
-        self.check_contents(pass, Contents::Inline)?;
-        self.before(false);
-        self.inside = true;
-        let result = record(&PassCommands { commands: self, pass });
-        self.inside = false;
-        self.after();
-        self.own_passes();
-        Ok(result)
+    /// The recording as it goes on in another command buffer, which has nothing bound; in its own one, as it is.
+    pub(super) fn continued(&self, handle: vk::CommandBuffer) -> Commands<'a> {
+        let is_own = handle == self.handle;
+        let tile = if is_own {
+            self.tile.get()
+        } else {
+            TileBinding::Known(None)
+        };
+        Commands {
+            handle,
+            tile: Cell::new(tile),
+            subpass: self.subpass.clone(),
+            span: self.span.clone(),
+            ..*self
+        }
     }
 
     /// Skips an optional pass in this frame: its barriers are recorded, its tile memory is bound and its attachments are loaded, cleared
@@ -130,51 +130,15 @@ impl<'a> Commands<'a> {
                 declared.name
             )));
         }
-        self.before(declared.contents == Contents::Secondary);
-        self.after();
+        self.begin(pass, contents(declared.contents));
+        self.end();
         self.bound.skipped[pass.index()].store(true, Ordering::Release);
         self.own_passes();
         Ok(())
     }
 
-    /// Records a render pass whose contents are in secondary command buffers, a list for each of its subpasses (see
-    /// [`FrameRecorder::begin_secondary`](super::FrameRecorder::begin_secondary)).
-    ///
-    /// # Errors
-    /// When another pass is next, its contents are declared inline, or it has a different number of subpasses.
-    ///
-    /// # Safety
-    /// The command buffers are executable, begun for their subpass of this pass in this frame, and not pending elsewhere.
-    pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[&[vk::CommandBuffer]]) -> Result<()> {
-        let _span = self.span.clone().entered();
-        let pass = self.bound.plan.pass_of(pass);
-        self.check_contents(pass, Contents::Secondary)?;
-        if contents.len() != self.subpasses() as usize {
-            return Err(RuntimeRule::Contents.broken(format!(
-                "{} has {} subpasses but is recorded with the contents of {}",
-                self.next_name(),
-                self.subpasses(),
-                contents.len()
-            )));
-        }
-        self.before(true);
-        for (number, contents) in contents.iter().enumerate() {
-            if number > 0 {
-                self.next_subpass(true);
-            }
-            if !contents.is_empty() {
-                let device = &self.bound.state.device;
-                // SAFETY: the caller's duty; the subpass was begun for secondary contents.
-                unsafe { device.cmd_execute_commands(self.handle, contents) };
-                self.tile.set(TileBinding::Unknown);
-            }
-        }
-        self.after();
-        self.own_passes();
-        Ok(())
-    }
-
-    /// The command buffer, for state and debugging commands between passes. Action commands belong in a declared pass.
+    /// The command buffer that is being recorded. Between passes it is for state and debugging commands: action commands belong in a
+    /// declared pass.
     pub fn command_buffer(&self) -> vk::CommandBuffer {
         self.handle
     }
@@ -197,23 +161,24 @@ impl<'a> Commands<'a> {
         // SAFETY: begun by `FrameRecorder::record`, outside render passes, which `pass` ends.
         unsafe { self.bound.state.device.end_command_buffer(self.handle) }
             .with_call("vkEndCommandBuffer", || declared.name.as_str())?;
-        self.bound.slots[self.id.index()].done();
+        self.bound.slots[self.id.index()].finish();
         Ok(())
     }
 
-    /// An error if a pass did not end.
+    /// An error if a pass has begun and not ended: also after a closure that panicked.
     fn check_ended(&self) -> Result<()> {
-        if !self.inside {
+        let Some(pass) = self.begun else {
             return Ok(());
-        }
-        let declared = &self.bound.plan.frame.command_buffers()[self.id.index()];
-        let (commands, next) = (&declared.name, self.next_name());
+        };
+        let frame = &self.bound.plan.frame;
+        let commands = &frame.command_buffers()[self.id.index()].name;
+        let pass = &frame.pass(pass).name;
         Err(RuntimeRule::Recording.broken(format!(
-            "command buffer `{commands}` cannot be used any more: the recording of {next} panicked"
+            "pass `{pass}` of command buffer `{commands}` has begun and not ended"
         )))
     }
 
-    /// Whether `pass` comes next.
+    /// An error unless `pass` comes next.
     fn check_next(&self, pass: PassId) -> Result<()> {
         self.check_ended()?;
         let frame = &self.bound.plan.frame;
@@ -229,15 +194,21 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// Whether `pass` comes next, with contents of this kind.
-    fn check_contents(&self, pass: PassId, recorded: Contents) -> Result<()> {
+    /// An error unless `pass` comes next, and renders something if it is a render pass.
+    pub(super) fn check_renders(&self, pass: PassId) -> Result<()> {
         self.check_next(pass)?;
-        let frame = &self.bound.plan.frame;
-        if self.bound.areas[pass.index()].is_none() {
-            let pass = &frame.pass(pass).name;
-            let why = format!("pass `{pass}` renders nothing in this frame, and has no commands: skip it");
-            return Err(RuntimeRule::RenderArea.broken(why));
+        if self.bound.areas[pass.index()].is_some() {
+            return Ok(());
         }
+        let pass = &self.bound.plan.frame.pass(pass).name;
+        let why = format!("pass `{pass}` renders nothing in this frame, and has no commands: skip it");
+        Err(RuntimeRule::RenderArea.broken(why))
+    }
+
+    /// An error unless `pass` comes next, with contents of this kind.
+    pub(super) fn check_contents(&self, pass: PassId, recorded: Contents) -> Result<()> {
+        self.check_renders(pass)?;
+        let frame = &self.bound.plan.frame;
         let declared = frame.pass(pass).contents;
         if declared != recorded {
             let text = |contents| match contents {
@@ -255,13 +226,13 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    fn row(&self) -> &'a PassRow {
+    pub(super) fn row(&self) -> &'a PassRow {
         &self.encoded.tables.passes[self.next as usize]
     }
 
     /// The rendering of the next pass, and its area in this frame; `None` for passes that are not render passes, and those that render
     /// nothing.
-    fn rendering(&self) -> Option<(&'a Rendering, vk::Rect2D)> {
+    pub(super) fn rendering(&self) -> Option<(&'a Rendering, vk::Rect2D)> {
         let row = self.row();
         let index = row.instance.get()?;
         let area = match row.contents {
@@ -277,24 +248,24 @@ impl<'a> Commands<'a> {
         (row.contents == PassContents::Described).then_some(row.pass)
     }
 
-    fn next_name(&self) -> String {
+    pub(super) fn next_name(&self) -> String {
         let name = |pass| format!("pass `{}`", self.bound.plan.frame.pass(pass).name);
         self.next_pass().map_or("no pass".to_owned(), name)
     }
 
     /// Records the passes that come next and belong to the runtime, not to the caller.
-    fn own_passes(&mut self) {
+    pub(super) fn own_passes(&mut self) {
         while self.next < self.end {
             match self.row().contents {
                 PassContents::Described => return,
                 PassContents::Store => {
-                    self.before(false);
+                    self.before(vk::RenderingFlags::empty());
                     let store = &self.bound.stores[self.row().row.get().expect("checked") as usize];
                     // SAFETY: `before` began the pass, with its barriers.
                     unsafe { store.record(&self.bound.state, self.handle, self.parity.index()) };
                 }
                 PassContents::Clear => {
-                    self.before(false);
+                    self.before(vk::RenderingFlags::empty());
                     let row = self.row().row.get().expect("checked");
                     // SAFETY: `before` recorded the barriers; the queue can clear it (checked when the plan was bound).
                     unsafe { self.clear(&self.encoded.tables.clears[row as usize]) };
@@ -338,7 +309,19 @@ impl<'a> Commands<'a> {
         }
     }
 
-    fn before(&self, secondary: bool) {
+    /// Begins the caller's pass that comes next.
+    pub(super) fn begin(&mut self, pass: PassId, flags: vk::RenderingFlags) {
+        self.before(flags);
+        self.begun = Some(pass);
+    }
+
+    /// Ends the caller's pass that has begun.
+    pub(super) fn end(&mut self) {
+        self.begun = None;
+        self.after();
+    }
+
+    fn before(&self, flags: vk::RenderingFlags) {
         let (BoundFrame { state, .. }, row) = (self.bound, self.row());
         self.begin_label();
         self.bind_tile(row.tile_memory.get());
@@ -347,17 +330,19 @@ impl<'a> Commands<'a> {
         self.subpass.set(0);
         if let Some((rendering, area)) = self.rendering() {
             // SAFETY: recording outside render passes; the barriers brought every attachment to its layout; the area is inside of the row's.
-            unsafe { rendering.begin(&state.device, &state.functions, self.handle, area, secondary) };
+            unsafe { rendering.begin(&state.device, &state.functions, self.handle, area, flags) };
         }
     }
 
     /// The number of subpasses of the next pass.
-    fn subpasses(&self) -> u32 {
+    pub(super) fn subpasses(&self) -> u32 {
         let subpasses = |instance| self.encoded.tables.subpasses_of(instance).len() as u32;
         self.row().instance.get().map_or(1, subpasses)
     }
 
-    fn next_subpass(&self, secondary: bool) {
+    /// # Panics
+    /// If the pass has no further subpass.
+    pub(super) fn next_subpass(&self, flags: vk::RenderingFlags) {
         let (state, next) = (&self.bound.state, self.subpass.get() + 1);
         let (rendering, _) = self
             .rendering()
@@ -368,14 +353,14 @@ impl<'a> Commands<'a> {
             });
         self.subpass.set(next);
         // SAFETY: recording inside the previous subpass.
-        unsafe { rendering.next(&state.device, &state.functions, self.handle, next, secondary) };
+        unsafe { rendering.next(&state.device, &state.functions, self.handle, next, flags) };
     }
 
     fn after(&mut self) {
         let (state, row) = (&self.bound.state, self.row());
         if let Some((rendering, _)) = self.rendering() {
             while self.subpass.get() + 1 < self.subpasses() {
-                self.next_subpass(false);
+                self.next_subpass(vk::RenderingFlags::empty());
             }
             // SAFETY: `before` began it.
             unsafe { rendering.end(&state.device, &state.functions, self.handle) };
@@ -396,7 +381,7 @@ impl<'a> Commands<'a> {
     }
 
     /// Binds the tile memory that a pass runs with, unless it is already bound.
-    fn bind_tile(&self, memory: Option<u32>) {
+    pub(super) fn bind_tile(&self, memory: Option<u32>) {
         if self.tile.get() == TileBinding::Known(memory) || self.bound.state.functions.tile_memory.is_none() {
             return;
         }
@@ -405,7 +390,7 @@ impl<'a> Commands<'a> {
         self.tile.set(TileBinding::Known(memory));
     }
 
-    fn begin_label(&self) {
+    pub(super) fn begin_label(&self) {
         if let Some(debug) = &self.bound.state.functions.debug_utils {
             let label = vk::DebugUtilsLabelEXT::default()
                 .label_name(&self.bound.labels[self.encoded.label(self.next)]);
@@ -414,11 +399,19 @@ impl<'a> Commands<'a> {
         }
     }
 
-    fn end_label(&self) {
+    pub(super) fn end_label(&self) {
         if let Some(debug) = &self.bound.state.functions.debug_utils {
             // SAFETY: the command buffer is recording, and `begin_label` began one.
             unsafe { debug.cmd_end_debug_utils_label(self.handle) };
         }
+    }
+}
+
+/// How a render pass with contents of this kind begins.
+pub(super) fn contents(contents: Contents) -> vk::RenderingFlags {
+    match contents {
+        Contents::Secondary => vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,
+        Contents::Inline | Contents::Store => vk::RenderingFlags::empty(),
     }
 }
 
@@ -444,109 +437,5 @@ impl BoundFrame {
         let info = memory.map(|memory| TileMemoryBindInfoQCOM::default().memory(memory));
         // SAFETY: the caller's duty; the memory is a tile memory object of this plan (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
         unsafe { tile.cmd_bind_tile_memory(commands, info.as_ref()) };
-    }
-}
-
-/// The command buffer and the resources of a pass, for the closure that records it.
-#[derive(Debug)]
-pub struct PassCommands<'a> {
-    commands: &'a Commands<'a>,
-    pass: PassId,
-}
-
-impl PassCommands<'_> {
-    /// The command buffer, inside the render pass if the pass is one.
-    pub fn command_buffer(&self) -> vk::CommandBuffer {
-        self.commands.handle
-    }
-
-    /// The caller's device.
-    pub fn device(&self) -> &ash::Device {
-        &self.commands.bound.state.device
-    }
-
-    /// The render area of a render pass in this frame: the described one, or a [part](super::FrameRecorder::set_area) of it.
-    pub fn area(&self) -> vk::Rect2D {
-        self.commands.bound.areas[self.pass.index()].expect("a pass that renders nothing has no commands")
-    }
-
-    /// The viewport that covers the render area, with depths from 0 to 1.
-    pub fn viewport(&self) -> vk::Viewport {
-        viewport(self.area())
-    }
-
-    /// Begins the next subpass of a render pass ([`PassBuilder::next_subpass`](crate::frame::PassBuilder::next_subpass)), whose pipelines
-    /// are created with [`BoundFrame::target_in`]. Subpasses that the commands do not begin are empty.
-    ///
-    /// # Panics
-    /// If the pass has no further subpass.
-    pub fn next_subpass(&self) {
-        self.commands.next_subpass(false);
-    }
-
-    /// The image that this pass uses for (the current version of) `resource`.
-    ///
-    /// # Panics
-    /// If the pass declares no such access.
-    pub fn image(&self, resource: ResourceId) -> Image {
-        self.commands.bound.image_of(resource, self.object(resource))
-    }
-
-    /// The views that this pass has of an image, one for each of its accesses of `resource` in declaration order.
-    pub fn views(&self, resource: ResourceId) -> impl Iterator<Item = PartView> + '_ {
-        let Commands { bound, encoded, .. } = self.commands;
-        bound.part_views(encoded, self.pass, resource)
-    }
-
-    /// The layout that the image of (the current version of) `resource` has during this pass.
-    ///
-    /// # Panics
-    /// If the pass declares no such access.
-    pub fn layout(&self, resource: ResourceId) -> vk::ImageLayout {
-        let Commands { bound, encoded, .. } = self.commands;
-        encoded.tables.accesses[bound.access_of(self.pass, resource, Version::Current)].layout
-    }
-
-    /// The buffer that this pass uses for (the current version of) `resource`.
-    ///
-    /// # Panics
-    /// If the pass declares no such access.
-    pub fn buffer(&self, resource: ResourceId) -> Buffer {
-        self.commands.bound.buffer_of(resource, self.object(resource))
-    }
-
-    /// Executes secondary command buffers of a compute or transfer pass, and binds the pass's tile memory again after them.
-    /// (Those of a render pass go to [`Commands::pass_secondary`].)
-    ///
-    /// # Panics
-    /// If the pass is a render pass.
-    ///
-    /// # Safety
-    /// They are executable secondary command buffers that may run outside a render pass.
-    pub unsafe fn execute(&self, secondaries: &[vk::CommandBuffer]) {
-        let Commands {
-            bound,
-            encoded,
-            handle,
-            ..
-        } = self.commands;
-        let row = encoded.row(self.pass);
-        assert!(
-            row.instance.is_none(),
-            "secondary contents of render pass `{}` go to Commands::pass_secondary",
-            bound.plan.frame.pass(self.pass).name
-        );
-        if secondaries.is_empty() {
-            return;
-        }
-        // SAFETY: the caller's duty; outside render passes.
-        unsafe { bound.state.device.cmd_execute_commands(*handle, secondaries) };
-        self.commands.tile.set(TileBinding::Unknown);
-        self.commands.bind_tile(row.tile_memory.get());
-    }
-
-    fn object(&self, resource: ResourceId) -> Object {
-        let Commands { bound, parity, .. } = self.commands;
-        bound.object_in(self.pass, resource, Version::Current, *parity)
     }
 }

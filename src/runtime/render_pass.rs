@@ -117,7 +117,7 @@ impl PassObject {
         device: &ash::Device,
         commands: vk::CommandBuffer,
         area: vk::Rect2D,
-        secondary: bool,
+        flags: vk::RenderingFlags,
     ) {
         let info = vk::RenderPassBeginInfo::default()
             .render_pass(self.render_pass)
@@ -125,15 +125,16 @@ impl PassObject {
             .render_area(area)
             .clear_values(&self.clears);
         // SAFETY: the caller's duty; the framebuffer was made for this frame's views.
-        unsafe { device.cmd_begin_render_pass(commands, &info, contents(secondary)) };
+        unsafe { device.cmd_begin_render_pass(commands, &info, contents(flags)) };
     }
 }
 
 /// The kind of contents that a subpass is begun with.
-pub(super) fn contents(secondary: bool) -> vk::SubpassContents {
-    match secondary {
-        true => vk::SubpassContents::SECONDARY_COMMAND_BUFFERS,
-        false => vk::SubpassContents::INLINE,
+pub(super) fn contents(flags: vk::RenderingFlags) -> vk::SubpassContents {
+    if flags.contains(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS) {
+        vk::SubpassContents::SECONDARY_COMMAND_BUFFERS
+    } else {
+        vk::SubpassContents::INLINE
     }
 }
 

@@ -140,14 +140,9 @@ impl Dynamic {
     pub(super) fn with_info<R>(
         &self,
         area: vk::Rect2D,
-        secondary: bool,
+        flags: vk::RenderingFlags,
         with: impl FnOnce(&vk::RenderingInfo<'_>) -> R,
     ) -> R {
-        let flags = if secondary {
-            vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS
-        } else {
-            vk::RenderingFlags::empty()
-        };
         let mut info = vk::RenderingInfo::default()
             .flags(flags)
             .render_area(area)
@@ -192,7 +187,7 @@ impl LocalSubpass {
 }
 
 impl Rendering {
-    /// Begins the render pass, for an area inside its row's.
+    /// Begins the render pass, for an area inside its row's. Render pass objects are not suspended or resumed.
     ///
     /// # Safety
     /// `commands` is recording outside a render pass, and every attachment is in its layout.
@@ -202,11 +197,11 @@ impl Rendering {
         functions: &Functions,
         commands: vk::CommandBuffer,
         area: vk::Rect2D,
-        secondary: bool,
+        flags: vk::RenderingFlags,
     ) {
         match self {
             Rendering::Dynamic(dynamic) => {
-                dynamic.with_info(area, secondary, |info| {
+                dynamic.with_info(area, flags, |info| {
                     let functions = functions.dynamic_rendering.as_ref();
                     let functions = functions.expect("made dynamic where it is enabled");
                     // SAFETY: the caller's duty; views and layouts are the tables'.
@@ -219,7 +214,7 @@ impl Rendering {
                 }
             }
             // SAFETY: the caller's duty.
-            Rendering::Object(object) => unsafe { object.begin(device, commands, area, secondary) },
+            Rendering::Object(object) => unsafe { object.begin(device, commands, area, flags) },
         }
     }
 
@@ -233,7 +228,7 @@ impl Rendering {
         functions: &Functions,
         commands: vk::CommandBuffer,
         number: u32,
-        secondary: bool,
+        flags: vk::RenderingFlags,
     ) {
         match self {
             Rendering::Dynamic(dynamic) => {
@@ -254,7 +249,7 @@ impl Rendering {
             }
             // SAFETY: the caller's duty.
             Rendering::Object(_) => unsafe {
-                device.cmd_next_subpass(commands, render_pass::contents(secondary));
+                device.cmd_next_subpass(commands, render_pass::contents(flags));
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::bound_resource::{Buffer, Image};
+use super::bound_access::Buffer;
 use super::create_info::{buffer_info, families, image_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeRule, VkResultExt};
@@ -11,17 +11,31 @@ use super::owned::OwnedObjects;
 use super::pool::{Borrower, Handle, Lease, LentResource, Pool};
 use super::pool_key::{BlockKey, Label, ResourceKey, Row};
 use crate::Result;
-use crate::frame::tables::{Access, Resource, Version};
-use crate::frame::{Frame, Persistence, ResourceId, SubresourceRange};
+use crate::frame::tables::{Resource, Version};
+use crate::frame::{Persistence, ResourceId, SubresourceRange};
 use crate::lower::Lowered;
-use crate::lower::create::{level_0_view, whole_view};
 use crate::lower::tables::Object;
-use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, MemoryRow, Sharing, ViewRow};
+use crate::lower::tables::objects::{Binding, BufferRow, MemoryRow, Sharing, ViewRow};
 use crate::measure::MemoryRequirements;
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
-use crate::profile::OptionalFeatures;
 use crate::units::{Alignment, Bytes};
+
+/// An image of a row; the view is only of imported ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Image {
+    pub(super) handle: vk::Image,
+    /// The caller's view, of all of it or of the one part that passes use.
+    pub(super) view: vk::ImageView,
+}
+
+/// Something that the frame being recorded uses and that is not imported yet.
+#[derive(Clone, Copy)]
+pub(super) struct MissingImport {
+    pub(super) resource: ResourceId,
+    /// The part whose view is missing, of an image that is imported.
+    pub(super) view: Option<SubresourceRange>,
+}
 
 /// The Vulkan objects of the tables' rows.
 #[derive(Default)]
@@ -40,9 +54,20 @@ pub(super) struct Handles {
     residents: Vec<u32>,
     /// Per view of a part of an imported image, the row of the image, its levels and layers, and the view.
     pub(super) imported_views: Vec<(u32, SubresourceRange, vk::ImageView)>,
+    /// Empty once everything is imported that the frame being recorded uses.
+    pub(super) missing_imports: Vec<MissingImport>,
 }
 
 impl Handles {
+    /// Sets the caller's view of a part of an imported image.
+    pub(super) fn set_imported_view(&mut self, image: u32, range: SubresourceRange, view: vk::ImageView) {
+        let mut known = self.imported_views.iter_mut();
+        match known.find(|(other, part, _)| *other == image && *part == range) {
+            Some((_, _, known)) => *known = view,
+            None => self.imported_views.push((image, range, view)),
+        }
+    }
+
     /// The caller's view of a part of an imported image, if there is one for it.
     pub(super) fn imported_view(&self, row: &ViewRow) -> Option<vk::ImageView> {
         let part = |range: SubresourceRange| (range.levels, range.layers);
@@ -131,7 +156,7 @@ pub(super) struct Creation<'a> {
 
 /// Borrows everything from the pool, creating what it does not have.
 pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Result<Created> {
-    let (state, plan, tables) = (creation.state, creation.plan, creation.tables);
+    let (state, tables) = (creation.state, creation.tables);
     let mut creator = Creator {
         creation,
         pool: &state.pool,
@@ -171,42 +196,7 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
         .map(|&block| pool.block(block).memory.location().0)
         .collect();
     drop(pool);
-    let cube_arrays = state.profile.may_have(OptionalFeatures::IMAGE_CUBE_ARRAY);
-    for (index, row) in (0..).zip(&tables.images) {
-        if row.binding.is_imported() {
-            continue;
-        }
-        let own = own_usage(&plan.frame, row);
-        let Some(reading) = whole_view(index, row, own, cube_arrays) else {
-            continue;
-        };
-        let view = handles.view(&reading, tables, plan, state)?;
-        // Slices of 3D images are attached with this flag only, which images with the usage of attachments may lack.
-        let solid = row.image_type == vk::ImageType::TYPE_3D;
-        let sliced = row.flags.contains(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE);
-        let attachable = own.intersects(crate::lower::create::ATTACHED) && (!solid || sliced);
-        let attachment = if attachable {
-            handles.view(&level_0_view(index, row, own), tables, plan, state)?
-        } else {
-            view
-        };
-        let image = &mut handles.images[index as usize];
-        (image.view, image.attachment) = (view, attachment);
-    }
     Ok(Created::All(handles))
-}
-
-/// The usage of an image that its own format certainly allows: all of it, but with extended usage that of accesses through this format.
-fn own_usage(frame: &Frame, row: &ImageRow) -> vk::ImageUsageFlags {
-    if !row.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE) {
-        return row.usage;
-    }
-    let depth = !crate::format::aspects(row.format).contains(vk::ImageAspectFlags::COLOR);
-    let own = |access: &&Access| access.view.format.is_none_or(|format| format == row.format);
-    let accesses = frame.accesses_to(row.resource).filter(own);
-    accesses.fold(vk::ImageUsageFlags::empty(), |usage, access| {
-        usage | access.kind.image_usage(depth)
-    })
 }
 
 struct Creator<'a> {

@@ -70,6 +70,10 @@ impl Submission {
         Ok(Submission { semaphores, lists })
     }
 
+    pub(super) fn semaphores(&self) -> &[Signal] {
+        &self.semaphores
+    }
+
     /// The external semaphores' handles, to be set for every frame.
     pub(super) fn semaphores_mut(&mut self) -> &mut [Signal] {
         &mut self.semaphores

@@ -6,8 +6,6 @@
 //! queue b        └─────────►[batch 1]╌╌╌╌╌╌╌╌►    …             ╌: a batch waits for a value of the other queue's timeline where it
 //! ```                                                              takes over bytes from there; on one queue barriers do that
 
-use std::sync::atomic::Ordering;
-
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
@@ -149,11 +147,11 @@ impl BoundFrame {
                 lists.waits.push(signal_info(Signal { handle, value }, all));
             }
             let commands = batch.command_buffers.of(&tables.command_buffers).iter();
-            lists.commands.extend(commands.map(|row| {
-                let slot = &slots[row.commands.index()];
-                let handle = <vk::CommandBuffer as vk::Handle>::from_raw(slot.handle.load(Ordering::Acquire));
-                vk::CommandBufferSubmitInfo::default().command_buffer(handle)
-            }));
+            for row in commands {
+                let handles = slots[row.commands.index()].handles();
+                let info = |&handle| vk::CommandBufferSubmitInfo::default().command_buffer(handle);
+                lists.commands.extend(handles.iter().map(info));
+            }
             let run = |first: usize, end: usize| Run::new(first as u32, end as u32);
             lists.runs.push([
                 run(starts.0, lists.waits.len()),
@@ -210,7 +208,7 @@ pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::pr
 }
 
 impl BoundFrame {
-    /// Whether every declared command buffer was recorded in this frame.
+    /// An error if a declared command buffer was not recorded in this frame, or a semaphore is not imported.
     pub(super) fn check_recorded(&self) -> Result<()> {
         for (slot, declared) in self.slots.iter().zip(self.plan.frame.command_buffers()) {
             if !slot.is_done() {
@@ -220,6 +218,6 @@ impl BoundFrame {
                 )));
             }
         }
-        Ok(())
+        self.check_semaphores()
     }
 }

@@ -314,7 +314,7 @@ impl Rig {
                         PassKind::Render => on_fake!(device.cmd_draw(handle, 3, 1, 0, 0)),
                         PassKind::Compute => on_fake!(device.cmd_dispatch(handle, 1, 1, 1)),
                         PassKind::Transfer => {
-                            let buffer = recording.buffer(described.bins);
+                            let buffer = recording.access(described.bins).buffer();
                             on_fake!(device.cmd_fill_buffer(
                                 handle,
                                 buffer.handle,

@@ -3,7 +3,6 @@
 use ash::vk;
 use tileheap::arrange::{Arranged, Strip};
 use tileheap::frame::PassId;
-use tileheap::frame::tables::Version;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
 use tileheap::runtime::{BoundFrame, FrameRecorder, Parity, PassCommands};
 
@@ -34,9 +33,8 @@ impl Passes {
     ) -> Result<Passes> {
         let runs = runs(&arranged, |pass| Strip::whole(forward.frame.pass(pass).area)).collect();
         let input = |pass, described| {
-            let resource = arranged.resource(pass, described);
-            let image = bound.image_in(pass, resource, Version::Current, Parity::Even);
-            (image.view, bound.layout_in(pass, resource, Version::Current))
+            let image = bound.access(pass, arranged.resource(pass, described), Parity::Even);
+            (image.view, image.layout)
         };
         let first = |described| {
             arranged

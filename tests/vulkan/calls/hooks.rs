@@ -98,9 +98,9 @@ fn hooks_reach_the_driver_and_keep_images_apart() {
             let size = |of: tileheap::frame::ResourceId| bound.plan().requirements.resources[of.index()].size;
             // The planner knows what the chain does.
             assert_eq!(size(color) < size(other), pair[0] == 1);
-            let images = [color, other].map(|image| bound.image(image, Parity::Even).handle);
-            seen.push(images);
             let draw = frame.pass_named("draw").unwrap();
+            let images = [color, other].map(|image| bound.access(draw, image, Parity::Even).image());
+            seen.push(images);
             let samples = [vk::SampleCountFlags::TYPE_1, vk::SampleCountFlags::TYPE_4];
             assert_eq!(bound.target(draw).samples, samples[usize::from(pair[0] > 0)]);
             let scene = frame.pass(draw).command_buffer;

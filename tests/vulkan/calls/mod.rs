@@ -6,6 +6,7 @@ mod dynamic;
 mod foreign;
 mod hooks;
 mod order;
+mod recording;
 mod safe;
 mod targets;
 mod threads;

@@ -86,10 +86,12 @@ fn said(result: Result<()>, wanted: &str) {
 fn passes_come_in_declared_order() {
     let rig = Rig::new(Config::modern());
     let mut bound = rig.bind(&PlanOptions::default());
-    let missing = on_fake!(bound.begin(&Imports::default()));
+    let (output, late) = (rig.fake.described.commands[2], rig.fake.commands[0][2]);
+    let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
     said(
-        missing.map(drop),
-        "external image `output` is not imported: add it to Imports",
+        on_fake!(recorder.record(late, output)).map(drop),
+        "external image `output` is not imported, and command buffer `post` uses it: add it to Imports, or import it with \
+         FrameRecorder::import before the command buffer is recorded",
     );
     let resource = rig.fake.described.frame.resource_named("albedo").unwrap();
     let (image, view) = rig.fake.outputs[0];

@@ -274,7 +274,7 @@ const PROGRAMS: &[Program] = &[
     ),
     (
         "go on after a pass that panicked",
-        "cannot be used any more",
+        "pass `occlusion` of command buffer `light` has begun and not ended",
         |rig| {
             begun(rig, |recorder| {
                 let described = &rig.fake.described;
@@ -282,7 +282,7 @@ const PROGRAMS: &[Program] = &[
                 // SAFETY: new.
                 let mut commands =
                     unsafe { recorder.record(rig.fake.commands[0][1], described.commands[1]) }.unwrap();
-                let panicked = panics(|| drop(commands.pass(first, |pass| pass.buffer(described.bins))));
+                let panicked = panics(|| drop(commands.pass(first, |pass| pass.access(described.bins))));
                 assert!(panicked.contains("declares no access"), "{panicked}");
                 assert!(commands.pass(second, |_| ()).is_err());
                 said(commands.finish())

@@ -6,7 +6,7 @@ use ash::vk;
 use tileheap::format;
 use tileheap::frame::tables::{Access, PassKind, ResourceKind, Version};
 use tileheap::frame::{AccessKind, ClearValue, Frame, PassId};
-use tileheap::runtime::PassCommands;
+use tileheap::runtime::{BoundAccess, PassCommands};
 
 /// Bytes of one copy: a multiple of the texel sizes of all formats.
 const SLOT: u64 = 192;
@@ -28,20 +28,20 @@ impl Transfers<'_> {
             return;
         }
         let accesses = self.frame.accesses_of(pass);
-        for access in accesses {
+        for (n, access) in accesses.iter().enumerate() {
             let of_resource = accesses.iter().filter(|other| other.resource == access.resource);
             if of_resource.count() > 1 || access.version == Version::Previous {
                 continue;
             }
             match access.kind {
-                AccessKind::TransferDestination => self.overwrite(access, commands),
-                AccessKind::TransferSource => self.copy(access, commands),
+                AccessKind::TransferDestination => self.overwrite(access, commands, &commands.access(n)),
+                AccessKind::TransferSource => self.copy(access, commands, &commands.access(n)),
                 _ => {}
             }
         }
     }
 
-    fn overwrite(&self, access: &Access, commands: &PassCommands<'_>) {
+    fn overwrite(&self, access: &Access, commands: &PassCommands<'_>, bound: &BoundAccess) {
         let (device, handle) = (commands.device(), commands.command_buffer());
         let resource = self.frame.resource(access.resource);
         let stages = access.stages;
@@ -54,7 +54,7 @@ impl Transfers<'_> {
             return;
         }
         let ResourceKind::Image { desc, extent, .. } = resource.kind else {
-            let buffer = commands.buffer(access.resource);
+            let buffer = bound.buffer();
             if buffer.size >= 4 {
                 // SAFETY: recording outside render passes; the pass declares the write.
                 unsafe { device.cmd_fill_buffer(handle, buffer.handle, buffer.offset, buffer.size & !3, 7) };
@@ -71,10 +71,7 @@ impl Transfers<'_> {
         if info.is_compressed() || info.block.bytes > 16 || !all_slices {
             return;
         }
-        let (image, layout) = (
-            commands.image(access.resource).handle,
-            commands.layout(access.resource),
-        );
+        let (image, layout) = (bound.image(), bound.layout);
         let ranges = [vk::ImageSubresourceRange {
             aspect_mask: access.range.aspects,
             base_mip_level: access.range.levels.first,
@@ -104,7 +101,7 @@ impl Transfers<'_> {
         }
     }
 
-    fn copy(&self, access: &Access, commands: &PassCommands<'_>) {
+    fn copy(&self, access: &Access, commands: &PassCommands<'_>, bound: &BoundAccess) {
         let (device, handle) = (commands.device(), commands.command_buffer());
         let resource = self.frame.resource(access.resource);
         let copies = vk::PipelineStageFlags2::ALL_TRANSFER
@@ -116,7 +113,7 @@ impl Transfers<'_> {
         }
         let dst_offset = slot * SLOT;
         let ResourceKind::Image { desc, extent, .. } = resource.kind else {
-            let buffer = commands.buffer(access.resource);
+            let buffer = bound.buffer();
             let (src_offset, size) = (buffer.offset, buffer.size.min(SLOT));
             let region = vk::BufferCopy {
                 src_offset,
@@ -157,10 +154,7 @@ impl Transfers<'_> {
             },
             ..Default::default()
         };
-        let (image, layout) = (
-            commands.image(access.resource).handle,
-            commands.layout(access.resource),
-        );
+        let (image, layout) = (bound.image(), bound.layout);
         self.copies.set(slot + 1);
         // SAFETY: recording outside render passes; the pass declares the read.
         unsafe { device.cmd_copy_image_to_buffer(handle, image, layout, self.scratch, &[region]) };

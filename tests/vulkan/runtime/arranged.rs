@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::arrange::{Arranged, ArrangedBatch, Arrangement, Grid, Group, Strip, Way};
-use tileheap::frame::tables::{PassKind, Version};
+use tileheap::frame::tables::PassKind;
 use tileheap::frame::{
     ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, PassId, ReadReach, ResourceId,
 };
@@ -228,9 +228,8 @@ fn recorded(
     }
     for (kind, name) in &types {
         let resource = here(name);
-        let image = bound.image_in(at, resource, Version::Current, Parity::Even);
-        let layout = bound.layout_in(at, resource, Version::Current);
-        bindings.push(Binding::Image(*kind, image.view, layout));
+        let image = bound.access(at, resource, Parity::Even);
+        bindings.push(Binding::Image(*kind, image.view, image.layout));
     }
     let types: Vec<_> = types.into_iter().map(|(kind, _)| kind).collect();
     let shader = format!("{}{head}{}}}", include_str!("shaders/arranged.glsl"), run.work);

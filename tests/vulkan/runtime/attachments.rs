@@ -171,7 +171,7 @@ fn buffers_are_reached_by_address() {
     let copy = copy.transfer_destination(result).id();
     let frame = builder.build().expect("a sound frame");
     let mut bound = bind(&gpu, &frame, &PlanOptions::default());
-    let address = bound.buffer(numbers, Parity::Even).address;
+    let address = bound.access(write, numbers, Parity::Even).buffer().address;
     assert_ne!(address, 0);
     let writing = gpu.compute(
         &[],
@@ -194,9 +194,7 @@ fn buffers_are_reached_by_address() {
         })
         .expect("write");
     commands
-        .pass(copy, |pass| {
-            copy_buffer(pass, &pass.buffer(numbers), &pass.buffer(result), 0)
-        })
+        .pass(copy, |pass| copy_buffer(pass, numbers, result, 0))
         .expect("copy");
     commands.finish().expect("recorded");
     submit(recorder);

@@ -64,11 +64,10 @@ fn describe(frame: &mut FrameBuilder, on: u32) -> (ResourceId, [[ResourceId; 2];
 fn bindings(bound: &BoundFrame, at: usize, [image, buffer]: [ResourceId; 2]) -> [Binding; 4] {
     let pass = bound.plan().described().pass_named(COUNT[at]).expect("it counts");
     let view = |version| {
-        let layout = bound.layout_in(pass, image, version);
-        let view = bound.image_in(pass, image, version, bound.parity()).view;
-        Binding::Image(vk::DescriptorType::STORAGE_IMAGE, view, layout)
+        let image = bound.access(pass, (image, version), bound.parity());
+        Binding::Image(vk::DescriptorType::STORAGE_IMAGE, image.view, image.layout)
     };
-    let part = |version| Binding::Storage(bound.buffer_in(pass, buffer, version, bound.parity()));
+    let part = |version| Binding::Storage(bound.access(pass, (buffer, version), bound.parity()).buffer());
     let (now, before) = (Version::Current, Version::Previous);
     [view(before), view(now), part(before), part(now)]
 }
@@ -99,12 +98,12 @@ fn histories_keep_their_contents_whatever_comes_between() {
             let mut set_of = |at: usize| {
                 // There are two copies of a counter, whatever the description: a set for each.
                 let pass = bound.plan().described().pass_named(COUNT[at]).expect("it counts");
-                let now = bound.image_in(pass, counters[at][0], Version::Current, bound.parity());
-                let known = sets.iter().find(|(image, _)| *image == now.handle);
+                let now = bound.access(pass, counters[at][0], bound.parity()).image();
+                let known = sets.iter().find(|(image, _)| *image == now);
                 let known = known.map(|(_, set)| *set);
                 known.unwrap_or_else(|| {
                     let set = gpu.set(&count, &bindings(&bound, at, counters[at]));
-                    sets.push((now.handle, set));
+                    sets.push((now, set));
                     set
                 })
             };
@@ -121,12 +120,7 @@ fn histories_keep_their_contents_whatever_comes_between() {
                         if name == COUNT[at] {
                             dispatch(pass, &count, sets[at], [1, 1]);
                         } else if name == COPY[at] {
-                            copy_buffer(
-                                pass,
-                                &pass.buffer(buffer),
-                                &pass.buffer(result),
-                                64 + 64 * at as u64,
-                            );
+                            copy_buffer(pass, buffer, result, 64 + 64 * at as u64);
                             if at == 0 {
                                 copy_image(pass, image, result, EXTENT);
                             }

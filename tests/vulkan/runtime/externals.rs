@@ -181,7 +181,7 @@ fn external_images_take_turns() {
             };
             run(&mut gpu, &mut bound, &imports, |pass| {
                 assert_eq!(pass.area().extent, EXTENT);
-                assert_eq!(pass.image(presented).handle, image);
+                assert_eq!(pass.access(presented).image(), image);
             });
             // What presenting would do: wait, and read in the exit layout.
             read(&mut gpu, image, 1, &hosts[number % 3], &semaphores[1..]);

@@ -89,7 +89,7 @@ fn describe(frame: &mut FrameBuilder, turn: u32, reads: Parts, writes: Parts) ->
 
 /// Copies all layers of an image that a pass reads to where they are in a buffer.
 fn read(pass: &PassCommands<'_>, image: vk::Image, result: ResourceId, layers: Range<u32>) {
-    let to = pass.buffer(result);
+    let to = pass.access(result).buffer();
     let region = vk::BufferImageCopy {
         buffer_offset: to.offset + u64::from(layers.start) * BYTES,
         image_subresource: of(&layers),
@@ -119,7 +119,10 @@ fn write_middle(pass: &PassCommands<'_>, history: ResourceId, value: u32) {
         layer_count: 1,
         ..Default::default()
     };
-    let (image, layout) = (pass.image(history).handle, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+    let (image, layout) = (
+        pass.access(history).image(),
+        vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+    );
     let color = vk::ClearColorValue { uint32: [value; 4] };
     // SAFETY: recording; the pass declares the access.
     unsafe {
@@ -133,8 +136,8 @@ fn previous(bound: &BoundFrame, history: ResourceId) -> Option<vk::Image> {
     let frame = bound.plan().described();
     let mut accesses = frame.accesses_to(history);
     let read = accesses.find(|access| access.version == Version::Previous)?;
-    let image = bound.image_in(read.pass, history, Version::Previous, bound.parity());
-    Some(image.handle)
+    let read = bound.access(read.pass, (history, Version::Previous), bound.parity());
+    Some(read.image())
 }
 
 /// What a pass of a name does, and to which layers.

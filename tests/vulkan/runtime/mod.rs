@@ -9,6 +9,7 @@ mod histories;
 mod misuse;
 mod parts;
 mod queues;
+mod recording;
 mod reordered;
 mod scene;
 mod secondary;
@@ -20,9 +21,7 @@ use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{BufferDesc, Frame, FrameBuilder, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{
-    BoundFrame, Buffer, FrameNumber, FrameRecorder, Imports, PassCommands, SelectedFrame,
-};
+use tileheap::runtime::{BoundFrame, FrameNumber, FrameRecorder, Imports, PassCommands, SelectedFrame};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Gpu, HostBuffer, Pipeline, copy_to_buffer};
@@ -81,13 +80,14 @@ fn dispatch(pass: &PassCommands<'_>, pipeline: &Pipeline, set: Option<vk::Descri
 
 /// Copies an image to the start of a buffer.
 fn copy_image(pass: &PassCommands<'_>, image: ResourceId, to: ResourceId, extent: vk::Extent2D) {
-    let (image, to) = (pass.image(image).handle, pass.buffer(to));
+    let (image, to) = (pass.access(image).image(), pass.access(to).buffer());
     let color = vk::ImageAspectFlags::COLOR;
     copy_to_buffer(pass.device(), pass.command_buffer(), image, color, extent, &to);
 }
 
 /// Copies a buffer to the bytes of another one from `dst_offset`.
-fn copy_buffer(pass: &PassCommands<'_>, from: &Buffer, to: &Buffer, dst_offset: u64) {
+fn copy_buffer(pass: &PassCommands<'_>, from: ResourceId, to: ResourceId, dst_offset: u64) {
+    let [from, to] = [from, to].map(|resource| pass.access(resource).buffer());
     let region = vk::BufferCopy {
         src_offset: from.offset,
         dst_offset: to.offset + dst_offset,

@@ -104,17 +104,19 @@ impl Work {
             );
             gpu.compute(&types, &shader)
         });
-        let [made, added] = ["made", "added"].map(|name| {
-            let resource = frame.resource_named(name).expect("declared");
-            move || Binding::Storage(bound.buffer(resource, Parity::Even))
-        });
+        let used = |pass: &str, resource: &str| {
+            let pass = frame.pass_named(pass).expect("declared");
+            let resource = frame.resource_named(resource).expect("declared");
+            Binding::Storage(bound.access(pass, resource, Parity::Even).buffer())
+        };
         let [make, add, merge] = &pipelines;
         let mut sets = vec![
-            gpu.set(make, &[made(), made(), made()]),
-            gpu.set(add, &[made(), added(), made()]),
+            gpu.set(make, &[(); 3].map(|()| used("make", "made"))),
+            gpu.set(add, &["made", "added", "made"].map(|name| used("add", name))),
         ];
         for [result, _] in ends {
-            sets.push(gpu.set(merge, &[added(), added(), Binding::Storage(result.buffer)]));
+            let [first, second] = [(); 2].map(|()| used("merge", "added"));
+            sets.push(gpu.set(merge, &[first, second, Binding::Storage(result.buffer)]));
         }
         Work {
             frame,
@@ -150,9 +152,9 @@ impl Work {
         let recorded = commands.pass(pass, |pass_commands| {
             let (pipeline, set) = match pass.index() {
                 2 => {
-                    let buffer =
-                        |name| pass_commands.buffer(self.frame.resource_named(name).expect("declared"));
-                    return copy_buffer(pass_commands, &buffer("made"), &buffer("copied"), 0);
+                    let [made, copied] =
+                        ["made", "copied"].map(|name| self.frame.resource_named(name).expect("declared"));
+                    return copy_buffer(pass_commands, made, copied, 0);
                 }
                 3 => (&self.pipelines[2], self.sets[2 + end]),
                 index => (&self.pipelines[index], self.sets[index]),

@@ -6,8 +6,7 @@ use tileheap::frame::{
     AccessKind, CommandBufferId, FrameBuilder, ImageDesc, PassBuilder, PassId, ResourceId,
 };
 use tileheap::plan::{MemoryKind, PlanOptions};
-use tileheap::runtime::parts::PartView;
-use tileheap::runtime::{BoundFrame, Capabilities, Parity, PassCommands};
+use tileheap::runtime::{BoundAccess, BoundFrame, Capabilities, Parity, PassCommands};
 
 use tileheap_testkit::gpu::{Binding, Gpu, ways};
 use tileheap_testkit::{assert_says, skip};
@@ -205,13 +204,18 @@ impl Scene {
                     recorded.push(None);
                     continue;
                 };
+                let count = frame.accesses_of(step.pass).len();
+                let accesses = (0..count).map(|n| bound.access(step.pass, n, Parity::Even));
                 let seen =
-                    |view: &PartView| view.view != vk::ImageView::null() && view.subpass == step.subpass;
+                    |one: &BoundAccess| one.view != vk::ImageView::null() && one.subpass == step.subpass;
+                let seen: Vec<BoundAccess> = accesses.filter(seen).collect();
+                // Its levels may be images of their own.
+                let is_of = |one: &BoundAccess, image| (0..4).any(|n| frame.level(image, n) == one.resource);
                 let views = step
                     .reads
                     .iter()
-                    .flat_map(|&image| bound.views_in(step.pass, image, Parity::Even).filter(seen));
-                let bound_view = |view: PartView| {
+                    .flat_map(|&image| seen.iter().filter(move |one| is_of(one, image)));
+                let bound_view = |view: &BoundAccess| {
                     let kind = match view.kind {
                         AccessKind::StorageImage => vk::DescriptorType::STORAGE_IMAGE,
                         AccessKind::InputAttachment => vk::DescriptorType::INPUT_ATTACHMENT,

@@ -39,7 +39,7 @@ fn secondary_command_buffers_of_both_kinds() {
 
         let drawing = gpu.triangles(bound.target(draw), &[], None, DRAW);
         let adding = gpu.compute(&[vk::DescriptorType::STORAGE_IMAGE], ADD);
-        let view = bound.image(image, Parity::Even).view;
+        let view = bound.access(add, image, Parity::Even).view;
         let storage = vk::DescriptorType::STORAGE_IMAGE;
         let set = gpu.set(
             &adding,

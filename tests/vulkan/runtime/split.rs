@@ -133,10 +133,10 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
     for number in 0..frames {
         let parity = bound.parity();
         let image = |pass, name: &str, version| {
-            let image = bound.image_in(pass, id(name), version, parity);
-            Binding::Image(sampled, image.view, bound.layout_in(pass, id(name), version))
+            let image = bound.access(pass, (id(name), version), parity);
+            Binding::Image(sampled, image.view, image.layout)
         };
-        let list = |pass| Binding::Storage(bound.buffer_in(pass, id("list"), Version::Current, parity));
+        let list = |pass| Binding::Storage(bound.access(pass, id("list"), parity).buffer());
         let sets: Vec<vk::DescriptorSet> = passes
             .iter()
             .map(|(pass, _, pipeline)| {

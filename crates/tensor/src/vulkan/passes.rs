@@ -186,12 +186,12 @@ impl Step {
             let (resource, layout) = match part {
                 Part::Constant(resource) => (resource, access.kind.layout(false, false)),
                 Part::Image(resource) => {
-                    let image = pass.image(resource);
-                    let (handle, view) = (image.handle, image.view);
-                    (StorageObject::Image { handle, view }, pass.layout(resource))
+                    let access = pass.access(resource);
+                    let (handle, view) = (access.image(), access.view);
+                    (StorageObject::Image { handle, view }, access.layout)
                 }
                 Part::Buffer(resource, size) => {
-                    let buffer = pass.buffer(resource);
+                    let buffer = pass.access(resource).buffer();
                     let (handle, offset) = (buffer.handle, buffer.offset);
                     (
                         StorageObject::Buffer { handle, offset, size },

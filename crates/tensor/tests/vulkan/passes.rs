@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::tables::Version;
 use tileheap::frame::{
     BufferDesc, CommandBufferId, Frame, ImageDesc, LoadOp, PassId, Persistence, ResourceId,
 };
@@ -160,9 +159,8 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
     let draw = gpu.fullscreen(bound.target(described.draw), &[], SCENE);
     let sampled = vk::DescriptorType::SAMPLED_IMAGE;
     let show = gpu.fullscreen(bound.target(described.show), &[sampled], SHOW);
-    let image = bound.image_in(described.show, described.filtered, Version::Current, Parity::Even);
-    let layout = bound.layout_in(described.show, described.filtered, Version::Current);
-    let show_set = gpu.set(&show, &[Binding::Image(sampled, image.view, layout)]);
+    let filtered = bound.access(described.show, described.filtered, Parity::Even);
+    let show_set = gpu.set(&show, &[Binding::Image(sampled, filtered.view, filtered.layout)]);
     let (picture, means) = (gpu.host_buffer(TEXELS * 16), gpu.host_buffer(16));
     let import = |resource, buffer| ImportedBuffer { resource, buffer };
     let buffers = [
@@ -194,7 +192,10 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
             .pass(described.show, |pass| fullscreen(&show, Some(show_set), pass))
             .expect("shown");
         let copied = commands.pass(described.copy, |pass| {
-            let (from, to) = (pass.image(described.shown).handle, pass.buffer(described.picture));
+            let (from, to) = (
+                pass.access(described.shown).image(),
+                pass.access(described.picture).buffer(),
+            );
             let (commands, color) = (pass.command_buffer(), vk::ImageAspectFlags::COLOR);
             crate::gpu::copy_to_buffer(pass.device(), commands, from, color, EXTENT, &to);
         });

@@ -1,0 +1,148 @@
+//! The object that an access of a pass uses, with its view and layout.
+
+use ash::vk;
+
+use crate::frame::tables::Version;
+use crate::frame::{AccessKind, ResourceId, SubresourceRange};
+
+/// The object that an access of a pass uses, with its view and layout: everything that a descriptor, a copy or a clear needs.
+///
+/// [`BoundFrame::access`](super::BoundFrame::access) and [`FrameRecorder::access`](super::FrameRecorder::access) return it for any pass,
+/// [`PassCommands::access`](super::PassCommands::access) for the pass that is being recorded.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::frame::{PassId, ResourceId};
+/// # use tileheap::runtime::{BoundFrame, Parity};
+/// # fn f(device: &ash::Device, bound: &BoundFrame, lighting: PassId, albedo: ResourceId, sampler: vk::Sampler, set: vk::DescriptorSet) {
+/// // A descriptor set that is written once, for the image that `lighting` samples.
+/// let image = [bound.access(lighting, albedo, Parity::Even).image_info(sampler)];
+/// let write = vk::WriteDescriptorSet::default()
+///     .dst_set(set)
+///     .descriptor_type(vk::DescriptorType::COMBINED_IMAGE_SAMPLER)
+///     .image_info(&image);
+/// // SAFETY: the set is not in use.
+/// unsafe { device.update_descriptor_sets(&[write], &[]) };
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoundAccess {
+    /// The resource of the described frame.
+    pub resource: ResourceId,
+    /// The current or the previous version of a history.
+    pub version: Version,
+    /// How the pass uses it.
+    pub kind: AccessKind,
+    /// The subpass that uses it.
+    pub subpass: u32,
+    /// The image or buffer. Null for an external resource that is not imported (yet).
+    pub object: BoundObject,
+    /// The part of the image; of a 3D image, slices.
+    pub range: SubresourceRange,
+    /// A view of that part for descriptors; null for attachments, copies and buffers.
+    pub view: vk::ImageView,
+    /// The layout of that part during the pass; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. For depth and stencil used together in layouts of
+    /// their own, the depth layout.
+    pub layout: vk::ImageLayout,
+}
+
+/// An image or a buffer of a bound frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundObject {
+    /// An image.
+    Image(vk::Image),
+    /// A buffer, or a range of an imported one.
+    Buffer(Buffer),
+}
+
+/// A buffer. Owned by the [`BoundFrame`](super::BoundFrame), or by the caller if the resource is external.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffer {
+    /// The buffer.
+    pub handle: vk::Buffer,
+    /// Offset of the resource's first byte in the buffer.
+    pub offset: vk::DeviceSize,
+    /// Size of the resource in bytes.
+    pub size: vk::DeviceSize,
+    /// Device address of the first byte; 0 unless the frame uses it as `DeviceAddress`.
+    pub address: vk::DeviceAddress,
+}
+
+/// Identifies an access of a pass: its position among the accesses that the pass declares, or a resource.
+///
+/// `usize`, [`ResourceId`] and `(ResourceId, Version)` convert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKey {
+    /// The access of this position, from 0, in declaration order: as in
+    /// [`Frame::accesses_of`](crate::frame::Frame::accesses_of).
+    Nth(usize),
+    /// The first access of a version of a resource.
+    Resource(ResourceId, Version),
+}
+
+impl From<usize> for AccessKey {
+    fn from(n: usize) -> AccessKey {
+        AccessKey::Nth(n)
+    }
+}
+
+impl From<ResourceId> for AccessKey {
+    fn from(resource: ResourceId) -> AccessKey {
+        AccessKey::Resource(resource, Version::Current)
+    }
+}
+
+impl From<(ResourceId, Version)> for AccessKey {
+    fn from((resource, version): (ResourceId, Version)) -> AccessKey {
+        AccessKey::Resource(resource, version)
+    }
+}
+
+impl BoundAccess {
+    /// The image.
+    ///
+    /// # Panics
+    /// If the access is of a buffer.
+    #[track_caller]
+    pub fn image(&self) -> vk::Image {
+        match self.object {
+            BoundObject::Image(image) => image,
+            BoundObject::Buffer(_) => panic!("{:?} is a buffer, not an image", self.resource),
+        }
+    }
+
+    /// The buffer.
+    ///
+    /// # Panics
+    /// If the access is of an image.
+    #[track_caller]
+    pub fn buffer(&self) -> Buffer {
+        match self.object {
+            BoundObject::Buffer(buffer) => buffer,
+            BoundObject::Image(_) => panic!("{:?} is an image, not a buffer", self.resource),
+        }
+    }
+
+    /// View, layout and `sampler` (null for descriptors without one) as a descriptor write takes them.
+    pub fn image_info(&self, sampler: vk::Sampler) -> vk::DescriptorImageInfo {
+        vk::DescriptorImageInfo {
+            sampler,
+            image_view: self.view,
+            image_layout: self.layout,
+        }
+    }
+
+    /// The bytes of the buffer as a descriptor write takes them.
+    ///
+    /// # Panics
+    /// If the access is of an image.
+    #[track_caller]
+    pub fn buffer_info(&self) -> vk::DescriptorBufferInfo {
+        let buffer = self.buffer();
+        vk::DescriptorBufferInfo {
+            buffer: buffer.handle,
+            offset: buffer.offset,
+            range: buffer.size,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The passes of a command buffer as the caller records them: begun and ended, with their subpasses and resources.
+
+use ash::vk;
+
+use super::bound_access::{AccessKey, BoundAccess};
+use super::error::RuntimeRule;
+use super::record::{Commands, TileBinding, contents};
+use crate::Result;
+use crate::frame::tables::Contents;
+use crate::frame::{PassId, viewport};
+
+/// A pass that has begun: its command buffer, subpasses and resources. [`Commands::pass`] lends it to the closure that records the pass;
+/// after [`Commands::begin_pass`], [`Commands::pass_commands`] returns it.
+#[derive(Debug)]
+pub struct PassCommands<'a> {
+    pub(super) commands: &'a Commands<'a>,
+    pub(super) pass: PassId,
+}
+
+impl Commands<'_> {
+    /// Records a pass: tile memory bound, barriers, the render pass begun, then the caller's commands, then ended.
+    ///
+    /// # Errors
+    /// When another pass is next, or its contents are declared secondary.
+    pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
+        let _span = self.span.clone().entered();
+        let planned = self.bound.plan.pass_of(pass);
+        self.check_contents(planned, Contents::Inline)?;
+        self.begin(planned, vk::RenderingFlags::empty());
+        let result = record(&self.pass_commands());
+        self.end();
+        self.own_passes();
+        Ok(result)
+    }
+
+    /// Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into
+    /// [`command_buffer`](Commands::command_buffer), which [`pass_commands`](Commands::pass_commands) has together with the pass's resources;
+    /// [`end_pass`](Commands::end_pass) ends it. Of a pass with secondary contents, they are
+    /// [executed](PassCommands::execute) in each of its subpasses.
+    ///
+    /// ```no_run
+    /// # use tileheap::frame::PassId;
+    /// # use tileheap::runtime::{Commands, PassCommands};
+    /// # fn draw(pass: &PassCommands<'_>) {}
+    /// # fn f(commands: &mut Commands<'_>, gbuffer: PassId) -> tileheap::Result<()> {
+    /// commands.begin_pass(gbuffer)?;
+    /// draw(&commands.pass_commands());
+    /// commands.end_pass()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When another pass is next, another one has begun, or the pass renders nothing in this frame.
+    pub fn begin_pass(&mut self, pass: PassId) -> Result<()> {
+        let _span = self.span.clone().entered();
+        let pass = self.bound.plan.pass_of(pass);
+        self.check_renders(pass)?;
+        let contents = contents(self.bound.plan.frame.pass(pass).contents);
+        self.begin(pass, contents);
+        Ok(())
+    }
+
+    /// The pass that has begun: its command buffer and resources.
+    ///
+    /// # Panics
+    /// If no pass has begun.
+    pub fn pass_commands(&self) -> PassCommands<'_> {
+        let pass = self.begun.expect("a pass has begun");
+        PassCommands { commands: self, pass }
+    }
+
+    /// Ends the pass that has begun: ends its render pass and records the barriers after it.
+    ///
+    /// # Errors
+    /// When no pass has begun.
+    pub fn end_pass(&mut self) -> Result<()> {
+        let _span = self.span.clone().entered();
+        if self.begun.is_none() {
+            let commands = &self.bound.plan.frame.command_buffers()[self.id.index()].name;
+            let message = format!("no pass has begun in command buffer `{commands}`: there is none to end");
+            return Err(RuntimeRule::Order.broken(message));
+        }
+        self.end();
+        self.own_passes();
+        Ok(())
+    }
+
+    /// Records a render pass whose contents are in secondary command buffers, a list for each of its subpasses (see
+    /// [`FrameRecorder::begin_secondary`](super::FrameRecorder::begin_secondary)).
+    ///
+    /// # Errors
+    /// When another pass is next, its contents are declared inline, or it has a different number of subpasses.
+    ///
+    /// # Safety
+    /// The command buffers are executable, begun for their subpass of this pass in this frame, and not pending elsewhere.
+    pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[&[vk::CommandBuffer]]) -> Result<()> {
+        let _span = self.span.clone().entered();
+        let pass = self.bound.plan.pass_of(pass);
+        self.check_contents(pass, Contents::Secondary)?;
+        if contents.len() != self.subpasses() as usize {
+            return Err(RuntimeRule::Contents.broken(format!(
+                "{} has {} subpasses but is recorded with the contents of {}",
+                self.next_name(),
+                self.subpasses(),
+                contents.len()
+            )));
+        }
+        self.begin(pass, vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS);
+        for (number, contents) in contents.iter().enumerate() {
+            let pass = self.pass_commands();
+            if number > 0 {
+                pass.next_subpass();
+            }
+            // SAFETY: the caller's duty; the subpass was begun for secondary contents.
+            unsafe { pass.execute(contents) };
+        }
+        self.end();
+        self.own_passes();
+        Ok(())
+    }
+}
+
+impl PassCommands<'_> {
+    /// The command buffer, inside the render pass if the pass is one.
+    pub fn command_buffer(&self) -> vk::CommandBuffer {
+        self.commands.handle
+    }
+
+    /// The caller's device.
+    pub fn device(&self) -> &ash::Device {
+        &self.commands.bound.state.device
+    }
+
+    /// The render area of a render pass in this frame: the described one, or a [part](super::FrameRecorder::set_area) of it.
+    pub fn area(&self) -> vk::Rect2D {
+        self.commands.bound.areas[self.pass.index()].expect("a pass that renders nothing has no commands")
+    }
+
+    /// The viewport that covers the render area, with depths from 0 to 1.
+    pub fn viewport(&self) -> vk::Viewport {
+        viewport(self.area())
+    }
+
+    /// Begins the next subpass of a render pass ([`PassBuilder::next_subpass`](crate::frame::PassBuilder::next_subpass)), whose pipelines
+    /// are created with [`BoundFrame::target_in`](super::BoundFrame::target_in). Subpasses that the commands do not begin are empty.
+    ///
+    /// # Panics
+    /// If the pass has no further subpass.
+    pub fn next_subpass(&self) {
+        self.commands.next_subpass(contents(self.contents()));
+    }
+
+    /// The object that an access of this pass uses, with its view and layout. Identify the access by its position in the pass's
+    /// declaration, or by its resource: `pass.access(0)`, `pass.access(albedo)`, `pass.access((history, Version::Previous))`.
+    ///
+    /// # Panics
+    /// If the pass does not declare such an access.
+    #[track_caller]
+    pub fn access(&self, which: impl Into<AccessKey>) -> BoundAccess {
+        let Commands { bound, encoded, .. } = self.commands;
+        bound.access_in(encoded, self.pass, which.into())
+    }
+
+    /// Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of
+    /// the current subpass of a render pass that is declared with [secondary contents](crate::frame::PassBuilder::secondary).
+    ///
+    /// # Panics
+    /// If the pass is a render pass that is declared with inline contents.
+    ///
+    /// # Safety
+    /// They are executable, and not pending elsewhere. Those of a compute or transfer pass may run outside a render pass; those of a render
+    /// pass were begun for this subpass in this frame ([`FrameRecorder::begin_secondary`](super::FrameRecorder::begin_secondary)).
+    pub unsafe fn execute(&self, secondaries: &[vk::CommandBuffer]) {
+        let Commands {
+            bound,
+            encoded,
+            handle,
+            ..
+        } = self.commands;
+        let row = encoded.row(self.pass);
+        assert!(
+            row.instance.is_none() || self.contents() == Contents::Secondary,
+            "render pass `{}` cannot execute secondary command buffers: declare it with PassBuilder::secondary",
+            bound.plan.frame.pass(self.pass).name
+        );
+        if secondaries.is_empty() {
+            return;
+        }
+        // SAFETY: the caller's duty.
+        unsafe { bound.state.device.cmd_execute_commands(*handle, secondaries) };
+        self.commands.tile.set(TileBinding::Unknown);
+        if row.instance.is_none() {
+            self.commands.bind_tile(row.tile_memory.get());
+        }
+    }
+
+    fn contents(&self) -> Contents {
+        self.commands.bound.plan.frame.pass(self.pass).contents
+    }
+}

@@ -1,0 +1,132 @@
+//! Passes in several command buffers, and imports while a frame is recorded: what is refused, and what is left as it was.
+
+use ash::vk;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{ClearValue, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence};
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::import::ImportedImage;
+use tileheap::runtime::{BoundFrame, Imports};
+use tileheap_testkit::fake_driver::{Call, Config};
+use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
+
+use super::Rig;
+
+/// A frame of one pass that draws into an image of its own, bound.
+fn drawing(rig: &Rig) -> (BoundFrame, CommandBufferId, PassId) {
+    let mut builder = FrameBuilder::new("drawing", EXTENT);
+    let image = builder.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+    let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
+    let draw = builder.render_pass(scene, "draw").color(image, clear).id();
+    let frame = builder.build().unwrap();
+    let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    (rig.tile.bind(&plan).unwrap(), scene, draw)
+}
+
+#[test]
+fn the_parts_of_a_pass_are_submitted_in_order_when_all_are_finished() {
+    let rig = Rig::new(Config::modern());
+    let (mut bound, scene, draw) = drawing(&rig);
+    for (handles, is_finished) in [(rig.fake.commands[1], false), (rig.fake.commands[0], true)] {
+        let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
+        let mut commands = on_fake!(recorder.record(handles[0], scene)).unwrap();
+        let mut parts = on_fake!(commands.begin_pass_in_parts(draw, &handles[1..])).unwrap();
+        assert_eq!(parts.len(), 3);
+        // They may be finished in any order.
+        commands.end_pass().unwrap();
+        commands.finish().unwrap();
+        let first = parts.remove(0);
+        for part in parts {
+            part.finish().unwrap();
+        }
+        if is_finished {
+            first.finish().unwrap();
+            let number = on_fake!(recorder.submit()).unwrap();
+            assert!(bound.wait(number, u64::MAX).unwrap());
+        } else {
+            let wanted = "command buffer `scene` is submitted before its recording is finished";
+            assert_eq!(on_fake!(recorder.submit()).unwrap_err().to_string(), wanted);
+        }
+    }
+    let journal = rig.fake.driver.journal();
+    let submitted = journal.iter().find_map(|call| match call {
+        Call::Submit { batches, .. } => Some(batches[0].command_buffers.clone()),
+        _ => None,
+    });
+    assert_eq!(submitted.unwrap(), rig.fake.commands[0]);
+    on_fake!(bound.destroy());
+}
+
+#[test]
+fn a_pass_whose_parts_cannot_begin_is_recorded_in_one() {
+    let rig = Rig::new(Config::modern());
+    let (mut bound, scene, draw) = drawing(&rig);
+    let handles = rig.fake.commands[0];
+    let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
+    let mut commands = on_fake!(recorder.record(handles[0], scene)).unwrap();
+    let memory = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+    rig.fake.driver.fail("vkBeginCommandBuffer", 1, memory);
+    let failed = on_fake!(commands.begin_pass_in_parts(draw, &handles[1..3])).map(drop);
+    let text = failed.unwrap_err().to_string();
+    assert!(
+        text.contains("vkBeginCommandBuffer") && text.contains("scene"),
+        "{text}"
+    );
+    rig.fake.driver.fail_no_more();
+    commands.pass(draw, |_| ()).unwrap();
+    commands.finish().unwrap();
+    let number = on_fake!(recorder.submit()).unwrap();
+    assert!(bound.wait(number, u64::MAX).unwrap());
+    on_fake!(bound.destroy());
+}
+
+#[test]
+fn an_import_that_is_refused_changes_nothing() {
+    let rig = Rig::new(Config::modern());
+    let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    let external = || Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+    let mut builder = FrameBuilder::new("two screens", EXTENT);
+    let [left, right] = ["left", "right"].map(|name| builder.resource(name, desc, external()));
+    let own = builder.image("own", desc);
+    let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
+    let pass = builder.render_pass(scene, "draw").color(left, clear);
+    let draw = pass.color(right, clear).color(own, clear).id();
+    let frame = builder.build().unwrap();
+    let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let [one, other] = [0, 1].map(|index| rig.fake.outputs[index]);
+    let import = |resource, (image, view)| ImportedImage {
+        resource,
+        image,
+        view,
+    };
+    fn of(images: &[ImportedImage]) -> Imports<'_> {
+        Imports {
+            images,
+            ..Imports::default()
+        }
+    }
+    let mut recorder = on_fake!(bound.begin(&of(&[import(left, one)]))).unwrap();
+    let twice = on_fake!(recorder.import(&of(&[import(right, one)]))).unwrap_err();
+    let wanted = "external images `left` and `right` are imported as the same image, and passes use the same part of both: \
+                  declare them as one resource";
+    assert_eq!(twice.to_string(), wanted);
+    let wrong = on_fake!(recorder.import(&of(&[import(right, other), import(own, other)]))).unwrap_err();
+    assert!(
+        wrong.to_string().contains("`own` is imported as external image"),
+        "{wrong}"
+    );
+    assert_eq!(recorder.access(draw, right).image(), vk::Image::null());
+    assert_eq!(recorder.access(draw, left).image(), one.0);
+    // The two change places: what is imported again replaces what was imported.
+    on_fake!(recorder.import(&of(&[import(right, one), import(left, other)]))).unwrap();
+    assert_eq!(recorder.access(draw, 0).image(), other.0);
+    let mut commands = on_fake!(recorder.record(rig.fake.commands[0][0], scene)).unwrap();
+    commands.pass(draw, |_| ()).unwrap();
+    commands.finish().unwrap();
+    let number = on_fake!(recorder.submit()).unwrap();
+    assert!(bound.wait(number, u64::MAX).unwrap());
+    on_fake!(bound.destroy());
+}
