@@ -17,10 +17,10 @@
 //! use std::sync::Arc;
 //!
 //! use ash::vk;
-//! use tileheap::frame::{LoadOp, ClearValue, FrameBuilder, ImageDesc};
-//! use tileheap::plan::{MemoryKind, PlanOptions, plan};
 //! use tileheap::measure::estimate;
+//! use tileheap::plan::{MemoryKind, plan};
 //! use tileheap::profile::DeviceProfile;
+//! use tileheap::{ClearValue, FrameBuilder, ImageDesc, LoadOp, PlanOptions};
 //!
 //! let extent = vk::Extent2D { width: 1280, height: 720 };
 //! let mut frame = FrameBuilder::new("two passes", extent);
@@ -42,6 +42,27 @@
 //! println!("{plan}"); // the placement of every resource, and why
 //! # Ok::<(), tileheap::Error>(())
 //! ```
+//!
+//! # The types a renderer needs
+//! This page lists them; everything else is in a module by purpose.
+//!
+//! | | |
+//! |---|---|
+//! | describe | [`FrameBuilder`] builds a [`Frame`] of images ([`ImageDesc`]), buffers ([`BufferDesc`]) and passes ([`LoadOp`], [`ClearValue`]), identified by [`ResourceId`] and [`PassId`] |
+//! | plan | [`Device::plan`] with [`PlanOptions`] makes a [`Checked`]`<`[`Plan`]`>` |
+//! | bind | [`Support`] says what a device can do, and [`Device`] wraps the caller's; [`BoundFrame`] owns what a plan creates, [`DynamicFrame`] does so for descriptions that change |
+//! | record | [`FrameRecorder`] records a frame with its [`Imports`], [`Commands`] a command buffer and [`PassCommands`] a pass |
+//! | fail | [`Error`] |
+//!
+//! | module | for |
+//! |---|---|
+//! | [`frame`] | everything else about descriptions: access kinds, parts of images, persistence, JSON, reflection, rules of valid usage |
+//! | [`measure`], [`profile`] | memory requirements and devices, without a driver |
+//! | [`plan`](mod@plan) | placements and their reasons, planning strategies, the checker, JSON |
+//! | [`arrange`] | searches for other orders, merges and strips |
+//! | [`lower`] | plans as flat tables, for renderers that record and submit themselves |
+//! | [`runtime`] | everything else that calls Vulkan: detection, imports, pipelines' targets, hooks, objects and memory |
+//! | [`units`], [`format`](mod@format), [`names`], [`ffi`] | quantities, formats, names of Vulkan's values, bindings that `ash` lacks |
 //!
 //! # What it is not
 //! No render graph that owns the passes, no shader compiler, no allocator for a renderer's own assets, no neural-network runtime. A frame
@@ -69,6 +90,15 @@ pub mod runtime;
 
 pub use checked::Checked;
 pub use error::{Error, Result};
+#[doc(inline)]
+pub use frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ResourceId};
+#[doc(inline)]
+pub use plan::{Plan, PlanOptions};
+#[cfg(feature = "runtime")]
+#[doc(inline)]
+pub use runtime::{
+    BoundFrame, Commands, Device, DynamicFrame, FrameRecorder, Imports, PassCommands, Support,
+};
 pub use tileheap_device::{ffi, format, names, profile};
 pub use tileheap_units as units;
 

@@ -41,7 +41,7 @@ use crate::units::Bytes;
 /// triangles that lie on its borders. No driver documents it, and no public measurement isolates it; the one public
 /// measurement of a reservation (a compute chain at 1080p on Adreno 830: 5.6 % slower with 1.66 MB reserved and unused)
 /// includes more than bins.
-pub const BIN_COST: Bytes = Bytes(16 << 10);
+pub(crate) const BIN_COST: Bytes = Bytes(16 << 10);
 
 /// Bytes that cross the memory bus for one access of a resource of `size` bytes that is placed in DRAM: as measured, or the part that
 /// it uses once for reading, once for writing.
@@ -53,16 +53,16 @@ pub fn savings(frame: &Frame, access: &Access, size: Bytes) -> Bytes {
 
 /// What a render pass asks of the driver's binning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PassShape {
+pub(crate) struct PassShape {
     /// Width and height in pixels.
-    pub area: Sides,
+    pub(crate) area: Sides,
     /// Bytes of all attachments, per pixel, samples included.
-    pub bytes_per_pixel: u64,
+    pub(crate) bytes_per_pixel: u64,
 }
 
 /// The shape of a render pass with attachments; `None` for other passes, which are not cut in bins, and for stores: they draw one
 /// triangle and load nothing, so that another bin costs them nothing.
-pub fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
+pub(crate) fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
     if frame.pass(pass).kind != PassKind::Render || frame.pass(pass).contents == Contents::Store {
         return None;
     }
@@ -90,7 +90,7 @@ pub fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
 
 /// The binning cost of `reserved` bytes in one pass of a frame; none in a pass that is not cut in bins, and on devices whose GMEM is not
 /// known.
-pub fn binning_cost_in_pass(
+pub(crate) fn binning_cost_in_pass(
     frame: &Frame,
     profile: &DeviceProfile,
     pass: PassId,
@@ -106,7 +106,7 @@ pub fn binning_cost_in_pass(
 }
 
 /// What `reserved` bytes of `gmem` cost a render pass: `bin_cost` for every bin that it has more than without them.
-pub fn binning_cost(gmem: Bytes, reserved: Bytes, shape: PassShape, bin_cost: Bytes) -> Bytes {
+pub(crate) fn binning_cost(gmem: Bytes, reserved: Bytes, shape: PassShape, bin_cost: Bytes) -> Bytes {
     let more = tiles(gmem, reserved, shape).saturating_sub(tiles(gmem, Bytes::ZERO, shape));
     Bytes(more.saturating_mul(bin_cost.0))
 }

@@ -6,7 +6,6 @@ use tileheap::Checked;
 use tileheap::frame::Frame;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Dedicated, Requirements, estimate};
-use tileheap::plan::model::BIN_COST;
 use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, Features, PRESETS, TileBlock};
 use tileheap::units::SplitMix64;
@@ -61,7 +60,7 @@ pub(crate) fn planned(seed: u64) -> Checked<Plan> {
         },
         aliasing: !random.one_in(10),
         budget: 300,
-        bin_cost: random.pick(&[Bytes::ZERO, BIN_COST, Bytes::mib(1)]),
+        bin_cost: random.pick(&[Bytes::ZERO, PlanOptions::default().bin_cost, Bytes::mib(1)]),
         lazy: !random.one_in(4),
         ladder: random.pick(&[Ladder::Auto, Ladder::Always, Ladder::Off]),
         split: random.one_in(2),
