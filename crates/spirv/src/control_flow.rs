@@ -96,7 +96,7 @@ impl ControlFlow {
         }
     }
 
-    /// Adds an edge to the exit from every node from which there is no path to it.
+    /// Connects every node that cannot reach the exit, as in an endless loop, to the exit.
     fn close_endless_loops(&mut self) {
         let exit = self.exit();
         let mut predecessors: Vec<(u32, u32)> = Vec::with_capacity(self.edges.len());

@@ -7,7 +7,7 @@
 //! %merge  = …  %c = OpPhi %a %first %b %second        c is true if each value that it can
 //! OpBranchConditional %c %then %end                   take, from a block that can be reached, is true
 //! ```
-//! What is compared never changes while an invocation runs, so it does not matter when a comparison is executed.
+//! The compared values are constant during an invocation, so it does not matter when a comparison is executed.
 
 use std::collections::BTreeMap;
 
