@@ -8,17 +8,18 @@ use bumpalo::collections::Vec;
 use super::tables::Lowered;
 use super::tables::commands::Scopes;
 use super::tables::instances::{AttachmentRow, InstanceRow, SubpassDependencyRow, SubpassRow};
-use crate::frame::tables::{Access, PassKind, ResourceKind};
+use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId};
 use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
 use tileheap_device::scopes;
 
 /// Whether a render pass is begun by `vkCmdBeginRendering`. One with input attachments or several subpasses is if all it needs is local
-/// read of single-sampled colour, which every implementation has.
+/// read of single-sampled colour, which every implementation has. The subpasses of one with secondary contents would need barriers between
+/// them, and no command but `vkCmdExecuteCommands` is valid there.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
-/// `dynamicRenderingLocalReadMultisampledAttachments`.
+/// `dynamicRenderingLocalReadMultisampledAttachments`; `VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT`.
 pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId, scratch: &Bump) -> bool {
     let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
     let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
@@ -26,7 +27,8 @@ pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId, s
         return profile.features.contains(Features::DYNAMIC_RENDERING);
     }
     let needs = Features::DYNAMIC_RENDERING | Features::SYNCHRONIZATION_2 | Features::LOCAL_READ;
-    let mut fits = profile.features.contains(needs) && !described.tile_shading;
+    let inline = described.contents != Contents::Secondary || described.subpasses == 1;
+    let mut fits = profile.features.contains(needs) && !described.tile_shading && inline;
     let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
     let (mut colors, mut depths) = (Vec::new_in(scratch), Vec::new_in(scratch));
     for access in accesses.iter().filter(|access| access.kind.is_attached()) {

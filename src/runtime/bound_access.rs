@@ -39,7 +39,7 @@ pub struct BoundAccess {
     pub object: BoundObject,
     /// The part of the image; of a 3D image, slices.
     pub range: SubresourceRange,
-    /// A view of that part for descriptors; null for attachments, copies and buffers.
+    /// A view of that part for descriptors; null for attachments, copies and buffers. Of depth and stencil together, it shows depth.
     pub view: vk::ImageView,
     /// The layout of that part during the pass; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. For depth and stencil used together in layouts of
     /// their own, the depth layout.
@@ -124,7 +124,17 @@ impl BoundAccess {
     }
 
     /// View, layout and `sampler` (null for descriptors without one) as a descriptor write takes them.
+    ///
+    /// # Panics
+    /// If the access has no view: of a buffer, an attachment or a copy, or of an image that is not imported.
+    #[track_caller]
     pub fn image_info(&self, sampler: vk::Sampler) -> vk::DescriptorImageInfo {
+        assert!(
+            self.view != vk::ImageView::null(),
+            "access {:?} of {:?} has no view",
+            self.kind,
+            self.resource
+        );
         vk::DescriptorImageInfo {
             sampler,
             image_view: self.view,

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use ash::vk;
 
-use super::bound_access::{AccessKey, BoundAccess, BoundObject};
+use super::bound_access::{AccessKey, BoundAccess, BoundObject, Buffer};
 use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
@@ -23,7 +23,7 @@ use super::store::StorePass;
 use super::submission::Submission;
 use super::timelines::{Timelines, any_use};
 use crate::frame::tables::Version;
-use crate::frame::{PassId, QueueId, ResourceId};
+use crate::frame::{PassId, Persistence, QueueId, ResourceId};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::lower::{
     ByteUse, ContentState, Lowered, Lowerer, MemoryState, Parity, Situation, Space, Target, Targets,
@@ -153,12 +153,23 @@ impl BoundFrame {
     /// Identify the access by its position in the pass's declaration, or by its resource: `access(lighting, 0, parity)`,
     /// `access(lighting, albedo, parity)`, `access(taa, (history, Version::Previous), parity)`.
     ///
+    /// Object and view of an external resource are null: [`FrameRecorder::access`](super::FrameRecorder::access) returns those of its frame.
+    ///
     /// # Panics
     /// If the pass does not declare such an access.
     #[track_caller]
     pub fn access(&self, pass: PassId, which: impl Into<AccessKey>, parity: Parity) -> BoundAccess {
         let encoded = &self.encoded[parity.index() % self.parities];
-        self.access_in(encoded, self.plan.pass_of(pass), which.into())
+        let mut access = self.access_in(encoded, self.plan.pass_of(pass), which.into());
+        if let Persistence::External(_) = self.plan.frame.resource(access.resource).persistence {
+            // What is imported changes from frame to frame: the recorder knows.
+            access.view = vk::ImageView::null();
+            access.object = match access.object {
+                BoundObject::Image(_) => BoundObject::Image(vk::Image::null()),
+                BoundObject::Buffer(_) => BoundObject::Buffer(Buffer::default()),
+            };
+        }
+        access
     }
 
     /// The parity of the next frame.

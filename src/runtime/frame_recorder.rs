@@ -18,6 +18,7 @@ use super::tiles::Tiles;
 use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
 use crate::frame::tables::PassKind;
 use crate::frame::{CommandBufferId, PassId, intersection};
+use crate::lower::tables::instances::InstanceRow;
 use crate::lower::{Lowered, Parity};
 use crate::units::Bytes;
 use crate::{Checked, Result};
@@ -80,8 +81,10 @@ impl BoundFrame {
             slot.free();
         }
         self.clear_imports(number);
-        self.import(imports)?;
+        self.check_imports(imports)?;
+        self.import(imports);
         let encoded = self.encode(parity)?;
+        self.find_missing_imports(encoded);
         for (area, pass) in self.areas.iter_mut().zip(self.plan.frame.passes()) {
             *area = Some(pass.area);
         }
@@ -140,15 +143,26 @@ impl FrameRecorder<'_> {
     /// ```
     ///
     /// # Errors
-    /// When an import does not match the frame, or a command buffer that uses the resource is already recorded; nothing is imported then.
+    /// When an import does not match the frame, or a command buffer that uses the resource is already recorded: nothing is imported then. When
+    /// the driver fails to create a framebuffer: the resources are not imported then, whatever was imported for them before.
     ///
     /// # Safety
     /// As for [`BoundFrame::begin`].
     pub unsafe fn import(&mut self, imports: &Imports<'_>) -> Result<()> {
         let index = self.encoded;
-        self.bound.import(imports)?;
-        self.bound
-            .with_encoding(|encoded, with| encoded[index].refresh(with))
+        self.bound.check_imports(imports)?;
+        self.bound.check_not_recorded(&self.encoded().tables, imports)?;
+        self.bound.import(imports);
+        let refresh =
+            |bound: &mut BoundFrame| bound.with_encoding(|encoded, with| encoded[index].refresh(with));
+        let refreshed = refresh(self.bound);
+        if refreshed.is_err() {
+            // A framebuffer could not be created. The resources count as missing now, and so do those that they have replaced.
+            self.bound.forget_imports(imports);
+            refresh(self.bound)?;
+        }
+        self.bound.find_missing_imports(index);
+        refreshed
     }
 
     /// Restricts a pass to a part of its described area in this frame, so that a resolution that changes every frame needs neither another
@@ -261,7 +275,7 @@ impl FrameRecorder<'_> {
     ///
     /// # Safety
     /// `command_buffer` is a primary one of a pool of the right queue family, in the initial state (or its pool may reset it), and
-    /// nothing else uses it until the frame is complete.
+    /// nothing else uses it until the frame is complete. While it is recorded, no other thread uses its pool.
     pub unsafe fn record(
         &self,
         command_buffer: vk::CommandBuffer,
@@ -298,7 +312,8 @@ impl FrameRecorder<'_> {
     }
 
     /// Begins a secondary command buffer for the contents of a subpass of a render pass (0 if it has only one), with the inheritance it
-    /// needs (tile memory included). The caller records draws and ends it, then passes it to [`Commands::pass_secondary`].
+    /// needs (tile memory included). The caller records draws and ends it, then passes it to [`Commands::pass_secondary`] or
+    /// [`PassCommands::execute`](super::PassCommands::execute).
     ///
     /// # Errors
     /// When the driver fails.
@@ -353,7 +368,11 @@ impl FrameRecorder<'_> {
         let index = encoded.row(pass).instance.get();
         let index = index.expect("a pass with a target is a render pass");
         let row = &encoded.tables.instances[index as usize];
-        let framebuffer = encoded.rendering(index).framebuffer();
+        // Another image may be imported later (VUID-vkCmdExecuteCommands-pCommandBuffers-00099); null is allowed.
+        let framebuffer = match has_imports(&encoded.tables, row) {
+            true => vk::Framebuffer::null(),
+            false => encoded.rendering(index).framebuffer(),
+        };
         let mut formats = vk::CommandBufferInheritanceRenderingInfo::default()
             .color_attachment_formats(&target.color_formats)
             .depth_attachment_format(target.depth_format)
@@ -438,7 +457,7 @@ impl FrameRecorder<'_> {
     /// `None` if `VK_QCOM_tile_properties` is not [enabled](super::Capabilities::TILE_PROPERTIES).
     ///
     /// # Errors
-    /// The driver's.
+    /// The driver's; or if an attachment of the pass is not imported.
     ///
     /// # Panics
     /// If the pass is not a render pass.
@@ -449,6 +468,8 @@ impl FrameRecorder<'_> {
         let name = || format!("pass `{}`", frame.pass(pass).name);
         let rendering = self.encoded().row(pass).instance.get();
         let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));
+        let user = format!("pass `{}`", frame.pass(pass).name);
+        bound.check_imported_in(self.lowered(), self.encoded().row(pass), &user)?;
         let rendering = self.encoded().rendering(rendering);
         let Some(functions) = &bound.state.functions.tile_properties else {
             return Ok(None);
@@ -470,4 +491,13 @@ impl FrameRecorder<'_> {
         }
         Ok(Some(properties))
     }
+}
+
+/// Whether an attachment of a render pass is imported.
+fn has_imports(tables: &Lowered, instance: &InstanceRow) -> bool {
+    let mut attachments = instance.attachments.of(&tables.attachments).iter();
+    attachments.any(|attachment| {
+        let image = tables.views[attachment.view as usize].image;
+        tables.images[image as usize].binding.is_imported()
+    })
 }

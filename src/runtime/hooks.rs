@@ -27,7 +27,8 @@ use std::ptr::null;
 ///   format; `VkRenderPassMultiviewCreateInfo`; those of tile memory and tile shading.
 /// - A chain stays alive and unchanged until the function is called for the same number again.
 /// - The chains of images and render passes have the same values every time they are requested for the same number: the runtime looks up by
-///   the number what it created before.
+///   the number what it created before. So does the chain of a rendering between [`Commands::begin_pass_in_parts`](super::Commands::begin_pass_in_parts) and
+///   [`end_pass`](super::Commands::end_pass), which begin it once for each part.
 pub unsafe trait Hooks: Send + Sync {
     /// Chained to `VkImageCreateInfo`.
     fn image(&self, _hook: u32) -> *const c_void {

@@ -11,6 +11,8 @@ use crate::Result;
 use crate::frame::tables::Access;
 use crate::frame::{CommandBufferId, Frame, Persistence, ResourceId, SemaphoreId, SubresourceRange};
 use crate::lower::Lowered;
+use crate::lower::tables::Object;
+use crate::lower::tables::commands::{DependencyRow, PassRow};
 use crate::lower::tables::objects::ViewRow;
 
 /// The caller's objects for the external resources and semaphores of one frame: all of them when it [begins](BoundFrame::begin), or some of
@@ -95,16 +97,11 @@ impl BoundFrame {
         }
     }
 
-    /// Checks `imports` and writes their handles into the rows of their resources; nothing is written if they are refused.
-    pub(super) fn import(&mut self, imports: &Imports<'_>) -> Result<()> {
-        let (frame, tables) = (&self.plan.frame, &self.encoded[0].tables);
-        let images = imports.images.iter().map(|import| import.resource);
-        let images = images.chain(imports.views.iter().map(|import| import.resource));
-        let buffers = imports.buffers.iter().map(|import| import.resource);
-        let resources = images.map(|image| (image, true));
-        for (resource, is_image) in resources.chain(buffers.map(|buffer| (buffer, false))) {
+    /// An error if the imports do not match the frame, or what was imported before.
+    pub(super) fn check_imports(&self, imports: &Imports<'_>) -> Result<()> {
+        let frame = &self.plan.frame;
+        for (resource, is_image) in resources_of(imports) {
             check_external(frame, resource, is_image)?;
-            self.check_unused(resource)?;
         }
         for import in imports.semaphores {
             let declared = &frame.semaphores()[import.semaphore.index()];
@@ -116,13 +113,19 @@ impl BoundFrame {
             }
         }
         self.check_images_once(imports.images)?;
-        self.check_buffers_once(imports.buffers)?;
-        let handles = &mut self.handles;
+        self.check_buffers_once(imports.buffers)
+    }
+
+    /// Writes imported handles into the rows of their resources.
+    pub(super) fn import(&mut self, imports: &Imports<'_>) {
+        let (handles, tables) = (&mut self.handles, &self.encoded[0].tables);
         for import in imports.images {
-            for (image, row) in handles.images.iter_mut().zip(&tables.images) {
+            for (index, row) in (0..).zip(&tables.images) {
                 if row.resource == import.resource {
                     let (handle, view) = (import.image, import.view);
-                    *image = Image { handle, view };
+                    handles.images[index as usize] = Image { handle, view };
+                    // Those are of the image that this one replaces.
+                    handles.imported_views.retain(|(image, _, _)| *image != index);
                 }
             }
         }
@@ -145,36 +148,48 @@ impl BoundFrame {
             let signal = &mut signals[import.semaphore.index()];
             (signal.handle, signal.value) = (import.handle, import.value);
         }
-        self.find_missing();
-        Ok(())
     }
 
-    /// Lists what the frame uses and is not imported.
-    fn find_missing(&mut self) {
-        let (frame, tables, handles) = (&self.plan.frame, &self.encoded[0].tables, &mut self.handles);
+    /// Forgets the handles of these resources.
+    pub(super) fn forget_imports(&mut self, imports: &Imports<'_>) {
+        let (handles, tables) = (&mut self.handles, &self.encoded[0].tables);
+        for (resource, _) in resources_of(imports) {
+            for (index, row) in (0..).zip(&tables.images) {
+                if row.resource == resource {
+                    handles.images[index as usize] = Image::default();
+                    handles.imported_views.retain(|(image, _, _)| *image != index);
+                }
+            }
+            for (buffer, row) in handles.buffers.iter_mut().zip(&tables.buffers) {
+                if row.resource == resource {
+                    *buffer = Buffer::default();
+                }
+            }
+        }
+    }
+
+    /// Lists what a lowered frame uses and is not imported.
+    pub(super) fn find_missing_imports(&mut self, encoded: usize) {
+        let (frame, tables, handles) = (&self.plan.frame, &self.encoded[encoded].tables, &mut self.handles);
         let mut missing = std::mem::take(&mut handles.missing_imports);
         missing.clear();
-        for (image, row) in handles.images.iter().zip(&tables.images) {
+        for ((index, row), image) in (0..).zip(&tables.images).zip(&handles.images) {
             if row.binding.is_imported() && image.handle == vk::Image::null() {
-                let (resource, view) = (row.resource, None);
-                missing.push(MissingImport { resource, view });
+                missing.push(MissingImport::Object(Object::Image(index)));
             }
         }
-        for (buffer, row) in handles.buffers.iter().zip(&tables.buffers) {
+        for ((index, row), buffer) in (0..).zip(&tables.buffers).zip(&handles.buffers) {
             if row.binding.is_imported() && buffer.handle == vk::Buffer::null() {
-                let (resource, view) = (row.resource, None);
-                missing.push(MissingImport { resource, view });
+                missing.push(MissingImport::Object(Object::Buffer(index)));
             }
         }
-        for view in &tables.views {
-            let image = &tables.images[view.image as usize];
-            let is_missing = image.binding.is_imported()
+        for (index, view) in (0..).zip(&tables.views) {
+            let is_missing = tables.images[view.image as usize].binding.is_imported()
                 && handles.images[view.image as usize].handle != vk::Image::null()
                 && handles.imported_view(view).is_none()
                 && !shows_the_image(frame, tables, view);
             if is_missing {
-                let (resource, view) = (image.resource, Some(view.range));
-                missing.push(MissingImport { resource, view });
+                missing.push(MissingImport::View(index));
             }
         }
         handles.missing_imports = missing;
@@ -182,19 +197,43 @@ impl BoundFrame {
 
     /// An error if a command buffer uses something that is not imported.
     pub(super) fn check_imported(&self, tables: &Lowered, commands: CommandBufferId) -> Result<()> {
+        if self.handles.missing_imports.is_empty() {
+            return Ok(());
+        }
+        let rows = tables.command_buffers[commands.index()].passes.of(&tables.passes);
+        let commands = &self.plan.frame.command_buffers()[commands.index()].name;
+        let mut rows = rows.iter();
+        rows.try_for_each(|row| self.check_imported_in(tables, row, &format!("command buffer `{commands}`")))
+    }
+
+    /// An error if a recorded pass uses something that is not imported, as part of `user`.
+    pub(super) fn check_imported_in(&self, tables: &Lowered, row: &PassRow, user: &str) -> Result<()> {
         let frame = &self.plan.frame;
         let mut missing = self.handles.missing_imports.iter();
-        let Some(missing) = missing.find(|missing| uses(frame, tables, commands, missing)) else {
+        let Some(missing) = missing.find(|missing| uses(frame, tables, row, missing)) else {
             return Ok(());
         };
-        let resource = frame.resource(missing.resource);
-        let what = match missing.view {
-            Some(range) => format!("view `{}{}`", range.words_in(resource), resource.name),
-            None => format!("{} `{}`", kind_of(resource.is_image()), resource.name),
+        let what = match *missing {
+            MissingImport::Object(Object::Image(index)) => {
+                format!(
+                    "image `{}`",
+                    frame.resource(tables.images[index as usize].resource).name
+                )
+            }
+            MissingImport::Object(Object::Buffer(index)) => {
+                format!(
+                    "buffer `{}`",
+                    frame.resource(tables.buffers[index as usize].resource).name
+                )
+            }
+            MissingImport::View(index) => {
+                let view = &tables.views[index as usize];
+                let resource = frame.resource(tables.images[view.image as usize].resource);
+                format!("view `{}{}`", view.range.words_in(resource), resource.name)
+            }
         };
-        let commands = &frame.command_buffers()[commands.index()].name;
         Err(RuntimeRule::NotImported.broken(format!(
-            "external {what} is not imported, and command buffer `{commands}` uses it: add it to Imports, or import it with \
+            "external {what} is not imported, and {user} uses it: add it to Imports, or import it with \
              FrameRecorder::import before the command buffer is recorded"
         )))
     }
@@ -216,24 +255,36 @@ impl BoundFrame {
         }
     }
 
-    /// An error if a command buffer that uses the resource is already recorded in this frame.
-    fn check_unused(&self, resource: ResourceId) -> Result<()> {
+    /// An error if a command buffer that uses one of the resources is already recorded in this frame.
+    pub(super) fn check_not_recorded(&self, tables: &Lowered, imports: &Imports<'_>) -> Result<()> {
         let frame = &self.plan.frame;
-        let whole = MissingImport { resource, view: None };
-        let tables = &self.encoded[0].tables;
-        let mut ids = (0..frame.command_buffers().len() as u32).map(CommandBufferId);
-        let recorded = ids.find(|&commands| {
-            !self.slots[commands.index()].is_free() && uses(frame, tables, commands, &whole)
-        });
-        let Some(commands) = recorded else {
-            return Ok(());
-        };
-        let resource = frame.resource(resource);
-        let (what, name) = (kind_of(resource.is_image()), &resource.name);
-        let commands = &frame.command_buffers()[commands.index()].name;
-        Err(RuntimeRule::NotImported.broken(format!(
-            "external {what} `{name}` is imported too late: command buffer `{commands}` uses it, and is already recorded in this frame"
-        )))
+        for (resource, is_image) in resources_of(imports) {
+            let images = (0..)
+                .zip(&tables.images)
+                .filter(|(_, row)| row.resource == resource);
+            let buffers = (0..)
+                .zip(&tables.buffers)
+                .filter(|(_, row)| row.resource == resource);
+            let objects = images.map(|(index, _)| Object::Image(index));
+            let objects: Vec<_> = objects
+                .chain(buffers.map(|(index, _)| Object::Buffer(index)))
+                .collect();
+            let uses = |row: &PassRow| {
+                let mut objects = objects.iter();
+                objects.any(|object| uses(frame, tables, row, &MissingImport::Object(*object)))
+            };
+            let mut slots = self.slots.iter().zip(&tables.command_buffers);
+            let recorded =
+                slots.find(|(slot, row)| !slot.is_free() && row.passes.of(&tables.passes).iter().any(uses));
+            let Some((_, row)) = recorded else { continue };
+            let (what, name) = (kind_of(is_image), &frame.resource(resource).name);
+            let commands = &frame.command_buffers()[row.commands.index()].name;
+            return Err(RuntimeRule::NotImported.broken(format!(
+                "external {what} `{name}` is imported too late: command buffer `{commands}` uses it, and is already recorded in \
+                 this frame"
+            )));
+        }
+        Ok(())
     }
 
     /// Checks that no part of an image is imported twice: the frame orders only what it knows to be the same.
@@ -253,27 +304,24 @@ impl BoundFrame {
             frame.accesses_to(id).map(range)
         };
         let rows = self.handles.images.iter().zip(&self.encoded[0].tables.images);
-        let imported = rows.filter(|(_, row)| row.binding.is_imported());
+        let imported =
+            rows.filter(|(image, row)| row.binding.is_imported() && image.handle != vk::Image::null());
         let imported = imported.map(|(image, row)| (row.resource, image.handle));
         let pairs = imports.iter().map(|import| (import.resource, import.image));
         let same = |one: &(ResourceId, vk::Image), other: &(ResourceId, vk::Image)| {
             let mut theirs = used(other.0);
             one.1 == other.1 && theirs.any(|their| used(one.0).any(|mine| their.intersects(mine)))
         };
-        self.check_once(
-            ["images", "image"],
-            pairs,
-            imported,
-            "passes use the same part of both",
-            same,
-        )
+        let conflict = ["images", "image", "passes use the same part of both"];
+        self.check_once(conflict, pairs, imported, same)
     }
 
     /// Checks that no bytes of a buffer are imported twice where passes write them: the frame orders only what it knows to be the same.
     fn check_buffers_once(&self, imports: &[ImportedBuffer]) -> Result<()> {
         let is_written = |of: ResourceId| self.plan.frame.accesses_to(of).any(|access| access.writes);
         let rows = self.handles.buffers.iter().zip(&self.encoded[0].tables.buffers);
-        let imported = rows.filter(|(_, row)| row.binding.is_imported());
+        let imported =
+            rows.filter(|(one, row)| row.binding.is_imported() && one.handle != vk::Buffer::null());
         let imported = imported.map(|(buffer, row)| (row.resource, *buffer));
         let pairs = imports.iter().map(|import| (import.resource, import.buffer));
         let same = |one: &(ResourceId, Buffer), other: &(ResourceId, Buffer)| {
@@ -283,23 +331,28 @@ impl BoundFrame {
                 && (a < b_end && b < a_end)
                 && (is_written(one.0) || is_written(other.0))
         };
-        self.check_once(["buffers", "bytes"], pairs, imported, "a pass writes them", same)
+        let conflict = ["buffers", "bytes", "a pass writes them"];
+        self.check_once(conflict, pairs, imported, same)
     }
 
     /// Checks that none of `imports` is the same as another one, or as one of `known` that it does not replace.
     fn check_once<T>(
         &self,
-        [kind, same_one]: [&str; 2],
+        [kind, same_one, conflict]: [&str; 3],
         imports: impl Iterator<Item = (ResourceId, T)> + Clone,
         known: impl Iterator<Item = (ResourceId, T)> + Clone,
-        conflict: &str,
         same: impl Fn(&(ResourceId, T), &(ResourceId, T)) -> bool,
     ) -> Result<()> {
         let is_replaced = |resource: ResourceId| imports.clone().any(|(other, _)| other == resource);
         for (index, one) in imports.clone().enumerate() {
-            let known = known.clone().filter(|(resource, _)| !is_replaced(*resource));
-            let mut others = imports.clone().take(index).chain(known);
-            let Some(other) = others.find(|other| other.0 != one.0 && same(&one, other)) else {
+            let conflicts = |other: &(ResourceId, T)| other.0 != one.0 && same(&one, other);
+            let mut others = imports.clone().take(index);
+            let known = || {
+                known
+                    .clone()
+                    .find(|other| conflicts(other) && !is_replaced(other.0))
+            };
+            let Some(other) = others.find(conflicts).or_else(known) else {
                 continue;
             };
             let name = |of: ResourceId| &self.plan.frame.resource(of).name;
@@ -311,6 +364,16 @@ impl BoundFrame {
         }
         Ok(())
     }
+}
+
+/// The resources of imports, each with whether it is imported as an image.
+fn resources_of(imports: &Imports<'_>) -> impl Iterator<Item = (ResourceId, bool)> {
+    let images = imports.images.iter().map(|import| import.resource);
+    let images = images.chain(imports.views.iter().map(|import| import.resource));
+    let buffers = imports.buffers.iter().map(|import| import.resource);
+    images
+        .map(|image| (image, true))
+        .chain(buffers.map(|buffer| (buffer, false)))
 }
 
 fn check_external(frame: &Frame, id: ResourceId, is_image: bool) -> Result<()> {
@@ -335,28 +398,31 @@ fn shows_the_image(frame: &Frame, tables: &Lowered, view: &ViewRow) -> bool {
     is_only || view.range.levels.first == 0 && all_layers
 }
 
-/// Whether the passes of a command buffer, or their barriers, use what is missing.
-fn uses(frame: &Frame, tables: &Lowered, commands: CommandBufferId, missing: &MissingImport) -> bool {
-    let mut rows = tables.command_buffers[commands.index()]
-        .passes
-        .of(&tables.passes)
-        .iter();
-    rows.any(|row| {
-        let mut accesses = frame.accesses_of(row.pass).iter();
-        let is_accessed = accesses.any(|access| {
-            access.resource == missing.resource && missing.view.is_none_or(|range| range == access.range)
-        });
-        let is_in_barriers = || {
-            [&row.before, &row.after].into_iter().any(|barriers| {
-                let mut images = barriers.images.of(&tables.image_barriers).iter();
-                let mut buffers = barriers.buffers.of(&tables.buffer_barriers).iter();
-                images.any(|barrier| tables.images[barrier.image as usize].resource == missing.resource)
-                    || buffers
-                        .any(|barrier| tables.buffers[barrier.buffer as usize].resource == missing.resource)
-            })
-        };
-        is_accessed || missing.view.is_none() && is_in_barriers()
-    })
+/// Whether a recorded pass, or its barriers, use what is missing.
+fn uses(frame: &Frame, tables: &Lowered, row: &PassRow, missing: &MissingImport) -> bool {
+    let accesses = &tables.accesses[frame.pass(row.pass).accesses.indices()];
+    match *missing {
+        MissingImport::Object(object) => {
+            let is_in_barriers = |barriers: &DependencyRow| {
+                let images = barriers.images.of(&tables.image_barriers).iter();
+                let buffers = barriers.buffers.of(&tables.buffer_barriers).iter();
+                let images = images.map(|barrier| Object::Image(barrier.image));
+                let mut objects = images.chain(buffers.map(|barrier| Object::Buffer(barrier.buffer)));
+                objects.any(|other| other == object)
+            };
+            accesses.iter().any(|access| access.object.get() == object)
+                || is_in_barriers(&row.before)
+                || is_in_barriers(&row.after)
+        }
+        MissingImport::View(view) => {
+            let attachments = row.instance.get().map_or(&[][..], |instance| {
+                let run = tables.instances[instance as usize].attachments;
+                run.of(&tables.attachments)
+            });
+            accesses.iter().any(|access| access.view.get() == Some(view))
+                || attachments.iter().any(|attachment| attachment.view == view)
+        }
+    }
 }
 
 fn kind_of(is_image: bool) -> &'static str {

@@ -164,6 +164,9 @@ impl PassCommands<'_> {
     /// Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of
     /// the current subpass of a render pass that is declared with [secondary contents](crate::frame::PassBuilder::secondary).
     ///
+    /// Execute all contents of a subpass in one call: Vulkan leaves the state that further ones would inherit undefined
+    /// ("Command Buffer State Reset"), except that of the render pass, to which the bound tile memory is taken to belong.
+    ///
     /// # Panics
     /// If the pass is a render pass that is declared with inline contents.
     ///

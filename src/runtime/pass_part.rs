@@ -36,9 +36,13 @@ pub struct PassPart<'a> {
 
 impl<'a> Commands<'a> {
     /// Begins a render pass that is recorded in several command buffers, which different threads may record at the same time: in this one,
-    /// and in each of `more`, in the order of their submission. Returns all parts but the last. The last one is recorded here:
-    /// [`command_buffer`](Commands::command_buffer) is the last of `more` from now on, [`end_pass`](Commands::end_pass) ends the pass in
-    /// it, and the passes after are recorded in it.
+    /// and in each of `more`, in the order of their submission. **The recording goes on in the last of `more`:**
+    /// [`command_buffer`](Commands::command_buffer) is that one from now on, [`end_pass`](Commands::end_pass) ends the pass in it, and the
+    /// passes after are recorded in it. The parts before, that in this command buffer first, are returned.
+    ///
+    /// A command buffer begins without any state: pipelines, descriptor sets and dynamic state that were set before the pass have to be set
+    /// again in each. Queries and conditional rendering have to end before. A frame cannot be submitted before every part is
+    /// [finished](PassPart::finish).
     ///
     /// ```no_run
     /// # use ash::vk;
@@ -63,11 +67,14 @@ impl<'a> Commands<'a> {
     ///
     /// # Errors
     /// When another pass is next, the pass is not rendered dynamically, has several subpasses or secondary contents, or the driver fails to
-    /// begin one of `more`; nothing is recorded in this command buffer then.
+    /// begin one of `more`: nothing is recorded in this command buffer then, and those of `more` that were begun are ended.
     ///
     /// # Safety
-    /// Those of [`FrameRecorder::record`](super::FrameRecorder::record) for each of `more`: primary command buffers in the initial state, of
-    /// the same queue family, that nothing else uses until the frame is complete. No other thread uses their pools until this returns.
+    /// - Those of [`FrameRecorder::record`](super::FrameRecorder::record) for each of `more`: primary command buffers in the initial state (or
+    ///   their pools may reset them), of the same queue family, that nothing else uses until the frame is complete.
+    /// - No other thread uses their pools until this returns, nor the pool of a command buffer, this one included, while its part is recorded:
+    ///   parts that are recorded at the same time are of different pools.
+    /// - No query is active in this command buffer, and no conditional rendering.
     pub unsafe fn begin_pass_in_parts(
         &mut self,
         pass: PassId,
@@ -79,10 +86,17 @@ impl<'a> Commands<'a> {
         self.check_suspendable(pass)?;
         let declared = &self.bound.plan.frame.command_buffers()[self.id.index()];
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        for &handle in more {
+        let device = &self.bound.state.device;
+        for (index, &handle) in more.iter().enumerate() {
             // SAFETY: the caller's duty.
-            unsafe { self.bound.state.device.begin_command_buffer(handle, &info) }
-                .with_call("vkBeginCommandBuffer", || declared.name.as_str())?;
+            let begun = unsafe { device.begin_command_buffer(handle, &info) };
+            if begun.is_err() {
+                for &before in &more[..index] {
+                    // SAFETY: recording, and empty. What the driver says of it changes nothing.
+                    let _ = unsafe { device.end_command_buffer(before) };
+                }
+            }
+            begun.with_call("vkBeginCommandBuffer", || declared.name.as_str())?;
         }
         let Some((&last, between)) = more.split_last() else {
             self.begin(pass, Flags::empty());

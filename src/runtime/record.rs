@@ -130,7 +130,8 @@ impl<'a> Commands<'a> {
                 declared.name
             )));
         }
-        self.begin(pass, contents(declared.contents));
+        // It has no contents of either kind.
+        self.begin(pass, vk::RenderingFlags::empty());
         self.end();
         self.bound.skipped[pass.index()].store(true, Ordering::Release);
         self.own_passes();

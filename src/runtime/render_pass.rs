@@ -64,6 +64,16 @@ impl PassObject {
             return Ok(());
         }
         let of = |index: &u32| views[*index as usize];
+        if self
+            .views
+            .iter()
+            .map(of)
+            .any(|view| view == vk::ImageView::null())
+        {
+            // An external image that is not imported yet.
+            self.framebuffer = vk::Framebuffer::null();
+            return Ok(());
+        }
         // Framebuffers without imported views are looked up in the pool.
         let mut others = framebuffers.0.iter().filter(|_| !pooled);
         let known = others.find(|known| {
@@ -75,11 +85,6 @@ impl PassObject {
             return Ok(());
         }
         let attachments: Vec<vk::ImageView> = self.views.iter().map(of).collect();
-        if attachments.contains(&vk::ImageView::null()) {
-            // An external image that is not imported yet.
-            self.framebuffer = vk::Framebuffer::null();
-            return Ok(());
-        }
         let info = vk::FramebufferCreateInfo::default()
             .render_pass(self.render_pass)
             .attachments(&attachments)

@@ -31,10 +31,11 @@ pub(super) struct Image {
 
 /// Something that the frame being recorded uses and that is not imported yet.
 #[derive(Clone, Copy)]
-pub(super) struct MissingImport {
-    pub(super) resource: ResourceId,
-    /// The part whose view is missing, of an image that is imported.
-    pub(super) view: Option<SubresourceRange>,
+pub(super) enum MissingImport {
+    /// An image or a buffer.
+    Object(Object),
+    /// A row of views: the view of a part of an image that is imported.
+    View(u32),
 }
 
 /// The Vulkan objects of the tables' rows.
@@ -62,7 +63,8 @@ impl Handles {
     /// Sets the caller's view of a part of an imported image.
     pub(super) fn set_imported_view(&mut self, image: u32, range: SubresourceRange, view: vk::ImageView) {
         let mut known = self.imported_views.iter_mut();
-        match known.find(|(other, part, _)| *other == image && *part == range) {
+        let same = |part: SubresourceRange| (part.levels, part.layers) == (range.levels, range.layers);
+        match known.find(|(other, part, _)| *other == image && same(*part)) {
             Some((_, _, known)) => *known = view,
             None => self.imported_views.push((image, range, view)),
         }

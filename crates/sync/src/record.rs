@@ -255,11 +255,11 @@ impl Record {
     /// Whether a later access needs an order after it, which no rule but synchronization gives.
     pub(crate) fn needs_order(&self, later: &Later, granularity: u64) -> bool {
         let is_read = !self.writes() && !later.origin.usage.writes();
-        !is_read && self.may_meet(later, granularity) && !self.is_implicitly_before(later)
+        !is_read && self.may_overlap(later, granularity) && !self.is_implicitly_before(later)
     }
 
     /// Whether the two resources have bytes or pages in common, or are one.
-    fn may_meet(&self, later: &Later, granularity: u64) -> bool {
+    fn may_overlap(&self, later: &Later, granularity: u64) -> bool {
         let (own, other) = (self.origin.bytes, later.origin.bytes);
         let pages = [(own.first, own.end), (other.first, other.end)].map(|bytes| padded(bytes, granularity));
         self.origin.class == later.origin.class || pages[0].0 < pages[1].1 && pages[1].0 < pages[0].1

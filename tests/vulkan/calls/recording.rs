@@ -2,10 +2,13 @@
 
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{ClearValue, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence};
+use tileheap::frame::{
+    ClearValue, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, SubresourceRange,
+};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::import::ImportedImage;
-use tileheap::runtime::{BoundFrame, Imports};
+use tileheap::runtime::import::{ImportedImage, ImportedView};
+use tileheap::runtime::{BoundFrame, FrameRecorder, Imports};
+use tileheap::units::Run;
 use tileheap_testkit::fake_driver::{Call, Config};
 use tileheap_testkit::frames::one_queue;
 use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
@@ -59,7 +62,7 @@ fn the_parts_of_a_pass_are_submitted_in_order_when_all_are_finished() {
 }
 
 #[test]
-fn a_pass_whose_parts_cannot_begin_is_recorded_in_one() {
+fn parts_that_cannot_begin_leave_the_pass_as_it_was() {
     let rig = Rig::new(Config::modern());
     let (mut bound, scene, draw) = drawing(&rig);
     let handles = rig.fake.commands[0];
@@ -74,7 +77,10 @@ fn a_pass_whose_parts_cannot_begin_is_recorded_in_one() {
         "{text}"
     );
     rig.fake.driver.fail_no_more();
-    commands.pass(draw, |_| ()).unwrap();
+    // The same ones may be begun again, or the pass recorded here.
+    let parts = on_fake!(commands.begin_pass_in_parts(draw, &handles[1..3])).unwrap();
+    parts.into_iter().for_each(|part| part.finish().unwrap());
+    commands.end_pass().unwrap();
     commands.finish().unwrap();
     let number = on_fake!(recorder.submit()).unwrap();
     assert!(bound.wait(number, u64::MAX).unwrap());
@@ -126,6 +132,135 @@ fn an_import_that_is_refused_changes_nothing() {
     let mut commands = on_fake!(recorder.record(rig.fake.commands[0][0], scene)).unwrap();
     commands.pass(draw, |_| ()).unwrap();
     commands.finish().unwrap();
+    let number = on_fake!(recorder.submit()).unwrap();
+    assert!(bound.wait(number, u64::MAX).unwrap());
+    on_fake!(bound.destroy());
+}
+
+/// Two passes sample a layer each of an external image, whose layers have views of their own.
+#[test]
+fn views_of_parts_are_imported_together_with_their_image() {
+    let rig = Rig::new(Config::modern());
+    let formats = [vk::Format::R8G8B8A8_UNORM, vk::Format::D24_UNORM_S8_UINT];
+    for (format, commands) in formats.into_iter().zip(rig.fake.commands[0]) {
+        let layers = ImageDesc {
+            array_layers: 2,
+            ..ImageDesc::new(format, EXTENT)
+        };
+        let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+        let mut builder = FrameBuilder::new("layers", EXTENT);
+        let image = builder.resource("cascades", layers, external);
+        let own = builder.image("own", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+        let passes = [0, 1].map(|layer| {
+            let pass = builder
+                .render_pass(scene, format!("layer {layer}"))
+                .sampled(image);
+            pass.layer(layer).color(own, LoadOp::Clear(ClearValue::ZERO)).id()
+        });
+        let frame = builder.build().unwrap();
+        let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+        let mut bound = rig.tile.bind(&plan).unwrap();
+        let [one, other] = [0, 1].map(|index| rig.fake.outputs[index]);
+        let images = |(handle, view): (vk::Image, vk::ImageView)| {
+            [ImportedImage {
+                resource: image,
+                image: handle,
+                view,
+            }]
+        };
+        let views = |of: [vk::ImageView; 2]| {
+            [0, 1].map(|layer: u32| ImportedView {
+                resource: image,
+                range: SubresourceRange {
+                    aspects: vk::ImageAspectFlags::COLOR, // Ignored.
+                    levels: Run::new(0, 1),
+                    layers: Run::new(layer, layer + 1),
+                },
+                view: of[layer as usize],
+            })
+        };
+        let (first, second) = (images(one), images(other));
+        let (own_views, other_views) = (views([one.1, other.1]), views([other.1, one.1]));
+        let imports = Imports {
+            images: &first,
+            views: &own_views,
+            ..Imports::default()
+        };
+        let mut recorder = on_fake!(bound.begin(&imports)).unwrap();
+        let seen = |recorder: &FrameRecorder<'_>| passes.map(|pass| recorder.access(pass, image).view);
+        assert_eq!(seen(&recorder), [one.1, other.1]);
+        // The views of the image before are not those of this one.
+        let replaced = Imports {
+            images: &second,
+            ..Imports::default()
+        };
+        on_fake!(recorder.import(&replaced)).unwrap();
+        let missing = on_fake!(recorder.record(commands, scene)).map(drop).unwrap_err();
+        let missing = missing.to_string();
+        assert!(
+            missing.contains("external view `") && missing.contains("cascades` is not imported"),
+            "{missing}"
+        );
+        let complete = Imports {
+            views: &other_views,
+            ..Imports::default()
+        };
+        on_fake!(recorder.import(&complete)).unwrap();
+        assert_eq!(seen(&recorder), [other.1, one.1]);
+        assert_eq!(recorder.access(passes[0], image).image(), other.0);
+        on_fake!(recorder.record(commands, scene)).map(drop).unwrap();
+        on_fake!(bound.destroy());
+    }
+}
+
+/// Where a framebuffer of an imported view cannot be created, the import counts as missing, and can be repeated.
+#[test]
+fn an_import_without_a_framebuffer_is_missing() {
+    let rig = Rig::new(Config::vulkan_1_1());
+    let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+    let mut builder = FrameBuilder::new("screen", EXTENT);
+    let screen = builder.resource("screen", desc, external);
+    let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
+    let draw = builder.render_pass(scene, "draw").color(screen, clear).id();
+    let frame = builder.build().unwrap();
+    let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let of = |(image, view)| {
+        [ImportedImage {
+            resource: screen,
+            image,
+            view,
+        }]
+    };
+    let [first, second] = [0, 1].map(|index| of(rig.fake.outputs[index]));
+    let imports = |images| Imports {
+        images,
+        ..Imports::default()
+    };
+    let mut recorder = on_fake!(bound.begin(&imports(&first))).unwrap();
+    let memory = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+    rig.fake.driver.fail("vkCreateFramebuffer", 0, memory);
+    let failed = on_fake!(recorder.import(&imports(&second)))
+        .unwrap_err()
+        .to_string();
+    assert!(failed.contains("vkCreateFramebuffer"), "{failed}");
+    rig.fake.driver.fail_no_more();
+    let commands = rig.fake.commands[0][0];
+    let missing = on_fake!(recorder.record(commands, scene))
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        missing.contains("external image `screen` is not imported"),
+        "{missing}"
+    );
+    on_fake!(recorder.import(&imports(&second))).unwrap();
+    let mut recording = on_fake!(recorder.record(commands, scene)).unwrap();
+    recording.pass(draw, |_| ()).unwrap();
+    recording.finish().unwrap();
     let number = on_fake!(recorder.submit()).unwrap();
     assert!(bound.wait(number, u64::MAX).unwrap());
     on_fake!(bound.destroy());

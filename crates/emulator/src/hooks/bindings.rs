@@ -62,27 +62,27 @@ recorded_commands! {
 
     /// Transform feedback writes vertices and counters.
     vkCmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
-        recorder.lets_write_unseen(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedbackEXT");
+        recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedbackEXT");
     };
 
     /// As `vkCmdBeginTransformFeedbackEXT`.
     vkCmdEndTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
-        recorder.lets_write_unseen(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedbackEXT");
+        recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedbackEXT");
     };
 
     /// As `vkCmdBeginTransformFeedbackEXT`.
     vkCmdBeginTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| {
-        recorder.lets_write_unseen(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedback2EXT");
+        recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedback2EXT");
     };
 
     /// As `vkCmdBeginTransformFeedbackEXT`.
     vkCmdEndTransformFeedback2EXT(commands, first, count, infos) => commands DeviceTable |recorder| {
-        recorder.lets_write_unseen(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedback2EXT");
+        recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdEndTransformFeedback2EXT");
     };
 
     /// Shader objects replace a pipeline.
     vkCmdBindShadersEXT(commands, count, stages, shaders) => commands DeviceTable |recorder| {
-        recorder.lets_write_unseen(UNKNOWN_SHADER, "vkCmdBindShadersEXT");
+        recorder.begin_unseen_writes(UNKNOWN_SHADER, "vkCmdBindShadersEXT");
         for stages in array!(stages, count) {
             for point in points_of(*stages) {
                 recorder.lock().sets.bind_pipeline(point, vk::Pipeline::null());
@@ -238,7 +238,7 @@ fn unbind(
     (first, count): (u32, u32),
     command: &'static str,
 ) {
-    recorder.lets_write_unseen(UnseenWrites::DESCRIPTORS, command);
+    recorder.begin_unseen_writes(UnseenWrites::DESCRIPTORS, command);
     let nothing = std::iter::repeat_n(vk::DescriptorSet::null(), count as usize);
     recorder.lock().sets.bind_sets(point, first, nothing);
 }

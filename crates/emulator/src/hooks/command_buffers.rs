@@ -314,7 +314,7 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
     }
     let writes_attachments = recorder.lock().writes_attachments;
     if writes_attachments {
-        recorder.lets_write_unseen(UnseenWrites::DESCRIPTORS, "vkCmdExecuteCommands");
+        recorder.begin_unseen_writes(UnseenWrites::DESCRIPTORS, "vkCmdExecuteCommands");
     }
 }
 

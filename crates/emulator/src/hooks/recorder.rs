@@ -209,9 +209,10 @@ impl Recorder {
         self.allow_unseen_writes(writes, command, at);
     }
 
-    /// A command that is not an action command lets later ones write resources unseen: shader objects and descriptor buffers are not followed.
+    /// Later commands may write resources unseen, after a command that is not an action command: shader objects and descriptor buffers are not
+    /// followed.
     #[cold]
-    pub(crate) fn lets_write_unseen(&self, writes: UnseenWrites, command: &'static str) {
+    pub(crate) fn begin_unseen_writes(&self, writes: UnseenWrites, command: &'static str) {
         let mut at = self.lock().at;
         at.is_between(command);
         self.allow_unseen_writes(writes, command, at);

@@ -50,7 +50,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// Returns `true` if its resource has bytes or pages in common with another one.
-    fn may_meet(&self, other: Bytes) -> bool {
+    fn may_overlap(&self, other: Bytes) -> bool {
         let own = self.bytes;
         let [own_pages, pages] = [own, other].map(|bytes| padded((bytes.first, bytes.end), self.page));
         own.memory == other.memory && own_pages.0 < pages.1 && pages.0 < own_pages.1
@@ -350,7 +350,7 @@ impl Reach {
         } = one;
         let is_apart = match memory {
             Touched::Nothing => true,
-            Touched::Within(bytes) => !origin.may_meet(*bytes),
+            Touched::Within(bytes) => !origin.may_overlap(*bytes),
             Touched::Everything => false,
         };
         if self.includes(origin, *queue, union, is_apart) {
@@ -508,7 +508,9 @@ impl Reach {
                 added.see(edge);
             } else if let Limit::Part(part) = edge.limit {
                 let entry = (queue, place, part, edge.dst_usages);
-                if part.class != origin.class && origin.may_meet(part.bytes) && !self.through.contains(&entry)
+                if part.class != origin.class
+                    && origin.may_overlap(part.bytes)
+                    && !self.through.contains(&entry)
                 {
                     through.push(entry);
                 }

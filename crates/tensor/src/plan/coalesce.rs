@@ -108,7 +108,7 @@ impl Classes {
         if self.twins.contains(&(a.min(b), a.max(b))) {
             return true;
         }
-        let may_meet = |one: Span, other: Span| {
+        let may_overlap = |one: Span, other: Span| {
             !one.overlaps(other)
                 || self.in_place(a, one, b, other)
                 || self.in_place(b, other, a, one)
@@ -116,7 +116,7 @@ impl Classes {
         };
         let (ones, others) = (&values[a].spans, &values[b].spans);
         ones.iter()
-            .all(|&one| others.iter().all(|&other| may_meet(one, other)))
+            .all(|&one| others.iter().all(|&other| may_overlap(one, other)))
     }
 
     /// Whether two lifetimes after a loop are those of results of different exits, of which only one is taken.

@@ -20,7 +20,7 @@ use super::mistakes::Repeated;
 use super::ordinary::{OrdinaryMemory, Resident, Shared};
 use super::report::Reported;
 use super::sites::Sites;
-use super::unseen::{UnseenSoFar, UnseenSource, share_unseen_writes};
+use super::unseen::{UnseenSource, UnseenWritesSoFar, share_unseen_writes};
 use super::{fence_id, queue_id, semaphore_id};
 use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;
@@ -58,7 +58,7 @@ pub(crate) struct Followed {
     sites: Sites,
     reported: Reported,
     follows_order: bool,
-    unseen: UnseenSoFar,
+    unseen: UnseenWritesSoFar,
     /// Something that the layer does not follow may have ordered work: hazards are no longer certain.
     has_unseen_order: bool,
 }

@@ -11,7 +11,7 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::log::{BATCH_END, Event};
 use super::mistakes::{Mistake, Mistakes, Repeated};
 use super::sites::Sites;
-use super::unseen::UnseenSoFar;
+use super::unseen::UnseenWritesSoFar;
 use crate::model::discards::{Discard, DiscardReason};
 use crate::model::finding::Finding;
 use crate::model::objects::{Names, Object};
@@ -71,7 +71,7 @@ impl Reported {
         &mut self,
         findings: &Findings,
         sites: &Sites,
-        (unseen, has_unseen_order): (&UnseenSoFar, bool),
+        (unseen, has_unseen_order): (&UnseenWritesSoFar, bool),
     ) -> Vec<Finding> {
         let lost = findings.lost.iter().filter(|one| !is_for_host(one, sites));
         let lost = lost.map(|one| LostContents {
@@ -176,7 +176,7 @@ fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
 
 /// The verdict, with what is known of the command. If a buffer is partly defined, shaders may read only that part through its descriptor; no
 /// program knows which texels of an image are in which bytes.
-fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenSoFar) -> Verdict {
+fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenWritesSoFar) -> Verdict {
     let Some(resource) = sites.resource(lost.reader.resource) else {
         return lost.verdict;
     };

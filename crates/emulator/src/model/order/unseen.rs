@@ -13,7 +13,7 @@ use crate::tables::unseen_writes::UnseenWrites;
 
 /// The kinds of unseen writes so far, and the resources that they can reach.
 #[derive(Debug)]
-pub(crate) struct UnseenSoFar {
+pub(crate) struct UnseenWritesSoFar {
     kinds: UnseenWrites,
     /// The first write of each kind, until it is reported.
     first: Vec<(UnseenWrites, UnseenSource)>,
@@ -33,9 +33,9 @@ pub(crate) struct UnseenSource {
     pub(crate) at: Option<Position>,
 }
 
-impl Default for UnseenSoFar {
-    fn default() -> UnseenSoFar {
-        UnseenSoFar {
+impl Default for UnseenWritesSoFar {
+    fn default() -> UnseenWritesSoFar {
+        UnseenWritesSoFar {
             kinds: UnseenWrites::HOST,
             first: Vec::new(),
             reach_followed: UnseenWrites::NONE,
@@ -45,7 +45,7 @@ impl Default for UnseenSoFar {
     }
 }
 
-impl UnseenSoFar {
+impl UnseenWritesSoFar {
     /// A command may write unseen. Returns a message about every kind that is new and can reach a resource that is followed.
     pub(super) fn allow(&mut self, writes: UnseenWrites, source: UnseenSource) -> Vec<Finding> {
         let new = writes.without(self.kinds);
@@ -64,7 +64,7 @@ impl UnseenSoFar {
         self.memories.remove(&memory);
     }
 
-    /// A resource is followed from now on. Returns messages as [`UnseenSoFar::allow`] does.
+    /// A resource is followed from now on. Returns messages as [`UnseenWritesSoFar::allow`] does.
     pub(super) fn follow(&mut self, resource: &Resource) -> Vec<Finding> {
         if is_linear(resource) && resource.tile_place().is_some() {
             self.reach_tile |= resource.unseen_writes;
