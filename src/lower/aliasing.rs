@@ -19,7 +19,7 @@ use super::situation::DeviceQueues;
 use super::state::Space;
 use super::tables::{DeviceQueueIndex, OptionalIndex};
 use crate::Checked;
-use crate::frame::{Frame, PassId, Persistence, ResourceId};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::names;
 use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
 use crate::profile::Features;
@@ -291,7 +291,12 @@ fn add_users(
     for access in frame.accesses_to(resource) {
         let queue = queue_of(frame, queues, access.pass);
         let depth = !access.range.aspects.contains(vk::ImageAspectFlags::COLOR);
-        let AccessUse { stages, writes, .. } = AccessUse::of(frame, access, depth, store_none);
+        let mut made = AccessUse::of(frame, access, depth, store_none);
+        if access.kind == AccessKind::ResolveAttachment {
+            // The caller may record the pass with a render pass object.
+            made.add_target_operations(access, depth);
+        }
+        let AccessUse { stages, writes, .. } = made;
         match to[first..].iter_mut().find(|known| known.queue == queue) {
             Some(known) => {
                 known.last_pass = known.last_pass.max(access.pass);

@@ -410,7 +410,10 @@ impl Gather<'_> {
     #[inline]
     fn use_of(&self, part: &Part, access: &Access) -> PassUse {
         let is_input = access.kind == AccessKind::InputAttachment;
-        let made = AccessUse::of(self.frame, access, part.depth, self.store_none);
+        let mut made = AccessUse::of(self.frame, access, part.depth, self.store_none);
+        if access.kind == AccessKind::ResolveAttachment && !self.placed.is_dynamic(access.pass) {
+            made.add_target_operations(access, part.depth);
+        }
         let writes = made.writes;
         let reads = access.needs_contents();
         let mut of_queue = QueueUse {
@@ -418,13 +421,10 @@ impl Gather<'_> {
             first: access.pass,
             last: access.pass,
             stages: made.stages,
-            access: access.kind.access_flags(reads, false) | writes,
+            access: access.kind.access_flags(reads, false) | made.reads | writes,
         };
         if is_input {
             of_queue.access |= attached_as(part.depth).access_flags(true, false);
-        }
-        if made.is_resolved {
-            of_queue.access |= vk::AccessFlags2::COLOR_ATTACHMENT_READ;
         }
         PassUse {
             of_queue,
@@ -474,8 +474,8 @@ pub(super) struct AccessUse {
     pub(super) stages: vk::PipelineStageFlags2,
     /// The flags of its writes.
     pub(super) writes: vk::AccessFlags2,
-    /// Whether a resolve reads its samples.
-    pub(super) is_resolved: bool,
+    /// The flags of reads that its kind does not have: by a resolve, or by a load operation.
+    pub(super) reads: vk::AccessFlags2,
 }
 
 impl AccessUse {
@@ -486,8 +486,8 @@ impl AccessUse {
         let kind = access.kind;
         let is_input = kind == AccessKind::InputAttachment;
         let stored = (kind.is_attachment() || is_input) && !store_none;
-        let is_resolved = is_resolved(frame, access);
         let mut stages = access.stages;
+        let mut reads = vk::AccessFlags2::NONE;
         let mut writes = kind.access_flags(false, access.writes || stored);
         if kind.is_attachment() {
             // Whichever stages draw to it, the render pass loads and stores it at these.
@@ -497,14 +497,25 @@ impl AccessUse {
             stages |= attached_as(depth).default_stages(PassKind::Render);
             writes = attached_as(depth).access_flags(false, stored);
         }
-        if is_resolved {
+        if is_resolved(frame, access) {
             stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
+            reads = vk::AccessFlags2::COLOR_ATTACHMENT_READ;
         }
         AccessUse {
             stages,
             writes,
-            is_resolved,
+            reads,
         }
+    }
+
+    /// Adds the load and store of a resolve attachment, which render pass objects have for every attachment.
+    ///
+    /// Source: Vulkan specification, "Render Pass Load Operations" and "Render Pass Store Operations".
+    pub(super) fn add_target_operations(&mut self, access: &Access, depth: bool) {
+        let kind = attached_as(depth);
+        self.stages |= kind.default_stages(PassKind::Render);
+        self.writes |= kind.access_flags(false, true);
+        self.reads |= kind.access_flags(access.needs_contents(), false);
     }
 }
 

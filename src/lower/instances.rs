@@ -14,7 +14,9 @@ use super::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, Subpass
 use super::tables::objects::ViewRow;
 use super::tables::{Lowered, Object, OptionalIndex};
 use crate::frame::tables::{Access, Contents, PassKind};
-use crate::frame::{AccessKind, ClearValue, Frame, LoadOp, PassId};
+use crate::frame::{AccessKind, ClearValue, LoadOp, PassId};
+use crate::plan::Plan;
+use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
 /// Builds the render pass instances of a frame.
@@ -121,7 +123,7 @@ impl<'a> Instances<'a> {
             name_all(&instance, lowered);
         }
         if !dynamic {
-            check_object(&plan.frame, &instance, lowered)?;
+            check_object(plan, &instance, lowered)?;
         }
         lowered.instances.push(instance);
         Ok(OptionalIndex::some(lowered.instances.len() as u32 - 1))
@@ -355,7 +357,8 @@ impl<'a> Instances<'a> {
 }
 
 /// Returns an error if a render pass object cannot express what a pass describes.
-fn check_object(frame: &Frame, instance: &InstanceRow, lowered: &Lowered) -> Result<(), LowerError> {
+fn check_object(plan: &Plan, instance: &InstanceRow, lowered: &Lowered) -> Result<(), LowerError> {
+    let resolves = plan.profile.features.contains(Features::DEPTH_STENCIL_RESOLVE);
     let attachments = instance.attachments.of(&lowered.attachments);
     let subpasses = instance.subpasses.of(&lowered.subpasses);
     let in_part = |row: &SubpassRow| {
@@ -363,8 +366,8 @@ fn check_object(frame: &Frame, instance: &InstanceRow, lowered: &Lowered) -> Res
         let format = depth.map(|one| attachments[one.attachment as usize].format);
         format.is_some_and(|format| row.depth_aspects != crate::format::aspects(format))
     };
-    let why = if subpasses.iter().any(|row| row.depth_resolve.is_some()) {
-        "resolving depth requires dynamic rendering, and its input attachments or subpasses local read"
+    let why = if !resolves && subpasses.iter().any(|row| row.depth_resolve.is_some()) {
+        "resolving depth in a render pass object requires Vulkan 1.2 or VK_KHR_depth_stencil_resolve"
     } else if subpasses.iter().any(in_part)
         || attachments
             .iter()
@@ -374,7 +377,7 @@ fn check_object(frame: &Frame, instance: &InstanceRow, lowered: &Lowered) -> Res
     } else {
         return Ok(());
     };
-    let pass = frame.pass(instance.pass).name.clone();
+    let pass = plan.frame.pass(instance.pass).name.clone();
     Err(LowerError::UnsupportedPass { pass, why })
 }
 
@@ -491,7 +494,11 @@ fn combined(format: vk::Format, layouts: [vk::ImageLayout; 2]) -> vk::ImageLayou
     }
 }
 
-/// How samples are resolved: to the average, or to the first sample for formats that have no average.
+/// How samples are resolved: to the average, or to the first sample for formats that have no average. Depth and stencil are resolved to
+/// the first sample, which every device supports, also where both must have the same mode.
+///
+/// Source: `VkPhysicalDeviceDepthStencilResolveProperties`; VUID-VkSubpassDescriptionDepthStencilResolve-depthResolveMode-03183 and the
+/// next three; VUID-VkRenderingInfo-pDepthAttachment-06102 and the next three.
 fn resolve_mode(format: vk::Format) -> vk::ResolveModeFlags {
     match ClearValue::zero_of(format) {
         ClearValue::Float(_) => vk::ResolveModeFlags::AVERAGE,

@@ -109,23 +109,15 @@ pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &
             };
             for earlier in of(after).filter(own) {
                 let scopes = all.get_or_insert_default();
-                let color = later.range.aspects.contains(vk::ImageAspectFlags::COLOR);
-                let attachment = match later.kind {
-                    AccessKind::InputAttachment if color => AccessKind::ColorAttachment,
-                    AccessKind::InputAttachment => AccessKind::DepthStencilAttachment,
-                    kind => kind,
-                };
                 scopes.src_stages |= of_pixels(earlier.stages);
                 if earlier.kind.is_attachment() {
                     scopes.src_stages |= earlier.kind.default_stages(PassKind::Render);
                 }
                 scopes.src_access |= earlier.kind.access_flags(false, earlier.writes);
                 scopes.dst_stages |= of_pixels(later.stages);
-                scopes.dst_access |= later.kind.access_flags(true, false);
+                scopes.dst_access |= later.kind.access_flags(true, later.writes);
                 if after < subpass {
-                    // The last use of an attachment also stores it.
-                    scopes.dst_stages |= attachment.default_stages(PassKind::Render);
-                    scopes.dst_access |= attachment.access_flags(true, true);
+                    add_operations(frame, [earlier, later], scopes);
                 }
             }
         }
@@ -138,6 +130,36 @@ pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &
         lowered.subpass_dependencies.extend(row);
     }
     Run::new(first, lowered.subpass_dependencies.len() as u32)
+}
+
+/// Adds what a render pass does to an attachment around two uses in different subpasses: the first use also loads it, the last one stores
+/// it, and each may be resolved at the end of its subpass.
+fn add_operations(frame: &Frame, [earlier, later]: [&Access; 2], scopes: &mut Scopes) {
+    let loaded_as = match later.range.aspects.contains(vk::ImageAspectFlags::COLOR) {
+        true => AccessKind::ColorAttachment,
+        false => AccessKind::DepthStencilAttachment,
+    };
+    let is_resolved = |access: &Access| {
+        let mut others = frame.accesses_of(access.pass).iter();
+        others.any(|other| (other.resolves, other.subpass) == (Some(access.resource), access.subpass))
+    };
+    if earlier.kind == AccessKind::ResolveAttachment {
+        scopes.src_stages |= loaded_as.default_stages(PassKind::Render);
+        scopes.src_access |= loaded_as.access_flags(false, true);
+    }
+    if later.kind == AccessKind::ResolveAttachment {
+        scopes.dst_stages |= later.kind.default_stages(PassKind::Render);
+    }
+    scopes.dst_stages |= loaded_as.default_stages(PassKind::Render);
+    scopes.dst_access |= loaded_as.access_flags(true, true);
+    // Even samples of depth are read with colour attachment reads.
+    if is_resolved(earlier) {
+        scopes.src_stages |= S::COLOR_ATTACHMENT_OUTPUT;
+    }
+    if is_resolved(later) {
+        scopes.dst_stages |= S::COLOR_ATTACHMENT_OUTPUT;
+        scopes.dst_access |= vk::AccessFlags2::COLOR_ATTACHMENT_READ;
+    }
 }
 
 /// The stages of pixels among those that access an attachment: dependencies by region have no others

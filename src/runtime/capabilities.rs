@@ -51,6 +51,9 @@ bitflags! {
         const LOCAL_READ = 1 << 12;
         /// Separate layouts for slices of 3D images.
         const MAINTENANCE_9 = 1 << 13;
+        /// `vkCreateRenderPass2` and `VkSubpassDescriptionDepthStencilResolve`: render pass objects resolve depth and stencil. It is not a
+        /// device feature.
+        const DEPTH_STENCIL_RESOLVE = 1 << 14;
     }
 }
 
@@ -79,7 +82,7 @@ pub(super) const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 const NEVER: u32 = u32::MAX;
 
 /// The extensions that each capability needs below a version of Vulkan, the capability's own first.
-pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 15] = {
+pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 17] = {
     use Capabilities as C;
     use ash::{ext, khr};
     use vk::{API_VERSION_1_1 as V1_1, API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
@@ -89,6 +92,8 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 15] = {
         // The dependencies of VK_KHR_dynamic_rendering below 1.2.
         (C::DYNAMIC_RENDERING, V1_2, khr::depth_stencil_resolve::NAME),
         (C::DYNAMIC_RENDERING, V1_2, khr::create_renderpass2::NAME),
+        (C::DEPTH_STENCIL_RESOLVE, V1_2, khr::depth_stencil_resolve::NAME),
+        (C::DEPTH_STENCIL_RESOLVE, V1_2, khr::create_renderpass2::NAME),
         (C::TIMELINE_SEMAPHORE, V1_2, khr::timeline_semaphore::NAME),
         (C::MAINTENANCE_4, V1_3, khr::maintenance4::NAME),
         (C::STORE_OP_NONE, V1_3, ext::load_store_op_none::NAME),

@@ -83,6 +83,7 @@ impl Enable {
             there && !chained.stated.contains(capability)
         };
         take(C::STORE_OP_NONE);
+        take(C::DEPTH_STENCIL_RESOLVE);
         let features = FeatureStructs::new(&mut take, true);
         enable.features = features;
         if !enable.capabilities.contains(C::TILE_PROPERTIES) {

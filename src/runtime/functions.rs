@@ -14,6 +14,7 @@ use crate::ffi::{tile_memory_heap, tile_properties};
 pub(super) struct Functions {
     pub(super) synchronization_2: Option<ash::khr::synchronization2::DeviceFn>,
     pub(super) dynamic_rendering: Option<ash::khr::dynamic_rendering::DeviceFn>,
+    pub(super) render_pass_2: Option<ash::khr::create_renderpass2::DeviceFn>,
     pub(super) local_read: Option<ash::khr::dynamic_rendering_local_read::DeviceFn>,
     pub(super) timeline_semaphore: Option<ash::khr::timeline_semaphore::DeviceFn>,
     pub(super) maintenance_4: Option<ash::khr::maintenance4::DeviceFn>,
@@ -55,6 +56,8 @@ impl Functions {
                 .then(|| ash::khr::synchronization2::DeviceFn::load(loader(v1_3))),
             dynamic_rendering: with(C::DYNAMIC_RENDERING)
                 .then(|| ash::khr::dynamic_rendering::DeviceFn::load(loader(v1_3))),
+            render_pass_2: with(C::DEPTH_STENCIL_RESOLVE)
+                .then(|| ash::khr::create_renderpass2::DeviceFn::load(loader(v1_2))),
             local_read: with(C::LOCAL_READ | C::DYNAMIC_RENDERING)
                 .then(|| ash::khr::dynamic_rendering_local_read::DeviceFn::load(loader(v1_4))),
             timeline_semaphore: with(C::TIMELINE_SEMAPHORE)

@@ -45,7 +45,8 @@ pub unsafe trait Hooks: Send + Sync {
         null()
     }
 
-    /// Chained to `VkRenderPassCreateInfo`, for passes that are recorded as render pass objects.
+    /// Chained to `VkRenderPassCreateInfo`, for passes that are recorded as render pass objects; to `VkRenderPassCreateInfo2` for those that
+    /// resolve depth.
     fn render_pass(&self, _hook: u32) -> *const c_void {
         null()
     }

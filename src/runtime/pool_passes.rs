@@ -37,7 +37,7 @@ pub(super) struct FramebufferKey {
 /// # Safety
 /// Its arrays are alive.
 pub(super) unsafe fn words_of(info: &vk::RenderPassCreateInfo<'_>) -> Vec<u32> {
-    let mut words = Vec::new();
+    let mut words = vec![info.subpass_count];
     // SAFETY: the caller's duty; flags, enums and counts.
     unsafe { add(&mut words, info.p_attachments, info.attachment_count) };
     // SAFETY: as above.

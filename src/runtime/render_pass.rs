@@ -14,13 +14,13 @@ use super::error::VkResultExt;
 use super::legacy;
 use super::owned::OwnedObjects;
 use super::pool_passes::{FramebufferKey, words_of};
+use super::render_pass_2;
+use super::subpasses::Subpass;
 use super::tiles::Tiles;
 use crate::Result;
 use crate::lower::Lowered;
-use crate::lower::tables::instances::{
-    AttachmentRow, InstanceRow, ReferenceRow, SubpassDependencyRow, SubpassRow,
-};
-use crate::units::{Bytes, Run};
+use crate::lower::tables::instances::{AttachmentRow, InstanceRow, SubpassDependencyRow};
+use crate::units::Bytes;
 
 /// A render pass object with its current framebuffer.
 pub(super) struct PassObject {
@@ -167,50 +167,7 @@ impl Framebuffers {
     }
 }
 
-/// The attachment references of a subpass.
-struct Subpass<'a> {
-    colors: Vec<vk::AttachmentReference>,
-    resolves: Vec<vk::AttachmentReference>,
-    depth: Option<vk::AttachmentReference>,
-    inputs: Vec<vk::AttachmentReference>,
-    preserved: &'a [u32],
-}
-
-impl<'a> Subpass<'a> {
-    fn new(tables: &'a Lowered, row: &SubpassRow) -> Subpass<'a> {
-        let reference = |one: &ReferenceRow| vk::AttachmentReference {
-            attachment: one.attachment,
-            layout: one.layout,
-        };
-        let list = |run: Run| run.of(&tables.references).iter().map(reference).collect();
-        let depth = row.depth.get();
-        Subpass {
-            colors: list(row.colors),
-            resolves: list(row.resolves),
-            depth: depth.map(|depth| reference(&tables.references[depth as usize])),
-            inputs: list(row.inputs),
-            preserved: row.preserved.of(&tables.indices),
-        }
-    }
-
-    fn description(&self) -> vk::SubpassDescription<'_> {
-        let description = vk::SubpassDescription::default()
-            .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
-            .color_attachments(&self.colors)
-            .input_attachments(&self.inputs)
-            .preserve_attachments(self.preserved);
-        let description = match &self.depth {
-            Some(depth) => description.depth_stencil_attachment(depth),
-            None => description,
-        };
-        match &self.resolves[..] {
-            [] => description,
-            resolves => description.resolve_attachments(resolves),
-        }
-    }
-}
-
-/// Creates the render pass object of a row of instances.
+/// Creates the render pass object of a row of instances: with `vkCreateRenderPass`, which every device has, unless it resolves depth.
 pub(super) fn create(
     state: &DeviceState,
     name: &str,
@@ -231,8 +188,8 @@ pub(super) fn create(
             .final_layout(attachment.combined_layout)
     };
     let descriptions: Vec<_> = list.iter().map(describe).collect();
-    let subpasses: Vec<Subpass<'_>> = rows.iter().map(|row| Subpass::new(tables, row)).collect();
-    let subpasses: Vec<_> = subpasses.iter().map(Subpass::description).collect();
+    let lists: Vec<Subpass<'_>> = rows.iter().map(|row| Subpass::new(tables, list, row)).collect();
+    let subpasses: Vec<_> = lists.iter().map(Subpass::description).collect();
     let dependencies: Vec<_> = rows
         .iter()
         .flat_map(|row| row.dependencies.of(&tables.subpass_dependencies))
@@ -250,6 +207,7 @@ pub(super) fn create(
     if let Some(shading) = &mut tiles.shading {
         info = info.push_next(shading);
     }
+    let chain = info.p_next;
     let view_masks = vec![row.view_mask; rows.len()];
     let mut views = vk::RenderPassMultiviewCreateInfo::default().view_masks(&view_masks);
     if row.view_mask != 0 {
@@ -260,10 +218,27 @@ pub(super) fn create(
     let Bytes(bound) = row.tile_memory;
     words.extend([bound as u32, (bound >> 32) as u32]);
     words.extend([row.tile_shading.into(), row.view_mask, row.hook]);
-    state.pool.render_pass(state, words, || {
+    words.extend(lists.iter().flat_map(Subpass::words));
+    let resolves_depth = lists.iter().any(|one| one.depth_resolve.is_some());
+    let create = || match resolves_depth {
+        true => {
+            let parameters = render_pass_2::Parameters {
+                attachments: &descriptions,
+                subpasses: &lists,
+                dependencies: &dependencies,
+                view_mask: row.view_mask,
+                chain,
+            };
+            // SAFETY: every reference is to an attachment of the list, and the chain may extend both structures.
+            unsafe { render_pass_2::create(state, &parameters) }
+                .with_call("vkCreateRenderPass2", || format!("pass `{name}`"))
+        }
         // SAFETY: every reference is to an attachment of the list.
-        let render_pass = unsafe { state.device.create_render_pass(&info, None) }
-            .with_call("vkCreateRenderPass", || format!("pass `{name}`"))?;
+        false => unsafe { state.device.create_render_pass(&info, None) }
+            .with_call("vkCreateRenderPass", || format!("pass `{name}`")),
+    };
+    state.pool.render_pass(state, words, || {
+        let render_pass = create()?;
         state.set_name(render_pass, name);
         Ok(render_pass)
     })

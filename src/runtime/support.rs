@@ -166,6 +166,10 @@ pub(super) fn plan_features(capabilities: Capabilities) -> Features {
         ),
         (Capabilities::MULTIVIEW, Features::MULTIVIEW),
         (Capabilities::MAINTENANCE_9, Features::MAINTENANCE_9),
+        (
+            Capabilities::DEPTH_STENCIL_RESOLVE,
+            Features::DEPTH_STENCIL_RESOLVE,
+        ),
         // Only for colour and one sample: that is all that every implementation supports.
         (Capabilities::LOCAL_READ, Features::LOCAL_READ),
     ];
@@ -257,7 +261,9 @@ impl Question<'_> {
                 .get_physical_device_features2(self.physical_device, &mut features)
         };
         let mut offered = structs.enabled();
-        offered.set(C::STORE_OP_NONE, listed(C::STORE_OP_NONE));
+        for without_feature in [C::STORE_OP_NONE, C::DEPTH_STENCIL_RESOLVE] {
+            offered.set(without_feature, listed(without_feature));
+        }
         if !offered.contains(C::TILE_PROPERTIES) {
             offered -= C::TILE_SHADING;
         }

@@ -199,6 +199,14 @@ pub(crate) static VALID: &[(&str, Describe)] = &[
         let pass = scene.render().color(source, CLEAR).resolve(source, target);
         pass.next_subpass().input(target).color(out, CLEAR);
     }),
+    ("depth and stencil resolved, and read in place", |scene| {
+        let source = scene.frame.image("source", with_samples(F::D32_SFLOAT_S8_UINT));
+        let target = scene.frame.image("target", of_format(F::D32_SFLOAT_S8_UINT));
+        let out = scene.out;
+        let pass = scene.render().depth(source, CLEAR_DEPTH).resolve(source, target);
+        pass.next_subpass().input(target).color(out, CLEAR);
+        scene.render().depth(source, CLEAR_DEPTH).resolve(source, target);
+    }),
     ("two layers as two attachments", |scene| {
         let image = scene.frame.image("image", with_layers(2));
         let pass = scene.render().color(image, CLEAR).layer(0);

@@ -4,6 +4,7 @@ mod aliasing;
 mod arrange;
 mod arrange_meaning;
 mod damage;
+mod depth_resolves;
 #[path = "../descriptions/mod.rs"]
 mod described;
 mod drawn;

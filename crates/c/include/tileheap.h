@@ -397,6 +397,8 @@ TH_ENUM(ThFeatureFlag, uint32_t) {
     TH_FEATURE_FLAG_MULTIVIEW = (1 << 7),
     /** `maintenance9`. */
     TH_FEATURE_FLAG_MAINTENANCE9 = (1 << 8),
+    /** `VkSubpassDescriptionDepthStencilResolve`. */
+    TH_FEATURE_FLAG_DEPTH_STENCIL_RESOLVE = (1 << 9),
     /** `tileMemoryHeap`. */
     TH_FEATURE_FLAG_TILE_MEMORY = (1 << 16),
 };
@@ -1435,7 +1437,7 @@ typedef struct ThAttachmentRow {
     struct ThClearBits clear;
     /** The resolve attachment of a dynamic render pass, a row of `ThLowered::attachments`. */
     ThOptionalIndex resolve;
-    /** `resolveMode`; `VK_RESOLVE_MODE_NONE` without a resolve attachment. */
+    /** `resolveMode`, of depth and of stencil; `VK_RESOLVE_MODE_NONE` without a resolve attachment. */
     VkResolveModeFlags resolveMode;
 } ThAttachmentRow;
 
@@ -1471,7 +1473,10 @@ typedef struct ThSubpassDependencyRow {
     struct ThScopes scopes;
 } ThSubpassDependencyRow;
 
-/** A subpass: `VkSubpassDescription`, what is recorded to begin it in dynamic rendering, and what its pipelines are created with. */
+/**
+ * A subpass: `VkSubpassDescription` (`VkSubpassDescription2` if a render pass object resolves depth), what is recorded to begin it in
+ * dynamic rendering, and what its pipelines are created with.
+ */
 typedef struct ThSubpassRow {
     /** Dependencies on earlier subpasses: a run of `ThLowered::subpassDependencies`. */
     struct ThRun dependencies;
@@ -1488,7 +1493,11 @@ typedef struct ThSubpassRow {
     struct ThRun inputs;
     /** `pDepthStencilAttachment`: a row of `ThLowered::references`. */
     ThOptionalIndex depth;
-    /** The resolve attachment of depth and stencil: a row of `ThLowered::references`. */
+    /**
+     * The resolve attachment of depth and stencil: a row of `ThLowered::references`. In a render pass object it
+     * is `pDepthStencilResolveAttachment` of `VkSubpassDescriptionDepthStencilResolve`; both modes are the
+     * `resolveMode` of the attachment that `depth` refers to.
+     */
     ThOptionalIndex depthResolve;
     /** `pPreserveAttachments`: a run of `ThLowered::indices`. */
     struct ThRun preserved;

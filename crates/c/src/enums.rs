@@ -334,6 +334,8 @@ pub enum FeatureFlag {
     Multiview = 1 << 7,
     /// `maintenance9`.
     Maintenance9 = 1 << 8,
+    /// `VkSubpassDescriptionDepthStencilResolve`.
+    DepthStencilResolve = 1 << 9,
     /// `tileMemoryHeap`.
     TileMemory = 1 << 16,
 }
@@ -350,6 +352,7 @@ const _: () = {
     );
     assert!(FeatureFlag::Multiview as u32 == Features::MULTIVIEW.bits());
     assert!(FeatureFlag::Maintenance9 as u32 == Features::MAINTENANCE_9.bits());
+    assert!(FeatureFlag::DepthStencilResolve as u32 == Features::DEPTH_STENCIL_RESOLVE.bits());
     assert!(Features::all().bits() < FeatureFlag::TileMemory as u32);
 };
 

@@ -85,16 +85,20 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
     } else {
         access.stages
     };
+    let by = match access.range.aspects {
+        vk::ImageAspectFlags::COLOR => AccessKind::ColorAttachment,
+        _ => AccessKind::DepthStencilAttachment,
+    };
+    let loaded_by = (
+        by.default_stages(PassKind::Render),
+        by.access_flags(loads, stores),
+    );
+    let object = instance.is_some_and(|row| !checker.tables.instances[row as usize].dynamic);
     let (made, moved) = match access.kind {
-        AccessKind::InputAttachment if attachment.is_some() => {
-            let by = match access.range.aspects {
-                vk::ImageAspectFlags::COLOR => AccessKind::ColorAttachment,
-                _ => AccessKind::DepthStencilAttachment,
-            };
-            (
-                by.default_stages(PassKind::Render),
-                by.access_flags(loads, stores),
-            )
+        AccessKind::InputAttachment if attachment.is_some() => loaded_by,
+        // Only render pass objects load and store what they resolve into.
+        kind @ AccessKind::ResolveAttachment if object => {
+            (loaded_by.0 | kind.default_stages(PassKind::Render), loaded_by.1)
         }
         // It is loaded and stored at these, whichever stages draw to it.
         kind if kind.is_attachment() => (kind.default_stages(PassKind::Render), A::NONE),
@@ -112,21 +116,28 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
     }
 }
 
-/// The resolve at the end of a render pass reads samples with colour attachment reads, even those of depth.
+/// The stages and accesses of the resolve of an attachment; none if it is not resolved. Samples are read with colour attachment reads, even
+/// those of depth.
 ///
 /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
-pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
+pub(super) fn resolve_scope(checker: &Checker<'_>, index: usize) -> (S, A) {
     let access = &checker.frame.accesses()[index];
-    let others = checker.frame.accesses_of(access.pass).iter();
-    let resolved = others
-        .into_iter()
-        .any(|other| other.resolves == Some(access.resource));
-    let of_part = |part| Use {
-        part,
-        stages: S::COLOR_ATTACHMENT_OUTPUT,
-        access: A::COLOR_ATTACHMENT_READ,
+    let mut others = checker.frame.accesses_of(access.pass).iter();
+    let resolves = |other: &Access| {
+        (other.resolves, other.subpass) == (Some(access.resource), access.subpass)
+            && access.kind.is_attachment()
     };
-    let parts = (access.kind.is_attachment() && resolved).then(|| checker.parts_of(index));
+    match others.any(resolves) {
+        true => (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_READ),
+        false => (S::NONE, A::NONE),
+    }
+}
+
+/// The uses that the resolve of an attachment makes of its parts.
+pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
+    let (stages, access) = resolve_scope(checker, index);
+    let of_part = |part| Use { part, stages, access };
+    let parts = (!access.is_empty()).then(|| checker.parts_of(index));
     parts.unwrap_or_default().into_iter().map(of_part).collect()
 }
 

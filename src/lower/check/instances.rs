@@ -408,6 +408,14 @@ fn check_attachments(at: &mut At<'_, '_>, index: u32, number: u32, row: &Subpass
         count,
         "as many as colour attachments, or none",
     );
+    let features = at.checker.device.profile.features;
+    let resolves = instance.dynamic || features.contains(Features::DEPTH_STENCIL_RESOLVE);
+    at.demand(
+        resolves || row.depth_resolve.is_none(),
+        "pDepthStencilResolveAttachment",
+        row.depth_resolve,
+        "none: the device has no VkSubpassDescriptionDepthStencilResolve",
+    );
 }
 
 /// A resolve attachment receives the samples of the attachment that the frame names.

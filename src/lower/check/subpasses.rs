@@ -3,7 +3,7 @@
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::checker::{At, Checker};
-use super::effects::effect;
+use super::effects::{effect, resolve_scope};
 use super::error::Rule;
 use crate::frame::AccessKind;
 use crate::lower::tables::commands::Scopes;
@@ -159,6 +159,7 @@ fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &Instance
                 false => (one.src_subpass, one.dst_subpass) == (from, to),
             })
         });
+        let resolved = [before, after].map(|access| resolve_scope(checker, access));
         let [before, behind] = [before, after].map(|access| effect(checker, Some(index), access));
         let written = match earlier.writes {
             true => before.access & WRITES,
@@ -168,13 +169,14 @@ fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &Instance
             AccessKind::InputAttachment => earlier.stages,
             _ => before.stages,
         };
+        let [(resolved, _), (resolves, reads)] = resolved;
         // Attachments are accessed at no other stages.
         let pixels = |stages: S| scopes::expand(stages) & BY_REGION;
-        let (made, waits) = (pixels(made), pixels(behind.stages));
+        let (made, waits) = (pixels(made | resolved), pixels(behind.stages | resolves));
+        let seen = behind.access | reads;
         let ordered = |scopes: &Scopes| scopes.src_stages.contains(made) && scopes.dst_stages.contains(waits);
         let visible = |scopes: &Scopes| {
-            written.is_empty()
-                || scopes.src_access.contains(written) && scopes.dst_access.contains(behind.access)
+            written.is_empty() || scopes.src_access.contains(written) && scopes.dst_access.contains(seen)
         };
         let all: Vec<Scopes> = between.map(|one| one.scopes).collect();
         let rule = if !all.iter().any(ordered) {

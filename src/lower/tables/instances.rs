@@ -59,7 +59,7 @@ pub struct AttachmentRow {
     pub clear: ClearBits,
     /// The resolve attachment of a dynamic render pass, a row of [`Lowered::attachments`](super::Lowered::attachments).
     pub resolve: OptionalIndex,
-    /// `resolveMode`; `VK_RESOLVE_MODE_NONE` without a resolve attachment.
+    /// `resolveMode`, of depth and of stencil; `VK_RESOLVE_MODE_NONE` without a resolve attachment.
     #[serde(with = "names::bits")]
     pub resolve_mode: vk::ResolveModeFlags,
 }
@@ -108,7 +108,8 @@ pub struct SubpassDependencyRow {
     pub scopes: Scopes,
 }
 
-/// A subpass: `VkSubpassDescription`, what is recorded to begin it in dynamic rendering, and what its pipelines are created with.
+/// A subpass: `VkSubpassDescription` (`VkSubpassDescription2` if a render pass object resolves depth), what is recorded to begin it in
+/// dynamic rendering, and what its pipelines are created with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -126,7 +127,9 @@ pub struct SubpassRow {
     pub inputs: Run,
     /// `pDepthStencilAttachment`: a row of [`Lowered::references`](super::Lowered::references).
     pub depth: OptionalIndex,
-    /// The resolve attachment of depth and stencil: a row of [`Lowered::references`](super::Lowered::references).
+    /// The resolve attachment of depth and stencil: a row of [`Lowered::references`](super::Lowered::references). In a render pass object it
+    /// is `pDepthStencilResolveAttachment` of `VkSubpassDescriptionDepthStencilResolve`; both modes are the
+    /// [`resolve_mode`](AttachmentRow::resolve_mode) of the attachment that `depth` refers to.
     pub depth_resolve: OptionalIndex,
     /// `pPreserveAttachments`: a run of [`Lowered::indices`](super::Lowered::indices).
     pub preserved: Run,

@@ -2,6 +2,7 @@
 
 mod areas;
 mod binding;
+mod depth_resolves;
 mod dynamic;
 mod foreign;
 mod hooks;

@@ -122,7 +122,10 @@ impl Scene {
 
     /// Renders the pass before to no more than this.
     pub(super) fn in_area(&mut self, area: vk::Rect2D) {
-        self.steps.last_mut().expect("a pass").area = Some(area);
+        let pass = self.steps.last().expect("a pass").pass;
+        for step in self.steps.iter_mut().filter(|step| step.pass == pass) {
+            step.area = Some(area);
+        }
     }
 
     /// The last pass: `expression` of the word `i`, as a number.

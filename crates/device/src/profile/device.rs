@@ -140,6 +140,8 @@ bitflags! {
         const MULTIVIEW = 1 << 7;
         /// Slices of 3D images in layouts of their own.
         const MAINTENANCE_9 = 1 << 8;
+        /// Depth and stencil are resolved in render pass objects, too (`VkSubpassDescriptionDepthStencilResolve`).
+        const DEPTH_STENCIL_RESOLVE = 1 << 9;
     }
 }
 

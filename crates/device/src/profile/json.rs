@@ -4,9 +4,9 @@
 //!
 //! Sizes are bytes. `tile` is null or absent where there is no tile memory; its size is that of its heap. `gmem` is 0 where
 //! it is not known. `merge` (`{ "colorBits": 128, "attachments": 8 }`) says what the driver runs as one render pass; absent where no limit
-//! is known. Features are those of [`Features`] under Vulkan's names (`attachmentStoreOpNone` stands for
-//! [`Features::STORE_OP_NONE`], which is not a Vulkan feature bit). Of `limits`, only the first four must be stated. `optionalFeatures` are
-//! those of [`OptionalFeatures`]; absent where they are not known.
+//! is known. Features are those of [`Features`] under Vulkan's names (`attachmentStoreOpNone` and
+//! `depthStencilResolve` stand for [`Features::STORE_OP_NONE`] and [`Features::DEPTH_STENCIL_RESOLVE`], which are not Vulkan feature bits). Of
+//! `limits`, only the first four must be stated. `optionalFeatures` are those of [`OptionalFeatures`]; absent where they are not known.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ const FORMAT: &str = "tileheap-profile";
 const VERSION: u64 = 1;
 
 /// Vulkan's names of the features that profiles know.
-const FEATURES: [(&str, Features); 9] = [
+const FEATURES: [(&str, Features); 10] = [
     ("synchronization2", Features::SYNCHRONIZATION_2),
     ("dynamicRendering", Features::DYNAMIC_RENDERING),
     ("timelineSemaphore", Features::TIMELINE_SEMAPHORE),
@@ -34,6 +34,7 @@ const FEATURES: [(&str, Features); 9] = [
     ),
     ("multiview", Features::MULTIVIEW),
     ("maintenance9", Features::MAINTENANCE_9),
+    ("depthStencilResolve", Features::DEPTH_STENCIL_RESOLVE),
 ];
 
 impl DeviceProfile {

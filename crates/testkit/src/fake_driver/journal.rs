@@ -23,6 +23,11 @@ impl Object {
 pub enum Call {
     /// Any that creates an object, but for memory.
     Create { function: &'static str, object: Object },
+    /// `vkCreateRenderPass2`, after its `Create`.
+    Subpasses {
+        render_pass: vk::RenderPass,
+        subpasses: Vec<Subpass>,
+    },
     /// Any that returned an error.
     Failed {
         function: &'static str,
@@ -61,6 +66,34 @@ pub enum Call {
     Name { object: Object, name: String },
     /// Anything else that changes something: maps, resets, signals.
     Other { function: &'static str, object: Object },
+}
+
+/// A subpass as `vkCreateRenderPass2` was given it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subpass {
+    pub view_mask: u32,
+    pub colors: Vec<Reference>,
+    pub resolves: Vec<Reference>,
+    pub inputs: Vec<Reference>,
+    pub depth: Option<Reference>,
+    pub depth_resolve: Option<DepthResolve>,
+    pub preserved: Vec<u32>,
+}
+
+/// A reference to an attachment. The aspects are those of input attachments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    pub attachment: u32,
+    pub layout: vk::ImageLayout,
+    pub aspects: vk::ImageAspectFlags,
+}
+
+/// `VkSubpassDescriptionDepthStencilResolve`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DepthResolve {
+    pub target: Reference,
+    pub depth: vk::ResolveModeFlags,
+    pub stencil: vk::ResolveModeFlags,
 }
 
 /// A batch of a submission, semaphores with their values (0 for binary ones).

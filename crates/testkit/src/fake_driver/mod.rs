@@ -34,7 +34,9 @@ use std::collections::BTreeMap;
 use ash::vk;
 
 pub use config::{Config, Tile};
-pub use journal::{Attachment, Barrier, Call, Command, Object, SubmittedBatch, Touched};
+pub use journal::{
+    Attachment, Barrier, Call, Command, DepthResolve, Object, Reference, SubmittedBatch, Subpass, Touched,
+};
 pub use state::{CreationHook, Inside, inside};
 
 use state::Driver;

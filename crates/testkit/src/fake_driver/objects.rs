@@ -6,8 +6,8 @@ use tileheap::ffi;
 use tileheap::runtime::Capabilities;
 use tileheap_layer::{array, chained, given, store, text};
 
-use super::entry::{DEBUG_UTILS, V1_0, entry_points};
-use super::journal::{Call, Object};
+use super::entry::{DEBUG_UTILS, V1_0, V1_2, entry_points};
+use super::journal::{Call, DepthResolve, Object, Reference, Subpass};
 use super::memory::{buffer_facts, image_facts};
 use super::records::{AttachmentFacts, Detail, Recording};
 use super::state::Entered;
@@ -129,8 +129,65 @@ fn framebuffer(call: &mut Entered, info: &vk::FramebufferCreateInfo<'_>) -> (Vec
     )
 }
 
+fn reference(one: &vk::AttachmentReference2<'_>) -> Reference {
+    Reference {
+        attachment: one.attachment,
+        layout: one.layout,
+        aspects: one.aspect_mask,
+    }
+}
+
+fn subpass(one: &vk::SubpassDescription2<'_>) -> Subpass {
+    let list = |rows: &[vk::AttachmentReference2<'_>]| rows.iter().map(reference).collect();
+    let resolve = chained!(one.p_next => vk::SubpassDescriptionDepthStencilResolve<'_>);
+    // SAFETY: Valid usage: null or alive.
+    let target = |of: &vk::SubpassDescriptionDepthStencilResolve<'_>| unsafe {
+        of.p_depth_stencil_resolve_attachment.as_ref().map(reference)
+    };
+    Subpass {
+        view_mask: one.view_mask,
+        colors: list(array!(one.p_color_attachments, one.color_attachment_count)),
+        resolves: list(array!(one.p_resolve_attachments, one.color_attachment_count)),
+        inputs: list(array!(one.p_input_attachments, one.input_attachment_count)),
+        // SAFETY: Valid usage: null or alive.
+        depth: unsafe { one.p_depth_stencil_attachment.as_ref() }.map(reference),
+        depth_resolve: resolve.and_then(|of| {
+            Some(DepthResolve {
+                target: target(of)?,
+                depth: of.depth_resolve_mode,
+                stencil: of.stencil_resolve_mode,
+            })
+        }),
+        preserved: array!(one.p_preserve_attachments, one.preserve_attachment_count).to_vec(),
+    }
+}
+
 entry_points! {
     look_up:
+    V1_2 => vk::PFN_vkCreateRenderPass2(device, info, _, out) |call may fail| {
+        let info = given!(info);
+        let subpasses: Vec<Subpass> =
+            array!(info.p_subpasses, info.subpass_count).iter().map(subpass).collect();
+        let mut attachments: Vec<AttachmentFacts> =
+            array!(info.p_attachments, info.attachment_count).iter().map(|one| AttachmentFacts {
+                load_op: one.load_op,
+                store_op: one.store_op,
+                resolve: false,
+            }).collect();
+        for one in &subpasses {
+            let depth = one.depth_resolve.map(|resolve| resolve.target);
+            for target in one.resolves.iter().copied().chain(depth) {
+                if let Some(one) = attachments.get_mut(target.attachment as usize) {
+                    one.resolve = true;
+                }
+            }
+        }
+        let render_pass = call.create(device.as_raw(), &[], Detail::RenderPass(attachments));
+        call.journal.push(Call::Subpasses { render_pass, subpasses });
+        store!(out, render_pass);
+        vk::Result::SUCCESS
+    }
+
     V1_0 => vk::PFN_vkAllocateCommandBuffers(device, info, out) |call| {
         let info = given!(info);
         call.expect(info.command_pool);
