@@ -12,7 +12,7 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::chains::AccessUse;
+use super::access_use::AccessUse;
 use super::error::LowerError;
 use super::names::Names;
 use super::situation::DeviceQueues;

@@ -17,9 +17,11 @@
 
 use ash::vk;
 
+use super::access_use::{AccessUse, attached_as};
+use super::layouts::{combined, of_aspect};
 use super::placed::Placed;
 use super::tables::DeviceQueueIndex;
-use crate::frame::tables::{Access, PassKind, ResourceKind, Version};
+use crate::frame::tables::{Access, ResourceKind, Version};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;
 use crate::units::Run;
@@ -108,6 +110,8 @@ pub(super) struct Chains {
     selected: Vec<u32>,
     /// Pairs of epochs that one access falls in, of two parts of the current resource.
     shared: Vec<[u32; 2]>,
+    /// Pairs of epochs of depth and stencil, of what one render pass object attaches of the current resource.
+    attached: Vec<[u32; 2]>,
 }
 
 impl Chains {
@@ -164,8 +168,9 @@ impl Chains {
         [main.or(stencil), stencil.or(main)].map(|epoch| epoch.map(layout).unwrap_or_default())
     }
 
-    /// Gives all parts of one access the same layout, with stencil separate.
-    fn meet(&mut self) {
+    /// Gives all parts of one access the same layout, with stencil separate; in render pass objects, which name one layout for both, only if
+    /// there is an equivalent of the two.
+    fn meet(&mut self, format: vk::Format) {
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for &[a, b] in &self.shared {
@@ -175,8 +180,18 @@ impl Chains {
                     changed = true;
                 }
             }
+            for pair in &self.attached {
+                let layouts = pair.map(|epoch| self.epochs[epoch as usize].layout);
+                if combined(format, layouts) == vk::ImageLayout::UNDEFINED {
+                    for &epoch in pair {
+                        self.epochs[epoch as usize].layout = vk::ImageLayout::GENERAL;
+                    }
+                    changed = true;
+                }
+            }
         }
         self.shared.clear();
+        self.attached.clear();
     }
 }
 
@@ -225,6 +240,7 @@ impl Gather<'_> {
     fn resource(&self, id: ResourceId, chains: &mut Chains) {
         let resource = self.frame.resource(id);
         let (whole, parts, uses) = (resource.whole(), self.frame.parts_of(id), self.frame.uses_of(id));
+        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
         let is_ladder = self.placed.is_ladder(id);
         let is_history = resource.persistence == Persistence::History;
         let fixed = match resource.is_image() {
@@ -297,7 +313,36 @@ impl Gather<'_> {
                 });
             }
             chains.of_placement[placement] = Run::new(first, chains.chains.len() as u32);
-            chains.meet();
+            if self.apart && resource.aspects().contains(both) {
+                self.pair_aspects(uses, version, chains);
+            }
+            chains.meet(resource.format());
+        }
+    }
+
+    /// Appends the pairs of depth and stencil that render pass objects attach together.
+    fn pair_aspects(&self, uses: &[u32], version: Version, chains: &mut Chains) {
+        let access = |index: u32| &self.all[index as usize];
+        let part = |index: u32| (access(index).range.levels, access(index).range.layers);
+        for in_pass in uses.chunk_by(|&a, &b| access(a).pass == access(b).pass) {
+            if self.placed.is_dynamic(access(in_pass[0]).pass) {
+                continue;
+            }
+            let attached = in_pass.iter().copied().filter(|&index| {
+                let access = access(index);
+                access.kind.is_attached() && access.version == version
+            });
+            for (depth, stencil) in attached
+                .clone()
+                .flat_map(|a| attached.clone().map(move |b| (a, b)))
+            {
+                let [main, _] = chains.of_access[depth as usize];
+                let [_, stencil_epoch] = chains.of_access[stencil as usize];
+                let pair = main.zip(stencil_epoch).filter(|_| part(depth) == part(stencil));
+                chains
+                    .attached
+                    .extend(pair.map(|(main, stencil)| [main, stencil]));
+            }
         }
     }
 
@@ -459,75 +504,6 @@ impl Gather<'_> {
     }
 }
 
-/// The kind of attachment that the render pass loads and stores if shaders read it in place.
-fn attached_as(depth: bool) -> AccessKind {
-    match depth {
-        true => AccessKind::DepthStencilAttachment,
-        false => AccessKind::ColorAttachment,
-    }
-}
-
-/// The effect of an access on memory, including what the render pass does around it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AccessUse {
-    /// The stages that make it.
-    pub(super) stages: vk::PipelineStageFlags2,
-    /// The flags of its writes.
-    pub(super) writes: vk::AccessFlags2,
-    /// The flags of reads that its kind does not have: by a resolve, or by a load operation.
-    pub(super) reads: vk::AccessFlags2,
-}
-
-impl AccessUse {
-    /// The stages and writes of an access. The render pass loads and stores input attachments; without a store operation that does nothing
-    /// (`store_none`), it also stores attachments that are only read. `depth`: the image has no colour aspect.
-    #[inline]
-    pub(super) fn of(frame: &Frame, access: &Access, depth: bool, store_none: bool) -> AccessUse {
-        let kind = access.kind;
-        let is_input = kind == AccessKind::InputAttachment;
-        let stored = (kind.is_attachment() || is_input) && !store_none;
-        let mut stages = access.stages;
-        let mut reads = vk::AccessFlags2::NONE;
-        let mut writes = kind.access_flags(false, access.writes || stored);
-        if kind.is_attachment() {
-            // Whichever stages draw to it, the render pass loads and stores it at these.
-            stages |= kind.default_stages(PassKind::Render);
-        }
-        if is_input {
-            stages |= attached_as(depth).default_stages(PassKind::Render);
-            writes = attached_as(depth).access_flags(false, stored);
-        }
-        if is_resolved(frame, access) {
-            stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
-            reads = vk::AccessFlags2::COLOR_ATTACHMENT_READ;
-        }
-        AccessUse {
-            stages,
-            writes,
-            reads,
-        }
-    }
-
-    /// Adds the load and store of a resolve attachment, which render pass objects have for every attachment.
-    ///
-    /// Source: Vulkan specification, "Render Pass Load Operations" and "Render Pass Store Operations".
-    pub(super) fn add_target_operations(&mut self, access: &Access, depth: bool) {
-        let kind = attached_as(depth);
-        self.stages |= kind.default_stages(PassKind::Render);
-        self.writes |= kind.access_flags(false, true);
-        self.reads |= kind.access_flags(access.needs_contents(), false);
-    }
-}
-
-/// Whether a resolve attachment of the pass receives the samples of this access. A resolve reads samples with colour attachment reads, even
-/// those of depth.
-///
-/// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
-fn is_resolved(frame: &Frame, access: &Access) -> bool {
-    let others = || frame.accesses_of(access.pass).iter();
-    access.kind.is_attachment() && others().any(|other| other.resolves == Some(access.resource))
-}
-
 /// Extends the last epoch with the uses of another pass.
 fn extend(open: &mut Epoch, next: &PassUse, uses: &mut Vec<QueueUse>) {
     if open.layout != next.layout {
@@ -578,18 +554,5 @@ impl PassUse {
             true => self.needs_contents &= other.needs_contents,
             false => self.needs_contents |= other.needs_contents,
         }
-    }
-}
-
-/// The layout of one aspect of an image with depth and stencil.
-fn of_aspect(layout: vk::ImageLayout, aspect: vk::ImageAspectFlags) -> vk::ImageLayout {
-    use vk::ImageLayout as L;
-    let stencil = aspect == vk::ImageAspectFlags::STENCIL;
-    match layout {
-        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL if stencil => L::STENCIL_ATTACHMENT_OPTIMAL,
-        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL => L::DEPTH_ATTACHMENT_OPTIMAL,
-        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL if stencil => L::STENCIL_READ_ONLY_OPTIMAL,
-        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL => L::DEPTH_READ_ONLY_OPTIMAL,
-        other => other,
     }
 }

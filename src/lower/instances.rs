@@ -7,6 +7,7 @@ use bumpalo::collections::Vec;
 use super::chains::Chains;
 use super::create::{ATTACHED, TILE_ATTACHED, attachment_view};
 use super::error::LowerError;
+use super::layouts::combined;
 use super::operations::{AttachmentOperations, deciding};
 use super::placed::Placed;
 use super::subpasses::{dependencies, preserve};
@@ -373,7 +374,7 @@ fn check_object(plan: &Plan, instance: &InstanceRow, lowered: &Lowered) -> Resul
             .iter()
             .any(|row| row.combined_layout == vk::ImageLayout::UNDEFINED)
     {
-        "depth and stencil with layouts of their own require dynamic rendering, and its input attachments or subpasses local read"
+        "attaching only depth or stencil of a format with both requires dynamic rendering, and its input attachments or subpasses local read"
     } else {
         return Ok(());
     };
@@ -463,35 +464,6 @@ fn add_aspects(attachment: &mut AttachmentRow, own: &AttachmentRow, aspects: vk:
     }
     let layouts = [attachment.layout, attachment.stencil_layout];
     attachment.combined_layout = combined(attachment.format, layouts);
-}
-
-/// The one layout that is equivalent to an attachment's depth and stencil layouts; `UNDEFINED` if there is none.
-///
-/// Source: Vulkan specification, "Image Layouts"; VUID-VkAttachmentDescription-format-06906.
-fn combined(format: vk::Format, layouts: [vk::ImageLayout; 2]) -> vk::ImageLayout {
-    use vk::ImageLayout as L;
-    let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
-    let of_one = [
-        L::DEPTH_ATTACHMENT_OPTIMAL,
-        L::DEPTH_READ_ONLY_OPTIMAL,
-        L::STENCIL_ATTACHMENT_OPTIMAL,
-        L::STENCIL_READ_ONLY_OPTIMAL,
-    ];
-    match layouts {
-        [one, other] if one == other => {
-            let fits = !of_one.contains(&one) || crate::format::aspects(format) != both;
-            if fits { one } else { L::UNDEFINED }
-        }
-        [L::DEPTH_ATTACHMENT_OPTIMAL, L::STENCIL_ATTACHMENT_OPTIMAL] => L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
-        [L::DEPTH_READ_ONLY_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL] => L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
-        [L::DEPTH_READ_ONLY_OPTIMAL, L::STENCIL_ATTACHMENT_OPTIMAL] => {
-            L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL
-        }
-        [L::DEPTH_ATTACHMENT_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL] => {
-            L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL
-        }
-        _ => L::UNDEFINED,
-    }
 }
 
 /// How samples are resolved: to the average, or to the first sample for formats that have no average. Depth and stencil are resolved to

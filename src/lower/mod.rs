@@ -30,6 +30,7 @@
 //! # Ok::<(), tileheap::Error>(())
 //! ```
 
+mod access_use;
 mod aliasing;
 mod chains;
 pub mod check;
@@ -41,6 +42,7 @@ mod first_uses;
 mod ids;
 mod instances;
 mod json;
+mod layouts;
 mod make;
 mod names;
 mod operations;

@@ -382,3 +382,31 @@ fn several_cubes_are_viewed_as_the_device_can() {
         assert_eq!(view.view_type, expected, "{features:?}");
     }
 }
+
+#[test]
+fn a_render_pass_object_attaches_both_aspects_in_one_layout() {
+    use vk::ImageAspectFlags as F;
+    // The second subpass reads one aspect in place, and tests against both or neither.
+    for (read, tested) in [(F::DEPTH, false), (F::STENCIL, false), (F::DEPTH, true)] {
+        let mut frame = FrameBuilder::new("one aspect", EXTENT);
+        let both = frame.image("both", image(vk::Format::D24_UNORM_S8_UINT));
+        let color = frame.image("color", image(vk::Format::R8G8B8A8_UNORM));
+        let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+        let far = LoadOp::Clear(ClearValue::DepthStencil(0.5, 7));
+        let pass = frame.render_pass(scene, "pass").depth(both, far).next_subpass();
+        let pass = pass.input(both).aspect(read).color(color, LoadOp::DontCare);
+        if tested {
+            pass.depth_read_only(both);
+        }
+        let frame = frame.build().unwrap();
+        let mut profile = DeviceProfile::preset("no-tile-memory").unwrap();
+        profile.features = Features::SEPARATE_DEPTH_STENCIL_LAYOUTS | Features::DYNAMIC_RENDERING;
+        let plan = plan_with(&frame, &profile, &PlanOptions::default());
+        let tables = lower(&plan, &Situation::first(DeviceQueues::one(&frame))).unwrap();
+        let (instance, _) = only(&tables);
+        let attachments = instance.attachments.of(&tables.attachments).iter();
+        let depth = attachments.filter(|row| row.format == vk::Format::D24_UNORM_S8_UINT);
+        let layouts = depth.map(|row| [row.layout, row.stencil_layout, row.combined_layout]);
+        assert_eq!(layouts.collect::<Vec<_>>(), [[vk::ImageLayout::GENERAL; 3]]);
+    }
+}

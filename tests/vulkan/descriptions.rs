@@ -59,7 +59,7 @@ fn what_breaks_no_rule_runs() {
             let failed = ran.err().map(|error| format!("{name}: {error}"));
             // Depth and stencil with layouts of their own or resolved, and views.
             let features = [
-                "require dynamic rendering",
+                "requires dynamic rendering",
                 "VK_KHR_depth_stencil_resolve",
                 "multiview",
             ];

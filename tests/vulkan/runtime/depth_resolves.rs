@@ -125,6 +125,35 @@ fn resolved_depth_is_read_in_place() {
     images.expect(scene);
 }
 
+/// Depth and stencil are attached, and only depth is read in place.
+#[test]
+fn one_aspect_is_read_in_place() {
+    let mut scene = Scene::new();
+    let both = scene.image(ImageDesc::new(BOTH, EXTENT));
+    let seen = scene.image(ImageDesc::new(R32, EXTENT));
+    let draw = "void main() { vec2 at = floor(gl_FragCoord.xy); gl_FragDepth = at.x / 8.0 + at.y / 64.0; }";
+    let read = "layout(input_attachment_index = 0, set = 0, binding = 0) uniform subpassInput depth;
+        layout(location = 0) out float value;
+        void main() { value = 64.0 * subpassLoad(depth).r; }";
+    let shaders: [(&[ResourceId], &str); 2] = [(&[], draw), (&[both], read)];
+    scene.subpasses(&shaders, |pass| {
+        let far = LoadOp::Clear(ClearValue::DepthStencil(1.0, 7));
+        let pass = pass.depth(both, far).next_subpass();
+        pass.input(both)
+            .aspect(Aspects::DEPTH)
+            .color(seen, LoadOp::DontCare)
+    });
+    scene.in_area(rect(0, 0, EXTENT.width, EXTENT.height));
+    scene.add_up(
+        &[seen, both],
+        "layout(set = 0, binding = 0) uniform texture2D seen;
+         layout(set = 0, binding = 1) uniform utexture2D stencil;",
+        "texelFetch(seen, ivec2(i, 3), 0).r + 100.0 * float(texelFetch(stencil, ivec2(i, 3), 0).r)",
+        |pass| pass.sampled(seen).sampled(both).aspect(Aspects::STENCIL),
+    );
+    scene.run(&[0u8, 1, 2, 3, 4, 5, 6, 7].map(|x| 8.0 * f32::from(x) + 3.0 + 700.0));
+}
+
 #[test]
 fn depth_of_several_views_is_resolved() {
     let mut scene = Scene::new();

@@ -1,0 +1,75 @@
+//! The effect of an access on memory, including what the render pass does around it.
+
+use ash::vk;
+
+use crate::frame::tables::{Access, PassKind};
+use crate::frame::{AccessKind, Frame};
+
+/// The kind of attachment that the render pass loads and stores if shaders read it in place.
+pub(super) fn attached_as(depth: bool) -> AccessKind {
+    match depth {
+        true => AccessKind::DepthStencilAttachment,
+        false => AccessKind::ColorAttachment,
+    }
+}
+
+/// The effect of an access on memory, including what the render pass does around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AccessUse {
+    /// The stages that make it.
+    pub(super) stages: vk::PipelineStageFlags2,
+    /// The flags of its writes.
+    pub(super) writes: vk::AccessFlags2,
+    /// The flags of reads that its kind does not have: by a resolve, or by a load operation.
+    pub(super) reads: vk::AccessFlags2,
+}
+
+impl AccessUse {
+    /// The stages and writes of an access. The render pass loads and stores input attachments; without a store operation that does nothing
+    /// (`store_none`), it also stores attachments that are only read. `depth`: the image has no colour aspect.
+    #[inline]
+    pub(super) fn of(frame: &Frame, access: &Access, depth: bool, store_none: bool) -> AccessUse {
+        let kind = access.kind;
+        let is_input = kind == AccessKind::InputAttachment;
+        let stored = (kind.is_attachment() || is_input) && !store_none;
+        let mut stages = access.stages;
+        let mut reads = vk::AccessFlags2::NONE;
+        let mut writes = kind.access_flags(false, access.writes || stored);
+        if kind.is_attachment() {
+            // Whichever stages draw to it, the render pass loads and stores it at these.
+            stages |= kind.default_stages(PassKind::Render);
+        }
+        if is_input {
+            stages |= attached_as(depth).default_stages(PassKind::Render);
+            writes = attached_as(depth).access_flags(false, stored);
+        }
+        if is_resolved(frame, access) {
+            stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
+            reads = vk::AccessFlags2::COLOR_ATTACHMENT_READ;
+        }
+        AccessUse {
+            stages,
+            writes,
+            reads,
+        }
+    }
+
+    /// Adds the load and store of a resolve attachment, which render pass objects have for every attachment.
+    ///
+    /// Source: Vulkan specification, "Render Pass Load Operations" and "Render Pass Store Operations".
+    pub(super) fn add_target_operations(&mut self, access: &Access, depth: bool) {
+        let kind = attached_as(depth);
+        self.stages |= kind.default_stages(PassKind::Render);
+        self.writes |= kind.access_flags(false, true);
+        self.reads |= kind.access_flags(access.needs_contents(), false);
+    }
+}
+
+/// Whether a resolve attachment of the pass receives the samples of this access. A resolve reads samples with colour attachment reads, even
+/// those of depth.
+///
+/// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
+fn is_resolved(frame: &Frame, access: &Access) -> bool {
+    let others = || frame.accesses_of(access.pass).iter();
+    access.kind.is_attachment() && others().any(|other| other.resolves == Some(access.resource))
+}
