@@ -18,6 +18,8 @@ pub(super) struct Parameters<'a> {
     pub(super) chain: *const c_void,
 }
 
+/// Creates a render pass object from the parameters, converted to the newer structures.
+///
 /// # Safety
 /// - The references are to attachments of the list.
 /// - The chain is alive, and Vulkan allows it after `VkRenderPassCreateInfo2`.
