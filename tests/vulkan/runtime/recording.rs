@@ -333,7 +333,7 @@ fn external_resources_are_imported_while_the_frame_is_recorded() {
             let text = early.expect_err("nothing is imported").to_string();
             assert!(
                 text.contains(
-                    "external image `screen` is not imported, and command buffer `present` uses it"
+                    "external buffer `result` is not imported, and command buffer `present` uses it"
                 ),
                 "{text}"
             );
