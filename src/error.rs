@@ -51,6 +51,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a Vulkan call returned `VK_ERROR_DEVICE_LOST`: nothing more runs on that device. See
+    /// [`Device::is_device_lost`](crate::runtime::Device::is_device_lost).
+    #[cfg(feature = "runtime")]
+    pub fn is_device_lost(&self) -> bool {
+        matches!(self, Error::Runtime(error) if error.is_device_lost())
+    }
+
     /// The rule of Vulkan that a frame breaks, on every device or on the one that it was planned for; `None` for other errors.
     pub fn invalid_usage(&self) -> Option<&crate::frame::valid_usage::InvalidUsage> {
         match self {

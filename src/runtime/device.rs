@@ -1,7 +1,7 @@
 //! The runtime's device: plans and binds frames.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use ash::vk;
 
@@ -165,6 +165,7 @@ impl Device {
             pool: Pool::new(desc.memory_limit),
             measured: Mutex::default(),
             says_budget: support.lists(ash::ext::memory_budget::NAME),
+            lost: OnceLock::new(),
         };
         let state = Arc::new(state);
         let timelines = Arc::new(Timelines::new(&state, &desc.queues)?);
@@ -276,7 +277,8 @@ impl Device {
     /// # Errors
     /// When an image's format, usage or size is not supported, naming it, or the driver fails.
     pub fn measure(&self, frame: &Frame) -> Result<Arc<Requirements>> {
-        Ok(Arc::new(self.shared.state.measure(frame)?))
+        let state = &self.shared.state;
+        Ok(Arc::new(state.noting_loss(state.measure(frame))?))
     }
 
     /// Measures and plans `frame`; a lookup if that was done before.
@@ -334,7 +336,7 @@ impl Device {
         let Shared { state, planner, .. } = &*self.shared;
         check_plan(state, plan)?;
         let tables = planner.lower(plan, &Situation::first(DeviceQueues::one(&plan.frame)))?;
-        let render_passes = render_passes(state, plan, &tables)?;
+        let render_passes = state.noting_loss(render_passes(state, plan, &tables))?;
         Ok(Targets::new(plan, &tables, |row| render_passes[row as usize]))
     }
 
@@ -396,14 +398,14 @@ impl Device {
             series,
             swapped,
         };
-        binder.bind(plan)
+        state.noting_loss(binder.bind(plan))
     }
 
     /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s are still waiting. Also frees what
     /// the pool holds and no one has borrowed for a few hundred frames.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// When the device is lost; then it frees nothing more, and leaves everything to [`Device::destroy`].
     pub fn collect(&self) -> Result<usize> {
         self.shared.free_unused(false)
     }
@@ -433,11 +435,12 @@ impl Device {
         Arc::strong_count(&self.shared) > 1 || Arc::strong_count(state) > 2 + retired.len()
     }
 
-    /// Destroys everything that was retired, and the runtime's own allocator.
+    /// Destroys everything that was retired, and the runtime's own allocator. Nothing is waited for.
     ///
     /// # Safety
-    /// Nothing of it is in use on the device any more (`vkDeviceWaitIdle`), every [`BoundFrame`] was retired or destroyed, and
-    /// clones of this handle are not used afterwards.
+    /// Nothing of it is in use on the device any more (`vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if the device is
+    /// [lost](Device::is_device_lost)), every [`BoundFrame`] was retired, destroyed or abandoned, and clones of this handle are not used
+    /// afterwards.
     pub unsafe fn destroy(self) {
         // SAFETY: the caller's duty.
         unsafe { self.shared.retired.destroy() };
@@ -462,6 +465,7 @@ impl fmt::Debug for Device {
 impl Shared {
     /// Destroys what is no longer used, `at_once` or after a while; returns how many retired frames are still in use.
     fn free_unused(&self, at_once: bool) -> Result<usize> {
+        self.state.check_not_lost()?;
         let waiting = self.retired.collect(&self.state)?;
         self.state.pool.trim(&self.state, at_once)?;
         Ok(waiting)

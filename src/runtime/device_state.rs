@@ -1,16 +1,18 @@
 //! The state of a device that everything bound on it shares: handles, functions, profile, memory.
 
 use std::ffi::CString;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ash::vk;
 
 use super::capabilities::Capabilities;
+use super::error::RuntimeError;
 use super::functions::Functions;
 use super::hooks::Hooks;
 use super::memory::MemoryAllocator;
 use super::pool::Pool;
 use super::pool_key::Measured;
+use crate::Result;
 use crate::profile::DeviceProfile;
 use crate::units::Bytes;
 
@@ -29,6 +31,8 @@ pub(super) struct DeviceState {
     pub(super) measured: Mutex<Measured>,
     /// Whether the driver reports how much memory is left (`VK_EXT_memory_budget`).
     pub(super) says_budget: bool,
+    /// The first call that returned `VK_ERROR_DEVICE_LOST`; unset while none has.
+    pub(super) lost: OnceLock<&'static str>,
 }
 
 impl DeviceState {
@@ -52,6 +56,45 @@ impl DeviceState {
         }
         let (used, budget) = (Bytes(budget.heap_usage[heap]), Bytes(budget.heap_budget[heap]));
         (budget > Bytes::ZERO).then_some((used, budget))
+    }
+
+    /// Remembers a call that returned `VK_ERROR_DEVICE_LOST`.
+    pub(super) fn note_loss(&self, error: &RuntimeError) {
+        match error {
+            RuntimeError::Vulkan { call, .. } if error.is_device_lost() => {
+                let first = self.lost.set(call).is_ok();
+                if first {
+                    tracing::error!(call, "the device is lost");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Passes a result on, and [remembers](Self::note_loss) the loss of the device.
+    pub(super) fn noting_loss<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(crate::Error::Runtime(error)) = &result {
+            self.note_loss(error);
+        }
+        result
+    }
+
+    /// An error if the device is known to be lost. Calls that wait for the device or query its progress are not made then: `vkWaitSemaphores`
+    /// is not among the calls that must return in finite time on a lost device.
+    pub(super) fn check_not_lost(&self) -> Result<()> {
+        let Some(&call) = self.lost.get() else {
+            return Ok(());
+        };
+        let (result, what) = (
+            vk::Result::ERROR_DEVICE_LOST,
+            "an earlier call; nothing more runs on this device",
+        );
+        Err(RuntimeError::Vulkan {
+            call,
+            result,
+            what: what.to_owned(),
+        }
+        .into())
     }
 
     /// Names an object through `VK_EXT_debug_utils`, if that is enabled. Failures are ignored.

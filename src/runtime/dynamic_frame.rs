@@ -54,7 +54,7 @@ const COLLECT_EVERY: u64 = 64;
 pub struct DynamicFrame {
     device: Device,
     options: PlanOptions,
-    series: Arc<Series>,
+    pub(super) series: Arc<Series>,
     known: Vec<Known>,
     /// The device queue of the first bound frame; without timelines, all others run there too.
     queue: Option<vk::Queue>,
@@ -227,6 +227,13 @@ impl DynamicFrame {
             used: self.selected,
         });
         Ok((self.known.len() - 1, parity))
+    }
+
+    /// Takes all bound frames out of it; what else it knows is dropped.
+    pub(super) fn take_bound(&mut self) -> impl Iterator<Item = BoundFrame> {
+        std::mem::take(&mut self.known)
+            .into_iter()
+            .filter_map(|known| known.bound)
     }
 
     /// All bound frames.

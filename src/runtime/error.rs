@@ -110,6 +110,13 @@ pub enum RuntimeError {
     },
 }
 
+impl RuntimeError {
+    /// Whether a Vulkan call returned `VK_ERROR_DEVICE_LOST`, whichever call it was.
+    pub fn is_device_lost(&self) -> bool {
+        matches!(self, RuntimeError::Vulkan { result, .. } if *result == vk::Result::ERROR_DEVICE_LOST)
+    }
+}
+
 /// The rules that a [`RuntimeError::Misuse`] can break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -25,7 +25,10 @@ use crate::{Checked, Result};
 
 /// Records one frame, from [`BoundFrame::begin`] to its submission. Command buffers may be recorded on several threads.
 ///
-/// A recorder that is dropped instead of submitted has no effect: the next one reuses its number and parity.
+/// A recorder that is dropped instead of submitted has no effect, even after an error: the next one has the same number and parity. The
+/// caller resets the command buffers that were recorded. Imported semaphores are neither waited for nor signalled, so the semaphore of an
+/// acquired swapchain image still has to be waited for. After an error of `vkQueueSubmit`, part of the frame may run, and no further frame
+/// can be begun: [retire](BoundFrame::retire) what is bound and bind it again, or [abandon](BoundFrame::abandon) it if the device is lost.
 ///
 /// Recordings end before their frame is submitted, only one frame is recorded at a time, and a retired frame cannot be recorded:
 /// ```compile_fail,E0505
@@ -75,7 +78,7 @@ impl BoundFrame {
     /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget): framebuffers are cached
     ///   by the handles of their views, and a driver may reuse a handle for a new view.
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
-        let number = self.series.progress().next()?;
+        let number = self.series.progress().next(&self.state)?;
         let parity = self.parity();
         for slot in &self.slots {
             slot.free();

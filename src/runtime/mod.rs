@@ -50,6 +50,7 @@
 //! # Not done
 //! Sparse resources, protected memory, multi-planar formats, device groups.
 
+mod abandon;
 mod adopt;
 mod barrier;
 mod bind;

@@ -92,19 +92,26 @@ impl<'a> OneShotCommands<'a> {
         let info = vk::SubmitInfo::default().command_buffers(&commands);
         let locked = self.owner.lock_queues();
         // SAFETY: the queues are locked; what was recorded is valid (the caller's duty).
-        unsafe { device.queue_submit(queue, &[info], self.fence) }.with_call("vkQueueSubmit", what)?;
+        let submitted = unsafe { device.queue_submit(queue, &[info], self.fence) };
         drop(locked);
-        // SAFETY: the fence was just submitted.
-        let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
-        if waited.is_err() {
+        let lost = Err(vk::Result::ERROR_DEVICE_LOST);
+        // By the specification, what a submission that returned `VK_ERROR_DEVICE_LOST` names is in use until a wait has returned that too.
+        let mut in_use = submitted == lost;
+        let mut result = submitted.with_call("vkQueueSubmit", what);
+        if result.is_ok() {
+            // SAFETY: the fence was just submitted.
+            let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
             // What the commands use is destroyed next, and a wait can fail because memory ran out: wait once more, with a call that needs
             // less. If that fails too, the device is lost or as good as lost.
+            in_use = waited.is_err() && waited != lost;
+            result = waited.with_call("vkWaitForFences", what);
+        }
+        if in_use {
             let _locked = self.owner.lock_queues();
             // SAFETY: the queues are locked.
             let _ = unsafe { device.queue_wait_idle(queue) };
         }
-        waited.with_call("vkWaitForFences", what)?;
-        Ok(())
+        self.owner.state().noting_loss(result.map_err(crate::Error::from))
     }
 }
 

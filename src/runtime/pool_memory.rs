@@ -160,6 +160,22 @@ impl Pool {
         unsafe { garbage.destroy(state) };
     }
 
+    /// Removes a borrower, and frees everything that nothing has borrowed, whoever used it last.
+    ///
+    /// # Safety
+    /// Nothing is in use on the device.
+    pub(super) unsafe fn abandon(&self, state: &DeviceState, borrower: Borrower) {
+        let _freeing = self.freeing();
+        let mut garbage = Garbage::default();
+        let mut contents = self.lock();
+        contents.forget(borrower.number);
+        // Without values to compare with, every use counts as complete.
+        contents.remove_unused(&[], true, &mut garbage);
+        drop(contents);
+        // SAFETY: the caller's duty; nothing has borrowed it.
+        unsafe { garbage.destroy(state) };
+    }
+
     /// Frees everything that has been unused for a while, or everything unused if `at_once`.
     pub(super) fn trim(&self, state: &DeviceState, at_once: bool) -> Result<()> {
         let _freeing = self.freeing();

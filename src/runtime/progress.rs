@@ -83,8 +83,9 @@ impl Progress {
     /// The number of the next frame.
     ///
     /// # Errors
-    /// When an earlier submission failed.
-    pub(super) fn next(&self) -> Result<FrameNumber> {
+    /// When an earlier submission failed, or the device is lost.
+    pub(super) fn next(&self, state: &DeviceState) -> Result<FrameNumber> {
+        state.check_not_lost()?;
         match self.failed {
             None => Ok(FrameNumber(self.submitted)),
             Some((call, result)) => {
@@ -147,7 +148,8 @@ impl Progress {
     }
 
     /// Records that the next frame failed to be submitted.
-    pub(super) fn fail(&mut self, error: RuntimeError) -> crate::Error {
+    pub(super) fn fail(&mut self, state: &DeviceState, error: RuntimeError) -> crate::Error {
+        state.note_loss(&error);
         if let RuntimeError::Vulkan { call, result, .. } = &error {
             self.failed = Some((call, *result));
         }
@@ -206,13 +208,17 @@ impl Progress {
         let waited = match &self.counting {
             Counting::Timelines { semaphores, ends, .. } => {
                 // Frames that are no longer listed are complete.
-                let values = ends.len().checked_sub(back * semaphores.len());
-                let values = values.map(|first| ends.range(first..first + semaphores.len()).copied());
-                wait_for_values(state, semaphores, values.into_iter().flatten(), timeout)
+                let Some(first) = ends.len().checked_sub(back * semaphores.len()) else {
+                    return Ok(true);
+                };
+                state.check_not_lost()?;
+                let values = ends.range(first..first + semaphores.len()).copied();
+                wait_for_values(state, semaphores, values, timeout)
             }
             // Its fence counts a later frame already, which waited for this one.
             Counting::Fences(_) if back + usize::from(self.has_failed()) > FENCED_FRAMES => Ok(()),
             Counting::Fences(fences) => {
+                state.check_not_lost()?;
                 let fence = fences[number as usize % FENCED_FRAMES];
                 // SAFETY: the fence is alive and submitted.
                 unsafe { state.device.wait_for_fences(&[fence], true, timeout) }
@@ -221,9 +227,12 @@ impl Progress {
         match waited {
             Ok(()) => Ok(true),
             Err(vk::Result::TIMEOUT) => Ok(false),
-            Err(result) => Err(result).with_call("vkWaitSemaphores or vkWaitForFences", || {
-                format!("frame {number}")
-            })?,
+            Err(result) => {
+                let failed = Err(result).with_call("vkWaitSemaphores or vkWaitForFences", || {
+                    format!("frame {number}")
+                });
+                state.noting_loss(failed.map_err(crate::Error::from))
+            }
         }
     }
 }
@@ -258,19 +267,23 @@ pub(super) fn counter_value(state: &DeviceState, semaphore: vk::Semaphore) -> Re
         .timeline_semaphore
         .as_ref()
         .expect("it counts the frames");
+    state.check_not_lost()?;
     let mut value = 0;
     // SAFETY: the semaphore is alive and a timeline.
     let result =
         unsafe { (functions.get_semaphore_counter_value_khr)(state.device.handle(), semaphore, &mut value) };
-    Ok(result
+    let value = result
         .result_with_success(value)
-        .with_call("vkGetSemaphoreCounterValue", || "frames complete")?)
+        .with_call("vkGetSemaphoreCounterValue", || "frames complete");
+    state.noting_loss(value.map_err(crate::Error::from))
 }
 
 fn is_signalled(state: &DeviceState, fence: vk::Fence) -> Result<bool> {
+    state.check_not_lost()?;
     // SAFETY: the fence is alive.
     let status = unsafe { state.device.get_fence_status(fence) };
-    Ok(status.with_call("vkGetFenceStatus", || "a frame")?)
+    let status = status.with_call("vkGetFenceStatus", || "a frame");
+    state.noting_loss(status.map_err(crate::Error::from))
 }
 
 /// Creates a semaphore: a timeline from 0, or a binary one.

@@ -84,6 +84,24 @@ impl RetiredList {
         }
     }
 
+    /// Destroys what was retired from a series.
+    ///
+    /// # Safety
+    /// None of it is in use on the device.
+    pub(super) unsafe fn destroy_of(&self, progress: &Arc<Mutex<Progress>>) {
+        let mut retired = self.lock();
+        let (gone, kept) = retired
+            .drain(..)
+            .partition(|one| Arc::ptr_eq(&one.progress, progress));
+        *retired = kept;
+        drop(retired);
+        let gone: Vec<RetiredObjects> = gone;
+        for mut frame in gone {
+            // SAFETY: the caller's duty.
+            unsafe { frame.owned.destroy() };
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<RetiredObjects>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -78,6 +78,20 @@ impl Series {
             unsafe { owned.destroy() };
         }
     }
+
+    /// Destroys everything that its bound frames have left: what was retired, what nothing has borrowed from the pool any more, and the
+    /// fences that count its frames.
+    ///
+    /// # Safety
+    /// Nothing on the device is in use, or will be, and its bound frames are gone.
+    pub(super) unsafe fn abandon(&mut self) {
+        // SAFETY: the caller's duty.
+        unsafe { self.retired.destroy_of(&self.progress) };
+        // SAFETY: the caller's duty.
+        unsafe { self.state.pool.abandon(&self.state, self.borrower) };
+        // SAFETY: the caller's duty.
+        unsafe { self.destroy() };
+    }
 }
 
 impl Drop for Series {

@@ -51,7 +51,7 @@ impl BoundFrame {
             let base = self.bases[row.queue.0 as usize];
             if let Err(error) = call(&self.state, &one).with_call(function_of(&self.state), what) {
                 queues[base.number].forget_tile(heap);
-                return Err(self.series.progress().fail(error));
+                return Err(self.series.progress().fail(&self.state, error));
             }
             queues[base.number].submitted += row.batches.len() as u64;
         }

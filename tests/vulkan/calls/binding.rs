@@ -123,9 +123,21 @@ fn the_caller_may_submit() {
     }
     // What the caller's submission returns comes back, and ends the bound plan's frames.
     let recorder = rig.fake.record(&mut bound).unwrap();
-    let lost = on_fake!(recorder.submit_with(|_| Err(vk::Result::ERROR_DEVICE_LOST)));
-    assert!(lost.unwrap_err().to_string().contains("ERROR_DEVICE_LOST"));
+    let failed = on_fake!(recorder.submit_with(|_| Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY)));
+    assert!(
+        failed
+            .unwrap_err()
+            .to_string()
+            .contains("ERROR_OUT_OF_HOST_MEMORY")
+    );
     let over = rig.fake.record(&mut bound).unwrap_err();
     assert!(over.to_string().contains("bind anew"), "{over}");
+    // The loss of the device ends those of all.
+    let mut other = rig.bind(&PlanOptions::default());
+    let recorder = rig.fake.record(&mut other).unwrap();
+    let lost = on_fake!(recorder.submit_with(|_| Err(vk::Result::ERROR_DEVICE_LOST)));
+    assert!(lost.unwrap_err().is_device_lost() && rig.tile.is_device_lost());
+    assert!(rig.fake.record(&mut bound).unwrap_err().is_device_lost());
     on_fake!(bound.destroy());
+    on_fake!(other.destroy());
 }

@@ -19,7 +19,7 @@ use super::Rig;
 const SWITCHES: u32 = 8;
 
 /// Describes a frame with some switches on: passes, the size of two images, histories, a second queue; gives the first command buffer.
-fn describe(frame: &mut FrameBuilder, on: u32) -> CommandBufferId {
+pub(super) fn describe(frame: &mut FrameBuilder, on: u32) -> CommandBufferId {
     let is = |switch: u32| on >> switch & 1 == 1;
     frame.reset("switched", EXTENT);
     let desc = |scale| ImageDesc {
@@ -84,7 +84,7 @@ fn describe(frame: &mut FrameBuilder, on: u32) -> CommandBufferId {
 }
 
 /// Records and submits a frame.
-fn run(rig: &Rig, frames: &mut DynamicFrame, builder: &FrameBuilder, turn: usize) -> FrameNumber {
+pub(super) fn run(rig: &Rig, frames: &mut DynamicFrame, builder: &FrameBuilder, turn: usize) -> FrameNumber {
     let bound = frames.select(builder).unwrap();
     let plan = bound.plan().clone();
     let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();

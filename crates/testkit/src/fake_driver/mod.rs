@@ -136,6 +136,11 @@ impl FakeDriver {
         self.driver.lock().failures.clear();
     }
 
+    /// Makes submissions, waits and queries of progress violations from now on: nothing is left to wait for.
+    pub fn forbid_waits(&self) {
+        self.driver.lock().over = true;
+    }
+
     /// From now on, calls `hook` at the start of each `vkCreate*` and `vkAllocate*`, while the driver is not locked: other threads can call
     /// the driver meanwhile. An error of the hook is recorded as a violation.
     pub fn on_creation(&self, hook: Option<CreationHook>) {

@@ -43,6 +43,8 @@ pub(super) struct State {
     pub(super) exempt: bool,
     /// Whether a call failed with `ERROR_DEVICE_LOST`; submissions and waits then all do.
     pub(super) lost: bool,
+    /// Whether submissions, waits and queries of progress are violations from now on.
+    pub(super) over: bool,
     pub(super) creation_hook: Option<CreationHook>,
 }
 
@@ -195,6 +197,9 @@ impl Entered {
 
     /// As [`fails`](Self::fails), for submissions and waits: they also fail on a device that is lost.
     pub(super) fn fails_or_lost(&mut self) -> Option<vk::Result> {
+        if self.over {
+            self.violation("called although the device is known to be lost");
+        }
         let failed = self.fails();
         if failed.is_none() && self.lost {
             return Some(self.refuse(vk::Result::ERROR_DEVICE_LOST));

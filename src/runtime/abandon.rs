@@ -1,0 +1,89 @@
+//! Lost devices: how a program learns of the loss, and how it gives up what is bound without waiting.
+//!
+//! | on a device that is known to be lost | |
+//! |---|---|
+//! | [`BoundFrame::begin`], [`wait`](BoundFrame::wait), [`completed`](BoundFrame::completed), [`FrameRecorder::submit`], [`Device::collect`], [`Device::trim`] | return the error at once, by the call that reported the loss first, and do not call the driver; frames that were known to be complete before still count as complete |
+//! | [`BoundFrame::retire`], drop | as always: never wait; what is not destroyed by then, [`Device::destroy`] destroys |
+//! | [`BoundFrame::abandon`], [`DynamicFrame::abandon`] | destroy at once |
+//!
+//! Source: Vulkan specification, "Lost Device". Child objects of a lost device are not destroyed implicitly, and must be destroyed before the
+//! device. `VK_ERROR_DEVICE_LOST` from a command is equivalent to `VK_SUCCESS` for the purpose of determining what is in use: from a wait it
+//! means that nothing is in use any more, from a submission that its command buffers are. So one wait has to return after the loss:
+//! `vkDeviceWaitIdle`, which must return in finite time.
+
+use std::sync::Arc;
+
+use super::bound_frame::BoundFrame;
+use super::device::Device;
+use super::dynamic_frame::DynamicFrame;
+#[cfg(doc)]
+use super::frame_recorder::FrameRecorder;
+
+impl Device {
+    /// Whether a call that this crate made on the device has returned `VK_ERROR_DEVICE_LOST`. Once true, it stays true.
+    ///
+    /// ```no_run
+    /// # use tileheap::runtime::*;
+    /// # fn f(tile: Device, bound: BoundFrame, recorder: FrameRecorder<'_>) -> tileheap::Result<()> {
+    /// // SAFETY: no other thread uses the queues at the same time.
+    /// match unsafe { recorder.submit() } {
+    ///     Err(error) if error.is_device_lost() => {
+    ///         // SAFETY: no other thread uses the queues at the same time.
+    ///         let _ = unsafe { tile.raw().device_wait_idle() }; // returns in finite time, with this error
+    ///         // SAFETY: the device is lost, and the wait has returned.
+    ///         unsafe { bound.abandon() };
+    ///         // … abandon what else is bound, and destroy the program's own objects …
+    ///         // SAFETY: the wait has returned, and everything bound is abandoned.
+    ///         unsafe { tile.destroy() };
+    ///         // … destroy the device and create another …
+    ///     }
+    ///     other => {
+    ///         other?;
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn is_device_lost(&self) -> bool {
+        self.state().lost.get().is_some()
+    }
+}
+
+impl BoundFrame {
+    /// Immediately destroys everything that no other bound frame has borrowed, whoever used it last, the rest of the pool included. For lost
+    /// devices: it waits for nothing, on the host or on the device.
+    ///
+    /// # Safety
+    /// - The device is lost: a call has returned `VK_ERROR_DEVICE_LOST`.
+    /// - Since then, `vkDeviceWaitIdle` has returned, with whatever result, and nothing was submitted after that.
+    ///
+    /// Source: Vulkan specification, "Lost Device": `vkDeviceWaitIdle` returns in finite time even on a lost device, and for the purpose of
+    /// determining what is in use by the device, `VK_ERROR_DEVICE_LOST` is equivalent to `VK_SUCCESS`.
+    pub unsafe fn abandon(mut self) {
+        let Some(mut owned) = self.owned.take() else {
+            return;
+        };
+        // SAFETY: the caller's duty. Returns what was borrowed.
+        unsafe { owned.destroy() };
+        if let Some(series) = Arc::get_mut(&mut self.series) {
+            // SAFETY: the caller's duty; no other bound frame belongs to it.
+            unsafe { series.abandon() };
+        }
+    }
+}
+
+impl DynamicFrame {
+    /// As [`BoundFrame::abandon`], for all descriptions.
+    ///
+    /// # Safety
+    /// As for [`BoundFrame::abandon`].
+    pub unsafe fn abandon(mut self) {
+        for bound in self.take_bound() {
+            // SAFETY: the caller's duty.
+            unsafe { bound.abandon() };
+        }
+        if let Some(series) = Arc::get_mut(&mut self.series) {
+            // SAFETY: the caller's duty; its bound frames are gone.
+            unsafe { series.abandon() };
+        }
+    }
+}
