@@ -208,10 +208,14 @@ impl Binder<'_> {
         };
         // The situation of the next frames is known only if no frame of the series was submitted.
         if self.series.progress().submitted() > 0 {
+            bound.name_objects();
             return Ok(bound);
         }
         match bound.lower_ahead() {
-            Ok(()) => Ok(bound),
+            Ok(()) => {
+                bound.name_objects();
+                Ok(bound)
+            }
             Err(error) => {
                 // SAFETY: nothing was submitted with it.
                 unsafe { bound.destroy() };

@@ -280,7 +280,11 @@ impl BoundFrame {
         self.read_situation(parity);
         let index = match self.known() {
             Some(index) => index,
-            None => self.lower()?,
+            None => {
+                let index = self.lower()?;
+                self.name_objects();
+                index
+            }
         };
         self.with_encoding(|encoded, with| encoded[index].refresh(with))?;
         Ok(index)

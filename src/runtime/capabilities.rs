@@ -38,6 +38,10 @@ bitflags! {
         /// The whole chain of `VK_QCOM_tile_memory_heap`.
         const TILE_MEMORY = 1 << 6;
         /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. It is not a device feature.
+        ///
+        /// Images, buffers, views, framebuffers and memory have the names of the bound frame that has borrowed them from the pool, as of the
+        /// last bind or [select](super::DynamicFrame::select). Render passes, and framebuffers without attachments, are shared by all threads
+        /// and never renamed: they are named after their attachments.
         const DEBUG_UTILS = 1 << 7;
         /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
         const TILE_PROPERTIES = 1 << 8;

@@ -106,8 +106,17 @@ impl DeviceState {
         let info = vk::DebugUtilsObjectNameInfoEXT::default()
             .object_handle(handle)
             .object_name(&name);
-        // SAFETY: the handle was just created by this device, and no other thread has it yet.
+        // SAFETY: the handle is this device's, and no other thread uses it: it was just created, or is lent to the bound frame that this
+        // thread binds, selects or begins.
         let _ = unsafe { debug.set_debug_utils_object_name(&info) };
+    }
+
+    /// A name to remember, so that an object is named only if its name changes; empty if there are no debug names.
+    pub(super) fn recorded_name(&self, name: &str) -> String {
+        match self.functions.debug_utils {
+            Some(_) => name.to_owned(),
+            None => String::new(),
+        }
     }
 }
 

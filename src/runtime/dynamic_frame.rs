@@ -29,6 +29,9 @@ const COLLECT_EVERY: u64 = 64;
 /// the new description declares as an older one did keeps its contents, whatever other descriptions came in between (its usage and queue
 /// families have to be the same or fewer; [`ImageDesc::usage`](crate::frame::ImageDesc::usage) may declare more than a description needs).
 ///
+/// With [`Capabilities::DEBUG_UTILS`](super::Capabilities::DEBUG_UTILS), objects that several descriptions share have the names of the
+/// description that was selected last, so that a capture of a frame shows the names of that frame.
+///
 /// ```no_run
 /// # use ash::vk;
 /// # use tileheap::frame::FrameBuilder;
@@ -60,6 +63,8 @@ pub struct DynamicFrame {
     queue: Option<vk::Queue>,
     /// Frames selected so far.
     selected: u64,
+    /// The bound frame that the shared objects have their debug names from.
+    named: u64,
 }
 
 /// A description, its plan, and what is bound for it. One with several histories may occur twice, with the copies of some swapped.
@@ -89,6 +94,7 @@ impl Device {
             known: Vec::new(),
             queue: None,
             selected: 0,
+            named: 0,
         })
     }
 }
@@ -130,6 +136,9 @@ impl DynamicFrame {
     /// Finding one to reuse takes a comparison, and allocates nothing. When a frame needs a larger block of memory than all before, the
     /// smaller block is given back, with everything bound to it: each of its frames is bound in the larger block when it is next selected,
     /// and then has a new [`BoundFrame::number`].
+    ///
+    /// Selecting another description than last time may change debug names, and `vkSetDebugUtilsObjectNameEXT` requires that no other thread
+    /// uses the object meanwhile: with debug names, record, create and update nothing with the objects of its bound frames at the same time.
     ///
     /// # Errors
     /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is already bound stays bound.
@@ -179,6 +188,10 @@ impl DynamicFrame {
         let known = &mut self.known[index];
         let bound = known.bound.as_mut().expect("it was found or bound above");
         (known.used, bound.next) = (self.selected, parity);
+        if self.named != bound.number {
+            bound.name_objects();
+            self.named = bound.number;
+        }
         Ok(bound.into())
     }
 

@@ -11,6 +11,7 @@ use super::resources::Handles;
 use super::tiles::Tiles;
 use crate::frame::PassId;
 use crate::lower::tables::commands::{PassContents, PassRow};
+use crate::lower::tables::instances::InstanceRow;
 use crate::lower::{Lowered, MemoryState, Parity};
 use crate::plan::Plan;
 use crate::{Checked, Result};
@@ -92,6 +93,11 @@ impl EncodedFrame {
     /// The render pass of a row of instances.
     pub(super) fn rendering(&self, row: u32) -> &Rendering {
         &self.renderings[row as usize]
+    }
+
+    /// The render passes of the planned frame, each with its row of instances.
+    pub(super) fn renderings(&self) -> impl Iterator<Item = (&InstanceRow, &Rendering)> {
+        self.tables.instances.iter().zip(&self.renderings)
     }
 
     /// The descriptor view of an access of the frame; null if it has none.

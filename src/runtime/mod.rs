@@ -78,6 +78,7 @@ mod instance;
 mod legacy;
 mod measure;
 mod memory;
+mod names;
 pub mod objects;
 mod one_shot;
 mod owned;

@@ -96,6 +96,8 @@ pub(super) struct Block {
     pub(super) memory: MemoryBlock,
     pub(super) key: BlockKey,
     pub(super) bytes: Bytes,
+    /// The debug name of its memory object; empty without debug names, and for blocks of the allocator.
+    pub(super) name: String,
     /// Whether its bytes count in the budget: tile memory does not compete for memory.
     pub(super) in_budget: bool,
     /// The residents in it, as (offset, last lease, index). Plans declare resources in the same order, so the first one that the newest
@@ -128,6 +130,8 @@ pub(super) struct PooledResource {
     pub(super) handle: Handle,
     pub(super) address: vk::DeviceAddress,
     pub(super) views: Vec<(ViewRow, vk::ImageView)>,
+    /// Its debug name, which its views have too; empty without debug names.
+    pub(super) name: String,
     pub(super) references: u32,
     /// The lease that took it last.
     pub(super) lease: u64,

@@ -154,7 +154,7 @@ impl PoolContents {
     pub(super) fn insert_block(
         &mut self,
         memory: MemoryBlock,
-        (key, bytes, in_budget): (BlockKey, Bytes, bool),
+        (key, bytes, in_budget, name): (BlockKey, Bytes, bool, String),
         borrower: Borrower,
         lease: &mut Lease,
     ) -> u32 {
@@ -162,6 +162,7 @@ impl PoolContents {
             memory,
             key,
             bytes,
+            name,
             in_budget,
             residents: BTreeSet::new(),
             borrower: Some(borrower.number),
@@ -187,7 +188,7 @@ impl PoolContents {
         &mut self,
         (block, offset): (u32, Bytes),
         key: ResourceKey,
-        lent: LentResource,
+        (lent, name): (LentResource, String),
         lease: &mut Lease,
     ) {
         let resident = PooledResource {
@@ -198,6 +199,7 @@ impl PoolContents {
             handle: lent.handle,
             address: lent.address,
             views: Vec::new(),
+            name,
             references: 1,
             lease: lease.number,
             idle_since: 0,

@@ -89,12 +89,15 @@ impl Pool {
         if let Some(reserved) = &mut reserved {
             reserved.finish_allocation();
         }
+        let mut name = String::new();
         if let Some(memory) = memory.own_object() {
             state.set_name(memory, desc.name);
+            name = state.recorded_name(desc.name);
         }
         Ok(UnpooledBlock {
             state,
             memory: Some(memory),
+            name,
             bytes: desc.size,
             reserved,
         })
@@ -230,6 +233,8 @@ pub(super) struct UnpooledBlock<'a> {
     state: &'a DeviceState,
     /// Taken when the pool takes ownership.
     memory: Option<MemoryBlock>,
+    /// Its debug name; empty if it has none.
+    name: String,
     bytes: Bytes,
     /// Dropped after the memory is freed; `None` in tile memory.
     reserved: Option<Reservation<'a>>,
@@ -254,7 +259,8 @@ impl UnpooledBlock<'_> {
             // The caller holds the pool's lock, so dropping the reservation must not lock it again.
             reserved.settled = true;
         }
-        let kind = (key, self.bytes, self.reserved.is_some());
+        let name = std::mem::take(&mut self.name);
+        let kind = (key, self.bytes, self.reserved.is_some(), name);
         contents.insert_block(memory, kind, borrower, lease)
     }
 }

@@ -62,11 +62,12 @@ impl Pool {
         Ok(known)
     }
 
-    /// The framebuffer with these parameters, created if there is none.
+    /// The framebuffer with these parameters, created if there is none; `name` is the debug name that `create` gives it, or empty.
     pub(super) fn framebuffer(
         &self,
         state: &DeviceState,
         key: FramebufferKey,
+        name: String,
         create: impl FnOnce() -> Result<vk::Framebuffer>,
     ) -> Result<vk::Framebuffer> {
         let known = self.lock().passes.framebuffers.get(&key);
@@ -76,6 +77,9 @@ impl Pool {
         let created = create()?;
         let mut contents = self.lock();
         let Some(known) = contents.passes.framebuffers.get(&key) else {
+            if !name.is_empty() {
+                contents.passes.framebuffers.names.insert(created, name);
+            }
             contents.passes.framebuffers.insert(key, created);
             return Ok(created);
         };

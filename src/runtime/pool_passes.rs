@@ -22,6 +22,8 @@ pub(super) struct PooledFramebuffers {
     by_key: BTreeMap<FramebufferKey, vk::Framebuffer>,
     /// Per view, the framebuffers that it is attached to.
     by_view: HashMap<vk::ImageView, Vec<FramebufferKey>>,
+    /// The debug name of each framebuffer with attachments; empty without debug names.
+    pub(super) names: HashMap<vk::Framebuffer, String>,
 }
 
 /// The parameters of a framebuffer: its render pass, its size, its views.
@@ -114,13 +116,18 @@ impl PooledFramebuffers {
                     known.retain(|known| *known != key);
                 }
             }
-            gone.extend(self.by_key.remove(&key));
+            let removed = self.by_key.remove(&key);
+            if let Some(framebuffer) = removed {
+                self.names.remove(&framebuffer);
+                gone.push(framebuffer);
+            }
         }
     }
 
     /// Moves all framebuffers to `gone`.
     pub(super) fn remove_all(&mut self, gone: &mut Vec<vk::Framebuffer>) {
         self.by_view.clear();
+        self.names.clear();
         gone.extend(std::mem::take(&mut self.by_key).into_values());
     }
 }

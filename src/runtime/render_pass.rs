@@ -91,16 +91,24 @@ impl PassObject {
             .width(self.size[0])
             .height(self.size[1])
             .layers(self.size[2]);
+        // Any thread may use a framebuffer without attachments, so its name never changes.
+        let shared = attachments.is_empty();
+        let pass = name;
+        let name = if shared { "without attachments" } else { pass };
         let create = || {
             // SAFETY: the render pass and the views are alive, and match by construction.
             let framebuffer = unsafe { state.device.create_framebuffer(&info, None) }
-                .with_call("vkCreateFramebuffer", || format!("pass `{name}`"))?;
+                .with_call("vkCreateFramebuffer", || format!("pass `{pass}`"))?;
             state.set_name(framebuffer, name);
             Ok(framebuffer)
         };
         if pooled {
             let key = FramebufferKey::new(self.render_pass, self.size, &attachments);
-            self.framebuffer = state.pool.framebuffer(state, key, create)?;
+            let recorded = match shared {
+                true => String::new(),
+                false => state.recorded_name(name),
+            };
+            self.framebuffer = state.pool.framebuffer(state, key, recorded, create)?;
             return Ok(());
         }
         let framebuffer = create()?;
@@ -239,9 +247,28 @@ pub(super) fn create(
     };
     state.pool.render_pass(state, words, || {
         let render_pass = create()?;
-        state.set_name(render_pass, name);
+        if state.functions.debug_utils.is_some() {
+            state.set_name(render_pass, &render_pass_name(&descriptions));
+        }
         Ok(render_pass)
     })
+}
+
+/// The debug name of a render pass: passes of any frame share it on any thread, so it is named after what they have in common.
+fn render_pass_name(attachments: &[vk::AttachmentDescription]) -> String {
+    let of = |one: &vk::AttachmentDescription| {
+        let (operations, stencil) = (
+            (one.load_op, one.store_op),
+            (one.stencil_load_op, one.stencil_store_op),
+        );
+        let has_main = crate::format::aspects(one.format) != vk::ImageAspectFlags::STENCIL;
+        let (load, store) = if has_main { operations } else { stencil };
+        format!("{:?} {load:?} {store:?}", one.format)
+    };
+    match attachments {
+        [] => "without attachments".to_owned(),
+        all => all.iter().map(of).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// The dependency of a subpass; the tables' barriers cover what comes before and after the render pass.

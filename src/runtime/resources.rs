@@ -254,10 +254,8 @@ impl<'a> Creator<'a> {
         Ok(())
     }
 
-    /// The name of a row of memory.
     fn name_of(&self, memory: u32) -> String {
-        let kind = self.creation.tables.memory[memory as usize].kind;
-        format!("{kind:?} {memory} of frame `{}`", self.creation.plan.frame.name())
+        memory_name(self.creation.plan, self.creation.tables, memory)
     }
 
     /// The families that share a resource; all of them for a history that is carried from plan to plan.
@@ -301,8 +299,9 @@ impl<'a> Creator<'a> {
                 let location = self.pool.lock().block(block).memory.location();
                 self.bind(&mut lent, (resource, offset), location, addressed)?;
                 owned.release(lent.handle);
+                let name = self.creation.state.recorded_name(&self.resource(resource).name);
                 let mut pool = self.pool.lock();
-                pool.insert_resident((block, offset), key, lent, &mut owned.lease);
+                pool.insert_resident((block, offset), key, (lent, name), &mut owned.lease);
                 lent
             }
         };
@@ -350,10 +349,11 @@ impl<'a> Creator<'a> {
                 let location = block.memory().location();
                 self.bind(&mut lent, (resource, Bytes::ZERO), location, addressed)?;
                 owned.release(lent.handle);
+                let name = creation.state.recorded_name(&self.resource(resource).name);
                 let mut pool = self.pool.lock();
                 let own = BlockKey::Own(label, key.clone());
                 let block = block.lend(&mut pool, own, creation.borrower, &mut owned.lease);
-                pool.insert_resident((block, Bytes::ZERO), key, lent, &mut owned.lease);
+                pool.insert_resident((block, Bytes::ZERO), key, (lent, name), &mut owned.lease);
                 (block, lent)
             }
         };
@@ -494,6 +494,12 @@ impl<'a> Creator<'a> {
         // SAFETY: the feature is on; the buffer has the usage and memory with the flag.
         unsafe { (functions.get_buffer_device_address_khr)(device, &info) }
     }
+}
+
+/// The name of a row of memory.
+pub(super) fn memory_name(plan: &Plan, tables: &Lowered, memory: u32) -> String {
+    let kind = tables.memory[memory as usize].kind;
+    format!("{kind:?} {memory} of frame `{}`", plan.frame.name())
 }
 
 /// Whether a buffer's device address is used.
