@@ -235,8 +235,8 @@ pub struct ImageDesc {
     pub flags: vk::ImageCreateFlags,
     /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the creation; 0 for nothing.
     ///
-    /// Images of different numbers are different images; what the chain does to size, alignment and memory types, the planner learns from
-    /// the driver.
+    /// The same number is used for the creation of its views. Images of different numbers are different images; what the chain does to size,
+    /// alignment and memory types, the planner learns from the driver.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
     /// Whether each level may be an image of its own, in tile memory or not by its own size and lifetime, under the same constraint.
@@ -309,6 +309,11 @@ pub struct BufferDesc {
     /// Usage beyond what the declared accesses ask for.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub usage: vk::BufferUsageFlags,
+    /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the creation; 0 for nothing.
+    ///
+    /// As for images ([`ImageDesc::hook`]): buffers of different numbers are different buffers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hook: u32,
 }
 
 impl BufferDesc {
@@ -317,6 +322,7 @@ impl BufferDesc {
         BufferDesc {
             size,
             usage: vk::BufferUsageFlags::empty(),
+            hook: 0,
         }
     }
 }

@@ -167,6 +167,7 @@ pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) ->
     }
     Some(BufferRow {
         resource: id,
+        hook: desc.hook,
         size: desc.size,
         usage,
         sharing: Sharing::default(),

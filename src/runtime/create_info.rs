@@ -12,7 +12,7 @@ use crate::Result;
 use crate::frame::tables::ResourceKind;
 use crate::lower::Lowered;
 use crate::lower::tables::objects::{BufferRow, ImageRow, Sharing, SubresourceRange, ViewRow};
-use crate::plan::Plan;
+use crate::plan::{MemoryKind, Plan};
 
 /// The creation info of an image, without its view formats.
 pub(super) fn image_info<'a>(
@@ -39,18 +39,32 @@ pub(super) fn image_info<'a>(
 }
 
 /// The creation info of a buffer.
-pub(super) fn buffer_info<'a>(row: &BufferRow, families: &'a [u32]) -> vk::BufferCreateInfo<'a> {
-    vk::BufferCreateInfo::default()
-        .size(row.size.0)
+pub(super) fn buffer_info<'a>(
+    state: &DeviceState,
+    row: &BufferRow,
+    families: &'a [u32],
+) -> vk::BufferCreateInfo<'a> {
+    let info = vk::BufferCreateInfo {
+        p_next: state.chain(row.hook, |hooks, hook| hooks.buffer(hook)),
+        ..Default::default()
+    };
+    info.size(row.size.0)
         .usage(row.usage)
         .sharing_mode(sharing_mode(families))
         .queue_family_indices(families)
 }
 
-/// The creation info of a view of `image`.
-pub(super) fn view_info(row: &ViewRow, image: vk::Image) -> vk::ImageViewCreateInfo<'static> {
-    vk::ImageViewCreateInfo::default()
-        .image(image)
+/// The creation info of a view of `image`, which is described with this hook.
+pub(super) fn view_info(
+    state: &DeviceState,
+    row: &ViewRow,
+    (image, hook): (vk::Image, u32),
+) -> vk::ImageViewCreateInfo<'static> {
+    let info = vk::ImageViewCreateInfo {
+        p_next: state.chain(hook, |hooks, hook| hooks.view(hook)),
+        ..Default::default()
+    };
+    info.image(image)
         .view_type(row.view_type)
         .format(row.format)
         .subresource_range(range(&row.range))
@@ -116,10 +130,24 @@ impl DeviceState {
         hooks.map_or(null(), |hooks| of(hooks, hook))
     }
 
+    /// The chain that the caller's hooks return for a block of memory; null if there are no hooks.
+    pub(super) fn memory_chain(&self, kind: MemoryKind, hook: u32) -> *const c_void {
+        let hooks = self.hooks.as_deref();
+        hooks.map_or(null(), |hooks| hooks.memory(kind, hook))
+    }
+
+    /// Whether resources of a number get memory of their own, by the caller's hooks.
+    pub(super) fn has_own_memory(&self, hook: u32) -> bool {
+        let hooks = self.hooks.as_deref().filter(|_| hook > 0);
+        hooks.is_some_and(|hooks| hooks.own_memory(hook))
+    }
+
     /// An error if something is described with a hook and there are no hooks.
     pub(super) fn check_hooks(&self, plan: &Plan) -> Result<()> {
-        let has_hook =
-            |kind: &ResourceKind| matches!(kind, ResourceKind::Image { desc, .. } if desc.hook > 0);
+        let has_hook = |kind: &ResourceKind| match kind {
+            ResourceKind::Image { desc, .. } => desc.hook > 0,
+            ResourceKind::Buffer { desc, .. } => desc.hook > 0,
+        };
         let why = "it is described with a hook, and DeviceDesc::hooks has none";
         let (resources, passes) = (plan.frame.resources(), plan.frame.passes());
         match (

@@ -49,11 +49,12 @@ pub struct DeviceDesc {
     /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` to use the
     /// runtime's own.
     ///
-    /// Its blocks must allow device addresses if frames are to use them.
+    /// Its blocks must allow device addresses if frames are to use them. Tile memory, lazily allocated memory and memory that
+    /// [hooks](DeviceDesc::hooks) chain something to do not come from it.
     pub allocator: Option<Arc<dyn BlockAllocator>>,
     /// The maximum number of bytes that all bound frames together may hold; `None` for what the system allows (`VK_EXT_memory_budget`).
     pub memory_limit: Option<Bytes>,
-    /// The structures chained to images and render passes that are described with a hook.
+    /// The structures chained to images, buffers and render passes that are described with a hook, to their views, and to memory.
     pub hooks: Option<Arc<dyn Hooks>>,
 }
 

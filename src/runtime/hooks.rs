@@ -1,11 +1,14 @@
-//! Caller-supplied structures at the end of the chains (`pNext`) of images and render passes.
+//! Caller-supplied structures at the end of the chains (`pNext`) of images, views, buffers, memory and render passes.
 
 use std::ffi::c_void;
 use std::ptr::null;
 
-/// Supplies the structures that are chained to images and render passes described with a number above 0
-/// ([`ImageDesc::hook`](crate::frame::ImageDesc::hook), [`PassBuilder::hook`](crate::frame::PassBuilder::hook)): compression control,
-/// fragment density maps, multisampled rendering to single-sampled images, and anything else that extensions allow there.
+use crate::plan::MemoryKind;
+
+/// Supplies the structures that are chained to images, buffers and render passes described with a number above 0
+/// ([`ImageDesc::hook`](crate::frame::ImageDesc::hook), [`BufferDesc::hook`](crate::frame::BufferDesc::hook),
+/// [`PassBuilder::hook`](crate::frame::PassBuilder::hook)), to their views and to memory: compression control, fragment density maps,
+/// multisampled rendering to single-sampled images, external memory, priorities of memory, and anything else that extensions allow there.
 ///
 /// ```
 /// # use std::ffi::c_void;
@@ -24,14 +27,51 @@ use std::ptr::null;
 /// # Safety
 /// - Each function returns null, or the first of a chain of structures that Vulkan allows there, with their extensions enabled and their
 ///   last `pNext` null. None of them is one that the runtime chains itself: `VkImageFormatListCreateInfo`, for images whose accesses name a
-///   format; `VkRenderPassMultiviewCreateInfo`; those of tile memory and tile shading.
+///   format; `VkImageViewUsageCreateInfo`, for images with `EXTENDED_USAGE` or such accesses; `VkMemoryAllocateFlagsInfo` and
+///   `VkMemoryDedicatedAllocateInfo`; `VkRenderPassMultiviewCreateInfo`; those of tile memory and tile shading.
 /// - A chain stays alive and unchanged until the function is called for the same number again.
-/// - The chains of images and render passes have the same values every time they are requested for the same number: the runtime looks up by
-///   the number what it created before. So does the chain of a rendering between [`Commands::begin_pass_in_parts`](super::Commands::begin_pass_in_parts) and
+/// - All chains but those of [`rendering`](Hooks::rendering) and [`memory`](Hooks::memory), and what [`own_memory`](Hooks::own_memory)
+///   returns, are the same every time they are requested for the same number: the runtime looks up by the number what it created before.
+///   The chain of a rendering stays the same between [`Commands::begin_pass_in_parts`](super::Commands::begin_pass_in_parts) and
 ///   [`end_pass`](super::Commands::end_pass), which begin it once for each part.
+/// - What a chain of [`memory`](Hooks::memory) requires of what is bound to the memory holds: memory for several resources (number 0) is
+///   not exported, and the chains of [`image`](Hooks::image), [`image_format`](Hooks::image_format) and [`buffer`](Hooks::buffer) for a
+///   number whose memory is exported have `VkExternalMemoryImageCreateInfo`, `VkPhysicalDeviceExternalImageFormatInfo` and
+///   `VkExternalMemoryBufferCreateInfo` of the same handle types (VUID-VkBindImageMemoryInfo-memory-02728,
+///   VUID-VkBindBufferMemoryInfo-memory-02726).
 pub unsafe trait Hooks: Send + Sync {
     /// Chained to `VkImageCreateInfo`.
     fn image(&self, _hook: u32) -> *const c_void {
+        null()
+    }
+
+    /// Chained to `VkImageViewCreateInfo`, for each view that the runtime creates of an image with this number.
+    fn view(&self, _hook: u32) -> *const c_void {
+        null()
+    }
+
+    /// Chained to `VkBufferCreateInfo`.
+    fn buffer(&self, _hook: u32) -> *const c_void {
+        null()
+    }
+
+    /// Whether each resource with this number gets a memory object of its own: a dedicated allocation in ordinary memory, which shares bytes
+    /// with nothing, as memory that is exported must. For example, to export it, or to give it a priority of its own.
+    ///
+    /// The planner treats such a resource as one whose driver requires a dedicated allocation. Plans that are made with requirements from
+    /// elsewhere know nothing of it, and keep the memory that they have.
+    fn own_memory(&self, _hook: u32) -> bool {
+        false
+    }
+
+    /// Chained to `VkMemoryAllocateInfo`, for each block of memory that the runtime needs: `hook` is the number of the only resource that
+    /// the block is for ([`own_memory`](Hooks::own_memory), lazily allocated memory, histories), or 0 if resources share it.
+    ///
+    /// A block with a chain is a memory object of its own, which the runtime allocates with `vkAllocateMemory`; the
+    /// [allocator](super::DeviceDesc::allocator) is not asked, whether it is the caller's or the runtime's. Its bytes count in
+    /// [`DeviceDesc::memory_limit`](super::DeviceDesc::memory_limit) all the same. If this returns null, blocks come from where they come
+    /// from without hooks.
+    fn memory(&self, _kind: MemoryKind, _hook: u32) -> *const c_void {
         null()
     }
 

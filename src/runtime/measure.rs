@@ -12,7 +12,7 @@ use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
 };
-use crate::frame::tables::Resource;
+use crate::frame::tables::{Resource, ResourceKind};
 use crate::frame::{Frame, Persistence};
 use crate::lower::{QueriedObject, RequirementQuery, add_answer, queries_of};
 use crate::measure::{Dedicated, MemoryRequirements, Requirements, ResourceRequirements};
@@ -59,6 +59,15 @@ impl DeviceState {
                     add_answer(&mut needs, query.memory, &answer, &self.profile);
                 }
             }
+            let hook = match &resource.kind {
+                ResourceKind::Image { desc, .. } => desc.hook,
+                ResourceKind::Buffer { desc, .. } => desc.hook,
+            };
+            if self.has_own_memory(hook) {
+                // An allocation of its own is neither a place in the tile heap nor aliased, and its contents stay.
+                needs.dedicated = Dedicated::Required;
+                needs.lazy_type_bits = 0;
+            }
             let mut known = known();
             if known.len() >= REMEMBERED {
                 known.clear();
@@ -87,7 +96,7 @@ impl DeviceState {
                 self.image_requirements(name, &info).map(Some)
             }
             QueriedObject::Buffer(row) => {
-                let info = buffer_info(row, &[]);
+                let info = buffer_info(self, row, &[]);
                 self.buffer_requirements(name, &info).map(Some)
             }
         }
@@ -119,7 +128,12 @@ impl DeviceState {
             .tiling(info.tiling)
             .usage(info.usage)
             .flags(info.flags);
+        // Some drivers fill it in without being asked, if the hook's chain is about external memory.
+        let mut external = vk::ExternalImageFormatProperties::default();
         let mut answer = vk::ImageFormatProperties2::default();
+        if hook > 0 {
+            answer = answer.push_next(&mut external);
+        }
         // SAFETY: the physical device is one of the instance; the tile usage bit is queried only if the feature is on.
         let asked = unsafe {
             self.instance.get_physical_device_image_format_properties2(

@@ -5,7 +5,8 @@
 //! driver directly, since a tile object must be exactly as large as planned and start at 0 of the heap.
 
 use std::any::Any;
-use std::ptr::NonNull;
+use std::ffi::c_void;
+use std::ptr::{NonNull, null};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
@@ -212,6 +213,8 @@ pub(super) struct MemoryAllocator {
     allocator: Mutex<Option<Arc<dyn BlockAllocator>>>,
     /// Whether the caller brought it.
     shared: bool,
+    /// Whether its blocks allow device addresses.
+    device_address: bool,
 }
 
 impl MemoryAllocator {
@@ -226,6 +229,7 @@ impl MemoryAllocator {
             return Ok(MemoryAllocator {
                 allocator: Mutex::new(Some(allocator)),
                 shared: true,
+                device_address,
             });
         }
         const MIB: u64 = 1024 * 1024;
@@ -245,18 +249,28 @@ impl MemoryAllocator {
         Ok(MemoryAllocator {
             allocator: Mutex::new(Some(Arc::new(Mutex::new(allocator)))),
             shared: false,
+            device_address,
         })
     }
 
-    /// Allocates a block.
+    /// Allocates a block. One with a chain is a memory object of its own: allocators of blocks cannot chain anything.
     pub(super) fn allocate(
         &self,
         device: &ash::Device,
         profile: &DeviceProfile,
         desc: &MemoryDesc<'_>,
+        chain: *const c_void,
     ) -> Result<MemoryBlock> {
         if desc.own_object {
-            return raw(device, desc);
+            return raw(device, desc, chain);
+        }
+        if !chain.is_null() {
+            // As the allocator's blocks, the next user of which may need addresses.
+            let desc = MemoryDesc {
+                device_address: self.device_address,
+                ..*desc
+            };
+            return raw(device, &desc, chain);
         }
         self.ordinary(profile, desc)
     }
@@ -342,7 +356,7 @@ impl MemoryAllocator {
     }
 }
 
-fn raw(device: &ash::Device, desc: &MemoryDesc<'_>) -> Result<MemoryBlock> {
+fn raw(device: &ash::Device, desc: &MemoryDesc<'_>, chain: *const c_void) -> Result<MemoryBlock> {
     let flags = if desc.device_address {
         vk::MemoryAllocateFlags::DEVICE_ADDRESS
     } else {
@@ -355,7 +369,7 @@ fn raw(device: &ash::Device, desc: &MemoryDesc<'_>) -> Result<MemoryBlock> {
         name,
         ..
     } = *desc;
-    let memory = allocate_with(device, (size, memory_type), flags, dedicated_to, name)?;
+    let memory = allocate_with(device, (size, memory_type), flags, dedicated_to, (name, chain))?;
     Ok(MemoryBlock(Source::Raw(memory)))
 }
 
@@ -373,7 +387,7 @@ pub unsafe fn allocate_memory(
     name: &str,
 ) -> Result<vk::DeviceMemory> {
     let flags = vk::MemoryAllocateFlags::empty();
-    allocate_with(device, (size, memory_type), flags, None, name)
+    allocate_with(device, (size, memory_type), flags, None, (name, null()))
 }
 
 fn allocate_with(
@@ -381,13 +395,15 @@ fn allocate_with(
     (size, memory_type): (Bytes, u32),
     flags: vk::MemoryAllocateFlags,
     dedicated_to: Option<DedicatedTo>,
-    name: &str,
+    (name, chain): (&str, *const c_void),
 ) -> Result<vk::DeviceMemory> {
     let mut flagged = vk::MemoryAllocateFlagsInfo::default().flags(flags);
     let mut dedicated = vk::MemoryDedicatedAllocateInfo::default();
-    let mut info = vk::MemoryAllocateInfo::default()
-        .allocation_size(size.0)
-        .memory_type_index(memory_type);
+    let info = vk::MemoryAllocateInfo {
+        p_next: chain,
+        ..Default::default()
+    };
+    let mut info = info.allocation_size(size.0).memory_type_index(memory_type);
     if !flags.is_empty() {
         info = info.push_next(&mut flagged);
     }
@@ -398,8 +414,8 @@ fn allocate_with(
         }
         info = info.push_next(&mut dedicated);
     }
-    // SAFETY: the type exists (it is the profile's), the device address flag is set only on devices that have the feature, and what the
-    // allocation is dedicated to is alive and requires this size.
+    // SAFETY: the type exists (it is the profile's), the device address flag is set only on devices that have the feature, what the
+    // allocation is dedicated to is alive and requires this size, and the caller's chain is valid here (the duty of `Hooks`).
     let memory = unsafe { device.allocate_memory(&info, None) };
     Ok(memory.with_call("vkAllocateMemory", || format!("{size} of {name}"))?)
 }

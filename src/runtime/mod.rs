@@ -56,6 +56,7 @@ mod barrier;
 mod bind;
 mod bound_access;
 mod bound_frame;
+mod bound_memory;
 mod capabilities;
 mod choose;
 mod command_slot;
@@ -129,6 +130,7 @@ pub mod detect {
 pub use crate::lower::{LocalRead, Parity, RenderingInfo, Target, Targets};
 pub use bound_access::{BoundAccess, Buffer};
 pub use bound_frame::BoundFrame;
+pub use bound_memory::BoundMemory;
 pub use capabilities::Capabilities;
 pub use context::Context;
 pub use context_desc::ContextDesc;

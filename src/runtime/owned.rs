@@ -147,7 +147,7 @@ impl OwnedObjects {
             memory,
             ..
         } = &*self.state;
-        let block = memory.allocate(device, profile, desc)?;
+        let block = memory.allocate(device, profile, desc, std::ptr::null())?;
         self.blocks.push(block);
         Ok(self.blocks.last_mut().expect("just pushed"))
     }

@@ -8,6 +8,7 @@ use super::pool_garbage::Garbage;
 use super::pool_key::BlockKey;
 use super::progress::counter_value;
 use crate::Result;
+use crate::plan::MemoryKind;
 use crate::units::Bytes;
 
 /// Frames after which anything that is not borrowed is freed.
@@ -45,7 +46,7 @@ impl Pool {
         state: &DeviceState,
         borrower: Borrower,
         key: &BlockKey,
-        desc: &MemoryDesc<'_>,
+        (desc, kind): (&MemoryDesc<'_>, MemoryKind),
         lease: &mut Lease,
     ) -> Result<u32> {
         let mut desc = *desc;
@@ -62,23 +63,28 @@ impl Pool {
         if replaces {
             desc.size = rounded(desc.size);
         }
-        let block = self.allocate(state, &desc)?;
+        let block = self.allocate(state, &desc, (kind, 0))?;
         let mut contents = self.lock();
         contents.supersede(borrower, key, desc.size, lease);
         Ok(block.lend(&mut contents, key.clone(), borrower, lease))
     }
 
-    /// Allocates a block for the pool; it is freed on drop unless it is [lent](UnpooledBlock::lend).
+    /// Allocates a block of a kind for the pool, for a resource of a hook or, with 0, for several; it is freed on drop unless it is
+    /// [lent](UnpooledBlock::lend).
     ///
     /// Stays within the caller's budget and the system's by freeing unused memory.
     pub(super) fn allocate<'a>(
         &'a self,
         state: &'a DeviceState,
         desc: &MemoryDesc<'_>,
+        (kind, hook): (MemoryKind, u32),
     ) -> Result<UnpooledBlock<'a>> {
         let mut reserved = self.reserve(state, desc)?;
         let held = self.lock().budget.held();
-        let allocate = || state.memory.allocate(&state.device, &state.profile, desc);
+        let allocate = || {
+            let chain = state.memory_chain(kind, hook);
+            state.memory.allocate(&state.device, &state.profile, desc, chain)
+        };
         let mut allocated = allocate();
         // Also if another thread has freed memory meanwhile.
         let is_less = || self.lock().budget.held() < held;

@@ -13,12 +13,12 @@ use crate::Result;
 use crate::lower::tables::objects::ViewRow;
 
 impl Pool {
-    /// A view of a borrowed image, created if the pool has none with these parameters. Only the borrower of an image creates views of it, on
+    /// A view of a borrowed image of a hook, created if the pool has none with these parameters. Only the borrower of an image creates views of it, on
     /// one thread at a time.
     pub(super) fn view(
         &self,
         state: &DeviceState,
-        resident: u32,
+        (resident, hook): (u32, u32),
         row: &ViewRow,
         name: &str,
     ) -> Result<vk::ImageView> {
@@ -28,7 +28,7 @@ impl Pool {
             return Ok(view);
         }
         let mut usage = vk::ImageViewUsageCreateInfo::default().usage(row.usage);
-        let mut info = view_info(&row, image);
+        let mut info = view_info(state, &row, (image, hook));
         if !row.usage.is_empty() {
             info = info.push_next(&mut usage);
         }

@@ -102,9 +102,8 @@ impl Handles {
             return Ok(self.imported(row));
         }
         let name = &plan.frame.resource(image.resource).name;
-        state
-            .pool
-            .view(state, self.residents[row.image as usize], row, name)
+        let resident = self.residents[row.image as usize];
+        state.pool.view(state, (resident, image.hook), row, name)
     }
 }
 
@@ -248,7 +247,9 @@ impl<'a> Creator<'a> {
             let exactly = own_object.then_some((bytes, device_address));
             let key = BlockKey::Shared(memory_type, exactly);
             let (state, borrower) = (self.creation.state, self.creation.borrower);
-            let block = self.pool.borrow_shared(state, borrower, &key, &desc, lease)?;
+            let block = self
+                .pool
+                .borrow_shared(state, borrower, &key, (&desc, row.kind), lease)?;
             self.handles.blocks.push(block);
         }
         Ok(())
@@ -345,7 +346,11 @@ impl<'a> Creator<'a> {
                     ..MemoryDesc::new(&name, row.memory_type, row.size, lent.answer.alignment)
                 };
                 adapt_to_only(&mut desc, row, &lent);
-                let block = self.pool.allocate(creation.state, &desc)?;
+                let hook = match key.row {
+                    Row::Image(row) => row.hook,
+                    Row::Buffer(row) => row.hook,
+                };
+                let block = self.pool.allocate(creation.state, &desc, (row.kind, hook))?;
                 let location = block.memory().location();
                 self.bind(&mut lent, (resource, Bytes::ZERO), location, addressed)?;
                 owned.release(lent.handle);
@@ -399,7 +404,7 @@ impl<'a> Creator<'a> {
                 (handle.image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
             }
             Row::Buffer(row) => {
-                let info = buffer_info(row, &key.families);
+                let info = buffer_info(state, row, &key.families);
                 // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
                 (handle.buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
             }

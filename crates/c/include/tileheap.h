@@ -611,7 +611,7 @@ typedef struct ThResourceDesc {
     VkImageUsageFlags imageUsage;
     /** Usage of a buffer besides that of its accesses. */
     VkBufferUsageFlags bufferUsage;
-    /** A number that the caller chooses for structures that it chains to the creation of an image; 0 for none. */
+    /** A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. */
     uint32_t hook;
     /** Zero. */
     uint32_t reserved;
@@ -911,7 +911,7 @@ typedef struct ThRequirementQuery {
     VkImageCreateInfo image;
     /** The buffer as it would be created. */
     VkBufferCreateInfo buffer;
-    /** `ThResourceDesc::hook`: the number for structures that the caller chains to the creation of the image; 0 for none. */
+    /** `ThResourceDesc::hook`: the number for structures that the caller chains to the creation of the image or buffer; 0 for none. */
     uint32_t hook;
     /** Zero. */
     uint32_t reserved;
@@ -1333,6 +1333,8 @@ typedef struct ThImageRow {
 typedef struct ThBufferRow {
     /** The resource that it holds. */
     uint32_t resource;
+    /** The description's `hook`: a number that the caller chooses for structures that it chains, or 0. */
+    uint32_t hook;
     /** Size in bytes. */
     VkDeviceSize size;
     /** Usage, `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM` included. */

@@ -145,6 +145,7 @@ impl Description {
                 let buffer = BufferDesc {
                     size: Bytes(desc.size),
                     usage: desc.buffer_usage,
+                    hook: desc.hook,
                 };
                 self.builder.resource(name, buffer, persistence)
             }

@@ -95,7 +95,7 @@ pub struct ResourceDesc {
     pub image_usage: vk::ImageUsageFlags,
     /// Usage of a buffer besides that of its accesses.
     pub buffer_usage: vk::BufferUsageFlags,
-    /// A number that the caller chooses for structures that it chains to the creation of an image; 0 for none.
+    /// A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none.
     pub hook: u32,
     /// Zero.
     pub reserved: u32,

@@ -74,7 +74,7 @@ pub struct RequirementQuery {
     pub image: vk::ImageCreateInfo<'static>,
     /// The buffer as it would be created.
     pub buffer: vk::BufferCreateInfo<'static>,
-    /// `ThResourceDesc::hook`: the number for structures that the caller chains to the creation of the image; 0 for none.
+    /// `ThResourceDesc::hook`: the number for structures that the caller chains to the creation of the image or buffer; 0 for none.
     pub hook: u32,
     /// Zero.
     pub reserved: u32,
@@ -138,7 +138,7 @@ impl RequirementQuery {
         };
         let hook = match &query.object {
             QueriedObject::Image(row) => row.hook,
-            QueriedObject::Buffer(_) => 0,
+            QueriedObject::Buffer(row) => row.hook,
         };
         RequirementQuery {
             struct_size: 0,

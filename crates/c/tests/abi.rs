@@ -229,7 +229,7 @@ fn rust_has_the_layouts_that_c_has() {
         ThMemoryBinding = Binding { memory offset size }
         ThImageRow = ImageRow { resource flags image_type format extent mip_levels array_layers
             samples tiling usage hook view_formats sharing binding }
-        ThBufferRow = BufferRow { resource size usage sharing binding }
+        ThBufferRow = BufferRow { resource hook size usage sharing binding }
         ThSubresourceRange = SubresourceRange { aspects levels layers }
         ThViewRow = ViewRow { image view_type format usage range }
         ThObjectRef = ObjectRef { kind row }

@@ -152,8 +152,8 @@ fn buffer_desc(resource: &Resource) -> Result<BufferDesc, String> {
         None => names::exact(word),
     };
     Ok(BufferDesc {
-        size: Bytes(size),
         usage: declared_usage(resource, usage)?,
+        ..BufferDesc::new(Bytes(size))
     })
 }
 

@@ -166,6 +166,7 @@ fn check_buffer(checker: &mut Checker<'_>, row: u32) {
     let tile = checker.device.profile.tile;
     let mut at = checker.at(format!("buffer `{}`", described.name));
     at.equal("size", buffer.size, desc.size);
+    at.equal("hook", buffer.hook, desc.hook);
     let mut needs = usage;
     if in_tile {
         needs |= BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;

@@ -67,7 +67,7 @@ macro_rules! offsets {
 offsets! {
     MemoryRow { kind: 0, memory_type: 4, size: 8, alignment: 16, flags: 24, dedicated_image: 28, dedicated_buffer: 32 }
     ImageRow { resource: 0, extent: 16, usage: 44, hook: 48, view_formats: 52, sharing: 60, binding: 72 }
-    BufferRow { resource: 0, size: 8, usage: 16, sharing: 20, binding: 32 }
+    BufferRow { resource: 0, hook: 4, size: 8, usage: 16, sharing: 20, binding: 32 }
     ViewRow { image: 0, view_type: 4, format: 8, usage: 12, range: 16 }
     AccessRow { pass: 0, subpass: 4, resource: 8, version: 12, kind: 16, object: 20, range: 28, view: 48, stencil_layout: 56 }
     AttachmentRow { view: 0, layout: 12, stencil_layout: 16, combined_layout: 20, operations: 24, stencil: 32, clear: 40, resolve: 60 }

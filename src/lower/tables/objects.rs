@@ -164,6 +164,9 @@ pub struct ImageRow {
 pub struct BufferRow {
     /// The resource that it holds.
     pub resource: ResourceId,
+    /// The description's `hook`: a number that the caller chooses for structures that it chains, or 0.
+    #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
+    pub hook: u32,
     /// Size in bytes.
     pub size: Bytes,
     /// Usage, `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM` included.

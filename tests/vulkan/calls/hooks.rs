@@ -1,20 +1,22 @@
-//! Structures of the caller that are chained to images and render passes.
+//! Structures of the caller that are chained to images, views, buffers, memory and render passes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
 use std::ptr::null;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ash::vk;
-use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ResourceId};
 use tileheap::lower::Parity;
-use tileheap::plan::PlanOptions;
+use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::{Capabilities, Hooks, Imports};
-use tileheap_testkit::fake_driver::Config;
+use tileheap::units::Bytes;
+use tileheap_testkit::fake_driver::{Call, Config};
 use tileheap_testkit::frames::one_queue;
 use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
 
-use super::Rig;
+use super::{Rig, dynamic, threads};
 
 /// Images of hook 1 are compressed at a fixed rate; counts what else is asked for.
 #[derive(Default)]
@@ -127,8 +129,11 @@ fn hooks_that_are_not_there_are_named() {
     rig.fake.desc.optional_features = None;
     rig.tile = rig.fake.runtime().unwrap();
     let mut builder = FrameBuilder::default();
-    for (pair, named) in [([1, 0], "`color`"), ([0, 3], "`other`")] {
-        describe(&mut builder, pair);
+    for (pair, named) in [([1, 0], "`color`"), ([0, 3], "`other`"), ([0, 0], "`bins`")] {
+        match named {
+            "`bins`" => describe_all(&mut builder, [0, 0], [0, 4]),
+            _ => describe(&mut builder, pair),
+        }
         let plan = rig
             .tile
             .plan(&builder.to_frame().unwrap(), &PlanOptions::default());
@@ -138,4 +143,207 @@ fn hooks_that_are_not_there_are_named() {
             "{refused}"
         );
     }
+}
+
+/// A structure for each chain: images and buffers of hook 1 are exported, views of hook 2 are clamped, arenas have a priority.
+#[derive(Default)]
+struct Everything {
+    image: vk::ExternalMemoryImageCreateInfo<'static>,
+    buffer: vk::ExternalMemoryBufferCreateInfo<'static>,
+    view: vk::ImageViewMinLodCreateInfoEXT<'static>,
+    export: vk::ExportMemoryAllocateInfo<'static>,
+    priority: vk::MemoryPriorityAllocateInfoEXT<'static>,
+}
+
+// SAFETY: the structures have no pointers.
+unsafe impl Send for Everything {}
+// SAFETY: as above.
+unsafe impl Sync for Everything {}
+
+impl Everything {
+    fn new() -> Everything {
+        let by = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+        Everything {
+            image: vk::ExternalMemoryImageCreateInfo::default().handle_types(by),
+            buffer: vk::ExternalMemoryBufferCreateInfo::default().handle_types(by),
+            export: vk::ExportMemoryAllocateInfo::default().handle_types(by),
+            ..Everything::default()
+        }
+    }
+}
+
+/// A structure, if it is wanted.
+fn chain<T>(wanted: bool, structure: &T) -> *const c_void {
+    if wanted {
+        (&raw const *structure).cast()
+    } else {
+        null()
+    }
+}
+
+// SAFETY: the structures may be chained there, and never change; what is exported is created for it.
+unsafe impl Hooks for Everything {
+    fn image(&self, hook: u32) -> *const c_void {
+        chain(hook == 1, &self.image)
+    }
+
+    fn view(&self, hook: u32) -> *const c_void {
+        chain(hook == 2, &self.view)
+    }
+
+    fn buffer(&self, hook: u32) -> *const c_void {
+        chain(hook == 1, &self.buffer)
+    }
+
+    fn own_memory(&self, hook: u32) -> bool {
+        hook == 1
+    }
+
+    fn memory(&self, kind: MemoryKind, hook: u32) -> *const c_void {
+        match (kind, hook) {
+            (MemoryKind::Dedicated, 1) => chain(true, &self.export),
+            (MemoryKind::Arena, 0) => chain(true, &self.priority),
+            _ => null(),
+        }
+    }
+}
+
+/// Draws two images of these hooks, and counts the texels of both in two buffers of others.
+fn describe_all(frame: &mut FrameBuilder, images: [u32; 2], buffers: [u32; 2]) {
+    frame.reset("chained", EXTENT);
+    let images = images.map(|hook| ImageDesc {
+        hook,
+        ..ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT)
+    });
+    let buffers = buffers.map(|hook| BufferDesc {
+        hook,
+        ..BufferDesc::new(Bytes(1024))
+    });
+    let [color, other] = images;
+    let (color, other) = (frame.image("color", color), frame.image("other", other));
+    let [counts, bins] = buffers;
+    let (counts, bins) = (frame.buffer("counts", counts), frame.buffer("bins", bins));
+    let scene = one_queue(frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
+    let pass = frame.render_pass(scene, "draw").color(color, clear);
+    pass.color(other, clear);
+    let pass = frame.compute_pass(scene, "count").sampled(color).sampled(other);
+    pass.storage_write(counts).storage_write(bins);
+}
+
+/// A rig with these hooks, whose ordinary memory comes from an allocator of the test.
+fn rig_with(config: Config, hooks: Everything) -> (Rig, Arc<threads::Blocks>) {
+    let (mut rig, blocks) = threads::limited(config, None);
+    on_fake!(rig.tile.clone().destroy());
+    rig.fake.desc.hooks = Some(Arc::new(hooks));
+    rig.tile = rig.fake.runtime().unwrap();
+    (rig, blocks)
+}
+
+#[test]
+fn each_chain_arrives_at_its_call_and_only_there() {
+    use vk::StructureType as T;
+    let configs = [
+        Config::modern(),
+        Config::vulkan_1_1(),
+        Config::modern().without_tile_memory(),
+    ];
+    for config in configs {
+        for hooks in [[0, 0], [1, 2]] {
+            let (rig, blocks) = rig_with(config.clone(), Everything::new());
+            let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+            let mut builder = FrameBuilder::default();
+            describe_all(&mut builder, hooks, hooks);
+            frames.select(&builder).unwrap();
+            dynamic::run(&rig, &mut frames, &builder, 0);
+            let mut chained: BTreeMap<&str, BTreeSet<T>> = BTreeMap::new();
+            let known = [T::SEMAPHORE_TYPE_CREATE_INFO, T::MEMORY_ALLOCATE_FLAGS_INFO];
+            for (function, kinds) in rig.fake.driver.chains() {
+                let kinds = kinds.into_iter().filter(|kind| !known.contains(kind));
+                chained.entry(function).or_default().extend(kinds);
+            }
+            chained.retain(|_, kinds| !kinds.is_empty());
+            // What resources share has a priority, and what is exported a dedicated allocation.
+            let memory = chained.remove("vkAllocateMemory").unwrap_or_default();
+            let own = [T::EXPORT_MEMORY_ALLOCATE_INFO, T::MEMORY_DEDICATED_ALLOCATE_INFO];
+            let mut others: Vec<T> = memory
+                .iter()
+                .copied()
+                .filter(|kind| !own.contains(kind))
+                .collect();
+            others.retain(|kind| *kind != T::MEMORY_PRIORITY_ALLOCATE_INFO_EXT);
+            assert_eq!(others, []);
+            assert_eq!(own.map(|kind| memory.contains(&kind)), [hooks[0] == 1; 2]);
+            let shared = config.tile.heap_flag || memory.contains(&T::MEMORY_PRIORITY_ALLOCATE_INFO_EXT);
+            assert!(shared, "{memory:?}");
+            let mut expected = BTreeMap::new();
+            if hooks[0] == 1 {
+                expected.extend([
+                    ("vkCreateImage", [T::EXTERNAL_MEMORY_IMAGE_CREATE_INFO].into()),
+                    ("vkCreateBuffer", [T::EXTERNAL_MEMORY_BUFFER_CREATE_INFO].into()),
+                    (
+                        "vkCreateImageView",
+                        [T::IMAGE_VIEW_MIN_LOD_CREATE_INFO_EXT].into(),
+                    ),
+                ]);
+            }
+            assert_eq!(chained, expected, "{hooks:?}");
+            // Blocks with a chain do not come from the allocator.
+            assert_eq!(*blocks.bytes.lock().unwrap(), [0, 0]);
+            drop(frames);
+            rig.tile.collect().unwrap();
+        }
+    }
+}
+
+#[test]
+fn memory_of_its_own_is_shared_with_nothing_and_stays_apart_in_the_pool() {
+    for config in [Config::modern(), Config::vulkan_1_1()] {
+        let (rig, _) = rig_with(config, Everything::new());
+        let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+        let mut builder = FrameBuilder::default();
+        let mut seen = Vec::new();
+        for (turn, hooks) in [[1, 1], [0, 0], [1, 1]].into_iter().enumerate() {
+            describe_all(&mut builder, hooks, hooks);
+            let bound = frames.select(&builder).unwrap();
+            let plan = bound.plan().clone();
+            let memory = |id: ResourceId| bound.memory(id, Parity::Even);
+            let all: Vec<_> = plan.frame.resource_ids().map(memory).collect();
+            if hooks == [1, 1] {
+                for (id, own) in plan.frame.resource_ids().zip(&all) {
+                    assert_eq!(own.offset, 0);
+                    assert_eq!(plan.memory_of(id), Some(MemoryKind::Dedicated));
+                    let journal = rig.fake.driver.journal();
+                    let bound = journal
+                        .iter()
+                        .filter(|call| matches!(call, Call::Bind { memory, .. } if *memory == own.memory));
+                    assert_eq!(bound.count(), 1);
+                    let dedicated = journal.iter().any(|call| {
+                        matches!(call, Call::Allocate { memory, dedicated: Some(_), .. } if *memory == own.memory)
+                    });
+                    assert!(dedicated);
+                }
+            }
+            seen.push(all);
+            dynamic::run(&rig, &mut frames, &builder, turn);
+            rig.fake.driver.complete();
+        }
+        assert_eq!(seen[0], seen[2]);
+        let shared = seen[1]
+            .iter()
+            .any(|one| seen[0].iter().any(|own| own.memory == one.memory));
+        assert!(!shared, "{seen:?}");
+        drop(frames);
+        rig.tile.collect().unwrap();
+    }
+}
+
+#[test]
+fn the_hooks_of_a_frame_are_in_its_json() {
+    let mut builder = FrameBuilder::default();
+    describe_all(&mut builder, [1, 2], [3, 0]);
+    let frame = builder.to_frame().unwrap();
+    let text = frame.to_json();
+    assert_eq!(text.matches("\"hook\"").count(), 3, "{text}");
+    assert_eq!(Frame::from_json(&text).unwrap().to_json(), text);
 }

@@ -38,12 +38,12 @@ fn meanwhile<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Re
 }
 
 /// An allocator that gives each block a memory object of its own.
-struct Blocks {
+pub(super) struct Blocks {
     device: ash::Device,
     /// Called at the start of the next allocation.
     interruption: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// Bytes allocated now, and the most that were at any time.
-    bytes: Mutex<[u64; 2]>,
+    pub(super) bytes: Mutex<[u64; 2]>,
 }
 
 // SAFETY: each block is a memory object of the requested size and type, and is never mapped.
@@ -78,7 +78,7 @@ unsafe impl BlockAllocator for Blocks {
 }
 
 /// A rig whose device has such an allocator, and a limit.
-fn limited(config: Config, limit: Option<Bytes>) -> (Rig, Arc<Blocks>) {
+pub(super) fn limited(config: Config, limit: Option<Bytes>) -> (Rig, Arc<Blocks>) {
     let mut rig = Rig::new(config);
     on_fake!(rig.tile.clone().destroy());
     let blocks = Arc::new(Blocks {

@@ -1,18 +1,26 @@
 //! External images: those that change from frame to frame, as a swapchain's do, with semaphores from and to outside; layers of one
 //! image; images in memory that another device has exported.
 
+use std::cell::Cell;
+use std::ffi::c_void;
 use std::fs::File;
+use std::os::fd::FromRawFd;
 use std::os::raw::c_int;
+use std::ptr::null;
+use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ExternalFamily, ResourceState};
 use tileheap::frame::{
     ClearValue, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
 };
-use tileheap::plan::PlanOptions;
+use tileheap::lower::Parity;
+use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::context::ExtensionNames;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage, ImportedSemaphore};
-use tileheap::runtime::{BoundFrame, Capabilities, ContextDesc, Imports, PassCommands};
+use tileheap::runtime::{
+    BoundFrame, Capabilities, ContextDesc, Device, DeviceDesc, Hooks, Imports, PassCommands,
+};
 
 use tileheap_testkit::frames::one_queue;
 use tileheap_testkit::gpu::{Gpu, HostBuffer, ways};
@@ -347,4 +355,138 @@ fn images_go_from_device_to_device_by_file_descriptors() {
         wait(&bound, number);
         assert!(is_cleared(&host), "{extension:?}");
     }
+}
+
+/// Exports the memory of images with hook 1, and gives other ordinary memory a priority if the device has that extension.
+struct Exporting {
+    image: vk::ExternalMemoryImageCreateInfo<'static>,
+    format: vk::PhysicalDeviceExternalImageFormatInfo<'static>,
+    export: vk::ExportMemoryAllocateInfo<'static>,
+    priority: Option<vk::MemoryPriorityAllocateInfoEXT<'static>>,
+}
+
+// SAFETY: the structures have no pointers.
+unsafe impl Send for Exporting {}
+// SAFETY: as above.
+unsafe impl Sync for Exporting {}
+
+/// A structure, if there is one.
+fn chain<T>(structure: Option<&T>) -> *const c_void {
+    structure.map_or(null(), |one| (&raw const *one).cast())
+}
+
+// SAFETY: the extensions are enabled, the structures never change, and images whose memory is exported are created for it.
+unsafe impl Hooks for Exporting {
+    fn image(&self, hook: u32) -> *const c_void {
+        chain(Some(&self.image).filter(|_| hook == 1))
+    }
+
+    fn image_format(&self, hook: u32) -> *const c_void {
+        chain(Some(&self.format).filter(|_| hook == 1))
+    }
+
+    fn own_memory(&self, hook: u32) -> bool {
+        hook == 1
+    }
+
+    fn memory(&self, kind: MemoryKind, hook: u32) -> *const c_void {
+        match (kind, hook) {
+            (MemoryKind::Dedicated, 1) => chain(Some(&self.export)),
+            (MemoryKind::Arena, _) => chain(self.priority.as_ref()),
+            _ => null(),
+        }
+    }
+}
+
+/// An image of the frame itself, drawn in one pass and copied in the next, is in memory that is exported; another image is in memory with a
+/// priority.
+#[test]
+fn memory_of_resources_is_exported_and_has_a_priority() {
+    let by = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+    let (fd, priority) = (
+        ash::khr::external_memory_fd::NAME,
+        ash::ext::memory_priority::NAME,
+    );
+    let probe = Gpu::new(Capabilities::empty());
+    let [exports, prioritizes] = [fd, priority].map(|name| probe.context.support().lists(name));
+    drop(probe);
+    if !exports {
+        return skip(&format!("the machine has no {fd:?}"));
+    }
+    if !prioritizes {
+        skip(&format!("the machine has no {priority:?}: only export is tested"));
+    }
+    let names = [fd].into_iter().chain(prioritizes.then_some(priority));
+    let mut gpu = Gpu::with(ContextDesc {
+        // SAFETY: what they require is in Vulkan 1.1.
+        device_extensions: unsafe { ExtensionNames::new(names) },
+        ..ContextDesc::from_env("tileheap tests")
+    });
+    let hooks = Exporting {
+        image: vk::ExternalMemoryImageCreateInfo::default().handle_types(by),
+        format: vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(by),
+        export: vk::ExportMemoryAllocateInfo::default().handle_types(by),
+        priority: prioritizes.then(|| vk::MemoryPriorityAllocateInfoEXT::default().priority(0.75)),
+    };
+    let desc = DeviceDesc {
+        queues: gpu.context.queues().to_vec(),
+        enabled: gpu.tile().capabilities(),
+        hooks: Some(Arc::new(hooks)),
+        ..DeviceDesc::default()
+    };
+    let context = &gpu.context;
+    let (instance, physical) = (context.instance(), context.physical_device());
+    // SAFETY: the handles are of the context, which is destroyed later.
+    let tile = unsafe { Device::new(instance, physical, context.device(), context.support(), desc) };
+    let tile = tile.expect("a device");
+
+    let host = gpu.host_buffer(BYTES);
+    let mut builder = FrameBuilder::new("export", EXTENT);
+    let canvas = ImageDesc {
+        hook: 1,
+        ..ImageDesc::new(IMAGE, EXTENT)
+    };
+    let canvas = builder.image("canvas", canvas);
+    let other = builder.image("other", ImageDesc::new(IMAGE, EXTENT));
+    let out = host_read(&mut builder, "out", BYTES);
+    let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let color = LoadOp::Clear(ClearValue::Float([1.0, 0.0, 51.0 / 255.0, 1.0]));
+    let pass = builder.render_pass(scene, "clear");
+    pass.color(canvas, color).color(other, color);
+    let pass = builder.transfer_pass(scene, "copy").transfer_source(canvas);
+    pass.transfer_source(other).transfer_destination(out);
+    let frame = builder.build().expect("a sound frame");
+    let plan = tile.plan(&frame, &PlanOptions::default()).expect("a plan");
+    assert_eq!(plan.memory_of(canvas), Some(MemoryKind::Dedicated));
+    let mut bound = tile.bind(&plan).expect("a bound plan");
+    let imports = Imports {
+        buffers: &[ImportedBuffer {
+            resource: out,
+            buffer: host.buffer,
+        }],
+        ..Imports::default()
+    };
+    // The passes are recorded in order, and the second one copies.
+    let is_second = Cell::new(false);
+    let number = run(&mut gpu, &mut bound, &imports, |pass| {
+        if is_second.replace(true) {
+            copy_image(pass, canvas, out, EXTENT);
+        }
+    });
+    wait(&bound, number);
+    assert!(is_cleared(&host));
+    let memory = bound.memory(canvas, Parity::Even);
+    assert_eq!(memory.offset, 0);
+    let functions = ash::khr::external_memory_fd::Device::new(gpu.context.instance(), gpu.device());
+    let info = vk::MemoryGetFdInfoKHR::default()
+        .memory(memory.memory)
+        .handle_type(by);
+    // SAFETY: the memory was allocated to be exported so.
+    let fd = unsafe { functions.get_memory_fd(&info) }.expect("a file descriptor");
+    // SAFETY: the descriptor is the test's own.
+    drop(unsafe { File::from_raw_fd(fd) });
+    // SAFETY: its only frame is complete.
+    unsafe { bound.destroy() };
+    // SAFETY: everything of it is complete, retired or destroyed.
+    unsafe { tile.destroy() };
 }

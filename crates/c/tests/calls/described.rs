@@ -184,6 +184,7 @@ fn resource(frame: &Frame, index: usize) -> ResourceDesc {
         }
         ResourceKind::Buffer { desc: buffer, .. } => {
             (desc.resource_type, desc.size, desc.buffer_usage) = (1, buffer.size.0, buffer.usage);
+            desc.hook = buffer.hook;
         }
     }
     desc

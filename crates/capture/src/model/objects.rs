@@ -301,8 +301,8 @@ impl Buffer {
         Buffer {
             common,
             desc: BufferDesc {
-                size: Bytes(info.size),
                 usage: info.usage,
+                ..BufferDesc::new(Bytes(info.size))
             },
         }
     }

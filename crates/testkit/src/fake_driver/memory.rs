@@ -144,6 +144,8 @@ pub(super) fn buffer_facts(info: &vk::BufferCreateInfo<'_>) -> BufferFacts {
     BufferFacts {
         size: info.size,
         usage: info.usage,
+        external: chained!(info.p_next => vk::ExternalMemoryBufferCreateInfo<'_>)
+            .map_or(HandleType::empty(), |external| external.handle_types),
         bound: None,
     }
 }
@@ -196,6 +198,7 @@ entry_points! {
 
     V1_0 => vk::PFN_vkAllocateMemory(device, info, _, out) |call may fail| {
         let info = given!(info);
+        call.note_chain(info.p_next);
         let config = &call.driver.config;
         let (memory_type, size) = (info.memory_type_index, info.allocation_size);
         let offered = config.memory();
@@ -234,6 +237,8 @@ entry_points! {
             size,
             tile,
             imported: fd.or(hardware).unwrap_or_default(),
+            exported: chained!(info.p_next => vk::ExportMemoryAllocateInfo<'_>)
+                .map_or(HandleType::empty(), |export| export.handle_types),
             mapped: None,
         });
         let handle = call.make(vk::ObjectType::DEVICE_MEMORY, device.as_raw(), &[], detail);
@@ -310,15 +315,14 @@ fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u6
     call.expect_raw(object.handle, object.kind);
     call.expect(memory);
     let config = &call.driver.config;
-    let Some((size_of, memory_type, tile, imported)) = call
-        .memory(memory)
-        .map(|facts| (facts.size, facts.memory_type, facts.tile, facts.imported))
-    else {
+    let Some(facts) = call.memory(memory) else {
         return;
     };
+    let (size_of, memory_type, tile) = (facts.size, facts.memory_type, facts.tile);
+    let (imported, exported) = (facts.imported, facts.exported);
     let (needs, bound, external) = match call.objects.get(&object.handle).map(|record| &record.detail) {
         Some(Detail::Image(facts)) => (image_needs(config, facts, true), facts.bound, facts.external),
-        Some(Detail::Buffer(facts)) => (buffer_needs(config, facts), facts.bound, HandleType::empty()),
+        Some(Detail::Buffer(facts)) => (buffer_needs(config, facts), facts.bound, facts.external),
         _ => return,
     };
     if bound.is_some() {
@@ -328,6 +332,10 @@ fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u6
     if imported & external != imported {
         // VUID-VkBindImageMemoryInfo-memory-02989 and -02990.
         call.violation(format_args!("{object:?} is not for {imported:?}"));
+    }
+    if !exported.is_empty() && !exported.intersects(external) {
+        // VUID-VkBindImageMemoryInfo-memory-02728, VUID-VkBindBufferMemoryInfo-memory-02726.
+        call.violation(format_args!("{object:?} is not for {exported:?}"));
     }
     if needs.ordinary.memory_type_bits >> memory_type & 1 == 0 {
         // VUID-VkBindImageMemoryInfo-pNext-01615, VUID-VkBindBufferMemoryInfo-memory-01035.

@@ -136,6 +136,11 @@ impl FakeDriver {
         self.driver.lock().failures.clear();
     }
 
+    /// What was chained to the structures of each call that creates or allocates, where something was.
+    pub fn chains(&self) -> Vec<(&'static str, Vec<vk::StructureType>)> {
+        self.driver.lock().chains.clone()
+    }
+
     /// Makes submissions, waits and queries of progress violations from now on: nothing is left to wait for.
     pub fn forbid_waits(&self) {
         self.driver.lock().over = true;

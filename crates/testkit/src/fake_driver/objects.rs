@@ -19,6 +19,7 @@ macro_rules! objects {
         entry_points! { look_up_pair: $(
             V1_0 => $($create)::+(device, info, _, out) |call may fail| {
                 let facts: fn(&mut Entered, &$info) -> (Vec<u64>, Detail) = $facts;
+                call.note_chain(given!(info).p_next);
                 let (uses, detail) = facts(&mut call, given!(info));
                 store!(out, call.create(device.as_raw(), &uses, detail));
                 vk::Result::SUCCESS

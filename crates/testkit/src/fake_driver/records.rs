@@ -65,6 +65,8 @@ pub(super) struct Memory {
     pub(super) tile: bool,
     /// What it was imported from.
     pub(super) imported: vk::ExternalMemoryHandleTypeFlags,
+    /// What it may be exported to.
+    pub(super) exported: vk::ExternalMemoryHandleTypeFlags,
     /// The bytes while mapped.
     pub(super) mapped: Option<Vec<u8>>,
 }
@@ -92,6 +94,8 @@ pub(super) struct ImageFacts {
 pub(super) struct BufferFacts {
     pub(super) size: u64,
     pub(super) usage: vk::BufferUsageFlags,
+    /// What memory it may be bound to besides the device's own.
+    pub(super) external: vk::ExternalMemoryHandleTypeFlags,
     pub(super) bound: Option<(vk::DeviceMemory, u64)>,
 }
 

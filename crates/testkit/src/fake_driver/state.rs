@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -43,6 +44,8 @@ pub(super) struct State {
     pub(super) exempt: bool,
     /// Whether a call failed with `ERROR_DEVICE_LOST`; submissions and waits then all do.
     pub(super) lost: bool,
+    /// What was chained to the structures of calls that create or allocate.
+    pub(super) chains: Vec<(&'static str, Vec<vk::StructureType>)>,
     /// Whether submissions, waits and queries of progress are violations from now on.
     pub(super) over: bool,
     pub(super) creation_hook: Option<CreationHook>,
@@ -212,6 +215,21 @@ impl Entered {
         let function = self.function;
         self.journal.push(Call::Failed { function, result });
         result
+    }
+
+    /// Writes down the types of the structures in a chain, if there are any.
+    pub(super) fn note_chain(&mut self, mut next: *const c_void) {
+        let mut kinds = Vec::new();
+        while !next.is_null() {
+            // SAFETY: Valid usage: each structure of a chain begins so.
+            let base = unsafe { &*next.cast::<vk::BaseInStructure<'_>>() };
+            kinds.push(base.s_type);
+            next = base.p_next.cast();
+        }
+        if !kinds.is_empty() {
+            let function = self.function;
+            self.chains.push((function, kinds));
+        }
     }
 
     /// Notes broken valid usage.
