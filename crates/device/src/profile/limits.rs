@@ -194,7 +194,7 @@ fn is_every_count(counts: &vk::SampleCountFlags) -> bool {
 bitflags! {
     /// Device features that a frame may need.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub struct OptionalFeatures: u32 {
+    pub struct OptionalFeatures: u64 {
         /// `geometryShader`.
         const GEOMETRY_SHADER = 1 << 0;
         /// `tessellationShader`.
@@ -255,12 +255,32 @@ bitflags! {
         const VIDEO_DECODE_QUEUE = 1 << 28;
         /// The extension `VK_KHR_video_encode_queue`.
         const VIDEO_ENCODE_QUEUE = 1 << 29;
+        /// `tileShadingFragmentStage`.
+        const TILE_SHADING_FRAGMENT_STAGE = 1 << 30;
+        /// `tileShadingColorAttachments`.
+        const TILE_SHADING_COLOR_ATTACHMENTS = 1 << 31;
+        /// `tileShadingDepthAttachments`.
+        const TILE_SHADING_DEPTH_ATTACHMENTS = 1 << 32;
+        /// `tileShadingStencilAttachments`.
+        const TILE_SHADING_STENCIL_ATTACHMENTS = 1 << 33;
+        /// `tileShadingInputAttachments`.
+        const TILE_SHADING_INPUT_ATTACHMENTS = 1 << 34;
+        /// `tileShadingSampledAttachments`.
+        const TILE_SHADING_SAMPLED_ATTACHMENTS = 1 << 35;
+        /// `tileShadingPerTileDraw`.
+        const TILE_SHADING_PER_TILE_DRAW = 1 << 36;
+        /// `tileShadingPerTileDispatch`.
+        const TILE_SHADING_PER_TILE_DISPATCH = 1 << 37;
+        /// `tileShadingDispatchTile`.
+        const TILE_SHADING_DISPATCH_TILE = 1 << 38;
+        /// `tileShadingAtomicOps`.
+        const TILE_SHADING_ATOMIC_OPS = 1 << 39;
     }
 }
 
 impl OptionalFeatures {
     /// Vulkan's names.
-    pub const NAMES: [(&str, OptionalFeatures); 30] = [
+    pub const NAMES: [(&str, OptionalFeatures); 40] = [
         ("geometryShader", OptionalFeatures::GEOMETRY_SHADER),
         ("tessellationShader", OptionalFeatures::TESSELLATION_SHADER),
         ("imageCubeArray", OptionalFeatures::IMAGE_CUBE_ARRAY),
@@ -324,7 +344,57 @@ impl OptionalFeatures {
         ("VK_NV_optical_flow", OptionalFeatures::OPTICAL_FLOW),
         ("VK_KHR_video_decode_queue", OptionalFeatures::VIDEO_DECODE_QUEUE),
         ("VK_KHR_video_encode_queue", OptionalFeatures::VIDEO_ENCODE_QUEUE),
+        (
+            "tileShadingFragmentStage",
+            OptionalFeatures::TILE_SHADING_FRAGMENT_STAGE,
+        ),
+        (
+            "tileShadingColorAttachments",
+            OptionalFeatures::TILE_SHADING_COLOR_ATTACHMENTS,
+        ),
+        (
+            "tileShadingDepthAttachments",
+            OptionalFeatures::TILE_SHADING_DEPTH_ATTACHMENTS,
+        ),
+        (
+            "tileShadingStencilAttachments",
+            OptionalFeatures::TILE_SHADING_STENCIL_ATTACHMENTS,
+        ),
+        (
+            "tileShadingInputAttachments",
+            OptionalFeatures::TILE_SHADING_INPUT_ATTACHMENTS,
+        ),
+        (
+            "tileShadingSampledAttachments",
+            OptionalFeatures::TILE_SHADING_SAMPLED_ATTACHMENTS,
+        ),
+        (
+            "tileShadingPerTileDraw",
+            OptionalFeatures::TILE_SHADING_PER_TILE_DRAW,
+        ),
+        (
+            "tileShadingPerTileDispatch",
+            OptionalFeatures::TILE_SHADING_PER_TILE_DISPATCH,
+        ),
+        (
+            "tileShadingDispatchTile",
+            OptionalFeatures::TILE_SHADING_DISPATCH_TILE,
+        ),
+        ("tileShadingAtomicOps", OptionalFeatures::TILE_SHADING_ATOMIC_OPS),
     ];
+
+    /// The parts of `VK_QCOM_tile_shading` beside the feature `tileShading`. Aprons and image processing are not among them: render passes
+    /// of the runtime have no apron, and image processing needs other extensions.
+    pub const TILE_SHADING_PARTS: OptionalFeatures = OptionalFeatures::TILE_SHADING_FRAGMENT_STAGE
+        .union(OptionalFeatures::TILE_SHADING_COLOR_ATTACHMENTS)
+        .union(OptionalFeatures::TILE_SHADING_DEPTH_ATTACHMENTS)
+        .union(OptionalFeatures::TILE_SHADING_STENCIL_ATTACHMENTS)
+        .union(OptionalFeatures::TILE_SHADING_INPUT_ATTACHMENTS)
+        .union(OptionalFeatures::TILE_SHADING_SAMPLED_ATTACHMENTS)
+        .union(OptionalFeatures::TILE_SHADING_PER_TILE_DRAW)
+        .union(OptionalFeatures::TILE_SHADING_PER_TILE_DISPATCH)
+        .union(OptionalFeatures::TILE_SHADING_DISPATCH_TILE)
+        .union(OptionalFeatures::TILE_SHADING_ATOMIC_OPS);
 
     /// Vulkan's name of one of these features.
     pub fn name(self) -> &'static str {

@@ -1,5 +1,5 @@
 //! The profiles by name, which `presets.json` holds: one real reading, two estimates scaled from it, tilers and a desktop without a
-//! tile heap, and devices that exist only to test programs.
+//! tile heap, and devices that exist only to test programs. That devices with tile shading have all of its parts is an assumption.
 
 use std::sync::LazyLock;
 
