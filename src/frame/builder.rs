@@ -295,7 +295,8 @@ impl PassBuilder<'_> {
     }
 
     /// Marks a render pass as one with tile shading: draws and dispatches may run once per tile, and shaders access attachments within
-    /// their tile ([`tile_read`](PassBuilder::tile_read), [`tile_write`](PassBuilder::tile_write)).
+    /// their tile ([`tile_read`](PassBuilder::tile_read), [`tile_write`](PassBuilder::tile_write)). The runtime records them with
+    /// `PassCommands::per_tile`.
     pub fn tile_shading(self) -> Self {
         let pass = &mut self.frame.tables.passes[self.pass.index()];
         pass.tile_shading = true;
@@ -424,12 +425,13 @@ impl PassBuilder<'_> {
         self.read(resource, AccessKind::UniformBuffer)
     }
 
-    /// An attachment of the pass, read by shaders within their tile (`VK_QCOM_tile_shading`).
+    /// An attachment of the pass, read by shaders within their tile (`VK_QCOM_tile_shading`): by fragment shaders and dispatches per tile,
+    /// unless [`at`](PassBuilder::at) names one of the two.
     pub fn tile_read(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::TileAttachment)
     }
 
-    /// An attachment of the pass, written by shaders within their tile; what they do not write stays.
+    /// A color attachment of the pass, written by dispatches within their tile; what they do not write stays.
     pub fn tile_write(self, resource: ResourceId) -> Self {
         self.access(resource, AccessKind::TileAttachment, true, true, LoadOp::Load)
     }

@@ -1,11 +1,11 @@
-//! Rules about accesses: the stages that make them, and the values that they clear to.
+//! Rules about accesses: the stages that make them, the values that they clear to, and writes to tile attachments.
 
-use ash::vk::PipelineStageFlags2 as S;
+use ash::vk::{self, PipelineStageFlags2 as S};
 
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use super::stages::{listed, unknown_stages};
 use crate::frame::tables::{Access, Pass, PassKind, Resource};
-use crate::frame::{ClearValue, LoadOp};
+use crate::frame::{AccessKind, ClearValue, LoadOp};
 use tileheap_device::scopes;
 
 /// An access and what it belongs to.
@@ -91,6 +91,14 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
             // Zero has the same bits in every type.
             (!fits && value != ClearValue::ZERO)
                 .then(|| format!("format {format:?} needs a clear value of type {word}, not {value:?}"))
+        },
+    },
+    Rule {
+        rule: "VUID-vkCmdDispatch-aspectMask-10673",
+        broken: |used| {
+            let written = used.access.writes && used.access.kind == AccessKind::TileAttachment;
+            let color = used.resource.aspects().contains(vk::ImageAspectFlags::COLOR);
+            (written && !color).then(|| "shaders only read depth and stencil in their tile".to_owned())
         },
     },
 ];

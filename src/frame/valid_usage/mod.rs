@@ -18,6 +18,7 @@ mod buffers;
 mod device;
 mod device_passes;
 mod device_stages;
+mod device_tiles;
 mod externals;
 mod images;
 mod passes;
@@ -49,9 +50,11 @@ pub fn device_rules() -> Vec<(Row, &'static str)> {
         rows_of(table!(device::BUFFERS)),
         rows_of(table!(device_stages::EXTERNALS)),
         rows_of(table!(device_stages::USES)),
+        rows_of(table!(device_tiles::USES)),
         rows_of(table!(device::CLEARS)),
         rows_of(table!(device::VIEWS)),
         rows_of(table!(device_passes::RENDER_PASSES)),
+        rows_of(table!(device_tiles::RENDER_PASSES)),
         rows_of(table!(device_stages::SEMAPHORES)),
     ]
     .concat()
@@ -158,11 +161,13 @@ fn check_on(
         }
         Checked::Use(used) => {
             device::check(table!(device_stages::USES), &used, device, broken)?;
+            device::check(table!(device_tiles::USES), &used, device, broken)?;
             device::check(table!(device::CLEARS), &used, device, broken)
         }
         Checked::View(view) => device::check(table!(device::VIEWS), &view, device, broken),
         Checked::RenderPass(pass) => {
-            device::check(table!(device_passes::RENDER_PASSES), &pass, device, broken)
+            device::check(table!(device_passes::RENDER_PASSES), &pass, device, broken)?;
+            device::check(table!(device_tiles::RENDER_PASSES), &pass, device, broken)
         }
         Checked::Semaphore(semaphore) => {
             device::check(table!(device_stages::SEMAPHORES), &semaphore, device, broken)

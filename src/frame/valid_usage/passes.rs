@@ -321,6 +321,21 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
         },
     },
     Rule {
+        rule: "VUID-VkRenderingInfo-imageView-10643",
+        broken: |pass| {
+            let is_map = |access: &&Access| access.kind == AccessKind::FragmentDensityMap;
+            let map = pass
+                .accesses
+                .iter()
+                .filter(|_| pass.pass.tile_shading)
+                .find(is_map)?;
+            Some(format!(
+                "it has tile shading and the fragment density map `{}`, which exclude each other",
+                pass.name_of(map)
+            ))
+        },
+    },
+    Rule {
         rule: "section \"Render Pass Commands\"",
         broken: |pass| {
             let twice = pass.color_twice()?;

@@ -215,4 +215,17 @@ pub(crate) static CASES: &[Case] = &[
             scene.render().depth(image, CLEAR);
         },
     ),
+    described(
+        "VUID-vkCmdDispatch-aspectMask-10673",
+        |scene| {
+            let image = scene.frame.image("image", of_format(vk::Format::D32_SFLOAT));
+            let pass = scene.render().tile_shading();
+            pass.depth(image, CLEAR).tile_write(image);
+        },
+        |scene| {
+            let image = scene.frame.image("image", of_format(vk::Format::D32_SFLOAT));
+            let pass = scene.render().tile_shading();
+            pass.depth(image, CLEAR).tile_read(image);
+        },
+    ),
 ];

@@ -50,6 +50,16 @@ fn drawn_with(scene: &mut Scene, image: ResourceId, samples: Samples, hook: u32)
     pass.samples(samples).hook(hook);
 }
 
+/// Draws with a fragment density map, with tile shading or without.
+fn with_density_map(scene: &mut Scene, tile_shading: bool) {
+    let map = scene.frame.image("map", of_format(F::R8G8_UNORM));
+    scene.transfer().transfer_destination(map);
+    let out = scene.out;
+    let pass = scene.render();
+    let pass = if tile_shading { pass.tile_shading() } else { pass };
+    pass.read(map, AccessKind::FragmentDensityMap).color(out, CLEAR);
+}
+
 /// Renders views 0 and 2 into depth or stencil of some layers.
 fn viewed(scene: &mut Scene, format: F, array_layers: u32) {
     let desc = ImageDesc {
@@ -296,5 +306,10 @@ pub(crate) static CASES: &[Case] = &[
         NOT_SUPPORTED,
         |scene| tested(scene, true, Aspects::STENCIL, Aspects::STENCIL),
         |scene| tested(scene, false, Aspects::STENCIL, Aspects::STENCIL),
+    ),
+    described(
+        "VUID-VkRenderingInfo-imageView-10643",
+        |scene| with_density_map(scene, true),
+        |scene| with_density_map(scene, false),
     ),
 ];

@@ -78,6 +78,7 @@ macro_rules! feature {
 mod features;
 mod limits;
 mod stages;
+mod tiles;
 
 fn drawn(scene: &mut Scene, desc: ImageDesc) {
     scene.cleared("image", desc);
@@ -218,6 +219,7 @@ fn cases() -> impl Iterator<Item = Case> {
         .into_iter()
         .chain(features::features())
         .chain(stages::stages())
+        .chain(tiles::tiles())
 }
 
 /// A device whose limits and optional features are unknown, with the features that layouts need.

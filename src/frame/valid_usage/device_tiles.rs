@@ -1,0 +1,133 @@
+//! Rules of a device about tile shading: which attachments shaders access in their tile, and at which stages.
+
+use ash::vk::{ImageAspectFlags as Aspects, PipelineStageFlags2 as S};
+
+use super::accesses::Use;
+use super::device::lacks;
+use super::passes::RenderPass;
+use super::rule::{Problem, Rule, Rules};
+use crate::frame::AccessKind;
+use crate::frame::tables::Access;
+use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
+
+/// The problem that an access of a pass with tile shading is made by dispatches only, which the device does not run per tile. By default, a
+/// tile attachment is accessed by fragment shaders or by dispatches: the device needs one of the two.
+fn dispatches(used: &Use<'_>, device: &DeviceProfile) -> Problem {
+    let stages = used.access.stages;
+    let either = used.access.kind == AccessKind::TileAttachment
+        && stages == S::FRAGMENT_SHADER | S::COMPUTE_SHADER
+        && !device.may_have(Feature::TILE_SHADING_FRAGMENT_STAGE);
+    let shader = used.pass.tile_shading && used.access.kind.is_shader();
+    let problem = || {
+        let user = "a dispatch per tile";
+        lacks(device, Feature::TILE_SHADING_PER_TILE_DISPATCH, user)
+    };
+    (shader && (stages == S::COMPUTE_SHADER || either))
+        .then(problem)
+        .flatten()
+}
+
+/// The problem that only fragment shaders access a tile attachment, and the device has no tile shading in them.
+fn fragments(used: &Use<'_>, device: &DeviceProfile) -> Problem {
+    let tile = used.access.kind == AccessKind::TileAttachment;
+    let problem = || {
+        let user = "access of a tile attachment by fragment shaders";
+        lacks(device, Feature::TILE_SHADING_FRAGMENT_STAGE, user)
+    };
+    (tile && used.access.stages == S::FRAGMENT_SHADER)
+        .then(problem)
+        .flatten()
+}
+
+pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[
+    Rule {
+        rule: "VUID-vkCmdDispatch-None-10674",
+        broken: dispatches,
+    },
+    Rule {
+        rule: "VUID-RuntimeSpirv-TileShadingQCOM-10699",
+        broken: fragments,
+    },
+];
+
+/// Whether a pass attaches the image of a tile attachment as another kind, too.
+fn attached(pass: &RenderPass<'_>, tile: &Access, kind: AccessKind) -> bool {
+    pass.accesses.iter().any(|other| {
+        let same = (other.resource, other.version) == (tile.resource, tile.version);
+        same && other.kind == kind
+    })
+}
+
+/// The problem that a pass has a tile attachment of some kind, which the device does not let shaders access.
+fn kind_lacks(
+    pass: &RenderPass<'_>,
+    device: &DeviceProfile,
+    (feature, noun): (Feature, &str),
+    is_kind: impl Fn(&Access) -> bool,
+) -> Problem {
+    let tile = |access: &&Access| access.kind == AccessKind::TileAttachment && is_kind(access);
+    let found = pass.accesses.iter().find(tile)?;
+    let name = pass.name_of(found);
+    lacks(device, feature, &format!("{noun} `{name}` as a tile attachment"))
+}
+
+/// As above, for an aspect of depth attachments. The type in the shader selects the aspect, so a device may lack one of two.
+fn aspect_lacks(
+    pass: &RenderPass<'_>,
+    device: &DeviceProfile,
+    (feature, noun): (Feature, &str),
+    aspect: Aspects,
+    other: Feature,
+) -> Problem {
+    kind_lacks(pass, device, (feature, noun), |tile| {
+        let aspects = tile.range.aspects;
+        let depth = attached(pass, tile, AccessKind::DepthStencilAttachment);
+        let one_of_two = aspects != aspect && device.may_have(other);
+        depth && aspects.contains(aspect) && !one_of_two
+    })
+}
+
+pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> Problem> = &[
+    Rule {
+        rule: "VUID-RuntimeSpirv-OpTypeImage-10707",
+        broken: |pass, device| {
+            let feature = Feature::TILE_SHADING_COLOR_ATTACHMENTS;
+            kind_lacks(pass, device, (feature, "color attachment"), |tile| {
+                attached(pass, tile, AccessKind::ColorAttachment)
+            })
+        },
+    },
+    Rule {
+        rule: "VUID-RuntimeSpirv-OpTypeImage-10708",
+        broken: |pass, device| {
+            let feature = Feature::TILE_SHADING_DEPTH_ATTACHMENTS;
+            let other = Feature::TILE_SHADING_STENCIL_ATTACHMENTS;
+            aspect_lacks(pass, device, (feature, "depth attachment"), Aspects::DEPTH, other)
+        },
+    },
+    Rule {
+        rule: "VUID-RuntimeSpirv-OpTypeImage-10709",
+        broken: |pass, device| {
+            let feature = Feature::TILE_SHADING_STENCIL_ATTACHMENTS;
+            let other = Feature::TILE_SHADING_DEPTH_ATTACHMENTS;
+            aspect_lacks(
+                pass,
+                device,
+                (feature, "stencil attachment"),
+                Aspects::STENCIL,
+                other,
+            )
+        },
+    },
+    Rule {
+        rule: "VUID-RuntimeSpirv-OpTypeImage-10710",
+        broken: |pass, device| {
+            let feature = Feature::TILE_SHADING_INPUT_ATTACHMENTS;
+            kind_lacks(pass, device, (feature, "input attachment"), |tile| {
+                let written = [AccessKind::ColorAttachment, AccessKind::DepthStencilAttachment];
+                let written = written.into_iter().any(|kind| attached(pass, tile, kind));
+                attached(pass, tile, AccessKind::InputAttachment) && !written
+            })
+        },
+    },
+];
