@@ -1,8 +1,8 @@
 //! The tiles of a render pass: what is declared about them, and what the driver makes of it.
 //!
-//! While tile memory is bound, the driver has less to bin with, and its tiles are smaller. So whenever tile properties are queried, and in
-//! passes with tile shading, the size of what is bound is passed along (`VkTileMemorySizeInfoQCOM`), from the plan: the two cannot get out
-//! of step.
+//! While tile memory is bound, the driver has less to bin with, and its tiles are smaller. So if tile properties can be queried, every
+//! render pass passes the size of what is bound along (`VkTileMemorySizeInfoQCOM`), from the plan: the two cannot get out of step. A pass
+//! without bound tile memory passes 0. An absent structure means the same, but the structure shows tools that the size is known.
 
 use super::capabilities::Capabilities;
 use super::device_state::DeviceState;
@@ -14,7 +14,7 @@ use crate::units::Bytes;
 
 /// The structures about tiles that are chained to a render pass or a dynamic rendering.
 pub(super) struct Tiles {
-    /// Set if tile properties can be queried.
+    /// Set if tile properties can be queried, and the device has tile memory: the structure belongs to `VK_QCOM_tile_memory_heap`.
     pub(super) size: Option<TileMemorySizeInfoQCOM<'static>>,
     /// Set in passes with tile shading.
     pub(super) shading: Option<RenderPassTileShadingCreateInfoQCOM<'static>>,
@@ -23,13 +23,14 @@ pub(super) struct Tiles {
 impl Tiles {
     /// For a render pass during which `bound` bytes are bound.
     pub(super) fn new(state: &DeviceState, row: &InstanceRow, bound: Bytes) -> Tiles {
-        let properties = state.capabilities.contains(Capabilities::TILE_PROPERTIES);
+        let both = Capabilities::TILE_PROPERTIES | Capabilities::TILE_MEMORY;
+        let known = state.capabilities.contains(both);
         let shaded = row.tile_shading && state.capabilities.contains(Capabilities::TILE_SHADING);
         let size = TileMemorySizeInfoQCOM::default().size(bound.0);
         let enable =
             RenderPassTileShadingCreateInfoQCOM::default().flags(TileShadingRenderPassFlagsQCOM::ENABLE);
         Tiles {
-            size: (properties && bound > Bytes::ZERO).then_some(size),
+            size: known.then_some(size),
             shading: shaded.then_some(enable),
         }
     }
