@@ -45,7 +45,9 @@ bitflags! {
         const DEBUG_UTILS = 1 << 7;
         /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
         const TILE_PROPERTIES = 1 << 8;
-        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading); only the feature `tileShading`.
+        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading): the feature `tileShading`,
+        /// and of [`OptionalFeatures::TILE_SHADING_PARTS`] what the device offers
+        /// ([`Support::tile_shading`](super::Support::tile_shading)).
         const TILE_SHADING = 1 << 9;
         /// Separate layouts for depth and stencil of one image.
         const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 10;

@@ -79,7 +79,10 @@ impl fmt::Debug for QueuesLocked<'_> {
 /// The optional features in use: those that are capabilities too are in use where these are.
 fn optional_features(desc: &DeviceDesc, capabilities: Capabilities) -> OptionalFeatures {
     let own = Capabilities::all().optional_features();
-    let stated = desc.optional_features.unwrap_or(OptionalFeatures::all());
+    let mut stated = desc.optional_features.unwrap_or(OptionalFeatures::all());
+    if !capabilities.contains(Capabilities::TILE_SHADING) {
+        stated -= OptionalFeatures::TILE_SHADING_PARTS;
+    }
     stated.difference(own) | capabilities.optional_features()
 }
 

@@ -6,12 +6,14 @@ use ash::vk;
 
 use super::capabilities::{Capabilities, ChainedFeatures, EXTENSIONS, FeatureStructs};
 use super::support::Support;
-use crate::ffi::PhysicalDeviceVulkan14Features;
+use super::tile_shading_parts::{parts_of, with_parts};
+use crate::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, PhysicalDeviceVulkan14Features};
 use crate::profile::OptionalFeatures;
 
 /// Extension names and feature structs to add to a `VkDeviceCreateInfo`, without duplicating what it has.
 ///
-/// A feature struct that the caller chains is not changed: a feature that it disables stays disabled.
+/// A feature struct that the caller chains is not changed: a feature that it disables stays disabled. So the parts of tile shading are
+/// those of the caller's struct, or all that the device offers if there is none.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -90,6 +92,10 @@ impl Enable {
             enable.capabilities -= C::TILE_SHADING;
             enable.features.shading = None;
         }
+        if let Some(shading) = &mut enable.features.shading {
+            *shading = with_parts(*shading, support.tile_shading());
+            enable.optional_features = support.tile_shading();
+        }
         if !enable.capabilities.contains(C::DYNAMIC_RENDERING) {
             enable.capabilities -= C::LOCAL_READ;
             enable.features.local = None;
@@ -100,7 +106,7 @@ impl Enable {
         let optional = unsafe { optional_features(info) };
         // SAFETY: the caller's duty.
         let extended = unsafe { features_of_extensions(&enable.names) };
-        enable.optional_features = optional | extended | enable.capabilities.optional_features();
+        enable.optional_features |= optional | extended | enable.capabilities.optional_features();
         // SAFETY: the caller's duty.
         unsafe { enable.add_names(support) };
         enable
@@ -334,6 +340,10 @@ unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureT
             features!(PhysicalDeviceFragmentShadingRateFeaturesKHR:
                 ATTACHMENT_FRAGMENT_SHADING_RATE = attachment_fragment_shading_rate)
         }
+        <PhysicalDeviceTileShadingFeaturesQCOM<'_> as vk::TaggedStructure>::STRUCTURE_TYPE => {
+            // SAFETY: the caller's duty.
+            parts_of(unsafe { &*base.cast::<PhysicalDeviceTileShadingFeaturesQCOM<'_>>() })
+        }
         S::PHYSICAL_DEVICE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_FEATURES_EXT => {
             features!(PhysicalDeviceMultisampledRenderToSingleSampledFeaturesEXT:
                 MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED = multisampled_render_to_single_sampled)
@@ -406,6 +416,19 @@ mod tests {
         let found = unsafe { optional_features(&info) };
         let expected = F::TASK_SHADER | F::ATTACHMENT_FRAGMENT_SHADING_RATE;
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn parts_of_tile_shading_are_read() {
+        let mut shading = PhysicalDeviceTileShadingFeaturesQCOM::default()
+            .tile_shading(true)
+            .tile_shading_per_tile_dispatch(true)
+            .tile_shading_apron(true);
+        let info = vk::DeviceCreateInfo::default().push_next(&mut shading);
+        // SAFETY: the chain is alive.
+        let found = unsafe { optional_features(&info) };
+        // `tileShading` itself is a capability.
+        assert_eq!(found, F::TILE_SHADING_PER_TILE_DISPATCH);
     }
 
     #[test]

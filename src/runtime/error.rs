@@ -141,6 +141,8 @@ pub enum RuntimeRule {
     RenderArea,
     /// A pass that is not optional was skipped.
     NotOptional,
+    /// Per-tile execution in a pass without tile shading, or inside of itself.
+    PerTile,
     /// A command buffer is recorded twice in one frame, or submitted without having been recorded.
     Recording,
     /// A wait for a frame that was not submitted.

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_void};
 use ash::vk;
 
 use super::capabilities::Capabilities;
-use crate::ffi::{tile_memory_heap, tile_properties};
+use crate::ffi::{tile_memory_heap, tile_properties, tile_shading};
 
 /// The loaded commands of what was enabled on the device.
 ///
@@ -22,6 +22,7 @@ pub(super) struct Functions {
     pub(super) debug_utils: Option<ash::ext::debug_utils::Device>,
     pub(super) tile_memory: Option<tile_memory_heap::Device>,
     pub(super) tile_properties: Option<tile_properties::Device>,
+    pub(super) tile_shading: Option<tile_shading::Device>,
 }
 
 impl Functions {
@@ -72,6 +73,9 @@ impl Functions {
                 .flatten(),
             tile_properties: with(C::TILE_PROPERTIES)
                 .then(|| tile_properties::Device::new(instance, device).ok())
+                .flatten(),
+            tile_shading: with(C::TILE_SHADING)
+                .then(|| tile_shading::Device::new(instance, device).ok())
                 .flatten(),
         }
     }

@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::bound_access::{AccessKey, BoundAccess};
 use super::error::RuntimeRule;
+use super::per_tile::PerTile;
 use super::record::{Commands, TileBinding, contents};
 use crate::Result;
 use crate::frame::tables::Contents;
@@ -72,13 +73,18 @@ impl Commands<'_> {
     /// Ends the pass that has begun: ends its render pass and records the barriers after it.
     ///
     /// # Errors
-    /// When no pass has begun.
+    /// When no pass has begun, or the closure of its per-tile execution panicked.
     pub fn end_pass(&mut self) -> Result<()> {
         let _span = self.span.clone().entered();
         if self.begun.is_none() {
             let commands = &self.bound.plan.frame.command_buffers()[self.id.index()].name;
             let message = format!("no pass has begun in command buffer `{commands}`: there is none to end");
             return Err(RuntimeRule::Order.broken(message));
+        }
+        if self.per_tile.get() {
+            // VUID-vkCmdEndRendering-None-10645, VUID-vkCmdEndRenderPass-None-10653.
+            let message = "per-tile execution has begun and not ended: its commands panicked".to_owned();
+            return Err(RuntimeRule::PerTile.broken(message));
         }
         self.end();
         self.own_passes();
@@ -148,6 +154,47 @@ impl PassCommands<'_> {
     /// If the pass has no further subpass.
     pub fn next_subpass(&self) {
         self.commands.next_subpass(contents(self.contents()));
+    }
+
+    /// Records per-tile execution of a pass with [tile shading](crate::frame::PassBuilder::tile_shading): the draws and dispatches that
+    /// `record` records run once for each tile of the render area. Draws need the feature `tileShadingPerTileDraw`, dispatches
+    /// `tileShadingPerTileDispatch` ([`DeviceProfile::may_have`](crate::profile::DeviceProfile::may_have)). Clears of attachments, queries
+    /// and events are not allowed meanwhile. Commands that depend on each other need barriers with `VK_DEPENDENCY_BY_REGION_BIT`.
+    ///
+    /// ```no_run
+    /// # use tileheap::frame::PassId;
+    /// # use tileheap::runtime::Commands;
+    /// # fn f(commands: &mut Commands<'_>, shade: PassId) -> tileheap::Result<()> {
+    /// commands.pass(shade, |pass| {
+    ///     // Draw the attachments, then bind a compute pipeline and its descriptors.
+    ///     // SAFETY: the pipeline's shader has a shading rate, and accesses tile attachments of the pass.
+    ///     pass.per_tile(|tile| unsafe { tile.dispatch_tile() })?
+    /// })??;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When the pass is described without tile shading, the device has enabled neither feature, or per-tile execution has begun already.
+    ///
+    /// Source: Vulkan specification, "Per-Tile Execution Model".
+    pub fn per_tile<R>(&self, record: impl FnOnce(&PerTile<'_>) -> R) -> Result<R> {
+        let Commands {
+            bound,
+            handle,
+            per_tile,
+            ..
+        } = self.commands;
+        let pass = bound.plan.frame.pass(self.pass);
+        if per_tile.replace(true) {
+            return Err(RuntimeRule::PerTile.broken(format!(
+                "per-tile execution of pass `{}` has begun already: end it first",
+                pass.name
+            )));
+        }
+        // SAFETY: recording inside the pass, outside of per-tile execution.
+        let result = unsafe { PerTile::record(&bound.state, *handle, pass, record) };
+        per_tile.set(false);
+        result
     }
 
     /// The object that an access of this pass uses, with its view and layout. Identify the access by its position in the pass's

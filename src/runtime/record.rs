@@ -54,6 +54,8 @@ pub struct Commands<'a> {
     pub(super) tile: Cell<TileBinding>,
     /// The subpass that is being recorded.
     subpass: Cell<u32>,
+    /// Inside of per-tile execution.
+    pub(super) per_tile: Cell<bool>,
     /// The pass that has begun and not ended.
     pub(super) begun: Option<PassId>,
     /// The recording's span, which contains those of its passes; a command buffer may change threads in between.
@@ -89,6 +91,7 @@ impl<'a> Commands<'a> {
             end: passes.end,
             tile: Cell::new(TileBinding::Known(None)),
             subpass: Cell::new(0),
+            per_tile: Cell::new(false),
             begun: None,
             span: tracing::trace_span!("record", commands = declared.name),
         };
@@ -108,6 +111,7 @@ impl<'a> Commands<'a> {
             handle,
             tile: Cell::new(tile),
             subpass: self.subpass.clone(),
+            per_tile: Cell::new(false),
             span: self.span.clone(),
             ..*self
         }

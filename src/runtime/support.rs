@@ -8,9 +8,12 @@ use ash::vk;
 
 use super::capabilities::{Capabilities, EXTENSIONS, FeatureStructs, V1_4};
 use super::error::{RuntimeError, VkResultExt};
+use super::tile_shading_parts::parts_of;
 use crate::Result;
 use crate::ffi::{self, tile_memory_heap};
-use crate::profile::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileBlock, TileHeap};
+use crate::profile::{
+    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, OptionalFeatures, TileBlock, TileHeap,
+};
 use crate::units::{Alignment, Bytes};
 
 /// A reason why a device has no tile memory.
@@ -56,6 +59,7 @@ pub struct Support {
     profile: Arc<DeviceProfile>,
     missing: Vec<Missing>,
     offers: Capabilities,
+    tile_shading: OptionalFeatures,
     version: u32,
     extensions: BTreeSet<CString>,
     emulator: Option<String>,
@@ -96,7 +100,7 @@ impl Support {
             version,
             extensions: &extensions,
         };
-        let (mut offers, tile_feature) = question.features();
+        let (mut offers, tile_feature, tile_shading) = question.features();
         let mut profile = question.profile(&properties, device);
         let missing = missing_links(&extensions, tile_feature, &mut profile, &question);
         let mut emulator = None;
@@ -114,6 +118,7 @@ impl Support {
             profile: Arc::new(profile),
             missing,
             offers,
+            tile_shading,
             version,
             extensions,
             emulator,
@@ -134,6 +139,12 @@ impl Support {
     /// Vulkan 1.3, where it cannot be queried (`vkGetPhysicalDeviceToolProperties`).
     pub fn emulator(&self) -> Option<&str> {
         self.emulator.as_deref()
+    }
+
+    /// The parts of tile shading ([`OptionalFeatures::TILE_SHADING_PARTS`]) that [`Support::enable`] enables with
+    /// [`Capabilities::TILE_SHADING`]: all that the device offers.
+    pub fn tile_shading(&self) -> OptionalFeatures {
+        self.tile_shading
     }
 
     /// The capabilities that can be enabled.
@@ -243,8 +254,8 @@ impl Question<'_> {
         self.version >= core || self.extensions.contains(extension)
     }
 
-    /// The capabilities that the device could enable, and whether it has the feature `tileMemoryHeap`.
-    fn features(&self) -> (Capabilities, bool) {
+    /// The capabilities that the device could enable, whether it has the feature `tileMemoryHeap`, and the parts of tile shading.
+    fn features(&self) -> (Capabilities, bool, OptionalFeatures) {
         use Capabilities as C;
         let listed = |capability: Capabilities| {
             let mut needed = EXTENSIONS.iter().filter(|needed| needed.0 == capability);
@@ -270,8 +281,10 @@ impl Question<'_> {
         if !offered.contains(C::DYNAMIC_RENDERING) {
             offered -= C::LOCAL_READ;
         }
+        let shading = structs.shading.filter(|_| offered.contains(C::TILE_SHADING));
+        let parts = shading.map_or(OptionalFeatures::empty(), |shading| parts_of(&shading));
         let tile_feature = offered.contains(C::TILE_MEMORY);
-        (offered - C::TILE_MEMORY, tile_feature)
+        (offered - C::TILE_MEMORY, tile_feature, parts)
     }
 
     /// `queueSubmitBoundary` and `tileBufferTransfers`.
