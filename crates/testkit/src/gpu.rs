@@ -151,8 +151,18 @@ impl Gpu {
         types: &[vk::DescriptorType],
         glsl: &str,
     ) -> Pipeline {
+        self.compute_words(before, types, &compile(ShaderStage::Compute, glsl))
+    }
+
+    /// The same of SPIR-V.
+    pub fn compute_words(
+        &mut self,
+        before: &[vk::DescriptorSetLayout],
+        types: &[vk::DescriptorType],
+        words: &[u32],
+    ) -> Pipeline {
         let pipeline = self.layout(before, types, vk::PipelineBindPoint::COMPUTE);
-        let module = self.module(ShaderStage::Compute, glsl);
+        let module = self.create(&vk::ShaderModuleCreateInfo::default().code(words));
         let info = vk::ComputePipelineCreateInfo::default().layout(pipeline.layout);
         Pipeline {
             handle: self.create(&info.stage(stage(vk::ShaderStageFlags::COMPUTE, module))),

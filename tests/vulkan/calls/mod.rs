@@ -13,6 +13,7 @@ mod recording;
 mod safe;
 mod targets;
 mod threads;
+mod tiles;
 
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, Capabilities, Device};

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use ash::vk;
-use tileheap::ffi::tile_memory_heap;
+use tileheap::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, tile_memory_heap};
 use tileheap::runtime::Capabilities;
 
 /// What the driver offers.
@@ -32,6 +32,8 @@ pub struct Config {
     pub refused_formats: Vec<vk::Format>,
     /// Submissions wait for a wait.
     pub asynchronous: bool,
+    /// Turns on the parts of tile shading that it offers.
+    pub tile_shading: fn(&mut PhysicalDeviceTileShadingFeaturesQCOM<'_>),
 }
 
 /// The links of the chain to tile memory, and the heap's numbers: by default what is known of an Adreno 830.
@@ -118,6 +120,7 @@ impl Config {
             dedicated_images: false,
             refused_formats: Vec::new(),
             asynchronous: false,
+            tile_shading: |_| (),
         }
     }
 

@@ -13,6 +13,7 @@ use super::entry::{DEBUG_UTILS, Since, V1_0, attempt, entry_points};
 use super::memory;
 use super::records::{Detail, Enabled, ImageFacts};
 use super::state::{enter, enter_current};
+use super::tile_shading::read_parts;
 
 /// Why names of the driver's fit into Vulkan's structures.
 const SHORT: &str = "a short name";
@@ -37,6 +38,8 @@ macro_rules! feature_bits {
             vk::PhysicalDeviceMaintenance4Features<'_>: maintenance4 => MAINTENANCE_4;
             vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>: buffer_device_address => BUFFER_DEVICE_ADDRESS;
             ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>: tile_memory_heap => TILE_MEMORY;
+            vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_>: tile_properties => TILE_PROPERTIES;
+            ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>: tile_shading => TILE_SHADING;
         }
     };
 }
@@ -157,6 +160,9 @@ entry_points! {
             )*};
         }
         feature_bits!(report);
+        if let Some(shading) = chained!(mut out.p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) {
+            (call.driver.config.tile_shading)(shading);
+        }
     }
 
     Since::Instance => vk::PFN_vkGetPhysicalDeviceMemoryProperties(device, out) |call| {
@@ -343,6 +349,7 @@ unsafe fn asked_for(info: &vk::DeviceCreateInfo<'_>) -> Enabled {
         )*};
     }
     feature_bits!(read);
+    read_parts(info, &mut enabled);
     for name in array!(info.pp_enabled_extension_names, info.enabled_extension_count) {
         // SAFETY: Valid usage: names end in NUL.
         enabled

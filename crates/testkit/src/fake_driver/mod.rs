@@ -28,6 +28,7 @@ mod rendering;
 mod state;
 mod submission;
 mod table;
+mod tile_shading;
 
 use std::collections::BTreeMap;
 

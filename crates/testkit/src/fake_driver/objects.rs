@@ -11,6 +11,7 @@ use super::journal::{Call, DepthResolve, Object, Reference, Subpass};
 use super::memory::{buffer_facts, image_facts};
 use super::records::{AttachmentFacts, Detail, Recording};
 use super::state::Entered;
+use super::tile_shading::pass_tiles;
 
 /// Declares the pair of functions that create and destroy one type of object. `facts` judges the creation and gives the
 /// handles that the object needs alive, and what is kept of it.
@@ -76,7 +77,7 @@ objects! {
                 }
             }
         }
-        (Vec::new(), Detail::RenderPass(attachments))
+        (Vec::new(), Detail::RenderPass(attachments, pass_tiles!(info.p_next)))
     };
     vk::PFN_vkCreateDescriptorSetLayout / vk::PFN_vkDestroyDescriptorSetLayout: vk::DescriptorSetLayoutCreateInfo<'_>, |_, _| (Vec::new(), Detail::Nothing);
     vk::PFN_vkCreateDescriptorPool / vk::PFN_vkDestroyDescriptorPool: vk::DescriptorPoolCreateInfo<'_>, |_, _| (Vec::new(), Detail::Nothing);
@@ -102,7 +103,7 @@ fn framebuffer(call: &mut Entered, info: &vk::FramebufferCreateInfo<'_>) -> (Vec
     call.expect(info.render_pass);
     let views = array!(info.p_attachments, info.attachment_count);
     let passes = match call.detail(info.render_pass) {
-        Some(Detail::RenderPass(attachments)) => attachments.clone(),
+        Some(Detail::RenderPass(attachments, _)) => attachments.clone(),
         _ => Vec::new(),
     };
     if passes.len() != views.len() {

@@ -11,6 +11,7 @@ use super::entry::{DEBUG_UTILS, Since, V1_0, V1_3, entry_points};
 use super::journal::{Barrier, Call, Command, Object, Touched};
 use super::records::{Detail, Recording, Stage};
 use super::state::Entered;
+use super::tile_shading::pass_tiles;
 
 entry_points! {
     look_up:
@@ -43,6 +44,7 @@ entry_points! {
                 .flags
                 .contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE);
             fresh.rendering = inside.then_some(false);
+            fresh.shading = pass_tiles!(inheritance.p_next).shading;
         }
         let inherits = fresh.inherits;
         fresh.names.extend(inherits.map(Handle::as_raw));
@@ -148,6 +150,8 @@ pub(super) enum Place {
     Anywhere,
     InRendering,
     OutsideRendering,
+    /// Outside, or in per-tile execution.
+    Dispatching,
 }
 
 /// Records a command that names `objects`, judging the state of the command buffer.
@@ -166,7 +170,7 @@ pub(super) fn record(
     };
     recording.names.extend(objects.iter().map(|object| object.handle));
     recording.commands.push(command.clone());
-    let (stage, rendering) = (recording.stage, recording.rendering);
+    let (stage, rendering, per_tile) = (recording.stage, recording.rendering, recording.per_tile);
     if stage != Stage::Recording {
         // VUID-vkCmd*-commandBuffer-recording.
         call.violation(format_args!("{command_buffer:?} is in the state {stage:?}"));
@@ -175,6 +179,7 @@ pub(super) fn record(
         // VUID-vkCmd*-renderpass.
         (Place::InRendering, None) => call.violation("outside a render pass instance"),
         (Place::OutsideRendering, Some(_)) => call.violation("inside a render pass instance"),
+        (Place::Dispatching, Some(_)) if !per_tile => call.violation("inside a render pass instance"),
         _ => {}
     }
     call.journal.push(Call::Record {
@@ -198,7 +203,7 @@ macro_rules! commands {
 
 commands! {
     vk::PFN_vkCmdDraw(_, _, _, _) [] InRendering |_| Command::Draw;
-    vk::PFN_vkCmdDispatch(_, _, _) [] OutsideRendering |_| Command::Dispatch;
+    vk::PFN_vkCmdDispatch(_, _, _) [] Dispatching |_| Command::Dispatch;
     vk::PFN_vkCmdCopyBuffer(s, d, _, _) [s, d] OutsideRendering Command::Transfer;
     vk::PFN_vkCmdCopyImage(s, _, d, _, _, _) [s, d] OutsideRendering Command::Transfer;
     vk::PFN_vkCmdCopyBufferToImage(s, d, _, _, _) [s, d] OutsideRendering Command::Transfer;

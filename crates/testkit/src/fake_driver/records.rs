@@ -32,7 +32,7 @@ pub(super) enum Detail {
     Memory(Memory),
     Image(ImageFacts),
     Buffer(BufferFacts),
-    RenderPass(Vec<AttachmentFacts>),
+    RenderPass(Vec<AttachmentFacts>, PassTiles),
     Framebuffer {
         views: Vec<vk::ImageView>,
         width: u32,
@@ -56,6 +56,10 @@ pub(super) enum Detail {
 pub(super) struct Enabled {
     pub(super) extensions: Vec<CString>,
     pub(super) features: Capabilities,
+    /// `tileShadingPerTileDraw` or `tileShadingPerTileDispatch`.
+    pub(super) per_tile: bool,
+    /// `tileShadingDispatchTile`.
+    pub(super) dispatch_tile: bool,
 }
 
 #[derive(Default)]
@@ -107,6 +111,15 @@ pub(super) struct AttachmentFacts {
     pub(super) resolve: bool,
 }
 
+/// What a render pass says about its tiles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PassTiles {
+    /// Of `VkTileMemorySizeInfoQCOM`.
+    pub(super) size: Option<u64>,
+    /// With the flag `ENABLE` of `VkRenderPassTileShadingCreateInfoQCOM`.
+    pub(super) shading: bool,
+}
+
 #[derive(Default)]
 pub(super) struct Recording {
     pub(super) stage: Stage,
@@ -121,6 +134,10 @@ pub(super) struct Recording {
     pub(super) inherits: Option<vk::DeviceMemory>,
     /// `Some(secondary contents)` inside a render pass instance.
     pub(super) rendering: Option<bool>,
+    /// Inside a render pass instance with tile shading.
+    pub(super) shading: bool,
+    /// Per-tile execution has begun.
+    pub(super) per_tile: bool,
 }
 
 /// Where a command buffer is in its life.

@@ -8,8 +8,9 @@ use tileheap_layer::{array, given};
 use super::entry::{V1_0, V1_3, entry_points};
 use super::journal::{Attachment, Command, Object};
 use super::recording::{Place, record};
-use super::records::{Detail, Stage};
+use super::records::{Detail, PassTiles, Stage};
 use super::state::{Entered, enter};
+use super::tile_shading::{judge, pass_tiles};
 
 /// Records the beginning of a render pass instance.
 fn begin(
@@ -20,11 +21,13 @@ fn begin(
     secondary: bool,
     area: vk::Rect2D,
     attachments: Vec<Attachment>,
+    tiles: PassTiles,
 ) {
     objects.extend(attachments.iter().map(|attachment| Object::of(attachment.view)));
     let active = call
         .recording(command_buffer)
         .and_then(|recording| recording.active);
+    judge(call, tiles, active);
     for attachment in &attachments {
         let Some(memory) = call.tile_memory_of(attachment.image) else {
             continue;
@@ -53,6 +56,7 @@ fn begin(
     record(call, command_buffer, Place::OutsideRendering, &objects, command);
     if let Some(recording) = call.recording(command_buffer) {
         recording.rendering = Some(secondary);
+        recording.shading = tiles.shading;
     }
 }
 
@@ -102,12 +106,13 @@ entry_points! {
             secondary,
             info.render_area,
             attachments,
+            pass_tiles!(info.p_next),
         );
     }
 
     V1_0 => vk::PFN_vkCmdBeginRenderPass(command_buffer, info, contents) |call| {
         let info = given!(info);
-        let mut attachments = Vec::new();
+        let (mut attachments, mut tiles) = (Vec::new(), PassTiles::default());
         if let Some(&Detail::Framebuffer { width, height, .. }) = call.detail(info.framebuffer) {
             let vk::Rect2D { offset, extent } = info.render_area;
             let end = (offset.x as u32 + extent.width, offset.y as u32 + extent.height);
@@ -118,9 +123,10 @@ entry_points! {
                 ));
             }
         }
-        if let (Some(Detail::Framebuffer { views, .. }), Some(Detail::RenderPass(facts))) =
+        if let (Some(Detail::Framebuffer { views, .. }), Some(Detail::RenderPass(facts, said))) =
             (call.detail(info.framebuffer), call.detail(info.render_pass))
         {
+            tiles = *said;
             attachments.extend(views.iter().zip(facts).map(|(&view, facts)| Attachment {
                 view,
                 image: call.image_of(view),
@@ -132,7 +138,7 @@ entry_points! {
         let objects = vec![Object::of(info.render_pass), Object::of(info.framebuffer)];
         let secondary = contents == vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
         let area = info.render_area;
-        begin(&mut call, command_buffer, objects, false, secondary, area, attachments);
+        begin(&mut call, command_buffer, objects, false, secondary, area, attachments, tiles);
     }
 
     V1_3 => vk::PFN_vkCmdEndRendering(command_buffer) {
@@ -211,7 +217,12 @@ fn end(command_buffer: vk::CommandBuffer, function: &'static str) {
         &[],
         Command::EndRendering,
     );
-    if let Some(recording) = call.recording(command_buffer) {
-        recording.rendering = None;
+    let Some(recording) = call.recording(command_buffer) else {
+        return;
+    };
+    (recording.rendering, recording.shading) = (None, false);
+    if recording.per_tile {
+        // VUID-vkCmdEndRendering-None-10645, VUID-vkCmdEndRenderPass-None-10653.
+        call.violation("per-tile execution has not ended");
     }
 }

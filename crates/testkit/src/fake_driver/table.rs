@@ -9,7 +9,7 @@ use tileheap_layer::dispatch::EntryPoint;
 use super::entry::{Since, V1_0, entry_points};
 use super::records::Detail;
 use super::state::{Entered, enter};
-use super::{instance, memory, objects, recording, rendering, submission};
+use super::{instance, memory, objects, recording, rendering, submission, tile_shading};
 
 entry_points! {
     look_up_look_ups:
@@ -51,6 +51,7 @@ fn look_up(name: &str) -> Option<(Since, EntryPoint)> {
         recording::look_up_plain,
         rendering::look_up,
         submission::look_up,
+        tile_shading::look_up,
     ];
     modules.iter().find_map(|look_up| look_up(name))
 }
