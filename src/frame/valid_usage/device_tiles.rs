@@ -50,7 +50,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[
     },
 ];
 
-/// Whether a pass attaches the image of a tile attachment as another kind, too.
+/// Tells if a pass also attaches the image of a tile attachment as `kind`.
 fn attached(pass: &RenderPass<'_>, tile: &Access, kind: AccessKind) -> bool {
     pass.accesses.iter().any(|other| {
         let same = (other.resource, other.version) == (tile.resource, tile.version);

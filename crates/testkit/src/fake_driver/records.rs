@@ -111,7 +111,7 @@ pub(super) struct AttachmentFacts {
     pub(super) resolve: bool,
 }
 
-/// What a render pass says about its tiles.
+/// The tiles of a render pass, as its structures declare them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PassTiles {
     /// Of `VkTileMemorySizeInfoQCOM`.

@@ -52,7 +52,7 @@ pub(super) fn judge(call: &mut Entered, tiles: PassTiles, bound: Option<vk::Devi
     }
 }
 
-/// Records a command of tile shading, and whether per-tile execution goes on after it.
+/// Records a command of tile shading; `before` and `after` it, per-tile execution is on or off.
 fn record_per_tile(
     call: &mut Entered,
     command_buffer: vk::CommandBuffer,
