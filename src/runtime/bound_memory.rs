@@ -29,8 +29,12 @@ impl BoundFrame {
     /// # Panics
     /// If the resource is external, or used by no pass.
     pub fn memory(&self, resource: ResourceId, parity: Parity) -> BoundMemory {
-        let object = self.object_of(resource, Version::Current, parity);
-        let tables = self.tables(parity);
+        let (frame, tables) = (&self.plan.frame, self.tables(parity));
+        let mut uses = frame.uses_of(resource).iter().map(|&index| index as usize);
+        let used = uses.find(|&index| frame.accesses()[index].version == Version::Current);
+        let used =
+            used.unwrap_or_else(|| panic!("resource `{}` is used by no pass", frame.resource(resource).name));
+        let object = tables.accesses[used].object.get();
         let binding = match object {
             Object::Image(row) => tables.images[row as usize].binding,
             Object::Buffer(row) => tables.buffers[row as usize].binding,

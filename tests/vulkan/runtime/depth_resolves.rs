@@ -175,7 +175,7 @@ fn depth_of_several_views_is_resolved() {
 
 /// Copies depth to the start of a buffer.
 fn copy_depth(pass: &PassCommands<'_>, image: ResourceId, to: ResourceId) {
-    let (image, to) = (pass.image(image).handle, pass.buffer(to));
+    let (image, to) = (pass.access(image).image(), pass.access(to).buffer());
     let depth = vk::ImageAspectFlags::DEPTH;
     copy_to_buffer(pass.device(), pass.command_buffer(), image, depth, EXTENT, &to);
 }

@@ -10,7 +10,7 @@ use tileheap::frame::{
 use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
 use tileheap::profile::binning::binning;
 use tileheap::profile::{DeviceProfile, OptionalFeatures};
-use tileheap::runtime::{BoundFrame, Buffer, Capabilities, Imports, Parity, PassCommands};
+use tileheap::runtime::{BoundAccess, BoundFrame, Buffer, Capabilities, Imports, Parity, PassCommands};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, copy_to_buffer, ways};
@@ -184,8 +184,10 @@ impl Shaded {
 
     /// The view of a pass for its access of `kind`.
     fn view(&self, bound: &BoundFrame, pass: PassId, image: ResourceId, kind: AccessKind) -> vk::ImageView {
-        let mut views = bound.views_in(pass, image, Parity::Even);
-        views.find(|view| view.kind == kind).expect("a view").view
+        let count = bound.plan().described().accesses_of(pass).len();
+        let mut accesses = (0..count).map(|n| bound.access(pass, n, Parity::Even));
+        let wanted = |one: &BoundAccess| one.resource == image && one.kind == kind;
+        accesses.find(wanted).expect("a view").view
     }
 }
 
@@ -362,7 +364,7 @@ fn dispatches_per_tile_reach_what_their_pass_draws() {
                 let read = |pass: &PassCommands<'_>| dispatch(pass, reader, Some(*set), groups);
                 commands.pass(shaded.read, read).expect("recorded");
                 let copy = |pass: &PassCommands<'_>| {
-                    let image = pass.image(shaded.source).handle;
+                    let image = pass.access(shaded.source).image();
                     let color = vk::ImageAspectFlags::COLOR;
                     let to = Buffer {
                         offset: TEXELS * 4,

@@ -9,9 +9,8 @@ use tileheap_layer::{array, chained, given, store, text};
 use super::entry::{DEBUG_UTILS, V1_0, V1_2, entry_points};
 use super::journal::{Call, DepthResolve, Object, Reference, Subpass};
 use super::memory::{buffer_facts, image_facts};
-use super::records::{AttachmentFacts, Detail, Recording};
+use super::records::{AttachmentFacts, Detail, Recording, pass_tiles};
 use super::state::Entered;
-use super::tile_shading::pass_tiles;
 
 /// Declares the pair of functions that create and destroy one type of object. `facts` judges the creation and gives the
 /// handles that the object needs alive, and what is kept of it.
@@ -184,7 +183,7 @@ entry_points! {
                 }
             }
         }
-        let render_pass = call.create(device.as_raw(), &[], Detail::RenderPass(attachments));
+        let render_pass = call.create(device.as_raw(), &[], Detail::RenderPass(attachments, pass_tiles!(info.p_next)));
         call.journal.push(Call::Subpasses { render_pass, subpasses });
         store!(out, render_pass);
         vk::Result::SUCCESS

@@ -9,9 +9,8 @@ use tileheap_layer::{array, chained, given, text};
 
 use super::entry::{DEBUG_UTILS, Since, V1_0, V1_3, entry_points};
 use super::journal::{Barrier, Call, Command, Object, Touched};
-use super::records::{Detail, Recording, Stage};
+use super::records::{Detail, Recording, Stage, pass_tiles};
 use super::state::Entered;
-use super::tile_shading::pass_tiles;
 
 entry_points! {
     look_up:

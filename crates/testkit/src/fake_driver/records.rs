@@ -120,6 +120,18 @@ pub(super) struct PassTiles {
     pub(super) shading: bool,
 }
 
+/// Reads what a chain says about the tiles of a render pass.
+macro_rules! pass_tiles {
+    ($next:expr) => {
+        $crate::fake_driver::records::PassTiles {
+            size: tileheap_layer::chained!($next => tileheap::ffi::TileMemorySizeInfoQCOM<'_>).map(|info| info.size),
+            shading: tileheap_layer::chained!($next => tileheap::ffi::RenderPassTileShadingCreateInfoQCOM<'_>)
+                .is_some_and(|info| info.flags.contains(tileheap::ffi::TileShadingRenderPassFlagsQCOM::ENABLE)),
+        }
+    };
+}
+pub(super) use pass_tiles;
+
 #[derive(Default)]
 pub(super) struct Recording {
     pub(super) stage: Stage,

@@ -8,9 +8,9 @@ use tileheap_layer::{array, given};
 use super::entry::{V1_0, V1_3, entry_points};
 use super::journal::{Attachment, Command, Object};
 use super::recording::{Place, record};
-use super::records::{Detail, PassTiles, Stage};
+use super::records::{Detail, PassTiles, Stage, pass_tiles};
 use super::state::{Entered, enter};
-use super::tile_shading::{judge, pass_tiles};
+use super::tile_shading::judge;
 
 /// Records the beginning of a render pass instance.
 fn begin(

@@ -11,18 +11,6 @@ use super::recording::{Place, record};
 use super::records::{Enabled, PassTiles};
 use super::state::Entered;
 
-/// Reads what a chain says about the tiles of a render pass.
-macro_rules! pass_tiles {
-    ($next:expr) => {
-        $crate::fake_driver::records::PassTiles {
-            size: tileheap_layer::chained!($next => tileheap::ffi::TileMemorySizeInfoQCOM<'_>).map(|info| info.size),
-            shading: tileheap_layer::chained!($next => tileheap::ffi::RenderPassTileShadingCreateInfoQCOM<'_>)
-                .is_some_and(|info| info.flags.contains(tileheap::ffi::TileShadingRenderPassFlagsQCOM::ENABLE)),
-        }
-    };
-}
-pub(super) use pass_tiles;
-
 /// Reads the parts of tile shading that a device's creation asks for.
 pub(super) fn read_parts(info: &vk::DeviceCreateInfo<'_>, enabled: &mut Enabled) {
     if let Some(shading) = chained!(info.p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) {
