@@ -44,15 +44,15 @@
 //! ```
 //!
 //! # The types a renderer needs
-//! This page lists them; everything else is in a module by purpose.
+//! All of them are on this page; everything else is in modules, by purpose.
 //!
 //! | | |
 //! |---|---|
 //! | describe | [`FrameBuilder`] builds a [`Frame`] of images ([`ImageDesc`]), buffers ([`BufferDesc`]) and passes ([`LoadOp`], [`ClearValue`]), identified by [`ResourceId`] and [`PassId`] |
 //! | plan | [`Device::plan`] with [`PlanOptions`] makes a [`Checked`]`<`[`Plan`]`>` |
-//! | bind | [`Support`] says what a device can do, and [`Device`] wraps the caller's; [`BoundFrame`] owns what a plan creates, [`DynamicFrame`] does so for descriptions that change |
+//! | bind | [`Support`] queries what a physical device supports, and [`Device`] wraps the caller's `VkDevice`; [`BoundFrame`] owns the objects of a plan, [`DynamicFrame`] those of changing descriptions |
 //! | record | [`FrameRecorder`] records a frame with its [`Imports`], [`Commands`] a command buffer and [`PassCommands`] a pass |
-//! | fail | [`Error`] |
+//! | handle errors | [`Error`] |
 //!
 //! | module | for |
 //! |---|---|

@@ -295,8 +295,8 @@ impl PassBuilder<'_> {
     }
 
     /// Marks a render pass as one with tile shading: draws and dispatches may run once per tile, and shaders access attachments within
-    /// their tile ([`tile_read`](PassBuilder::tile_read), [`tile_write`](PassBuilder::tile_write)). The runtime records them with
-    /// `PassCommands::per_tile`.
+    /// their tile ([`tile_read`](PassBuilder::tile_read), [`tile_write`](PassBuilder::tile_write)). Record these draws and
+    /// dispatches with `PassCommands::per_tile`.
     pub fn tile_shading(self) -> Self {
         let pass = &mut self.frame.tables.passes[self.pass.index()];
         pass.tile_shading = true;
@@ -431,7 +431,7 @@ impl PassBuilder<'_> {
         self.read(resource, AccessKind::TileAttachment)
     }
 
-    /// A color attachment of the pass, written by dispatches within their tile; what they do not write stays.
+    /// A color attachment of the pass, written by dispatches within their tile; other texels keep their values.
     pub fn tile_write(self, resource: ResourceId) -> Self {
         self.access(resource, AccessKind::TileAttachment, true, true, LoadOp::Load)
     }

@@ -235,8 +235,8 @@ pub struct ImageDesc {
     pub flags: vk::ImageCreateFlags,
     /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the creation; 0 for nothing.
     ///
-    /// The same number is used for the creation of its views. Images of different numbers are different images; what the chain does to size,
-    /// alignment and memory types, the planner learns from the driver.
+    /// The same number is used for the creation of its views. Images with different numbers are never exchanged for each other. The planner
+    /// queries from the driver how the chain affects size, alignment and memory types.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
     /// Whether each level may be an image of its own, in tile memory or not by its own size and lifetime, under the same constraint.
@@ -311,7 +311,7 @@ pub struct BufferDesc {
     pub usage: vk::BufferUsageFlags,
     /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the creation; 0 for nothing.
     ///
-    /// As for images ([`ImageDesc::hook`]): buffers of different numbers are different buffers.
+    /// As for images ([`ImageDesc::hook`]), buffers with different numbers are never exchanged for each other.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
 }

@@ -20,7 +20,7 @@ pub(super) struct AccessUse {
     pub(super) stages: vk::PipelineStageFlags2,
     /// The flags of its writes.
     pub(super) writes: vk::AccessFlags2,
-    /// The flags of reads that its kind does not have: by a resolve, or by a load operation.
+    /// The flags of reads beyond those of its kind: by a resolve, or by a load operation.
     pub(super) reads: vk::AccessFlags2,
 }
 

@@ -110,7 +110,7 @@ pub(super) struct Chains {
     selected: Vec<u32>,
     /// Pairs of epochs that one access falls in, of two parts of the current resource.
     shared: Vec<[u32; 2]>,
-    /// Pairs of epochs of depth and stencil, of what one render pass object attaches of the current resource.
+    /// Pairs of epochs, of depth and of stencil of the current resource, that a render pass object attaches together.
     attached: Vec<[u32; 2]>,
 }
 
@@ -168,8 +168,8 @@ impl Chains {
         [main.or(stencil), stencil.or(main)].map(|epoch| epoch.map(layout).unwrap_or_default())
     }
 
-    /// Gives all parts of one access the same layout, with stencil separate; in render pass objects, which name one layout for both, only if
-    /// there is an equivalent of the two.
+    /// Gives all parts of one access the same layout, but stencil its own. Render pass objects have one layout for both: aspects whose
+    /// layouts have no combined equivalent are in GENERAL there.
     fn meet(&mut self, format: vk::Format) {
         let mut changed = true;
         while std::mem::take(&mut changed) {

@@ -467,7 +467,7 @@ fn add_aspects(attachment: &mut AttachmentRow, own: &AttachmentRow, aspects: vk:
 }
 
 /// How samples are resolved: to the average, or to the first sample for formats that have no average. Depth and stencil are resolved to
-/// the first sample, which every device supports, also where both must have the same mode.
+/// the first sample: every device supports this, including those that require the same mode for both.
 ///
 /// Source: `VkPhysicalDeviceDepthStencilResolveProperties`; VUID-VkSubpassDescriptionDepthStencilResolve-depthResolveMode-03183 and the
 /// next three; VUID-VkRenderingInfo-pDepthAttachment-06102 and the next three.

@@ -14,9 +14,9 @@ use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
 use tileheap_device::scopes;
 
-/// Whether a render pass is begun by `vkCmdBeginRendering`. One with input attachments or several subpasses is if all it needs is local
-/// read of single-sampled colour, which every implementation has. The subpasses of one with secondary contents would need barriers between
-/// them, and no command but `vkCmdExecuteCommands` is valid there.
+/// Whether a render pass is begun by `vkCmdBeginRendering`. If it has input attachments or several subpasses, that requires
+/// that it only needs local read of single-sampled colour, which every implementation supports. Several subpasses with secondary contents
+/// would need barriers between them, but only `vkCmdExecuteCommands` is valid there.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; `VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT`.

@@ -1,15 +1,15 @@
-//! Lost devices: how a program learns of the loss, and how it gives up what is bound without waiting.
+//! Lost devices: detecting the loss, and destroying bound frames without waiting for the device.
 //!
 //! | on a device that is known to be lost | |
 //! |---|---|
-//! | [`BoundFrame::begin`], [`wait`](BoundFrame::wait), [`completed`](BoundFrame::completed), [`FrameRecorder::submit`], [`Device::collect`], [`Device::trim`] | return the error at once, by the call that reported the loss first, and do not call the driver; frames that were known to be complete before still count as complete |
-//! | [`BoundFrame::retire`], drop | as always: never wait; what is not destroyed by then, [`Device::destroy`] destroys |
+//! | [`BoundFrame::begin`], [`wait`](BoundFrame::wait), [`completed`](BoundFrame::completed), [`FrameRecorder::submit`], [`Device::collect`], [`Device::trim`] | return the error at once, naming the call that first reported the loss, without calling the driver; frames already known to be complete still count as complete |
+//! | [`BoundFrame::retire`], drop | as usual: never wait; [`Device::destroy`] destroys the rest |
 //! | [`BoundFrame::abandon`], [`DynamicFrame::abandon`] | destroy at once |
 //!
 //! Source: Vulkan specification, "Lost Device". Child objects of a lost device are not destroyed implicitly, and must be destroyed before the
-//! device. `VK_ERROR_DEVICE_LOST` from a command is equivalent to `VK_SUCCESS` for the purpose of determining what is in use: from a wait it
-//! means that nothing is in use any more, from a submission that its command buffers are. So one wait has to return after the loss:
-//! `vkDeviceWaitIdle`, which must return in finite time.
+//! device. `VK_ERROR_DEVICE_LOST` from a command is equivalent to `VK_SUCCESS` for the purpose of determining what is in use: returned by
+//! a wait, it means that nothing is in use any more; returned by a submission, that its command buffers are in use. So the program has to
+//! wait once more after the loss: with `vkDeviceWaitIdle`, which must return in finite time.
 
 use std::sync::Arc;
 
@@ -49,12 +49,12 @@ impl Device {
 }
 
 impl BoundFrame {
-    /// Immediately destroys everything that no other bound frame has borrowed, whoever used it last, the rest of the pool included. For lost
-    /// devices: it waits for nothing, on the host or on the device.
+    /// Immediately destroys everything that no other bound frame has borrowed, including unused objects in the pool, regardless of which
+    /// frame used them last. For lost devices: waits for nothing, on the host or on the device.
     ///
     /// # Safety
     /// - The device is lost: a call has returned `VK_ERROR_DEVICE_LOST`.
-    /// - Since then, `vkDeviceWaitIdle` has returned, with whatever result, and nothing was submitted after that.
+    /// - Since then, `vkDeviceWaitIdle` has returned (with any result), and nothing was submitted after that.
     ///
     /// Source: Vulkan specification, "Lost Device": `vkDeviceWaitIdle` returns in finite time even on a lost device, and for the purpose of
     /// determining what is in use by the device, `VK_ERROR_DEVICE_LOST` is equivalent to `VK_SUCCESS`.

@@ -39,7 +39,7 @@ pub struct BoundAccess {
     pub object: BoundObject,
     /// The part of the image; of a 3D image, slices.
     pub range: SubresourceRange,
-    /// A view of that part for descriptors; null for attachments, copies and buffers. Of depth and stencil together, it shows depth.
+    /// A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth.
     pub view: vk::ImageView,
     /// The layout of that part during the pass; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. For depth and stencil used together in layouts of
     /// their own, the depth layout.

@@ -153,7 +153,7 @@ impl BoundFrame {
     /// Identify the access by its position in the pass's declaration, or by its resource: `access(lighting, 0, parity)`,
     /// `access(lighting, albedo, parity)`, `access(taa, (history, Version::Previous), parity)`.
     ///
-    /// Object and view of an external resource are null: [`FrameRecorder::access`](super::FrameRecorder::access) returns those of its frame.
+    /// Object and view of external resources are null; [`FrameRecorder::access`](super::FrameRecorder::access) returns the imported ones.
     ///
     /// # Panics
     /// If the pass does not declare such an access.

@@ -23,8 +23,8 @@ impl BoundFrame {
     /// The memory that holds the current version of `resource` in frames of `parity`: to export it, for example
     /// ([`Hooks::own_memory`](super::Hooks::own_memory)).
     ///
-    /// It stays with the resource for as long as the bound frame; afterwards the pool may lend both to another bound frame that describes a
-    /// resource alike, with the same hook.
+    /// The resource keeps this memory for the lifetime of the bound frame. Afterwards the pool may lend both to another bound frame that
+    /// describes an identical resource with the same hook.
     ///
     /// # Panics
     /// If the resource is external, or used by no pass.

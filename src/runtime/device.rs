@@ -49,8 +49,8 @@ pub struct DeviceDesc {
     /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` to use the
     /// runtime's own.
     ///
-    /// Its blocks must allow device addresses if frames are to use them. Tile memory, lazily allocated memory and memory that
-    /// [hooks](DeviceDesc::hooks) chain something to do not come from it.
+    /// Its blocks must allow device addresses if frames are to use them. It is not used for tile memory, lazily allocated
+    /// memory, and memory to which [hooks](DeviceDesc::hooks) chain structures.
     pub allocator: Option<Arc<dyn BlockAllocator>>,
     /// The maximum number of bytes that all bound frames together may hold; `None` for what the system allows (`VK_EXT_memory_budget`).
     pub memory_limit: Option<Bytes>,
@@ -409,7 +409,7 @@ impl Device {
     /// the pool holds and no one has borrowed for a few hundred frames.
     ///
     /// # Errors
-    /// When the device is lost; then it frees nothing more, and leaves everything to [`Device::destroy`].
+    /// When the device is lost. Then nothing is freed before [`Device::destroy`].
     pub fn collect(&self) -> Result<usize> {
         self.shared.free_unused(false)
     }
@@ -439,10 +439,10 @@ impl Device {
         Arc::strong_count(&self.shared) > 1 || Arc::strong_count(state) > 2 + retired.len()
     }
 
-    /// Destroys everything that was retired, and the runtime's own allocator. Nothing is waited for.
+    /// Destroys everything that was retired, and the runtime's own allocator. Does not wait.
     ///
     /// # Safety
-    /// Nothing of it is in use on the device any more (`vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if the device is
+    /// The device no longer uses any of it (`vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if the device is
     /// [lost](Device::is_device_lost)), every [`BoundFrame`] was retired, destroyed or abandoned, and clones of this handle are not used
     /// afterwards.
     pub unsafe fn destroy(self) {

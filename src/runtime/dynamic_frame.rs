@@ -137,8 +137,9 @@ impl DynamicFrame {
     /// smaller block is given back, with everything bound to it: each of its frames is bound in the larger block when it is next selected,
     /// and then has a new [`BoundFrame::number`].
     ///
-    /// Selecting another description than last time may change debug names, and `vkSetDebugUtilsObjectNameEXT` requires that no other thread
-    /// uses the object meanwhile: with debug names, record, create and update nothing with the objects of its bound frames at the same time.
+    /// Selecting a different description than last time may change debug names, and `vkSetDebugUtilsObjectNameEXT` requires that no other
+    /// thread uses the object meanwhile. So if debug names are enabled, other threads must not use objects of its bound frames to record
+    /// commands, create objects or update descriptors during this call.
     ///
     /// # Errors
     /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is already bound stays bound.

@@ -12,8 +12,8 @@ use crate::profile::OptionalFeatures;
 
 /// Extension names and feature structs to add to a `VkDeviceCreateInfo`, without duplicating what it has.
 ///
-/// A feature struct that the caller chains is not changed: a feature that it disables stays disabled. So the parts of tile shading are
-/// those of the caller's struct, or all that the device offers if there is none.
+/// A feature struct that the caller chains is not changed: a feature that it disables stays disabled. So the features of tile
+/// shading are those of the caller's struct, or all that the device supports if there is none.
 ///
 /// ```no_run
 /// # use ash::vk;

@@ -114,10 +114,10 @@ impl FrameRecorder<'_> {
         self.parity
     }
 
-    /// Imports external resources and semaphores after the frame has begun: a swapchain image that is acquired as late as possible, while
-    /// the command buffers that do not use it are already recorded. A resource is imported before a command buffer that uses it is
-    /// [recorded](FrameRecorder::record), a semaphore before the frame is submitted. What was imported for this frame before stays, unless
-    /// it is imported again.
+    /// Imports external resources and semaphores after the frame has begun, for example a swapchain image that is acquired as late as
+    /// possible, after recording the command buffers that do not use it. Import a resource before a command buffer that uses it is
+    /// [recorded](FrameRecorder::record), and a semaphore before the frame is submitted. Earlier imports of this frame remain, unless they
+    /// are imported again.
     ///
     /// ```no_run
     /// # use ash::vk;
@@ -146,8 +146,8 @@ impl FrameRecorder<'_> {
     /// ```
     ///
     /// # Errors
-    /// When an import does not match the frame, or a command buffer that uses the resource is already recorded: nothing is imported then. When
-    /// the driver fails to create a framebuffer: the resources are not imported then, whatever was imported for them before.
+    /// When an import does not match the frame, or a command buffer that uses the resource is already recorded; nothing is imported then. When
+    /// the driver fails to create a framebuffer; the resources then count as not imported, even if they were imported before.
     ///
     /// # Safety
     /// As for [`BoundFrame::begin`].
@@ -160,7 +160,7 @@ impl FrameRecorder<'_> {
             |bound: &mut BoundFrame| bound.with_encoding(|encoded, with| encoded[index].refresh(with));
         let refreshed = refresh(self.bound);
         if refreshed.is_err() {
-            // A framebuffer could not be created. The resources count as missing now, and so do those that they have replaced.
+            // A framebuffer could not be created. The resources now count as not imported: their previous imports are already replaced.
             self.bound.forget_imports(imports);
             refresh(self.bound)?;
         }
@@ -460,7 +460,7 @@ impl FrameRecorder<'_> {
     /// `None` if `VK_QCOM_tile_properties` is not [enabled](super::Capabilities::TILE_PROPERTIES).
     ///
     /// # Errors
-    /// The driver's; or if an attachment of the pass is not imported.
+    /// When an attachment of the pass is not imported, or the driver fails.
     ///
     /// # Panics
     /// If the pass is not a render pass.

@@ -31,10 +31,10 @@ use crate::plan::MemoryKind;
 ///   `VkMemoryDedicatedAllocateInfo`; `VkRenderPassMultiviewCreateInfo`; those of tile memory and tile shading.
 /// - A chain stays alive and unchanged until the function is called for the same number again.
 /// - All chains but those of [`rendering`](Hooks::rendering) and [`memory`](Hooks::memory), and what [`own_memory`](Hooks::own_memory)
-///   returns, are the same every time they are requested for the same number: the runtime looks up by the number what it created before.
-///   The chain of a rendering stays the same between [`Commands::begin_pass_in_parts`](super::Commands::begin_pass_in_parts) and
-///   [`end_pass`](super::Commands::end_pass), which begin it once for each part.
-/// - What a chain of [`memory`](Hooks::memory) requires of what is bound to the memory holds: memory for several resources (number 0) is
+///   returns, are the same every time they are requested for the same number: the runtime uses the number to look up objects that it has
+///   already created. The chain of a rendering stays the same from [`Commands::begin_pass_in_parts`](super::Commands::begin_pass_in_parts)
+///   to [`end_pass`](super::Commands::end_pass): `vkCmdBeginRendering` is recorded with it once for each part.
+/// - Resources meet the requirements of the [`memory`](Hooks::memory) chain of their memory: memory for several resources (number 0) is
 ///   not exported, and the chains of [`image`](Hooks::image), [`image_format`](Hooks::image_format) and [`buffer`](Hooks::buffer) for a
 ///   number whose memory is exported have `VkExternalMemoryImageCreateInfo`, `VkPhysicalDeviceExternalImageFormatInfo` and
 ///   `VkExternalMemoryBufferCreateInfo` of the same handle types (VUID-VkBindImageMemoryInfo-memory-02728,
@@ -55,11 +55,11 @@ pub unsafe trait Hooks: Send + Sync {
         null()
     }
 
-    /// Whether each resource with this number gets a memory object of its own: a dedicated allocation in ordinary memory, which shares bytes
-    /// with nothing, as memory that is exported must. For example, to export it, or to give it a priority of its own.
+    /// Whether each resource with this number gets a memory object of its own: a dedicated allocation in ordinary memory that is
+    /// never aliased. Exported memory needs this, and so does a memory priority for a single resource.
     ///
-    /// The planner treats such a resource as one whose driver requires a dedicated allocation. Plans that are made with requirements from
-    /// elsewhere know nothing of it, and keep the memory that they have.
+    /// The planner treats such a resource as if the driver required a dedicated allocation for it. Plans made with requirements that were
+    /// not measured on this device ignore it, and keep their placements.
     fn own_memory(&self, _hook: u32) -> bool {
         false
     }
@@ -67,10 +67,10 @@ pub unsafe trait Hooks: Send + Sync {
     /// Chained to `VkMemoryAllocateInfo`, for each block of memory that the runtime needs: `hook` is the number of the only resource that
     /// the block is for ([`own_memory`](Hooks::own_memory), lazily allocated memory, histories), or 0 if resources share it.
     ///
-    /// A block with a chain is a memory object of its own, which the runtime allocates with `vkAllocateMemory`; the
-    /// [allocator](super::DeviceDesc::allocator) is not asked, whether it is the caller's or the runtime's. Its bytes count in
-    /// [`DeviceDesc::memory_limit`](super::DeviceDesc::memory_limit) all the same. If this returns null, blocks come from where they come
-    /// from without hooks.
+    /// A block with a chain is a memory object of its own, which the runtime allocates with `vkAllocateMemory`, not from the caller's
+    /// [allocator](super::DeviceDesc::allocator) or the runtime's own. It still counts towards
+    /// [`DeviceDesc::memory_limit`](super::DeviceDesc::memory_limit). If this returns null, the block is allocated as if there were no
+    /// hooks.
     fn memory(&self, _kind: MemoryKind, _hook: u32) -> *const c_void {
         null()
     }

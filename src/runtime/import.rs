@@ -124,7 +124,7 @@ impl BoundFrame {
                 if row.resource == import.resource {
                     let (handle, view) = (import.image, import.view);
                     handles.images[index as usize] = Image { handle, view };
-                    // Those are of the image that this one replaces.
+                    // These are views of the image that this one replaces.
                     handles.imported_views.retain(|(image, _, _)| *image != index);
                 }
             }
@@ -287,7 +287,7 @@ impl BoundFrame {
         Ok(())
     }
 
-    /// Checks that no part of an image is imported twice: the frame orders only what it knows to be the same.
+    /// Checks that no part of an image is imported twice: barriers do not cover aliases that the frame does not know.
     fn check_images_once(&self, imports: &[ImportedImage]) -> Result<()> {
         let (frame, features) = (&self.plan.frame, self.plan.profile.features);
         let used = |id: ResourceId| {
@@ -316,7 +316,7 @@ impl BoundFrame {
         self.check_once(conflict, pairs, imported, same)
     }
 
-    /// Checks that no bytes of a buffer are imported twice where passes write them: the frame orders only what it knows to be the same.
+    /// Checks that no buffer range that a pass writes is imported twice: barriers do not cover aliases that the frame does not know.
     fn check_buffers_once(&self, imports: &[ImportedBuffer]) -> Result<()> {
         let is_written = |of: ResourceId| self.plan.frame.accesses_to(of).any(|access| access.writes);
         let rows = self.handles.buffers.iter().zip(&self.encoded[0].tables.buffers);
@@ -387,7 +387,7 @@ fn check_external(frame: &Frame, id: ResourceId, is_image: bool) -> Result<()> {
     )))
 }
 
-/// Whether the view of the whole imported image serves as this one.
+/// Whether the view of the whole imported image can be used for this row.
 fn shows_the_image(frame: &Frame, tables: &Lowered, view: &ViewRow) -> bool {
     let mut others = tables.views.iter().filter(|other| other.image == view.image);
     let is_only = others.all(|other| other.range == view.range);

@@ -64,7 +64,7 @@ impl DeviceState {
                 ResourceKind::Buffer { desc, .. } => desc.hook,
             };
             if self.has_own_memory(hook) {
-                // An allocation of its own is neither a place in the tile heap nor aliased, and its contents stay.
+                // A dedicated allocation is not in the tile heap, is not aliased, and keeps its contents.
                 needs.dedicated = Dedicated::Required;
                 needs.lazy_type_bits = 0;
             }

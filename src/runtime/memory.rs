@@ -265,7 +265,7 @@ impl MemoryAllocator {
             return raw(device, desc, chain);
         }
         if !chain.is_null() {
-            // As the allocator's blocks, the next user of which may need addresses.
+            // As for the allocator's blocks: the next user of the block may need device addresses.
             let desc = MemoryDesc {
                 device_address: self.device_address,
                 ..*desc

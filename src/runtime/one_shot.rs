@@ -95,7 +95,7 @@ impl<'a> OneShotCommands<'a> {
         let submitted = unsafe { device.queue_submit(queue, &[info], self.fence) };
         drop(locked);
         let lost = Err(vk::Result::ERROR_DEVICE_LOST);
-        // By the specification, what a submission that returned `VK_ERROR_DEVICE_LOST` names is in use until a wait has returned that too.
+        // By the specification, the objects of a submission that returned `VK_ERROR_DEVICE_LOST` are in use until a wait returns it, too.
         let mut in_use = submitted == lost;
         let mut result = submitted.with_call("vkQueueSubmit", what);
         if result.is_ok() {

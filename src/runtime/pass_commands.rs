@@ -1,4 +1,4 @@
-//! The passes of a command buffer as the caller records them: begun and ended, with their subpasses and resources.
+//! Recording of the passes of a command buffer: begin and end, subpasses, contents and resources.
 
 use ash::vk;
 
@@ -10,7 +10,7 @@ use crate::Result;
 use crate::frame::tables::Contents;
 use crate::frame::{PassId, viewport};
 
-/// A pass that has begun: its command buffer, subpasses and resources. [`Commands::pass`] lends it to the closure that records the pass;
+/// A pass that has begun: its command buffer, subpasses and resources. [`Commands::pass`] passes it to the closure that records the pass;
 /// after [`Commands::begin_pass`], [`Commands::pass_commands`] returns it.
 #[derive(Debug)]
 pub struct PassCommands<'a> {
@@ -19,7 +19,7 @@ pub struct PassCommands<'a> {
 }
 
 impl Commands<'_> {
-    /// Records a pass: tile memory bound, barriers, the render pass begun, then the caller's commands, then ended.
+    /// Records a pass: binds its tile memory, records its barriers, begins its render pass, records the caller's commands, and ends it.
     ///
     /// # Errors
     /// When another pass is next, or its contents are declared secondary.
@@ -35,9 +35,9 @@ impl Commands<'_> {
     }
 
     /// Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into
-    /// [`command_buffer`](Commands::command_buffer), which [`pass_commands`](Commands::pass_commands) has together with the pass's resources;
-    /// [`end_pass`](Commands::end_pass) ends it. Of a pass with secondary contents, they are
-    /// [executed](PassCommands::execute) in each of its subpasses.
+    /// [`command_buffer`](Commands::command_buffer), then end it with [`end_pass`](Commands::end_pass).
+    /// [`pass_commands`](Commands::pass_commands) returns the command buffer together with the pass's resources. If the pass has secondary
+    /// contents, [execute](PassCommands::execute) them in each of its subpasses.
     ///
     /// ```no_run
     /// # use tileheap::frame::PassId;
@@ -211,8 +211,8 @@ impl PassCommands<'_> {
     /// Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of
     /// the current subpass of a render pass that is declared with [secondary contents](crate::frame::PassBuilder::secondary).
     ///
-    /// Execute all contents of a subpass in one call: Vulkan leaves the state that further ones would inherit undefined
-    /// ("Command Buffer State Reset"), except that of the render pass, to which the bound tile memory is taken to belong.
+    /// Execute all contents of a subpass in one call: afterwards, the state that further command buffers would inherit is undefined
+    /// ("Command Buffer State Reset"). Only render pass state remains, which is assumed to include the bound tile memory.
     ///
     /// # Panics
     /// If the pass is a render pass that is declared with inline contents.

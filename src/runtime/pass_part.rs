@@ -7,8 +7,8 @@
 //!                         │ draws, suspends          │ draws, suspends     │ draws, ends, tone_map  │
 //! by                      │ PassPart                 │ PassPart            │ Commands               │
 //! ```
-//! The first command buffer is the one that the passes before were recorded in, and the last the one in which the recording goes on.
-//! Nothing may be recorded between a suspended and a resumed pass that acts or synchronizes, so the barriers are before the first part
+//! The first command buffer already contains the preceding passes, and the following passes are recorded in the last one. No action or
+//! synchronization commands are allowed between suspending and resuming a render pass, so its barriers are recorded before the first part
 //! and after the last.
 //!
 //! Source: Vulkan specification, `VkRenderingFlagBits`; VUID-VkSubmitInfo2-commandBuffer-06192, -06010, -06011, -06012.
@@ -35,10 +35,10 @@ pub struct PassPart<'a> {
 }
 
 impl<'a> Commands<'a> {
-    /// Begins a render pass that is recorded in several command buffers, which different threads may record at the same time: in this one,
-    /// and in each of `more`, in the order of their submission. **The recording goes on in the last of `more`:**
-    /// [`command_buffer`](Commands::command_buffer) is that one from now on, [`end_pass`](Commands::end_pass) ends the pass in it, and the
-    /// passes after are recorded in it. The parts before, that in this command buffer first, are returned.
+    /// Begins a render pass that is recorded in several command buffers, which different threads may record at the same time: this one, then
+    /// each of `more`, in submission order. **The recording continues in the last of `more`:** from now on,
+    /// [`command_buffer`](Commands::command_buffer) returns that one, and the end of the pass ([`end_pass`](Commands::end_pass)) and later
+    /// passes are recorded in it. Returns all other parts of the pass, beginning with the part in this command buffer.
     ///
     /// A command buffer begins without any state: pipelines, descriptor sets and dynamic state that were set before the pass have to be set
     /// again in each. Queries and conditional rendering have to end before. A frame cannot be submitted before every part is

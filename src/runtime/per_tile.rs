@@ -1,8 +1,9 @@
 //! Per-tile execution: commands of a pass with tile shading that run once for each of its tiles.
 //!
 //! The flag `PER_TILE_EXECUTION` is never used: render passes must not have it (VUID-vkCmdBeginRendering-flags-10642,
-//! VUID-vkCreateRenderPass-flags-10646), and secondary command buffers only if they are executed inside of per-tile execution
-//! (VUID-vkCmdExecuteCommands-pCommandBuffers-10624), which a subpass with secondary contents cannot begin. They begin it themselves.
+//! VUID-vkCreateRenderPass-flags-10646), and secondary command buffers only if they are executed inside per-tile execution
+//! (VUID-vkCmdExecuteCommands-pCommandBuffers-10624), which a subpass with secondary contents cannot begin. So secondary command buffers
+//! begin per-tile execution themselves.
 
 use std::fmt;
 
@@ -17,7 +18,7 @@ use crate::frame::PassId;
 use crate::frame::tables::Pass;
 use crate::profile::OptionalFeatures;
 
-/// Per-tile execution, for the closure that records its commands.
+/// Per-tile execution that has begun, passed to the closure that records its commands.
 pub struct PerTile<'a> {
     state: &'a DeviceState,
     functions: &'a tile_shading::Device,
@@ -70,7 +71,7 @@ impl PerTile<'_> {
     /// shading rate of the shader.
     ///
     /// # Errors
-    /// When the device has not enabled the features `tileShadingDispatchTile` and `tileShadingPerTileDispatch`.
+    /// When the features `tileShadingDispatchTile` and `tileShadingPerTileDispatch` are not both enabled.
     ///
     /// # Safety
     /// - A compute pipeline is bound, and whatever its shader uses. The shader has the execution mode `TileShadingRateQCOM`.

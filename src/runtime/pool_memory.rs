@@ -69,8 +69,8 @@ impl Pool {
         Ok(block.lend(&mut contents, key.clone(), borrower, lease))
     }
 
-    /// Allocates a block of a kind for the pool, for a resource of a hook or, with 0, for several; it is freed on drop unless it is
-    /// [lent](UnpooledBlock::lend).
+    /// Allocates a block for the pool; `hook` is the hook of its only resource, or 0 if it holds several. The block is freed on drop unless
+    /// it is [lent](UnpooledBlock::lend).
     ///
     /// Stays within the caller's budget and the system's by freeing unused memory.
     pub(super) fn allocate<'a>(

@@ -13,8 +13,8 @@ use crate::Result;
 use crate::lower::tables::objects::ViewRow;
 
 impl Pool {
-    /// A view of a borrowed image of a hook, created if the pool has none with these parameters. Only the borrower of an image creates views of it, on
-    /// one thread at a time.
+    /// A view of a borrowed image, created with its hook if the pool has none with these parameters. Only the borrower of an image creates
+    /// views of it, on one thread at a time.
     pub(super) fn view(
         &self,
         state: &DeviceState,

@@ -99,7 +99,7 @@ impl<'a> Commands<'a> {
         commands
     }
 
-    /// The recording as it goes on in another command buffer, which has nothing bound; in its own one, as it is.
+    /// The same recording, continued in `handle`. Nothing is bound there, unless it is the command buffer of this recording.
     pub(super) fn continued(&self, handle: vk::CommandBuffer) -> Commands<'a> {
         let is_own = handle == self.handle;
         let tile = if is_own {

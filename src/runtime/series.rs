@@ -83,7 +83,7 @@ impl Series {
     /// fences that count its frames.
     ///
     /// # Safety
-    /// Nothing on the device is in use, or will be, and its bound frames are gone.
+    /// Nothing is in use on the device, nothing more is submitted to it, and the bound frames of the series are dropped.
     pub(super) unsafe fn abandon(&mut self) {
         // SAFETY: the caller's duty.
         unsafe { self.retired.destroy_of(&self.progress) };

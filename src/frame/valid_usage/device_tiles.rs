@@ -1,4 +1,4 @@
-//! Rules of a device about tile shading: which attachments shaders access in their tile, and at which stages.
+//! Tile shading rules that depend on the device: which attachments shaders may access in their tile, and at which stages.
 
 use ash::vk::{ImageAspectFlags as Aspects, PipelineStageFlags2 as S};
 
@@ -10,8 +10,8 @@ use crate::frame::AccessKind;
 use crate::frame::tables::Access;
 use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
 
-/// The problem that an access of a pass with tile shading is made by dispatches only, which the device does not run per tile. By default, a
-/// tile attachment is accessed by fragment shaders or by dispatches: the device needs one of the two.
+/// The problem of a device that cannot run dispatches per tile, if only dispatches make an access in a pass with tile shading. By default, a
+/// tile attachment may be accessed by fragment shaders and by dispatches: the device has to support at least one of them.
 fn dispatches(used: &Use<'_>, device: &DeviceProfile) -> Problem {
     let stages = used.access.stages;
     let either = used.access.kind == AccessKind::TileAttachment
@@ -58,7 +58,7 @@ fn attached(pass: &RenderPass<'_>, tile: &Access, kind: AccessKind) -> bool {
     })
 }
 
-/// The problem that a pass has a tile attachment of some kind, which the device does not let shaders access.
+/// The problem that a pass has a tile attachment of a kind that shaders cannot access on the device.
 fn kind_lacks(
     pass: &RenderPass<'_>,
     device: &DeviceProfile,

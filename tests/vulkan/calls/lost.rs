@@ -1,4 +1,4 @@
-//! Lost devices: every call that reports the loss, what says so afterwards, and what is destroyed without a wait.
+//! Lost devices: every call that can report the loss, calls that fail afterwards, and destruction without waiting.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn run(rig: &Rig, [one, other]: [&mut BoundFrame; 2]) -> Result<()> {
     Ok(())
 }
 
-/// The program's part: it waits for the device, which returns in finite time, and from then on nothing is to wait.
+/// Waits for the device, as programs must (the wait returns in finite time). Later waits are violations.
 fn settle(rig: &Rig) {
     let waited = || on_fake!(rig.fake.device.device_wait_idle());
     assert_eq!(rig.fake.driver.without_failures(waited), Err(LOST));

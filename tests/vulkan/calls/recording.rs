@@ -1,4 +1,4 @@
-//! Passes in several command buffers, and imports while a frame is recorded: what is refused, and what is left as it was.
+//! Passes in several command buffers, and imports while a frame is recorded: errors, and the state that they leave unchanged.
 
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;

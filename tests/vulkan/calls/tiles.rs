@@ -1,5 +1,5 @@
-//! Tile shading: the parts that are enabled, per-tile execution, and the size of tile memory that render passes say. The fake driver judges
-//! the latter two.
+//! Tile shading: the enabled features, per-tile execution, and the size of tile memory that render passes declare. The fake driver checks
+//! the last two.
 
 use ash::vk;
 use tileheap::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, tile_properties, tile_shading};

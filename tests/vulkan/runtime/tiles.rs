@@ -1,5 +1,5 @@
-//! Tile properties and tile shading: what is bound during a pass is declared wherever tiles are spoken of, and work per tile reaches what
-//! the pass has drawn.
+//! Tile properties and tile shading: the size of bound tile memory is passed to queries and render passes, and per-tile commands access
+//! the texels that the pass has drawn.
 
 use ash::vk;
 use tileheap::ffi;
@@ -199,7 +199,7 @@ struct Work {
     draws: Pipeline,
     /// Adds one to each texel of `color`.
     counts: Bound,
-    /// Writes each texel of `color`: the texel of `source` at the mirrored place of the tile, plus the place of the tile.
+    /// Writes each texel of `color`: the texel of `source` at the mirrored position in the tile, plus the position of the tile.
     mirrors: Bound,
     reads: Bound,
     /// Without render pass objects.
@@ -309,7 +309,7 @@ fn expected((x, y): (u32, u32), tile: vk::Extent2D, mirrored: bool) -> u32 {
     source(x, y) + left * 1000 + top * 1_000_000 + 1
 }
 
-/// Says which texel of `color` or `source` is not what it should be, if there is one.
+/// Describes the first texel of `color` or `source` that has a wrong value.
 fn first_difference(words: &[u32], tile: vk::Extent2D, mirrored: bool) -> Option<String> {
     let (color, drawn) = words.split_at(TEXELS as usize);
     (0..)

@@ -383,8 +383,8 @@ impl OptionalFeatures {
         ("tileShadingAtomicOps", OptionalFeatures::TILE_SHADING_ATOMIC_OPS),
     ];
 
-    /// The parts of `VK_QCOM_tile_shading` beside the feature `tileShading`. Aprons and image processing are not among them: render passes
-    /// of the runtime have no apron, and image processing needs other extensions.
+    /// The features of `VK_QCOM_tile_shading` other than `tileShading`, without those of aprons and image processing: render passes of the
+    /// runtime have no apron, and image processing needs other extensions.
     pub const TILE_SHADING_PARTS: OptionalFeatures = OptionalFeatures::TILE_SHADING_FRAGMENT_STAGE
         .union(OptionalFeatures::TILE_SHADING_COLOR_ATTACHMENTS)
         .union(OptionalFeatures::TILE_SHADING_DEPTH_ATTACHMENTS)

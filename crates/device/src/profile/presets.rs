@@ -1,5 +1,5 @@
 //! The profiles by name, which `presets.json` holds: one real reading, two estimates scaled from it, tilers and a desktop without a
-//! tile heap, and devices that exist only to test programs. That devices with tile shading have all of its parts is an assumption.
+//! tile heap, and devices that exist only to test programs. Devices with tile shading are assumed to have all of its features.
 
 use std::sync::LazyLock;
 

@@ -137,7 +137,7 @@ impl FakeDriver {
         self.driver.lock().failures.clear();
     }
 
-    /// What was chained to the structures of each call that creates or allocates, where something was.
+    /// The types of chained structures for each call that creates or allocates something with a chain.
     pub fn chains(&self) -> Vec<(&'static str, Vec<vk::StructureType>)> {
         self.driver.lock().chains.clone()
     }

@@ -22,7 +22,7 @@ pub(super) fn read_parts(info: &vk::DeviceCreateInfo<'_>, enabled: &mut Enabled)
     }
 }
 
-/// Judges what a render pass that begins says about its tiles, while `bound` is the tile memory that is bound.
+/// Checks the tile structures of a render pass that begins while the tile memory `bound` is bound.
 pub(super) fn judge(call: &mut Entered, tiles: PassTiles, bound: Option<vk::DeviceMemory>) {
     let bound = bound.and_then(|memory| call.memory(memory));
     let bound = bound.map_or(0, |memory| memory.size);
