@@ -269,7 +269,8 @@ pub(crate) fn shader_view(
     })
 }
 
-/// The view of a part of an image for the descriptor of an input attachment: as of attachments, faces of cubes are layers.
+/// The view of a part of an image for the descriptor of an input or tile attachment: as of attachments, faces of cubes are layers, but it
+/// has only the aspect that the shader reads.
 pub(crate) fn input_view(
     index: u32,
     image: &ImageRow,

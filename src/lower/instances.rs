@@ -124,7 +124,7 @@ impl<'a> Instances<'a> {
             name_all(&instance, lowered);
         }
         if !dynamic {
-            check_object(plan, &instance, lowered)?;
+            check_object(plan, &instance, &self.declared, lowered)?;
         }
         lowered.instances.push(instance);
         Ok(OptionalIndex::some(lowered.instances.len() as u32 - 1))
@@ -357,8 +357,14 @@ impl<'a> Instances<'a> {
     }
 }
 
-/// Returns an error if a render pass object cannot express what a pass describes.
-fn check_object(plan: &Plan, instance: &InstanceRow, lowered: &Lowered) -> Result<(), LowerError> {
+/// Returns an error if a render pass object cannot express what a pass describes; `declared` are the aspects that its accesses declare, per
+/// attachment.
+fn check_object(
+    plan: &Plan,
+    instance: &InstanceRow,
+    declared: &[vk::ImageAspectFlags],
+    lowered: &Lowered,
+) -> Result<(), LowerError> {
     let resolves = plan.profile.features.contains(Features::DEPTH_STENCIL_RESOLVE);
     let attachments = instance.attachments.of(&lowered.attachments);
     let subpasses = instance.subpasses.of(&lowered.subpasses);
@@ -367,14 +373,23 @@ fn check_object(plan: &Plan, instance: &InstanceRow, lowered: &Lowered) -> Resul
         let format = depth.map(|one| attachments[one.attachment as usize].format);
         format.is_some_and(|format| row.depth_aspects != crate::format::aspects(format))
     };
+    // An object attaches both aspects, and without barriers the layout of the other one is not known.
+    let apart = plan
+        .profile
+        .features
+        .contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS);
+    let mut rows = attachments.iter().zip(declared);
+    let attached_in_part =
+        apart && rows.any(|(row, declared)| *declared != crate::format::aspects(row.format));
     let why = if !resolves && subpasses.iter().any(|row| row.depth_resolve.is_some()) {
         "resolving depth in a render pass object requires Vulkan 1.2 or VK_KHR_depth_stencil_resolve"
-    } else if subpasses.iter().any(in_part)
+    } else if attached_in_part
+        || subpasses.iter().any(in_part)
         || attachments
             .iter()
             .any(|row| row.combined_layout == vk::ImageLayout::UNDEFINED)
     {
-        "attaching only depth or stencil of a format with both requires dynamic rendering, and its input attachments or subpasses local read"
+        "attaching only one aspect of a depth/stencil format requires dynamic rendering, and local read for input attachments or several subpasses"
     } else {
         return Ok(());
     };

@@ -6,7 +6,7 @@ use bumpalo::Bump;
 use bumpalo::collections::Vec as ScratchVec;
 
 use super::chains::Chains;
-use super::create::{ALL_SLICES, TILE_ATTACHED, attachment_view, in_barrier, input_view, shader_view};
+use super::create::{ALL_SLICES, TILE_ATTACHED, in_barrier, input_view, shader_view};
 use super::error::LowerError;
 use super::instances::{Instances, ViewRows};
 use super::operations::AttachmentOperations;
@@ -173,13 +173,7 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowe
         let view = match object {
             Object::Image(image) if access.kind == AccessKind::TileAttachment => {
                 let row = &lowered.images[image as usize];
-                Some(attachment_view(
-                    image,
-                    row,
-                    access.range,
-                    access.view,
-                    TILE_ATTACHED,
-                ))
+                Some(input_view(image, row, access.range, access.view, TILE_ATTACHED))
             }
             Object::Image(image) if access.kind == AccessKind::InputAttachment => {
                 let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));

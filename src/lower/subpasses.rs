@@ -23,6 +23,10 @@ use tileheap_device::scopes;
 pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId, scratch: &Bump) -> bool {
     let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
     let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
+    if described.tile_shading && described.contents == Contents::Secondary {
+        // In dynamic rendering, VUID-VkCommandBufferBeginInfo-flags-10618 forbids what VUID-vkCmdExecuteCommands-pCommandBuffers-10620 demands.
+        return false;
+    }
     if described.subpasses == 1 && !accesses.iter().any(is_input) {
         return profile.features.contains(Features::DYNAMIC_RENDERING);
     }

@@ -13,14 +13,18 @@
 
 use std::sync::Arc;
 
+use ash::vk;
+
 use super::bound_frame::BoundFrame;
 use super::device::Device;
 use super::dynamic_frame::DynamicFrame;
+use super::error::RuntimeError;
 #[cfg(doc)]
 use super::frame_recorder::FrameRecorder;
 
 impl Device {
-    /// Whether a call that this crate made on the device has returned `VK_ERROR_DEVICE_LOST`. Once true, it stays true.
+    /// Whether a call that this crate made on the device has returned `VK_ERROR_DEVICE_LOST`, or one that was
+    /// [reported](Device::note_device_lost). Once true, it stays true.
     ///
     /// ```no_run
     /// # use tileheap::runtime::*;
@@ -28,8 +32,10 @@ impl Device {
     /// // SAFETY: no other thread uses the queues at the same time.
     /// match unsafe { recorder.submit() } {
     ///     Err(error) if error.is_device_lost() => {
-    ///         // SAFETY: no other thread uses the queues at the same time.
+    ///         let locked = tile.lock_queues(); // other threads may submit uploads
+    ///         // SAFETY: the queues are locked.
     ///         let _ = unsafe { tile.raw().device_wait_idle() }; // returns in finite time, with this error
+    ///         drop(locked);
     ///         // SAFETY: the device is lost, and the wait has returned.
     ///         unsafe { bound.abandon() };
     ///         // … abandon what else is bound, and destroy the program's own objects …
@@ -45,6 +51,14 @@ impl Device {
     /// ```
     pub fn is_device_lost(&self) -> bool {
         self.state().lost.get().is_some()
+    }
+
+    /// Tells the runtime that a call of the program's own has returned `VK_ERROR_DEVICE_LOST` (`vkQueuePresentKHR`, for example), which its
+    /// later errors name.
+    pub fn note_device_lost(&self, call: &'static str) {
+        let (result, what) = (vk::Result::ERROR_DEVICE_LOST, String::new());
+        self.state()
+            .note_loss(&RuntimeError::Vulkan { call, result, what });
     }
 }
 

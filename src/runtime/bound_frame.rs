@@ -447,7 +447,7 @@ impl BoundFrame {
         };
         found.unwrap_or_else(|| match which {
             AccessKey::Nth(n) => panic!(
-                "pass `{}` has {} accesses, so no access {n}",
+                "pass `{}` has {} accesses, but access {n} was requested",
                 declared.name,
                 declared.accesses.len()
             ),

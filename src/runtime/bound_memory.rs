@@ -17,23 +17,28 @@ pub struct BoundMemory {
     pub offset: vk::DeviceSize,
     /// The resource's size in bytes.
     pub size: vk::DeviceSize,
+    /// The memory type.
+    pub memory_type: u32,
+    /// Bytes of the memory object that belong to the resource's block: `allocationSize` if the object is for this resource only
+    /// ([`Hooks::dedicated_memory`](super::Hooks::dedicated_memory)).
+    pub allocation_size: vk::DeviceSize,
 }
 
 impl BoundFrame {
     /// The memory that holds the current version of `resource` in frames of `parity`: to export it, for example
-    /// ([`Hooks::own_memory`](super::Hooks::own_memory)).
+    /// ([`Hooks::dedicated_memory`](super::Hooks::dedicated_memory)).
     ///
     /// The resource keeps this memory for the lifetime of the bound frame. Afterwards the pool may lend both to another bound frame that
     /// describes an identical resource with the same hook.
     ///
     /// # Panics
-    /// If the resource is external, or used by no pass.
+    /// If the resource is external, or no pass uses its current version.
     pub fn memory(&self, resource: ResourceId, parity: Parity) -> BoundMemory {
         let (frame, tables) = (&self.plan.frame, self.tables(parity));
         let mut uses = frame.uses_of(resource).iter().map(|&index| index as usize);
         let used = uses.find(|&index| frame.accesses()[index].version == Version::Current);
-        let used =
-            used.unwrap_or_else(|| panic!("resource `{}` is used by no pass", frame.resource(resource).name));
+        let name = &frame.resource(resource).name;
+        let used = used.unwrap_or_else(|| panic!("no pass uses the current version of resource `{name}`"));
         let object = tables.accesses[used].object.get();
         let binding = match object {
             Object::Image(row) => tables.images[row as usize].binding,
@@ -44,11 +49,16 @@ impl BoundFrame {
             .get()
             .expect("external resources have the caller's memory");
         let block = self.handles.blocks[memory as usize];
-        let (memory, start) = self.state.pool.lock().block(block).memory.location();
+        let pool = self.state.pool.lock();
+        let block = pool.block(block);
+        let (handle, start) = block.memory.location();
         BoundMemory {
-            memory,
+            memory: handle,
             offset: start + binding.offset.0,
-            size: binding.size.0,
+            // Planned with more than the driver requires, a dedicated allocation is smaller.
+            size: binding.size.0.min(block.bytes.0.saturating_sub(binding.offset.0)),
+            memory_type: tables.memory[memory as usize].memory_type,
+            allocation_size: block.bytes.0,
         }
     }
 }

@@ -88,7 +88,7 @@ pub(super) const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 const NEVER: u32 = u32::MAX;
 
 /// The extensions that each capability needs below a version of Vulkan, the capability's own first.
-pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 17] = {
+pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 18] = {
     use Capabilities as C;
     use ash::{ext, khr};
     use vk::{API_VERSION_1_1 as V1_1, API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
@@ -108,6 +108,11 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 17] = {
             C::SEPARATE_DEPTH_STENCIL_LAYOUTS,
             V1_2,
             khr::separate_depth_stencil_layouts::NAME,
+        ),
+        (
+            C::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+            V1_2,
+            khr::create_renderpass2::NAME,
         ),
         (C::MULTIVIEW, V1_1, khr::multiview::NAME),
         (C::LOCAL_READ, V1_4, khr::dynamic_rendering_local_read::NAME),

@@ -61,7 +61,7 @@ pub(super) fn view_info(
     (image, hook): (vk::Image, u32),
 ) -> vk::ImageViewCreateInfo<'static> {
     let info = vk::ImageViewCreateInfo {
-        p_next: state.chain(hook, |hooks, hook| hooks.view(hook)),
+        p_next: state.chain(hook, |hooks, hook| hooks.view(hook, row)),
         ..Default::default()
     };
     info.image(image)
@@ -137,9 +137,9 @@ impl DeviceState {
     }
 
     /// Whether resources of a number get memory of their own, by the caller's hooks.
-    pub(super) fn has_own_memory(&self, hook: u32) -> bool {
+    pub(super) fn has_dedicated_memory(&self, hook: u32) -> bool {
         let hooks = self.hooks.as_deref().filter(|_| hook > 0);
-        hooks.is_some_and(|hooks| hooks.own_memory(hook))
+        hooks.is_some_and(|hooks| hooks.dedicated_memory(hook))
     }
 
     /// An error if something is described with a hook and there are no hooks.

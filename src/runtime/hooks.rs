@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::null;
 
+use crate::lower::tables::objects::ViewRow;
 use crate::plan::MemoryKind;
 
 /// Supplies the structures that are chained to images, buffers and render passes described with a number above 0
@@ -28,9 +29,12 @@ use crate::plan::MemoryKind;
 /// - Each function returns null, or the first of a chain of structures that Vulkan allows there, with their extensions enabled and their
 ///   last `pNext` null. None of them is one that the runtime chains itself: `VkImageFormatListCreateInfo`, for images whose accesses name a
 ///   format; `VkImageViewUsageCreateInfo`, for images with `EXTENDED_USAGE` or such accesses; `VkMemoryAllocateFlagsInfo` and
-///   `VkMemoryDedicatedAllocateInfo`; `VkRenderPassMultiviewCreateInfo`; those of tile memory and tile shading.
-/// - A chain stays alive and unchanged until the function is called for the same number again.
-/// - All chains but those of [`rendering`](Hooks::rendering) and [`memory`](Hooks::memory), and what [`own_memory`](Hooks::own_memory)
+///   `VkMemoryDedicatedAllocateInfo`; `VkRenderPassMultiviewCreateInfo`; those of tile memory and tile shading. Nor is one that replaces what
+///   the runtime sets (`VkBufferUsageFlags2CreateInfo`), or that imports memory: such a resource is an
+///   [external](crate::frame::external::ExternalDesc) one.
+/// - A chain stays alive and unchanged until the same thread calls the function again for the same number (for
+///   [`memory`](Hooks::memory), and kind; for [`view`](Hooks::view), and view).
+/// - All chains but those of [`rendering`](Hooks::rendering) and [`memory`](Hooks::memory), and what [`dedicated_memory`](Hooks::dedicated_memory)
 ///   returns, are the same every time they are requested for the same number: the runtime uses the number to look up objects that it has
 ///   already created. The chain of a rendering stays the same from [`Commands::begin_pass_in_parts`](super::Commands::begin_pass_in_parts)
 ///   to [`end_pass`](super::Commands::end_pass): `vkCmdBeginRendering` is recorded with it once for each part.
@@ -38,7 +42,9 @@ use crate::plan::MemoryKind;
 ///   not exported, and the chains of [`image`](Hooks::image), [`image_format`](Hooks::image_format) and [`buffer`](Hooks::buffer) for a
 ///   number whose memory is exported have `VkExternalMemoryImageCreateInfo`, `VkPhysicalDeviceExternalImageFormatInfo` and
 ///   `VkExternalMemoryBufferCreateInfo` of the same handle types (VUID-VkBindImageMemoryInfo-memory-02728,
-///   VUID-VkBindBufferMemoryInfo-memory-02726).
+///   VUID-VkBindBufferMemoryInfo-memory-02726). The handle types are none whose requirements can only be queried after binding: Android
+///   hardware buffers and QNX screen buffers (VUID-VkImageMemoryRequirementsInfo2-image-01897). Only memory of resources with
+///   [`dedicated_memory`](Hooks::dedicated_memory) is exported.
 pub unsafe trait Hooks: Send + Sync {
     /// Chained to `VkImageCreateInfo`.
     fn image(&self, _hook: u32) -> *const c_void {
@@ -46,7 +52,7 @@ pub unsafe trait Hooks: Send + Sync {
     }
 
     /// Chained to `VkImageViewCreateInfo`, for each view that the runtime creates of an image with this number.
-    fn view(&self, _hook: u32) -> *const c_void {
+    fn view(&self, _hook: u32, _view: &ViewRow) -> *const c_void {
         null()
     }
 
@@ -60,12 +66,20 @@ pub unsafe trait Hooks: Send + Sync {
     ///
     /// The planner treats such a resource as if the driver required a dedicated allocation for it. Plans made with requirements that were
     /// not measured on this device ignore it, and keep their placements.
-    fn own_memory(&self, _hook: u32) -> bool {
+    fn dedicated_memory(&self, _hook: u32) -> bool {
         false
     }
 
-    /// Chained to `VkMemoryAllocateInfo`, for each block of memory that the runtime needs: `hook` is the number of the only resource that
-    /// the block is for ([`own_memory`](Hooks::own_memory), lazily allocated memory, histories), or 0 if resources share it.
+    /// Chained to `VkMemoryAllocateInfo`, for each block of memory that the runtime needs.
+    ///
+    /// | `kind` | `hook` |
+    /// |---|---|
+    /// | `Dedicated` | the resource's: [`dedicated_memory`](Hooks::dedicated_memory), or a dedicated allocation that the driver requires or prefers |
+    /// | `Lazy` | the resource's |
+    /// | `Arena` | the resource's for the memory of a history, which is not a dedicated allocation as a rule; 0 for memory that resources may share |
+    /// | `Tile` | 0 |
+    ///
+    /// A chain for `(Arena, 0)` makes a memory object of each block (`maxMemoryAllocationCount`).
     ///
     /// A block with a chain is a memory object of its own, which the runtime allocates with `vkAllocateMemory`, not from the caller's
     /// [allocator](super::DeviceDesc::allocator) or the runtime's own. It still counts towards
@@ -86,7 +100,7 @@ pub unsafe trait Hooks: Send + Sync {
     }
 
     /// Chained to `VkRenderPassCreateInfo`, for passes that are recorded as render pass objects; to `VkRenderPassCreateInfo2` for those that
-    /// resolve depth.
+    /// resolve depth. Chain only structures that extend both to such a pass.
     fn render_pass(&self, _hook: u32) -> *const c_void {
         null()
     }

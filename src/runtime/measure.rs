@@ -63,7 +63,7 @@ impl DeviceState {
                 ResourceKind::Image { desc, .. } => desc.hook,
                 ResourceKind::Buffer { desc, .. } => desc.hook,
             };
-            if self.has_own_memory(hook) {
+            if self.has_dedicated_memory(hook) {
                 // A dedicated allocation is not in the tile heap, is not aliased, and keeps its contents.
                 needs.dedicated = Dedicated::Required;
                 needs.lazy_type_bits = 0;

@@ -109,7 +109,10 @@ impl<'a> OneShotCommands<'a> {
         if in_use {
             let _locked = self.owner.lock_queues();
             // SAFETY: the queues are locked.
-            let _ = unsafe { device.queue_wait_idle(queue) };
+            let waited = unsafe { device.queue_wait_idle(queue) };
+            if waited == lost && submitted != lost {
+                result = waited.with_call("vkQueueWaitIdle", what);
+            }
         }
         self.owner.state().noting_loss(result.map_err(crate::Error::from))
     }

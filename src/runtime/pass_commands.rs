@@ -1,5 +1,7 @@
 //! Recording of the passes of a command buffer: begin and end, subpasses, contents and resources.
 
+use std::cell::Cell;
+
 use ash::vk;
 
 use super::bound_access::{AccessKey, BoundAccess};
@@ -73,18 +75,13 @@ impl Commands<'_> {
     /// Ends the pass that has begun: ends its render pass and records the barriers after it.
     ///
     /// # Errors
-    /// When no pass has begun, or the closure of its per-tile execution panicked.
+    /// When no pass has begun.
     pub fn end_pass(&mut self) -> Result<()> {
         let _span = self.span.clone().entered();
         if self.begun.is_none() {
             let commands = &self.bound.plan.frame.command_buffers()[self.id.index()].name;
-            let message = format!("no pass has begun in command buffer `{commands}`: there is none to end");
+            let message = format!("end_pass: no pass has begun in command buffer `{commands}`");
             return Err(RuntimeRule::Order.broken(message));
-        }
-        if self.per_tile.get() {
-            // VUID-vkCmdEndRendering-None-10645, VUID-vkCmdEndRenderPass-None-10653.
-            let message = "per-tile execution has begun and not ended: its commands panicked".to_owned();
-            return Err(RuntimeRule::PerTile.broken(message));
         }
         self.end();
         self.own_passes();
@@ -159,7 +156,8 @@ impl PassCommands<'_> {
     /// Records per-tile execution of a pass with [tile shading](crate::frame::PassBuilder::tile_shading): the draws and dispatches that
     /// `record` records run once for each tile of the render area. Draws need the feature `tileShadingPerTileDraw`, dispatches
     /// `tileShadingPerTileDispatch` ([`DeviceProfile::may_have`](crate::profile::DeviceProfile::may_have)). Clears of attachments, queries
-    /// and events are not allowed meanwhile. Commands that depend on each other need barriers with `VK_DEPENDENCY_BY_REGION_BIT`.
+    /// and events are not allowed meanwhile. Commands that depend on each other, or on draws before, need barriers with
+    /// `VK_DEPENDENCY_BY_REGION_BIT`, recorded by `record`: in dynamic rendering, which takes [`Capabilities::LOCAL_READ`](super::Capabilities::LOCAL_READ) for them.
     ///
     /// ```no_run
     /// # use tileheap::frame::PassId;
@@ -167,7 +165,7 @@ impl PassCommands<'_> {
     /// # fn f(commands: &mut Commands<'_>, shade: PassId) -> tileheap::Result<()> {
     /// commands.pass(shade, |pass| {
     ///     // Draw the attachments, then bind a compute pipeline and its descriptors.
-    ///     // SAFETY: the pipeline's shader has a shading rate, and accesses tile attachments of the pass.
+    ///     // SAFETY: barriers are recorded; the pipeline's shader has a shading rate, and accesses tile attachments of the pass.
     ///     pass.per_tile(|tile| unsafe { tile.dispatch_tile() })?
     /// })??;
     /// # Ok(()) }
@@ -185,16 +183,22 @@ impl PassCommands<'_> {
             ..
         } = self.commands;
         let pass = bound.plan.frame.pass(self.pass);
-        if per_tile.replace(true) {
-            return Err(RuntimeRule::PerTile.broken(format!(
-                "per-tile execution of pass `{}` has begun already: end it first",
-                pass.name
-            )));
+        let refuse = |why: &str| {
+            let message = format!("per-tile execution of pass `{}` cannot begin: {why}", pass.name);
+            Err(RuntimeRule::PerTile.broken(message))
+        };
+        if self.contents() == Contents::Secondary {
+            // VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS.
+            return refuse(
+                "its contents are secondary: begin it in them, with FrameRecorder::per_tile_secondary",
+            );
         }
+        if per_tile.replace(true) {
+            return refuse("it has already begun");
+        }
+        let _ended = ClearOnDrop(per_tile);
         // SAFETY: recording inside the pass, outside of per-tile execution.
-        let result = unsafe { PerTile::record(&bound.state, *handle, pass, record) };
-        per_tile.set(false);
-        result
+        unsafe { PerTile::record(&bound.state, *handle, pass, record) }
     }
 
     /// The object that an access of this pass uses, with its view and layout. Identify the access by its position in the pass's
@@ -246,5 +250,14 @@ impl PassCommands<'_> {
 
     fn contents(&self) -> Contents {
         self.commands.bound.plan.frame.pass(self.pass).contents
+    }
+}
+
+/// Clears a flag when it is dropped, also where a closure panics.
+struct ClearOnDrop<'a>(&'a Cell<bool>);
+
+impl Drop for ClearOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
     }
 }

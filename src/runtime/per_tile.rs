@@ -56,15 +56,13 @@ impl PerTile<'_> {
         };
         // SAFETY: the caller's duty; the pass has tile shading, and one of the features is enabled.
         unsafe { functions.cmd_begin_per_tile_execution(commands, &PerTileBeginInfoQCOM::default()) };
-        let result = record(&PerTile {
+        let _end = EndOnDrop { functions, commands };
+        Ok(record(&PerTile {
             state,
             functions,
             commands,
             pass: &pass.name,
-        });
-        // SAFETY: begun right above.
-        unsafe { functions.cmd_end_per_tile_execution(commands, &PerTileEndInfoQCOM::default()) };
-        Ok(result)
+        }))
     }
 
     /// Records `vkCmdDispatchTileQCOM`: a dispatch for each tile, whose work groups the driver derives from the size of the tile and the
@@ -91,6 +89,22 @@ impl PerTile<'_> {
                 .cmd_dispatch_tile(self.commands, &DispatchTileInfoQCOM::default())
         };
         Ok(())
+    }
+}
+
+/// Ends per-tile execution when it is dropped, also where the closure panics.
+struct EndOnDrop<'a> {
+    functions: &'a tile_shading::Device,
+    commands: vk::CommandBuffer,
+}
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made where per-tile execution has begun; the command buffer is still recording.
+        unsafe {
+            self.functions
+                .cmd_end_per_tile_execution(self.commands, &PerTileEndInfoQCOM::default())
+        };
     }
 }
 

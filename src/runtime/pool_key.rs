@@ -96,6 +96,14 @@ impl ResourceKey {
         }
     }
 
+    /// The number of the description's hook.
+    pub(super) fn hook(&self) -> u32 {
+        match self.row {
+            Row::Image(row) => row.hook,
+            Row::Buffer(row) => row.hook,
+        }
+    }
+
     /// Whether it was created with the same parameters, or for more usages and more families.
     pub(super) fn covers(&self, other: &ResourceKey) -> bool {
         let row = match (self.row, other.row) {

@@ -179,7 +179,7 @@ impl<'a> Commands<'a> {
         let commands = &frame.command_buffers()[self.id.index()].name;
         let pass = &frame.pass(pass).name;
         Err(RuntimeRule::Recording.broken(format!(
-            "pass `{pass}` of command buffer `{commands}` has begun and not ended"
+            "pass `{pass}` of command buffer `{commands}` has begun but not ended"
         )))
     }
 

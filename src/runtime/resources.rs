@@ -16,7 +16,7 @@ use crate::frame::{Persistence, ResourceId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::tables::Object;
 use crate::lower::tables::objects::{Binding, BufferRow, MemoryRow, Sharing, ViewRow};
-use crate::measure::MemoryRequirements;
+use crate::measure::{Dedicated, MemoryRequirements};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
@@ -346,11 +346,9 @@ impl<'a> Creator<'a> {
                     ..MemoryDesc::new(&name, row.memory_type, row.size, lent.answer.alignment)
                 };
                 adapt_to_only(&mut desc, row, &lent);
-                let hook = match key.row {
-                    Row::Image(row) => row.hook,
-                    Row::Buffer(row) => row.hook,
-                };
-                let block = self.pool.allocate(creation.state, &desc, (row.kind, hook))?;
+                let block = self
+                    .pool
+                    .allocate(creation.state, &desc, (row.kind, key.hook()))?;
                 let location = block.memory().location();
                 self.bind(&mut lent, (resource, Bytes::ZERO), location, addressed)?;
                 owned.release(lent.handle);
@@ -388,7 +386,8 @@ impl<'a> Creator<'a> {
     ) -> Result<LentResource> {
         let (state, resource) = (self.creation.state, self.resource(resource));
         let mut handle = Handle::default();
-        let answer;
+        let mut answer;
+        let hook = key.hook();
         match &key.row {
             Row::Image(row) => {
                 let mut list = vk::ImageFormatListCreateInfo::default().view_formats(&key.formats);
@@ -408,6 +407,9 @@ impl<'a> Creator<'a> {
                 // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
                 (handle.buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
             }
+        }
+        if state.has_dedicated_memory(hook) {
+            answer.dedicated = Dedicated::Required;
         }
         Ok(LentResource {
             handle,
@@ -452,6 +454,11 @@ impl<'a> Creator<'a> {
                 "memory types {:#x} without type {}",
                 answer.memory_type_bits, memory.memory_type
             ));
+        }
+        let is_dedicated = memory.dedicated_image.is_some() || memory.dedicated_buffer.is_some();
+        if memory.kind == MemoryKind::Arena && answer.dedicated == Dedicated::Required && !is_dedicated {
+            // VUID-vkBindImageMemory-image-01445, VUID-vkBindBufferMemory-buffer-01444.
+            return Some("a dedicated allocation".to_owned());
         }
         let (size, alignment) = match (memory.kind, answer.tile) {
             (MemoryKind::Tile, None) => {
@@ -552,6 +559,7 @@ fn grow(planned: &mut ResourceRequirements, memory: MemoryKind, answer: &MemoryR
                 (answer.size, answer.alignment),
             );
             planned.memory_type_bits &= answer.memory_type_bits;
+            planned.dedicated = planned.dedicated.max(answer.dedicated);
         }
     }
 }

@@ -78,25 +78,8 @@ impl RetiredList {
     /// # Safety
     /// None of it is in use on the device.
     pub(super) unsafe fn destroy(&self) {
-        for mut frame in self.lock().drain(..) {
-            // SAFETY: the caller's duty.
-            unsafe { frame.owned.destroy() };
-        }
-    }
-
-    /// Destroys what was retired from a series.
-    ///
-    /// # Safety
-    /// None of it is in use on the device.
-    pub(super) unsafe fn destroy_of(&self, progress: &Arc<Mutex<Progress>>) {
-        let mut retired = self.lock();
-        let (gone, kept) = retired
-            .drain(..)
-            .partition(|one| Arc::ptr_eq(&one.progress, progress));
-        *retired = kept;
-        drop(retired);
-        let gone: Vec<RetiredObjects> = gone;
-        for mut frame in gone {
+        let retired = std::mem::take(&mut *self.lock());
+        for mut frame in retired {
             // SAFETY: the caller's duty.
             unsafe { frame.owned.destroy() };
         }

@@ -79,14 +79,14 @@ impl Series {
         }
     }
 
-    /// Destroys everything that its bound frames have left: what was retired, what nothing has borrowed from the pool any more, and the
-    /// fences that count its frames.
+    /// Destroys everything that was retired on the device, what nothing has borrowed from the pool any more, and the fences that count its
+    /// frames.
     ///
     /// # Safety
     /// Nothing is in use on the device, nothing more is submitted to it, and the bound frames of the series are dropped.
     pub(super) unsafe fn abandon(&mut self) {
         // SAFETY: the caller's duty.
-        unsafe { self.retired.destroy_of(&self.progress) };
+        unsafe { self.retired.destroy() };
         // SAFETY: the caller's duty.
         unsafe { self.state.pool.abandon(&self.state, self.borrower) };
         // SAFETY: the caller's duty.

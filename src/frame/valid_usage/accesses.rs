@@ -98,7 +98,16 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
         broken: |used| {
             let written = used.access.writes && used.access.kind == AccessKind::TileAttachment;
             let color = used.resource.aspects().contains(vk::ImageAspectFlags::COLOR);
-            (written && !color).then(|| "shaders only read depth and stencil in their tile".to_owned())
+            (written && !color).then(|| "shaders cannot write depth or stencil in their tile".to_owned())
+        },
+    },
+    Rule {
+        rule: "section \"Tile Attachment Interface\"",
+        broken: |used| {
+            let written = used.access.writes && used.access.kind == AccessKind::TileAttachment;
+            let dispatched = used.access.stages.contains(S::COMPUTE_SHADER);
+            (written && !dispatched)
+                .then(|| "only dispatches write a tile attachment: use the stage COMPUTE_SHADER".to_owned())
         },
     },
 ];

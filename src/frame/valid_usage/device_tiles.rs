@@ -22,7 +22,9 @@ fn dispatches(used: &Use<'_>, device: &DeviceProfile) -> Problem {
         let user = "a dispatch per tile";
         lacks(device, Feature::TILE_SHADING_PER_TILE_DISPATCH, user)
     };
-    (shader && (stages == S::COMPUTE_SHADER || either))
+    // Only dispatches store into tile attachments ("Tile Attachment Interface").
+    let stored = used.access.kind == AccessKind::TileAttachment && used.access.writes;
+    (shader && (stages == S::COMPUTE_SHADER || stored || either))
         .then(problem)
         .flatten()
 }
@@ -31,7 +33,7 @@ fn dispatches(used: &Use<'_>, device: &DeviceProfile) -> Problem {
 fn fragments(used: &Use<'_>, device: &DeviceProfile) -> Problem {
     let tile = used.access.kind == AccessKind::TileAttachment;
     let problem = || {
-        let user = "access of a tile attachment by fragment shaders";
+        let user = "access to a tile attachment in fragment shaders";
         lacks(device, Feature::TILE_SHADING_FRAGMENT_STAGE, user)
     };
     (tile && used.access.stages == S::FRAGMENT_SHADER)
@@ -71,19 +73,19 @@ fn kind_lacks(
     lacks(device, feature, &format!("{noun} `{name}` as a tile attachment"))
 }
 
-/// As above, for an aspect of depth attachments. The type in the shader selects the aspect, so a device may lack one of two.
+/// As above, for an aspect of depth attachments. Of both aspects, shaders access depth: a descriptor has one aspect.
 fn aspect_lacks(
     pass: &RenderPass<'_>,
     device: &DeviceProfile,
     (feature, noun): (Feature, &str),
     aspect: Aspects,
-    other: Feature,
 ) -> Problem {
     kind_lacks(pass, device, (feature, noun), |tile| {
-        let aspects = tile.range.aspects;
-        let depth = attached(pass, tile, AccessKind::DepthStencilAttachment);
-        let one_of_two = aspects != aspect && device.may_have(other);
-        depth && aspects.contains(aspect) && !one_of_two
+        let accessed = match tile.range.aspects.contains(Aspects::DEPTH) {
+            true => Aspects::DEPTH,
+            false => tile.range.aspects,
+        };
+        attached(pass, tile, AccessKind::DepthStencilAttachment) && accessed == aspect
     })
 }
 
@@ -101,22 +103,14 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
         rule: "VUID-RuntimeSpirv-OpTypeImage-10708",
         broken: |pass, device| {
             let feature = Feature::TILE_SHADING_DEPTH_ATTACHMENTS;
-            let other = Feature::TILE_SHADING_STENCIL_ATTACHMENTS;
-            aspect_lacks(pass, device, (feature, "depth attachment"), Aspects::DEPTH, other)
+            aspect_lacks(pass, device, (feature, "depth attachment"), Aspects::DEPTH)
         },
     },
     Rule {
         rule: "VUID-RuntimeSpirv-OpTypeImage-10709",
         broken: |pass, device| {
             let feature = Feature::TILE_SHADING_STENCIL_ATTACHMENTS;
-            let other = Feature::TILE_SHADING_DEPTH_ATTACHMENTS;
-            aspect_lacks(
-                pass,
-                device,
-                (feature, "stencil attachment"),
-                Aspects::STENCIL,
-                other,
-            )
+            aspect_lacks(pass, device, (feature, "stencil attachment"), Aspects::STENCIL)
         },
     },
     Rule {

@@ -330,7 +330,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
                 .filter(|_| pass.pass.tile_shading)
                 .find(is_map)?;
             Some(format!(
-                "it has tile shading and the fragment density map `{}`, which exclude each other",
+                "it has tile shading and the fragment density map `{}`, which cannot be combined",
                 pass.name_of(map)
             ))
         },

@@ -68,16 +68,29 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
         }
         for access in accesses {
             let attached = |other: &Access| {
-                other.resource == access.resource
-                    && other.version == access.version
-                    && (other.kind.is_attachment() || other.kind == AccessKind::InputAttachment)
+                let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
+                let is_kind = match access.writes {
+                    // Depth is refused by valid usage.
+                    true => {
+                        other.writes
+                            && other.kind != AccessKind::ResolveAttachment
+                            && other.kind.is_attachment()
+                    }
+                    false => {
+                        let is_input = other.kind == AccessKind::InputAttachment;
+                        is_input || other.kind.is_attachment() && other.kind != AccessKind::ResolveAttachment
+                    }
+                };
+                part(other) == part(access) && is_kind
             };
             if access.kind == AccessKind::TileAttachment && !accesses.iter().any(attached) {
-                return Err(misuse(
-                    tables,
-                    access,
-                    "a tile attachment is an attachment of the pass, declared as such too",
-                ));
+                let why = match access.writes {
+                    true => {
+                        "a tile attachment that is written is a color attachment of the pass, declared as such and written"
+                    }
+                    false => "a tile attachment is an attachment of the pass, declared as such too",
+                };
+                return Err(misuse(tables, access, why));
             }
             let is_source = |source: &Access| {
                 Some(source.resource) == access.resolves
@@ -95,6 +108,21 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
                     "pass `{pass}` resolves one resource {targets} times, into `{resource}` among others, but \
                      has {sources} attachments of it",
                     pass = pass.name,
+                    resource = tables.resources[access.resource.index()].name
+                )));
+            }
+            let attached = accesses.iter().filter(|source| is_source(source));
+            let attached = attached.fold(vk::ImageAspectFlags::empty(), |all, source| {
+                all | source.range.aspects
+            });
+            if access.kind == AccessKind::ResolveAttachment
+                && sources > 0
+                && !attached.contains(access.range.aspects)
+            {
+                return Err(FrameRule::ResolveSource.broken(format!(
+                    "pass `{pass}` resolves {needed:?} into `{resource}`, but attaches only {attached:?} of the source",
+                    pass = pass.name,
+                    needed = access.range.aspects,
                     resource = tables.resources[access.resource.index()].name
                 )));
             }

@@ -446,9 +446,9 @@ fn check_resolve(at: &mut At<'_, '_>, instance: &InstanceRow, index: u32, row: &
     at.equal("resolveMode", source.resolve_mode, needs);
 }
 
-/// A tile attachment's descriptor names the view of the attachment.
+/// A tile attachment's descriptor names the view of the attachment, with the aspect that shaders access.
 ///
-/// Source: `VK_QCOM_tile_shading`, "Tile Attachments".
+/// Source: Vulkan specification, "Tile Attachment Interface".
 fn check_tile_attachment(at: &mut At<'_, '_>, access: &Access, view: ViewRow) {
     let tables = at.checker.tables;
     let mut instances = tables.instances.iter();
@@ -456,7 +456,11 @@ fn check_tile_attachment(at: &mut At<'_, '_>, access: &Access, view: ViewRow) {
         return;
     };
     let mut attachments = instance.attachments.of(&tables.attachments).iter();
-    let fits = attachments.any(|other| tables.views[other.view as usize] == view);
+    let fits = attachments.any(|other| {
+        let mut other = tables.views[other.view as usize];
+        other.range.aspects &= view.range.aspects;
+        other == view
+    });
     at.demand(fits, "view", view, "that of an attachment of the pass");
 }
 
@@ -496,6 +500,16 @@ fn check_access_views(checker: &mut Checker<'_>) {
         let usage = access.kind.image_usage(false);
         let fits = view.usage.is_empty() || view.usage.intersects(usage);
         at.demand(fits, "usage", view.usage, format_args!("with {usage:?}"));
+        let fits = access.range.aspects.contains(view.range.aspects);
+        let needs = format!("among {:?}, which the access uses", access.range.aspects);
+        at.demand(fits, "aspectMask", view.range.aspects, needs);
+        let needs = "one of depth and stencil (VUID-VkDescriptorImageInfo-imageView-01976)";
+        at.demand(
+            !view.range.aspects.contains(both),
+            "view",
+            view.range.aspects,
+            needs,
+        );
         if access.kind == AccessKind::TileAttachment {
             check_tile_attachment(&mut at, access, view);
             continue;
@@ -507,16 +521,6 @@ fn check_access_views(checker: &mut Checker<'_>) {
             access.range.layers
         };
         at.equal("layers", view.range.layers, layers);
-        let fits = access.range.aspects.contains(view.range.aspects);
-        let needs = format!("among {:?}, which the access uses", access.range.aspects);
-        at.demand(fits, "aspectMask", view.range.aspects, needs);
         at.equal("format", view.format, access.view.format.unwrap_or(view.format));
-        let needs = "one of depth and stencil (VUID-VkDescriptorImageInfo-imageView-01976)";
-        at.demand(
-            !view.range.aspects.contains(both),
-            "view",
-            view.range.aspects,
-            needs,
-        );
     }
 }

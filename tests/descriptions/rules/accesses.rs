@@ -228,4 +228,17 @@ pub(crate) static CASES: &[Case] = &[
             pass.depth(image, CLEAR).tile_read(image);
         },
     ),
+    described(
+        "section \"Tile Attachment Interface\"",
+        |scene| {
+            let image = scene.frame.image("image", plain());
+            let pass = scene.render().tile_shading().color(image, CLEAR);
+            pass.tile_write(image).at(S::FRAGMENT_SHADER);
+        },
+        |scene| {
+            let image = scene.frame.image("image", plain());
+            let pass = scene.render().tile_shading().color(image, CLEAR);
+            pass.tile_write(image).at(S::COMPUTE_SHADER);
+        },
+    ),
 ];

@@ -76,12 +76,12 @@ pub(super) fn tiles() -> Vec<Case> {
             TILE_SHADING_DEPTH_ATTACHMENTS | TILE_SHADING_PER_TILE_DISPATCH,
             without TILE_SHADING_DEPTH_ATTACHMENTS
         ),
-        // The shader reads one of the two aspects.
+        // Of both aspects, the descriptor has depth.
         part!(
             DEPTH,
             |scene| depth_read(scene, F::D32_SFLOAT_S8_UINT),
-            TILE_SHADING_STENCIL_ATTACHMENTS | TILE_SHADING_PER_TILE_DISPATCH,
-            without TILE_SHADING_DEPTH_ATTACHMENTS | TILE_SHADING_STENCIL_ATTACHMENTS
+            TILE_SHADING_DEPTH_ATTACHMENTS | TILE_SHADING_PER_TILE_DISPATCH,
+            without TILE_SHADING_DEPTH_ATTACHMENTS
         ),
         part!(
             STENCIL,

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ash::vk;
 use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ResourceId};
 use tileheap::lower::Parity;
-use tileheap::plan::{MemoryKind, PlanOptions};
+use tileheap::lower::tables::objects::ViewRow;
+use tileheap::measure::estimate;
+use tileheap::plan::{MemoryKind, PlanOptions, plan};
 use tileheap::runtime::{Capabilities, Hooks, Imports};
 use tileheap::units::Bytes;
 use tileheap_testkit::fake_driver::{Call, Config};
@@ -187,7 +189,7 @@ unsafe impl Hooks for Everything {
         chain(hook == 1, &self.image)
     }
 
-    fn view(&self, hook: u32) -> *const c_void {
+    fn view(&self, hook: u32, _: &ViewRow) -> *const c_void {
         chain(hook == 2, &self.view)
     }
 
@@ -195,7 +197,7 @@ unsafe impl Hooks for Everything {
         chain(hook == 1, &self.buffer)
     }
 
-    fn own_memory(&self, hook: u32) -> bool {
+    fn dedicated_memory(&self, hook: u32) -> bool {
         hook == 1
     }
 
@@ -336,6 +338,32 @@ fn memory_of_its_own_is_shared_with_nothing_and_stays_apart_in_the_pool() {
         drop(frames);
         rig.tile.collect().unwrap();
     }
+}
+
+/// A plan that was made without the hooks is made again where they demand dedicated memory.
+#[test]
+fn plans_without_the_hooks_get_dedicated_memory_too() {
+    let (rig, _) = rig_with(Config::modern().without_tile_memory(), Everything::new());
+    let mut builder = FrameBuilder::default();
+    describe_all(&mut builder, [1, 2], [1, 2]);
+    let frame = builder.build().unwrap();
+    let profile = rig.tile.profile();
+    let requirements = estimate(&frame, profile).unwrap();
+    let plan = plan(&frame, &requirements.into(), profile, &PlanOptions::default()).unwrap();
+    let id = |name: &str| frame.resource_named(name).unwrap();
+    assert_eq!(plan.memory_of(id("color")), Some(MemoryKind::Arena));
+    let bound = rig.tile.bind(&plan.into()).unwrap();
+    for (name, kind) in [
+        ("color", MemoryKind::Dedicated),
+        ("other", MemoryKind::Arena),
+        ("counts", MemoryKind::Dedicated),
+        ("bins", MemoryKind::Arena),
+    ] {
+        assert_eq!(bound.plan().memory_of(id(name)), Some(kind), "{name}");
+    }
+    let memory = bound.memory(id("color"), Parity::Even);
+    assert_eq!((memory.offset, memory.size), (0, memory.allocation_size));
+    on_fake!(bound.destroy());
 }
 
 #[test]

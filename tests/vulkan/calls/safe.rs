@@ -274,7 +274,7 @@ const PROGRAMS: &[Program] = &[
     ),
     (
         "go on after a pass that panicked",
-        "pass `occlusion` of command buffer `light` has begun and not ended",
+        "pass `occlusion` of command buffer `light` has begun but not ended",
         |rig| {
             begun(rig, |recorder| {
                 let described = &rig.fake.described;

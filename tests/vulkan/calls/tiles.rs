@@ -1,6 +1,8 @@
 //! Tile shading: the enabled features, per-tile execution, and the size of tile memory that render passes declare. The fake driver checks
 //! the last two.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use ash::vk;
 use tileheap::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, tile_properties, tile_shading};
 use tileheap::frame::{ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId};
@@ -61,7 +63,7 @@ fn record_dispatches(pass: &PassCommands<'_>) {
     let recorded = pass.per_tile(|tile| {
         on_fake!(device.cmd_dispatch(commands, 1, 1, 1));
         on_fake!(tile.dispatch_tile()).unwrap();
-        refused(pass.per_tile(|_| ()), &["pass `shade`", "has begun already"]);
+        refused(pass.per_tile(|_| ()), &["pass `shade`", "it has already begun"]);
     });
     recorded.unwrap();
     pass.per_tile(|_| ()).unwrap();
@@ -197,4 +199,40 @@ fn all_parts_that_a_device_offers_are_enabled() {
     unused.fake.desc.without = Capabilities::TILE_SHADING;
     unused.tile = unused.fake.runtime().unwrap();
     assert_eq!(in_use(&unused), F::empty());
+}
+
+#[test]
+fn per_tile_execution_ends_where_its_closure_panics() {
+    let rig = rig(DISPATCHES, true);
+    let (frame, scene, [shade, used]) = shaded(true, false);
+    let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
+    let mut commands = on_fake!(recorder.record(rig.fake.commands[0][0], scene)).unwrap();
+    let recorded = commands.pass(shade, |pass| {
+        let panicking = || pass.per_tile(|_| -> () { panic!("the caller's") });
+        catch_unwind(AssertUnwindSafe(panicking)).unwrap_err();
+        pass.per_tile(|_| ())
+    });
+    recorded.unwrap().unwrap();
+    commands.pass(used, |_| ()).unwrap();
+    commands.finish().unwrap();
+    let number = on_fake!(recorder.submit()).unwrap();
+    assert!(bound.wait(number, u64::MAX).unwrap());
+}
+
+#[test]
+fn secondary_contents_have_no_per_tile_execution_around_them() {
+    let rig = rig(DISPATCHES, false);
+    let (frame, scene, [shade, _]) = shaded(true, true);
+    let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
+    let mut commands = on_fake!(recorder.record(rig.fake.commands[0][0], scene)).unwrap();
+    commands.begin_pass(shade).unwrap();
+    let pass = commands.pass_commands();
+    refused(
+        pass.per_tile(|_| ()),
+        &["pass `shade`", "its contents are secondary"],
+    );
 }

@@ -385,7 +385,7 @@ unsafe impl Hooks for Exporting {
         chain(Some(&self.format).filter(|_| hook == 1))
     }
 
-    fn own_memory(&self, hook: u32) -> bool {
+    fn dedicated_memory(&self, hook: u32) -> bool {
         hook == 1
     }
 

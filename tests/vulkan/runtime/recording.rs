@@ -141,16 +141,13 @@ fn passes_begin_and_end_without_closures() {
         // SAFETY: new.
         let mut commands = unsafe { recorder.record(primary, drawn.scene) }.expect("recording");
         let text = commands.end_pass().expect_err("nothing has begun").to_string();
-        assert_eq!(
-            text,
-            "no pass has begun in command buffer `scene`: there is none to end"
-        );
+        assert_eq!(text, "end_pass: no pass has begun in command buffer `scene`");
         commands.begin_pass(drawn.draw).expect("begun");
         for wrong in [commands.begin_pass(drawn.copy), commands.pass(drawn.copy, |_| ())] {
             let text = wrong.expect_err("another pass has begun").to_string();
             assert_eq!(
                 text,
-                "pass `draw` of command buffer `scene` has begun and not ended"
+                "pass `draw` of command buffer `scene` has begun but not ended"
             );
         }
         draw_columns(&commands.pass_commands(), &pipeline, [0, 8], 30);

@@ -256,9 +256,9 @@ impl Work {
             pipeline.push(device, commands, &[SHADED.width, SHADED.height]);
         };
         draw(pass, &self.draws, None);
-        let written = vk::AccessFlags2::COLOR_ATTACHMENT_WRITE;
-        self.order(pass, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT, written);
         let recorded = pass.per_tile(|tile| {
+            let drawn = vk::AccessFlags2::COLOR_ATTACHMENT_WRITE;
+            self.order(pass, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT, drawn);
             if mirrored {
                 bind(&self.mirrors);
                 // SAFETY: the shader has a shading rate, and the pass declares its accesses.
