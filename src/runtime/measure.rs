@@ -1,5 +1,6 @@
 //! Measure: the memory requirements of a frame's resources, as the driver reports them.
 
+use std::ffi::c_void;
 use std::sync::PoisonError;
 
 use ash::vk;
@@ -128,10 +129,17 @@ impl DeviceState {
             .tiling(info.tiling)
             .usage(info.usage)
             .flags(info.flags);
-        // Some drivers fill it in without being asked, if the hook's chain is about external memory.
+        // Some drivers fill it in unconditionally where the hook's chain is about external memory.
         let mut external = vk::ExternalImageFormatProperties::default();
         let mut answer = vk::ImageFormatProperties2::default();
-        if hook > 0 {
+        // SAFETY: the hook's chain is valid.
+        let is_external = unsafe {
+            has_structure(
+                question.p_next,
+                vk::StructureType::PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
+            )
+        };
+        if is_external {
             answer = answer.push_next(&mut external);
         }
         // SAFETY: the physical device is one of the instance; the tile usage bit is queried only if the feature is on.
@@ -294,4 +302,20 @@ impl MemoryRequirements {
             }),
         }
     }
+}
+
+/// Whether a chain has a structure of a type.
+///
+/// # Safety
+/// The chain is valid.
+unsafe fn has_structure(chain: *const c_void, wanted: vk::StructureType) -> bool {
+    let mut next: *const vk::BaseInStructure<'_> = chain.cast();
+    // SAFETY: the caller's duty: every structure begins with its type and the next one.
+    while let Some(one) = unsafe { next.as_ref() } {
+        if one.s_type == wanted {
+            return true;
+        }
+        next = one.p_next;
+    }
+    false
 }

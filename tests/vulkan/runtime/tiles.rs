@@ -202,8 +202,8 @@ struct Work {
     /// Writes each texel of `color`: the texel of `source` at the mirrored position in the tile, plus the position of the tile.
     mirrors: Bound,
     reads: Bound,
-    /// Without render pass objects.
-    dynamic: bool,
+    /// Barriers between draws and dispatches are allowed.
+    has_barriers: bool,
 }
 
 impl Work {
@@ -244,7 +244,7 @@ impl Work {
             counts,
             mirrors,
             reads,
-            dynamic: target.dynamic,
+            has_barriers: target.dynamic && gpu.tile().capabilities().contains(Capabilities::LOCAL_READ),
         }
     }
 
@@ -273,10 +273,10 @@ impl Work {
         recorded.expect("recorded");
     }
 
-    /// Orders the next dispatch per tile after writes. No barrier in a render pass object may name dispatches
-    /// (VUID-VkRenderPassCreateInfo-pDependencies-00838), unlike the extension's proposal.
+    /// Orders the next dispatch per tile after writes, where a barrier is allowed: in dynamic rendering with local read
+    /// (VUID-vkCmdPipelineBarrier2-None-09553, VUID-VkRenderPassCreateInfo-pDependencies-00838). Elsewhere the emulator's own order is enough.
     fn order(&self, pass: &PassCommands<'_>, stage: vk::PipelineStageFlags2, written: vk::AccessFlags2) {
-        if !self.dynamic {
+        if !self.has_barriers {
             return;
         }
         let accesses = ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM
