@@ -190,7 +190,7 @@ impl BoundFrame {
     /// # Errors
     /// When the device is lost, or the frame was not submitted.
     pub fn wait(&self, frame: FrameNumber, timeout: u64) -> Result<bool> {
-        self.series.progress().wait(&self.state, frame, timeout)
+        self.series.shared_progress().wait(&self.state, frame, timeout)
     }
 
     /// Forgets what is cached for an external image view, before the caller destroys the view. Only passes that are recorded as render pass

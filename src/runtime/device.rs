@@ -444,7 +444,8 @@ impl Device {
     /// # Safety
     /// The device no longer uses any of it (`vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if the device is
     /// [lost](Device::is_device_lost)), every [`BoundFrame`] was retired, dropped, destroyed or abandoned, as was every
-    /// [`DynamicFrame`](super::DynamicFrame) and [`OwnedObjects`](super::objects::OwnedObjects), and clones of this handle are not used afterwards.
+    /// [`DynamicFrame`](super::DynamicFrame) and [`OwnedObjects`](super::objects::OwnedObjects), and neither clones of this handle nor
+    /// [`FrameProgress`](super::FrameProgress) are used afterwards.
     pub unsafe fn destroy(self) {
         // SAFETY: the caller's duty.
         unsafe { self.shared.retired.destroy() };

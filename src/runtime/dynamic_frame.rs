@@ -55,7 +55,7 @@ const COLLECT_EVERY: u64 = 64;
 /// # }
 /// ```
 pub struct DynamicFrame {
-    device: Device,
+    pub(super) device: Device,
     options: PlanOptions,
     pub(super) series: Arc<Series>,
     known: Vec<Known>,
@@ -276,6 +276,8 @@ impl DynamicFrame {
     /// # Errors
     /// When the device is lost, or the frame was not submitted.
     pub fn wait(&self, frame: FrameNumber, timeout: u64) -> Result<bool> {
-        self.series.progress().wait(self.device.state(), frame, timeout)
+        self.series
+            .shared_progress()
+            .wait(self.device.state(), frame, timeout)
     }
 }

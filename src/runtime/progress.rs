@@ -14,7 +14,6 @@ use crate::Result;
 pub struct FrameNumber(pub u64);
 
 /// Frames of a series, submitted and complete.
-#[derive(Default)]
 pub(super) struct Progress {
     submitted: u64,
     /// Set if a submission failed halfway: counts are not valid any more.
@@ -32,14 +31,13 @@ enum Counting {
         latest: Vec<u64>,
         ends: VecDeque<u64>,
     },
-    /// Per frame in flight, a fence; there is one queue.
-    Fences([vk::Fence; FENCED_FRAMES]),
-}
-
-impl Default for Counting {
-    fn default() -> Counting {
-        Counting::Fences([vk::Fence::null(); FENCED_FRAMES])
-    }
+    /// Per frame in flight, a fence, and how many threads wait for it; there is one queue.
+    Fences {
+        fences: [vk::Fence; FENCED_FRAMES],
+        waiting: [usize; FENCED_FRAMES],
+    },
+    /// The fences are destroyed: every submitted frame is complete.
+    Ended,
 }
 
 /// How many frames can be in flight if fences count them; one more waits for the oldest.
@@ -66,7 +64,10 @@ impl Progress {
             for created in &mut fences {
                 *created = fence(state, owned)?;
             }
-            Counting::Fences(fences)
+            Counting::Fences {
+                fences,
+                waiting: [0; FENCED_FRAMES],
+            }
         };
         Ok(Progress {
             submitted: 0,
@@ -95,21 +96,27 @@ impl Progress {
         }
     }
 
-    /// Prepares the next frame's fence, if fences count; waits for the oldest frame if none is free. Forgets frames that are complete.
-    pub(super) fn prepare(&mut self, state: &DeviceState) -> Result<()> {
-        if let Counting::Fences(fences) = &self.counting {
-            let Some(oldest) = self.submitted.checked_sub(FENCED_FRAMES as u64) else {
-                return Ok(());
-            };
-            self.wait(state, FrameNumber(oldest), u64::MAX)?;
-            // SAFETY: it was waited for, so no submission uses it.
-            return Ok(unsafe {
-                state
-                    .device
-                    .reset_fences(&[fences[oldest as usize % FENCED_FRAMES]])
-            }
-            .with_call("vkResetFences", || "a frame")?);
-        }
+    /// The frame whose fence the next frame uses again, and the fence; `None` if semaphores count, or the fence is unused.
+    pub(super) fn frame_to_reuse(&self) -> Option<(FrameNumber, usize)> {
+        let Counting::Fences { .. } = self.counting else {
+            return None;
+        };
+        let oldest = self.submitted.checked_sub(FENCED_FRAMES as u64)?;
+        Some((FrameNumber(oldest), oldest as usize % FENCED_FRAMES))
+    }
+
+    /// Resets a fence for the next frame.
+    pub(super) fn reset_fence(&mut self, state: &DeviceState, fence: usize) -> Result<()> {
+        let Counting::Fences { fences, .. } = &self.counting else {
+            return Ok(());
+        };
+        // SAFETY: the frame that signalled it is complete, and no thread waits for it.
+        let reset = unsafe { state.device.reset_fences(&[fences[fence]]) };
+        Ok(reset.with_call("vkResetFences", || "a frame")?)
+    }
+
+    /// Forgets the timeline values of frames that are complete.
+    pub(super) fn forget_complete(&mut self, state: &DeviceState) -> Result<()> {
         let complete = self.completed(state)?.map_or(0, |frame| frame.0 + 1);
         let open = self.submitted - complete;
         if let Counting::Timelines { semaphores, ends, .. } = &mut self.counting {
@@ -122,8 +129,8 @@ impl Progress {
     /// The fence for the last submission of the next frame; null if semaphores count.
     pub(super) fn fence(&self) -> vk::Fence {
         match &self.counting {
-            Counting::Timelines { .. } => vk::Fence::null(),
-            Counting::Fences(fences) => fences[self.submitted as usize % FENCED_FRAMES],
+            Counting::Fences { fences, .. } => fences[self.submitted as usize % FENCED_FRAMES],
+            Counting::Timelines { .. } | Counting::Ended => vk::Fence::null(),
         }
     }
 
@@ -184,7 +191,8 @@ impl Progress {
                 }
                 count = self.submitted - (open - complete) as u64;
             }
-            Counting::Fences(fences) => {
+            Counting::Ended => count = self.submitted,
+            Counting::Fences { fences, .. } => {
                 // A frame that failed to be submitted has reset the fence of the oldest one, which is complete.
                 let counted = FENCED_FRAMES as u64 - u64::from(self.has_failed());
                 count = self.submitted.saturating_sub(counted);
@@ -196,8 +204,17 @@ impl Progress {
         Ok(count.checked_sub(1).map(FrameNumber))
     }
 
-    /// Waits for a frame; false if time ran out.
-    pub(super) fn wait(&self, state: &DeviceState, frame: FrameNumber, timeout: u64) -> Result<bool> {
+    /// The next object to wait for until `frame` is complete: the `index`-th, counted from 0. `None` after the last one, and for a frame that is
+    /// known to be complete.
+    ///
+    /// # Errors
+    /// When the frame was not submitted, or the device is lost.
+    pub(super) fn wait_target(
+        &self,
+        state: &DeviceState,
+        frame: FrameNumber,
+        index: usize,
+    ) -> Result<Option<WaitTarget>> {
         let (number, submitted) = (frame.0, self.submitted);
         if number >= submitted {
             return Err(RuntimeRule::NotSubmitted.broken(format!(
@@ -205,60 +222,57 @@ impl Progress {
             )));
         }
         let back = (submitted - number) as usize;
-        let waited = match &self.counting {
+        let target = match &self.counting {
             Counting::Timelines { semaphores, ends, .. } => {
                 // Frames that are no longer listed are complete.
-                let Some(first) = ends.len().checked_sub(back * semaphores.len()) else {
-                    return Ok(true);
-                };
-                state.check_not_lost()?;
-                let values = ends.range(first..first + semaphores.len()).copied();
-                wait_for_values(state, semaphores, values, timeout)
+                let first = ends.len().checked_sub(back * semaphores.len());
+                let semaphore = semaphores.get(index).zip(first);
+                semaphore.map(|(&semaphore, first)| WaitTarget::Timeline(semaphore, ends[first + index]))
             }
+            Counting::Ended => None,
             // Its fence counts a later frame already, which waited for this one.
-            Counting::Fences(_) if back + usize::from(self.has_failed()) > FENCED_FRAMES => Ok(()),
-            Counting::Fences(fences) => {
-                state.check_not_lost()?;
-                let fence = fences[number as usize % FENCED_FRAMES];
-                // SAFETY: the fence is alive and submitted.
-                unsafe { state.device.wait_for_fences(&[fence], true, timeout) }
+            Counting::Fences { .. } if back + usize::from(self.has_failed()) > FENCED_FRAMES => None,
+            Counting::Fences { fences, .. } => {
+                let fence = number as usize % FENCED_FRAMES;
+                (index == 0).then(|| WaitTarget::Fence(fences[fence], fence))
             }
         };
-        match waited {
-            Ok(()) => Ok(true),
-            Err(vk::Result::TIMEOUT) => Ok(false),
-            Err(result) => {
-                let failed = Err(result).with_call("vkWaitSemaphores or vkWaitForFences", || {
-                    format!("frame {number}")
-                });
-                state.noting_loss(failed.map_err(crate::Error::from))
+        if target.is_some() {
+            state.check_not_lost()?;
+        }
+        Ok(target)
+    }
+
+    /// The threads that wait for a fence; it must not be reset or destroyed while there are any.
+    pub(super) fn waiting_for(&mut self, fence: usize) -> &mut usize {
+        match &mut self.counting {
+            Counting::Fences { waiting, .. } => &mut waiting[fence],
+            Counting::Timelines { .. } | Counting::Ended => {
+                unreachable!("only fences are waited for by index")
             }
+        }
+    }
+
+    /// True if a thread waits for any of its fences.
+    pub(super) fn has_waiting_threads(&self) -> bool {
+        matches!(&self.counting, Counting::Fences { waiting, .. } if waiting.iter().any(|&threads| threads > 0))
+    }
+
+    /// Counts every submitted frame as complete, before the fences are destroyed.
+    pub(super) fn end(&mut self) {
+        if let Counting::Fences { .. } = self.counting {
+            self.counting = Counting::Ended;
         }
     }
 }
 
-/// Waits for one value after the other: they all belong to one frame, and this way no list is needed.
-fn wait_for_values(
-    state: &DeviceState,
-    semaphores: &[vk::Semaphore],
-    values: impl Iterator<Item = u64>,
-    timeout: u64,
-) -> ash::prelude::VkResult<()> {
-    let functions = state
-        .functions
-        .timeline_semaphore
-        .as_ref()
-        .expect("they count the frames");
-    for (semaphore, value) in semaphores.iter().zip(values) {
-        let (semaphores, values) = ([*semaphore], [value]);
-        let info = vk::SemaphoreWaitInfo::default()
-            .semaphores(&semaphores)
-            .values(&values);
-        // SAFETY: the semaphore is alive, and the frame that signals the value is submitted.
-        let result = unsafe { (functions.wait_semaphores_khr)(state.device.handle(), &info, timeout) };
-        result.result()?;
-    }
-    Ok(())
+/// An object that the host waits for.
+#[derive(Clone, Copy)]
+pub(super) enum WaitTarget {
+    /// A timeline semaphore, and the value that it reaches.
+    Timeline(vk::Semaphore, u64),
+    /// A fence, and its index.
+    Fence(vk::Fence, usize),
 }
 
 pub(super) fn counter_value(state: &DeviceState, semaphore: vk::Semaphore) -> Result<u64> {

@@ -1,16 +1,16 @@
 //! Objects of retired frames: destroyed when the device has completed the last submission that uses them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::device_state::DeviceState;
 use super::owned::OwnedObjects;
-use super::progress::Progress;
+use super::shared_progress::SharedProgress;
 use crate::Result;
 
 /// The objects of a bound frame after [`BoundFrame::retire`](super::BoundFrame::retire), or of a series that has ended.
 pub(super) struct RetiredObjects {
     pub(super) owned: OwnedObjects,
-    pub(super) progress: Arc<Mutex<Progress>>,
+    pub(super) progress: Arc<SharedProgress>,
     /// Frames submitted by then.
     pub(super) submitted: u64,
     /// True for those of a bound frame.
@@ -18,19 +18,13 @@ pub(super) struct RetiredObjects {
 }
 
 impl RetiredObjects {
-    /// True if the device has completed every submission that uses them, and no other thread is waiting for frames of the series.
+    /// True if the device has completed every submission that uses them, and the fences of a series have no other user.
     fn is_complete(&self, state: &DeviceState) -> Result<bool> {
-        // The fences of a series outlive its retired frames, which ask for their status.
+        // The fences of a series outlive its retired frames and handles to its progress, which ask for their status.
         if !self.is_bound_frame && Arc::strong_count(&self.progress) > 1 {
             return Ok(false);
         }
-        let progress = match self.progress.try_lock() {
-            Ok(progress) => progress,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // A thread that waits for a frame holds it, perhaps for long.
-            Err(TryLockError::WouldBlock) => return Ok(false),
-        };
-        progress.is_past(state, self.submitted)
+        self.progress.lock().is_past(state, self.submitted)
     }
 }
 

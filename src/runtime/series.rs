@@ -8,7 +8,7 @@
 //! Its frames run one after another, regardless of their description, so they can share blocks of memory and one count of submitted
 //! frames. A series ends when its last bound frame is dropped.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use ash::vk;
 
@@ -17,6 +17,7 @@ use super::owned::{Guard, OwnedObjects};
 use super::pool::Borrower;
 use super::progress::Progress;
 use super::retire::{RetiredList, RetiredObjects};
+use super::shared_progress::SharedProgress;
 use crate::Result;
 
 /// State shared by the bound frames of a series.
@@ -24,7 +25,7 @@ pub(super) struct Series {
     state: Arc<DeviceState>,
     retired: Arc<RetiredList>,
     pub(super) borrower: Borrower,
-    progress: Arc<Mutex<Progress>>,
+    progress: Arc<SharedProgress>,
     /// The queue families that share its histories; empty if each history belongs to the families of its only plan.
     pub(super) families: Vec<u32>,
     /// The fences that count its frames on devices without timeline semaphores; taken when it ends.
@@ -46,7 +47,7 @@ impl Series {
             state: state.clone(),
             retired: retired.clone(),
             borrower: Borrower { number },
-            progress: Arc::new(Mutex::new(progress)),
+            progress: Arc::new(SharedProgress::new(progress)),
             families,
             owned: Some(guard.keep()),
         }))
@@ -54,7 +55,12 @@ impl Series {
 
     /// Its progress, locked.
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock()
+    }
+
+    /// Its progress, to be shared with threads that wait for its frames.
+    pub(super) fn shared_progress(&self) -> &Arc<SharedProgress> {
+        &self.progress
     }
 
     /// Retires objects of one of its bound frames: they are destroyed when the device has completed all frames submitted so far.
@@ -74,6 +80,7 @@ impl Series {
     /// None of its frames is in flight, or will be.
     pub(super) unsafe fn destroy(&mut self) {
         if let Some(mut owned) = self.owned.take() {
+            self.progress.end();
             // SAFETY: the caller's duty.
             unsafe { owned.destroy() };
         }

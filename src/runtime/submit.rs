@@ -27,7 +27,7 @@ impl BoundFrame {
         frame: usize,
         mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
-        self.series.progress().prepare(&self.state)?;
+        self.series.shared_progress().prepare(&self.state)?;
         let timelines = self.timelines.clone();
         let mut queues = timelines.lock();
         for base in &mut self.bases {

@@ -15,7 +15,7 @@ use tileheap::frame::tables::PassKind;
 use tileheap::frame::{BufferDesc, Frame, FrameBuilder, PassId};
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::objects::{AllocatedBlock, BlockAllocator, BlockError, BlockRequest};
-use tileheap::runtime::{BoundFrame, Device};
+use tileheap::runtime::{BoundFrame, Device, FrameNumber};
 use tileheap::units::Bytes;
 use tileheap_testkit::fake_driver::{Call, Config};
 use tileheap_testkit::frames::{extent, one_queue};
@@ -182,7 +182,7 @@ fn no_lock_is_held_while_the_driver_creates_or_allocates() {
         let (observer, thread) = Observer::new(rig.tile.clone());
         let calls = Arc::new(Mutex::new(Vec::new()));
         let (called, own) = (calls.clone(), observer.clone());
-        rig.fake.driver.on_creation(Some(Arc::new(move |function| {
+        rig.fake.driver.on_slow_calls(Some(Arc::new(move |function| {
             called.lock().unwrap().push(function);
             own.check()
         })));
@@ -211,7 +211,7 @@ fn no_lock_is_held_while_the_driver_creates_or_allocates() {
         ] {
             assert!(calls.contains(&function), "{function} was not called: {calls:?}");
         }
-        rig.fake.driver.on_creation(None);
+        rig.fake.driver.on_slow_calls(None);
         observer.requests.lock().unwrap().take();
         assert_eq!(rig.fake.driver.violations(), [""; 0]);
         thread.join().unwrap();
@@ -268,7 +268,7 @@ fn a_render_pass_that_two_threads_create_exists_once() {
         let (tile, same) = (rig.tile.clone(), plan(&rig));
         let (theirs, bound) = channel();
         let once = Mutex::new(Some((tile, same, theirs)));
-        rig.fake.driver.on_creation(Some(Arc::new(move |function| {
+        rig.fake.driver.on_slow_calls(Some(Arc::new(move |function| {
             if function != "vkCreateRenderPass" {
                 return Ok(());
             }
@@ -281,7 +281,7 @@ fn a_render_pass_that_two_threads_create_exists_once() {
         let mut own = rig.bind(&PlanOptions::default());
         let other = bound.recv().expect("the other thread has bound the frame");
         let mut other = other.unwrap();
-        rig.fake.driver.on_creation(None);
+        rig.fake.driver.on_slow_calls(None);
 
         let journal = rig.fake.driver.journal();
         let count = |wanted: &str| {
@@ -331,5 +331,51 @@ fn threads_bind_and_trim_at_once() {
         });
         assert_eq!(rig.tile.trim().unwrap(), 0);
         assert_eq!(rig.tile.pool_bytes(), Bytes::ZERO);
+    }
+}
+
+#[test]
+fn frames_are_submitted_while_another_thread_waits_for_one() {
+    for config in configs() {
+        let rig = Rig::new(config.asynchronous());
+        let mut bound = rig.bind(&PlanOptions::default());
+        let first = rig.fake.frame(&mut bound).unwrap();
+        let progress = bound.progress();
+        let (waiting, is_waiting) = channel();
+        let (submitted, are_submitted) = channel::<()>();
+        let once = Mutex::new(Some((waiting, are_submitted)));
+        rig.fake.driver.on_slow_calls(Some(Arc::new(move |function| {
+            if !function.starts_with("vkWait") {
+                return Ok(());
+            }
+            let Some((waiting, submitted)) = once.lock().unwrap().take() else {
+                return Ok(());
+            };
+            waiting.send(()).map_err(|error| error.to_string())?;
+            let submitted = submitted.recv_timeout(PATIENCE);
+            submitted.map_err(|_| "a lock is held that submission needs".to_owned())
+        })));
+        let waiter = thread::spawn(move || {
+            let waited = progress.wait(first, u64::MAX);
+            (waited, progress)
+        });
+        is_waiting.recv_timeout(PATIENCE).expect("it waits");
+        // As many as fences count; another would use the fence that is waited for.
+        for _ in 1..4 {
+            bound.completed().unwrap();
+            rig.fake.frame(&mut bound).unwrap();
+        }
+        submitted.send(()).expect("it still waits");
+        let (waited, progress) = waiter.join().unwrap();
+        assert!(waited.unwrap());
+        assert!(progress.completed().unwrap().is_some_and(|frame| frame >= first));
+        rig.fake.driver.on_slow_calls(None);
+        rig.fake.driver.complete();
+        on_fake!(bound.destroy());
+        // Its fences are destroyed, and its frames complete.
+        assert!(progress.wait(first, u64::MAX).unwrap());
+        assert_eq!(progress.completed().unwrap(), Some(FrameNumber(3)));
+        let error = progress.wait(FrameNumber(4), 0).unwrap_err().to_string();
+        assert!(error.contains("only"), "{error}");
     }
 }

@@ -38,7 +38,7 @@ pub use config::{Config, Tile};
 pub use journal::{
     Attachment, Barrier, Call, Command, DepthResolve, Object, Reference, SubmittedBatch, Subpass, Touched,
 };
-pub use state::{CreationHook, Inside, inside};
+pub use state::{CallHook, Inside, inside};
 
 use state::Driver;
 
@@ -147,11 +147,11 @@ impl FakeDriver {
         self.driver.lock().over = true;
     }
 
-    /// From now on, calls `hook` at the start of each `vkCreate*` and `vkAllocate*`, while the driver is not locked: other threads can call
+    /// From now on, calls `hook` at the start of each `vkCreate*`, `vkAllocate*` and `vkWait*`, while the driver is not locked: other threads can call
     /// the driver meanwhile. An error of the hook is recorded as a violation.
-    pub fn on_creation(&self, hook: Option<CreationHook>) {
+    pub fn on_slow_calls(&self, hook: Option<CallHook>) {
         // Dropped after the lock is released: objects that the hook owns may call the driver.
-        let _previous = std::mem::replace(&mut self.driver.lock().creation_hook, hook);
+        let _previous = std::mem::replace(&mut self.driver.lock().call_hook, hook);
     }
 
     /// Budget and usage that `VK_EXT_memory_budget` reports of the device-local heap from now on.

@@ -48,11 +48,11 @@ pub(super) struct State {
     pub(super) chains: Vec<(&'static str, Vec<vk::StructureType>)>,
     /// Whether submissions, waits and queries of progress are violations from now on.
     pub(super) over: bool,
-    pub(super) creation_hook: Option<CreationHook>,
+    pub(super) call_hook: Option<CallHook>,
 }
 
-/// Called with the name of a function that creates or allocates; an error is a violation.
-pub type CreationHook = Arc<dyn Fn(&'static str) -> Result<(), String> + Send + Sync>;
+/// Called with the name of a function that creates, allocates or waits; an error is a violation.
+pub type CallHook = Arc<dyn Fn(&'static str) -> Result<(), String> + Send + Sync>;
 
 static DRIVERS: RwLock<Vec<&'static Driver>> = RwLock::new(Vec::new());
 
@@ -139,7 +139,7 @@ pub(super) fn enter<T: Handle + Copy>(handle: T, function: &'static str) -> Ente
         eprintln!("{function} was called with {raw:#x}, which no fake driver made");
         std::process::abort();
     };
-    let hooked = driver.run_creation_hook(function);
+    let hooked = driver.run_call_hook(function);
     let mut entered = Entered {
         state: driver.lock(),
         driver,
@@ -366,15 +366,15 @@ impl Driver {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the hook, if there is one and the function creates or allocates; other threads may call the driver meanwhile.
-    fn run_creation_hook(&self, function: &'static str) -> Result<(), String> {
-        if !["vkCreate", "vkAllocate"]
+    /// Runs the hook, if there is one and the function creates, allocates or waits; other threads may call the driver meanwhile.
+    fn run_call_hook(&self, function: &'static str) -> Result<(), String> {
+        if !["vkCreate", "vkAllocate", "vkWait"]
             .iter()
             .any(|prefix| function.starts_with(prefix))
         {
             return Ok(());
         }
-        let hook = self.lock().creation_hook.clone();
+        let hook = self.lock().call_hook.clone();
         hook.map_or(Ok(()), |hook| hook(function))
     }
 }
