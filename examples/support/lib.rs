@@ -51,6 +51,7 @@ mod guide {
         python "../../docs/guide/python.md"
         textures "../../docs/guide/textures.md"
         measuring "../../docs/guide/measuring.md"
+        terms "../../docs/guide/terms.md"
         limits "../../docs/guide/limits.md"
     }
 }
