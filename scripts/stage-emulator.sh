@@ -13,13 +13,15 @@ folder=${1:+$(realpath -m "$1")}
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 layer=${LAYER:-emulator} # stage-capture.sh and stage-aliasing.sh name the others
 folder=${folder:-$root/target/$layer}
-need_rust
 
 case ${PROFILE:-dev} in
     dev) built=debug ;;
     *) built=$PROFILE ;;
 esac
-! $build || cargo build --quiet --package "tileheap-$layer" --profile "${PROFILE:-dev}"
+if $build; then
+    need_rust
+    cargo build --quiet --package "tileheap-$layer" --profile "${PROFILE:-dev}"
+fi
 mkdir -p "$folder"
 # Renamed into place: a running program keeps the library that it loaded.
 # Of whatever was built last, a program or its tests.
