@@ -1,18 +1,31 @@
-//! Programs below one of the project's Vulkan layers: the layer is found, the environment set, the program run and waited for.
+//! Runs programs under the Vulkan layers of this project: finds the layer, sets the environment, waits for the program.
+//!
+//! A layer `NAME` is described by its manifest, `VkLayer_tileheap_NAME.json`, which names its library relative to itself. The first of
+//! these folders with a manifest whose library exists is used:
+//!
+//! 1. with `--layers FOLDER` only `FOLDER`, `FOLDER/NAME` (`target` of a checkout, an unpacked archive) and
+//!    `FOLDER/share/vulkan/explicit_layer.d` (a prefix of `scripts/install.sh`);
+//! 2. the folders in `TILEHEAP_NAME`, `VK_LAYER_PATH` and `VK_ADD_LAYER_PATH`;
+//! 3. the folder of the executable, and `../NAME` from it: `target/debug` and `target/NAME` of a checkout, `bin` and `NAME` of an archive;
+//! 4. `../share/vulkan/explicit_layer.d` from the executable: installed by `scripts/install.sh`, with the libraries in `../lib/tileheap`;
+//! 5. `vulkan/explicit_layer.d` in `XDG_CONFIG_HOME`, `XDG_DATA_HOME` and `XDG_DATA_DIRS`, where the Vulkan loader looks.
+//!
+//! The executable is the real one: links to it are followed. The current folder is not searched.
 
+use std::collections::HashSet;
 use std::env;
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use crate::error::{Error, Result};
+use crate::input::shown;
 
 /// A layer of this project.
 pub(crate) struct Layer {
     /// As the loader knows it.
     name: &'static str,
-    /// Last part of the names of its manifest and its library, and of the folder that it is staged in.
+    /// The last part of its manifest's and its library's name, and the folder that it is staged in.
     short: &'static str,
     /// Names the folder that it is in.
     variable: &'static str,
@@ -40,46 +53,87 @@ pub(crate) const CAPTURE: Layer = Layer {
 };
 
 impl Layer {
-    /// The folder with the layer's manifest and library.
+    /// The folder with the layer's manifest. The module has the search order.
+    ///
+    /// # Errors
+    /// If no folder has the manifest, or the manifests found name libraries that do not exist: the message lists what was searched.
     pub(crate) fn find(&self, given: Option<&Path>) -> Result<PathBuf> {
-        let Layer { name, short, .. } = self;
-        let mut folders: Vec<PathBuf> = given.map(Path::to_owned).into_iter().collect();
-        if given.is_none() {
-            for variable in [self.variable, "VK_LAYER_PATH", "VK_ADD_LAYER_PATH"] {
-                let paths = env::var_os(variable).unwrap_or_default();
-                folders.extend(env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()));
+        let (name, manifest) = (self.name, self.manifest());
+        let folders = given.map_or_else(|| self.default_folders(), |folder| self.folders_below(folder));
+        let mut broken = Vec::new();
+        for folder in &folders {
+            let manifest = folder.join(&manifest);
+            if !manifest.is_file() {
+                continue;
             }
-            // Beside an installed command, and where its script stages it.
-            let own = env::current_exe().unwrap_or_default();
-            let own = own.parent().unwrap_or(Path::new("."));
-            folders.extend([
-                own.to_owned(),
-                own.join("..").join(short),
-                Path::new("target").join(short),
-            ]);
+            match library_of(&manifest) {
+                Ok(library) if library.is_file() => return absolute(folder),
+                Ok(library) => broken.push(format!(
+                    "`{}` names the library `{}`, which does not exist",
+                    manifest.display(),
+                    library.display()
+                )),
+                Err(problem) => broken.push(problem),
+            }
         }
-        let manifest = format!("VkLayer_tileheap_{short}.json");
-        let library = format!("{DLL_PREFIX}tileheap_{short}{DLL_SUFFIX}");
-        let is_there =
-            |folder: &&PathBuf| folder.join(&manifest).is_file() && folder.join(&library).is_file();
-        if let Some(folder) = folders.iter().find(is_there) {
-            return absolute(folder);
-        }
-        let folders: Vec<_> = folders
-            .iter()
-            .map(|folder| folder.display().to_string())
-            .collect();
+        let problem = if broken.is_empty() {
+            let folders: Vec<_> = folders
+                .iter()
+                .map(|folder| folder.display().to_string())
+                .collect();
+            format!("{manifest} is not in {}", folders.join(", "))
+        } else {
+            broken.join("; ")
+        };
         Err(Error::new(format!(
-            "no layer {name}: {manifest} and {library} are not both in {}: build them with `bash scripts/stage-{short}.sh`, or \
-             give their folder with --layer-path",
-            folders.join(", ")
+            "no layer {name}: {problem}: install it with `bash scripts/install.sh`, or give its folder with --layers"
         )))
+    }
+
+    /// The folders searched for `--layers FOLDER`.
+    fn folders_below(&self, folder: &Path) -> Vec<PathBuf> {
+        vec![
+            folder.to_owned(),
+            folder.join(self.short),
+            folder.join("share").join(EXPLICIT_LAYERS),
+        ]
+    }
+
+    /// The folders searched without `--layers`.
+    fn default_folders(&self) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        for variable in [self.variable, "VK_LAYER_PATH", "VK_ADD_LAYER_PATH"] {
+            folders.extend(paths_in(variable, OsString::new()));
+        }
+        let executable = env::current_exe().and_then(|path| path.canonicalize());
+        if let Some(own) = executable.as_deref().ok().and_then(Path::parent) {
+            folders.push(own.to_owned());
+            if let Some(above) = own.parent() {
+                folders.push(above.join(self.short));
+                folders.push(above.join("share").join(EXPLICIT_LAYERS));
+            }
+        }
+        let home = env::var_os("HOME").filter(|home| !home.is_empty());
+        let of_home = |folder: &str| {
+            let home = home.as_ref().map(|home| Path::new(home).join(folder));
+            home.unwrap_or_default().into_os_string()
+        };
+        for (variable, default) in [
+            ("XDG_CONFIG_HOME", of_home(".config")),
+            ("XDG_DATA_HOME", of_home(".local/share")),
+            ("XDG_DATA_DIRS", "/usr/local/share:/usr/share".into()),
+        ] {
+            folders.extend(paths_in(variable, default).map(|folder| folder.join(EXPLICIT_LAYERS)));
+        }
+        let mut seen = HashSet::new();
+        folders.retain(|folder| seen.insert(folder.clone()));
+        folders
     }
 
     /// A program that the loader runs with the layer in `folder`, below the layers that the environment names.
     pub(crate) fn command(&self, folder: &Path, program: &[OsString]) -> Result<Command> {
         let [program, rest @ ..] = program else {
-            return Err(Error::bad_input("no program: give one behind --"));
+            return Err(Error::bad_input("no program: give one after --"));
         };
         // The loader reads VK_ADD_LAYER_PATH only where VK_LAYER_PATH is not set.
         let is_set = env::var_os("VK_LAYER_PATH").is_some_and(|path| !path.is_empty());
@@ -89,15 +143,50 @@ impl Layer {
             "VK_ADD_LAYER_PATH"
         };
         let mut command = Command::new(program);
-        command
-            .args(rest)
-            .env(path, appended(path, folder.as_os_str()))
-            .env(
-                "VK_INSTANCE_LAYERS",
-                appended("VK_INSTANCE_LAYERS", OsStr::new(self.name)),
-            );
+        command.args(rest).env(path, self.path_with(path, folder)?);
+        command.env("VK_INSTANCE_LAYERS", appended("VK_INSTANCE_LAYERS", self.name));
         Ok(command)
     }
+
+    /// The folders that a variable lists and `folder`, before others with a manifest of this layer: the loader uses the first. Otherwise
+    /// last, because Debian 12's loader (1.3.239) orders layers by their folders, and validation belongs above.
+    fn path_with(&self, variable: &str, folder: &Path) -> Result<OsString> {
+        let mut folders: Vec<_> = paths_in(variable, OsString::new()).collect();
+        let manifest = self.manifest();
+        let first = folders.iter().position(|one| one.join(&manifest).is_file());
+        let place = first.unwrap_or(folders.len());
+        if folders.get(place).is_none_or(|one| one != folder) {
+            folders.insert(place, folder.to_owned());
+        }
+        env::join_paths(folders).map_err(|error| Error::of(shown(folder), error))
+    }
+
+    fn manifest(&self) -> String {
+        format!("VkLayer_tileheap_{}.json", self.short)
+    }
+}
+
+/// Where the Vulkan loader looks for explicit layers below a folder of data or of configuration.
+const EXPLICIT_LAYERS: &str = "vulkan/explicit_layer.d";
+
+/// The paths that a variable lists; those in `default` if it is unset or empty.
+fn paths_in(variable: &str, default: OsString) -> impl Iterator<Item = PathBuf> {
+    let list = env::var_os(variable).filter(|list| !list.is_empty());
+    let paths: Vec<_> = env::split_paths(&list.unwrap_or(default)).collect();
+    paths.into_iter().filter(|path| !path.as_os_str().is_empty())
+}
+
+/// The library that a manifest names, relative to the manifest unless absolute; or what is wrong with the manifest.
+fn library_of(manifest: &Path) -> Result<PathBuf, String> {
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", shown(manifest));
+    let text = std::fs::read_to_string(manifest).map_err(|error| wrong(&error))?;
+    let document: serde_json::Value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    let library = document
+        .pointer("/layer/library_path")
+        .and_then(|path| path.as_str());
+    let library = Path::new(library.ok_or_else(|| wrong(&"it names no library (layer.library_path)"))?);
+    let library = library.strip_prefix(".").unwrap_or(library);
+    Ok(manifest.parent().unwrap_or(Path::new("")).join(library))
 }
 
 /// A path that holds in any working directory.
@@ -105,8 +194,8 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::of(path.display(), error))
 }
 
-/// A variable that lists paths or layers, with one more behind the others.
-fn appended(variable: &str, last: &OsStr) -> OsString {
+/// A variable that lists layers, with one more after the others.
+fn appended(variable: &str, last: &str) -> OsString {
     let mut list = env::var_os(variable).unwrap_or_default();
     if env::split_paths(&list).any(|one| one.as_os_str() == last) {
         return list;

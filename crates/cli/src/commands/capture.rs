@@ -55,9 +55,9 @@ pub(crate) struct Arguments {
     /// Only name the report: by default it is opened where there is a terminal and a screen
     #[arg(long)]
     no_open: bool,
-    /// The folder of the layer's library and manifest; by default beside the command, or target/capture
+    /// The folder of the layer's manifest, or a prefix of scripts/install.sh [default: where the layer is staged or installed]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    layer_path: Option<PathBuf>,
+    layers: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Planning")]
     options: FrameOptions,
     #[command(flatten, next_help_heading = "Arrangements")]
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(trace) => replay_of(trace)?,
         None => arguments.program.clone(),
     };
-    let layer = CAPTURE.find(arguments.layer_path.as_deref())?;
+    let layer = CAPTURE.find(arguments.layers.as_deref())?;
     let options = [
         (settings::FRAMES, "--frames", &arguments.frames),
         (settings::BORDER, "--border", &arguments.border),

@@ -26,9 +26,9 @@ pub(crate) struct Arguments {
     /// The layer to run the program with
     #[arg(long, value_enum, default_value = "emulator")]
     layer: Layer,
-    /// The folder of the layer's library and manifest; by default beside the command, or target/LAYER
+    /// The folder of the layer's manifest, or a prefix of scripts/install.sh [default: where the layer is staged or installed]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    layer_path: Option<PathBuf>,
+    layers: Option<PathBuf>,
     /// The device to emulate; only with `--layer emulator`
     #[arg(long, value_name = "NAME", value_parser = named(emulated(), |name| name, None))]
     profile: Option<&'static str>,
@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let text = format!("{option} needs `--layer emulator`: remove the option, or choose that layer");
         return Err(Error::bad_input(text));
     }
-    let folder = layer.of_loader().find(arguments.layer_path.as_deref())?;
+    let folder = layer.of_loader().find(arguments.layers.as_deref())?;
     if arguments.require_device && enumerate_devices().map_or(true, |devices| devices.is_empty()) {
         let none = "this machine has no Vulkan device: install a driver, such as Mesa's lavapipe";
         return Err(Error::Failed(FAILED, none.to_owned()));

@@ -32,19 +32,8 @@ const BUGS: [(&str, &str); 13] = [
 fn run(folder: &str, program: &str, bug: &str, more: &[&str]) -> (i32, Vec<String>) {
     let (outcome, picture) = (place("aliases.json"), place("aliases.png"));
     let options = [
-        "run",
-        "--layer",
-        "aliasing",
-        "--layer-path",
-        folder,
-        "--json",
-        &outcome,
-        "--",
-        program,
-        "--output",
-        &picture,
-        "--bug",
-        bug,
+        "run", "--layer", "aliasing", "--layers", folder, "--json", &outcome, "--", program, "--output",
+        &picture, "--bug", bug,
     ];
     let run = tileheap(&[&options[..], more].concat());
     let text = std::fs::read_to_string(scratch("aliases.json")).expect("the outcome is written");

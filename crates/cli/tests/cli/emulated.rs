@@ -8,21 +8,29 @@ use std::process::{Command, Stdio};
 use crate::run::{Run, command, contains, place, scratch, tileheap};
 use crate::support::{skip, workspace};
 
-/// A folder with files of the layer's names: these programs are shell scripts and load nothing.
+/// A folder with a manifest and an empty library: these programs are shell scripts and load nothing.
 fn layer() -> String {
     let folder = scratch("layer");
     std::fs::create_dir_all(&folder).expect("a folder");
-    for file in ["VkLayer_tileheap_emulator.json", "libtileheap_emulator.so"] {
-        std::fs::write(folder.join(file), "").expect("an empty file");
+    for (file, text) in [
+        ("VkLayer_tileheap_emulator.json", MANIFEST),
+        ("libtileheap_emulator.so", ""),
+    ] {
+        // Renamed into place: other tests read these files at the same time.
+        let own = folder.join(format!("{file}.{:?}", std::thread::current().id()));
+        std::fs::write(&own, text).expect("a file");
+        std::fs::rename(own, folder.join(file)).expect("a file in place");
     }
     place("layer")
 }
+
+const MANIFEST: &str = include_str!("../../../emulator/VkLayer_tileheap_emulator.json");
 
 /// Runs a shell script below the command.
 fn script(options: &[&str], text: &str) -> Run {
     let layer = layer();
     let arguments = [
-        &["run", "--layer", "emulator", "--layer-path", &layer],
+        &["run", "--layer", "emulator", "--layers", &layer],
         options,
         &["--", "sh", "-c", text],
     ];
@@ -118,15 +126,7 @@ fn the_outcome_is_written_as_json() {
 fn a_required_device_is_looked_for_before_the_program_runs() {
     let layer = layer();
     let mut below = command();
-    below.args([
-        "run",
-        "--require-device",
-        "--layer-path",
-        &layer,
-        "--",
-        "echo",
-        "ran",
-    ]);
+    below.args(["run", "--require-device", "--layers", &layer, "--", "echo", "ran"]);
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
         return skip("the test bed has an environment of its own");
     }
@@ -166,12 +166,38 @@ fn the_program_finds_the_layer_and_the_settings() {
     for given in layers {
         let mut below = command();
         let echo = ["--", "sh", "-c", "echo $VK_INSTANCE_LAYERS"];
-        below.args(["run", "--layer-path", &layer()]).args(echo);
+        below.args(["run", "--layers", &layer()]).args(echo);
         if std::env::var_os("TILEHEAP_RUNNER").is_none() {
             let output = below.env("VK_INSTANCE_LAYERS", given).output();
             let run = Run::new(&output.expect("it starts"));
             assert_eq!(run.out.trim_end(), layers[1], "validation stays above");
         }
+    }
+    let (layer, other) = (layer(), scratch("other layer"));
+    std::fs::create_dir_all(&other).expect("a folder");
+    std::fs::write(other.join("VkLayer_tileheap_emulator.json"), MANIFEST).expect("a manifest");
+    let other = other.display();
+    for (given, expected) in [
+        ("/validation".to_owned(), format!("/validation:{layer}")),
+        (
+            format!("/validation:{other}"),
+            format!("/validation:{layer}:{other}"),
+        ),
+        (format!("{layer}:/validation"), format!("{layer}:/validation")),
+    ] {
+        let mut below = Command::new(env!("CARGO_BIN_EXE_tileheap"));
+        below.args([
+            "run",
+            "--layers",
+            &layer,
+            "--",
+            "sh",
+            "-c",
+            "echo $VK_ADD_LAYER_PATH",
+        ]);
+        let output = below.env("VK_ADD_LAYER_PATH", &given).output();
+        let run = Run::new(&output.expect("it starts"));
+        assert_eq!(run.out.trim_end(), expected, "the loader uses the first manifest");
     }
 }
 
@@ -179,17 +205,31 @@ fn the_program_finds_the_layer_and_the_settings() {
 fn a_missing_layer_or_program_is_named() {
     std::fs::create_dir_all(scratch("no layer")).expect("a folder");
     let (empty, layer) = (place("no layer"), layer());
-    let missing = tileheap(&["run", "--layer-path", &empty, "--", "true"]);
+    let missing = tileheap(&["run", "--layers", &empty, "--", "true"]);
     missing.names(
         1,
         &[
             &empty,
-            "stage-emulator.sh",
-            "--layer-path",
-            "libtileheap_emulator.so",
+            "bash scripts/install.sh",
+            "--layers",
+            "VkLayer_tileheap_emulator.json is not in",
         ],
     );
-    let program = tileheap(&["run", "--layer-path", &layer, "--", "/no/such/program"]);
+    let manifest = Path::new(&empty).join("VkLayer_tileheap_emulator.json");
+    for (text, problem) in [
+        (
+            MANIFEST,
+            "libtileheap_emulator.so`, which does not exist: install it",
+        ),
+        (r#"{"layer": {}}"#, "it names no library (layer.library_path)"),
+        ("no JSON", "expected"),
+    ] {
+        std::fs::write(&manifest, text).expect("a manifest");
+        let broken = tileheap(&["run", "--layers", &empty, "--", "true"]);
+        broken.names(1, &[&empty, "VkLayer_tileheap_emulator.json", problem]);
+    }
+    std::fs::remove_file(manifest).expect("the manifest was written");
+    let program = tileheap(&["run", "--layers", &layer, "--", "/no/such/program"]);
     program.names(1, &["/no/such/program"]);
     tileheap(&["run"]).bad(2);
     tileheap(&["run", "--profile", "no-tile-memory", "--", "true"]).names(2, &["adreno-830"]);
@@ -202,7 +242,7 @@ fn signalled(signals: &[(&str, bool)]) -> (String, i32) {
     let text = "trap 'echo interrupted' INT; trap 'echo ended; exit 5' TERM; echo ready; left=6000; \
                 while [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.05; done";
     let mut child = Command::new(env!("CARGO_BIN_EXE_tileheap"))
-        .args(["run", "--layer-path", &layer(), "--", "sh", "-c", text])
+        .args(["run", "--layers", &layer(), "--", "sh", "-c", text])
         .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -266,15 +306,7 @@ fn a_real_program_runs_on_the_emulator() {
         return skip("no compiler of C++, or no vulkan/vulkan.h: apt-get install g++ libvulkan-dev");
     }
     let program = program.to_str().expect("UTF-8");
-    let options = [
-        "run",
-        "--profile",
-        "generous",
-        "--layer-path",
-        &folder,
-        "--",
-        program,
-    ];
+    let options = ["run", "--profile", "generous", "--layers", &folder, "--", program];
     let right = tileheap(&options);
     let nothing = "tileheap: the emulator reported 0 errors and 0 warnings\n";
     assert_eq!((right.status, right.err.as_str()), (0, nothing));
@@ -322,15 +354,7 @@ fn every_bug_of_the_gallery_fails_and_its_fixed_program_passes() {
     let picture = picture.to_str().expect("UTF-8");
     for bug in bugs {
         let options = [
-            "run",
-            "--layer-path",
-            &folder,
-            "--",
-            program,
-            "--output",
-            picture,
-            "--bug",
-            bug,
+            "run", "--layers", &folder, "--", program, "--output", picture, "--bug", bug,
         ];
         let wrong = tileheap(&options);
         assert_eq!(wrong.status, 3, "{bug}: {}", wrong.err);

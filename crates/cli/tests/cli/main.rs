@@ -9,6 +9,7 @@ mod devices;
 mod emulated;
 mod errors;
 mod frames;
+mod installed;
 mod pictures;
 mod replay;
 mod report;
