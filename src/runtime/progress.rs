@@ -31,10 +31,12 @@ enum Counting {
         latest: Vec<u64>,
         ends: VecDeque<u64>,
     },
-    /// Per frame in flight, a fence, and how many threads wait for it; there is one queue.
+    /// Per frame in flight, a fence, and how many threads wait for it; there is one queue. `is_reset`: the next frame's fence is reset, and
+    /// no longer counts the frame that used it before, which is complete.
     Fences {
         fences: [vk::Fence; FENCED_FRAMES],
         waiting: [usize; FENCED_FRAMES],
+        is_reset: bool,
     },
     /// The fences are destroyed: every submitted frame is complete.
     Ended,
@@ -67,6 +69,7 @@ impl Progress {
             Counting::Fences {
                 fences,
                 waiting: [0; FENCED_FRAMES],
+                is_reset: false,
             }
         };
         Ok(Progress {
@@ -107,12 +110,14 @@ impl Progress {
 
     /// Resets a fence for the next frame.
     pub(super) fn reset_fence(&mut self, state: &DeviceState, fence: usize) -> Result<()> {
-        let Counting::Fences { fences, .. } = &self.counting else {
+        let Counting::Fences { fences, is_reset, .. } = &mut self.counting else {
             return Ok(());
         };
         // SAFETY: the frame that signalled it is complete, and no thread waits for it.
         let reset = unsafe { state.device.reset_fences(&[fences[fence]]) };
-        Ok(reset.with_call("vkResetFences", || "a frame")?)
+        reset.with_call("vkResetFences", || "a frame")?;
+        *is_reset = true;
+        Ok(())
     }
 
     /// Forgets the timeline values of frames that are complete.
@@ -149,6 +154,9 @@ impl Progress {
                 }
                 ends.push_back(*latest);
             }
+        }
+        if let Counting::Fences { is_reset, .. } = &mut self.counting {
+            *is_reset = false;
         }
         self.submitted += 1;
         FrameNumber(self.submitted - 1)
@@ -192,9 +200,8 @@ impl Progress {
                 count = self.submitted - (open - complete) as u64;
             }
             Counting::Ended => count = self.submitted,
-            Counting::Fences { fences, .. } => {
-                // A frame that failed to be submitted has reset the fence of the oldest one, which is complete.
-                let counted = FENCED_FRAMES as u64 - u64::from(self.has_failed());
+            Counting::Fences { fences, is_reset, .. } => {
+                let counted = FENCED_FRAMES as u64 - u64::from(*is_reset);
                 count = self.submitted.saturating_sub(counted);
                 while count < self.submitted && is_signalled(state, fences[count as usize % FENCED_FRAMES])? {
                     count += 1;
@@ -231,7 +238,7 @@ impl Progress {
             }
             Counting::Ended => None,
             // Its fence counts a later frame already, which waited for this one.
-            Counting::Fences { .. } if back + usize::from(self.has_failed()) > FENCED_FRAMES => None,
+            Counting::Fences { is_reset, .. } if back + usize::from(*is_reset) > FENCED_FRAMES => None,
             Counting::Fences { fences, .. } => {
                 let fence = number as usize % FENCED_FRAMES;
                 (index == 0).then(|| WaitTarget::Fence(fences[fence], fence))

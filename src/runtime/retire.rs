@@ -74,6 +74,9 @@ impl RetiredList {
     pub(super) unsafe fn destroy(&self) {
         let retired = std::mem::take(&mut *self.lock());
         for mut frame in retired {
+            if !frame.is_bound_frame {
+                frame.progress.end();
+            }
             // SAFETY: the caller's duty.
             unsafe { frame.owned.destroy() };
         }

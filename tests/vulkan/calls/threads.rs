@@ -379,3 +379,72 @@ fn frames_are_submitted_while_another_thread_waits_for_one() {
         assert!(error.contains("only"), "{error}");
     }
 }
+
+/// Without timelines, a frame that is being submitted has taken the fence of the fourth frame before it.
+#[test]
+fn progress_is_known_while_a_frame_is_submitted() {
+    let rig = Rig::new(Config::vulkan_1_1().asynchronous());
+    let mut bound = rig.bind(&PlanOptions::default());
+    let progress = bound.progress();
+    for _ in 0..4 {
+        rig.fake.frame(&mut bound).unwrap();
+    }
+    rig.fake.driver.complete();
+    let last = progress.completed().unwrap();
+    assert_eq!(last, Some(FrameNumber(3)));
+    let recorder = rig.fake.record(&mut bound).unwrap();
+    let mut calls = 0;
+    let submitted = on_fake!(recorder.submit_with(|call| {
+        calls += 1;
+        assert_eq!(progress.completed().unwrap(), last);
+        assert!(progress.wait(FrameNumber(0), 0).unwrap());
+        on_fake!(rig.fake.device.queue_submit(call.queue.handle, &[], call.fence))
+    }));
+    assert_eq!(submitted.unwrap(), FrameNumber(4));
+    assert!(calls > 0);
+    assert!(progress.wait(FrameNumber(4), u64::MAX).unwrap());
+    on_fake!(bound.destroy());
+}
+
+/// The fences of a series that has ended are destroyed after the last thread that waits for them has returned.
+#[test]
+fn fences_outlive_the_threads_that_wait_for_them() {
+    let rig = Rig::new(Config::vulkan_1_1().asynchronous());
+    let mut waited_for = rig.bind(&PlanOptions::default());
+    let other = rig.bind(&PlanOptions::default());
+    let frame = rig.fake.frame(&mut waited_for).unwrap();
+    let progress = waited_for.progress();
+    let (waiting, is_waiting) = channel();
+    let (go_on, may_go_on) = channel::<()>();
+    let once = Mutex::new(Some((waiting, may_go_on)));
+    rig.fake.driver.on_slow_calls(Some(Arc::new(move |function| {
+        if function != "vkWaitForFences" {
+            return Ok(());
+        }
+        let Some((waiting, may_go_on)) = once.lock().unwrap().take() else {
+            return Ok(());
+        };
+        waiting.send(()).map_err(|error| error.to_string())?;
+        may_go_on
+            .recv_timeout(PATIENCE)
+            .map_err(|error| error.to_string())
+    })));
+    let waiter = thread::spawn(move || progress.wait(frame, u64::MAX));
+    is_waiting.recv_timeout(PATIENCE).expect("it waits");
+    waited_for.retire();
+    rig.fake.driver.complete();
+    let abandoned = thread::scope(|scope| {
+        // Destroys what is retired, the fences of `waited_for` among it.
+        let abandoning = scope.spawn(|| on_fake!(other.abandon()));
+        thread::sleep(Duration::from_millis(50));
+        let early = abandoning.is_finished();
+        go_on.send(()).unwrap();
+        abandoning.join().unwrap();
+        early
+    });
+    assert!(
+        !abandoned,
+        "the fences are destroyed while a thread waits for them"
+    );
+    assert!(waiter.join().unwrap().unwrap());
+}
