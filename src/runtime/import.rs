@@ -186,8 +186,8 @@ impl BoundFrame {
         for (index, view) in (0..).zip(&tables.views) {
             let is_missing = tables.images[view.image as usize].binding.is_imported()
                 && handles.images[view.image as usize].handle != vk::Image::null()
-                && handles.imported_view(view).is_none()
-                && !shows_the_image(frame, tables, view);
+                && (handles.imported(view) == vk::ImageView::null()
+                    || handles.imported_view(view).is_none() && !shows_the_image(frame, tables, view));
             if is_missing {
                 missing.push(MissingImport::View(index));
             }
@@ -259,20 +259,11 @@ impl BoundFrame {
     pub(super) fn check_not_recorded(&self, tables: &Lowered, imports: &Imports<'_>) -> Result<()> {
         let frame = &self.plan.frame;
         for (resource, is_image) in resources_of(imports) {
-            let images = (0..)
-                .zip(&tables.images)
-                .filter(|(_, row)| row.resource == resource);
-            let buffers = (0..)
-                .zip(&tables.buffers)
-                .filter(|(_, row)| row.resource == resource);
-            let objects = images.map(|(index, _)| Object::Image(index));
-            let objects: Vec<_> = objects
-                .chain(buffers.map(|(index, _)| Object::Buffer(index)))
-                .collect();
-            let uses = |row: &PassRow| {
-                let mut objects = objects.iter();
-                objects.any(|object| uses(frame, tables, row, &MissingImport::Object(*object)))
+            let is_imported = |object| match object {
+                Object::Image(index) => tables.images[index as usize].resource == resource,
+                Object::Buffer(index) => tables.buffers[index as usize].resource == resource,
             };
+            let uses = |row: &PassRow| uses_object(frame, tables, row, is_imported);
             let mut slots = self.slots.iter().zip(&tables.command_buffers);
             let recorded =
                 slots.find(|(slot, row)| !slot.is_free() && row.passes.of(&tables.passes).iter().any(uses));
@@ -402,18 +393,7 @@ fn shows_the_image(frame: &Frame, tables: &Lowered, view: &ViewRow) -> bool {
 fn uses(frame: &Frame, tables: &Lowered, row: &PassRow, missing: &MissingImport) -> bool {
     let accesses = &tables.accesses[frame.pass(row.pass).accesses.indices()];
     match *missing {
-        MissingImport::Object(object) => {
-            let is_in_barriers = |barriers: &DependencyRow| {
-                let images = barriers.images.of(&tables.image_barriers).iter();
-                let buffers = barriers.buffers.of(&tables.buffer_barriers).iter();
-                let images = images.map(|barrier| Object::Image(barrier.image));
-                let mut objects = images.chain(buffers.map(|barrier| Object::Buffer(barrier.buffer)));
-                objects.any(|other| other == object)
-            };
-            accesses.iter().any(|access| access.object.get() == object)
-                || is_in_barriers(&row.before)
-                || is_in_barriers(&row.after)
-        }
+        MissingImport::Object(object) => uses_object(frame, tables, row, |other| other == object),
         MissingImport::View(view) => {
             let attachments = row.instance.get().map_or(&[][..], |instance| {
                 let run = tables.instances[instance as usize].attachments;
@@ -423,6 +403,21 @@ fn uses(frame: &Frame, tables: &Lowered, row: &PassRow, missing: &MissingImport)
                 || attachments.iter().any(|attachment| attachment.view == view)
         }
     }
+}
+
+/// Whether a recorded pass, or its barriers, use an object.
+fn uses_object(frame: &Frame, tables: &Lowered, row: &PassRow, is_it: impl Fn(Object) -> bool) -> bool {
+    let is_in_barriers = |barriers: &DependencyRow| {
+        let images = barriers.images.of(&tables.image_barriers).iter();
+        let buffers = barriers.buffers.of(&tables.buffer_barriers).iter();
+        let images = images.map(|barrier| Object::Image(barrier.image));
+        let mut objects = images.chain(buffers.map(|barrier| Object::Buffer(barrier.buffer)));
+        objects.any(&is_it)
+    };
+    let accesses = &tables.accesses[frame.pass(row.pass).accesses.indices()];
+    accesses.iter().any(|access| is_it(access.object.get()))
+        || is_in_barriers(&row.before)
+        || is_in_barriers(&row.after)
 }
 
 fn kind_of(is_image: bool) -> &'static str {

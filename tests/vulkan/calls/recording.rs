@@ -265,3 +265,43 @@ fn an_import_without_a_framebuffer_is_missing() {
     assert!(bound.wait(number, u64::MAX).unwrap());
     on_fake!(bound.destroy());
 }
+
+/// An image that is imported without a view cannot be an attachment.
+#[test]
+fn an_import_without_a_view_is_missing_where_a_view_is_needed() {
+    for config in [Config::modern(), Config::vulkan_1_1()] {
+        let rig = Rig::new(config);
+        let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+        let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+        let mut builder = FrameBuilder::new("screen", EXTENT);
+        let screen = builder.resource("screen", desc, external);
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+        builder
+            .render_pass(scene, "draw")
+            .color(screen, LoadOp::Clear(ClearValue::ZERO));
+        let plan = builder.build().unwrap();
+        let plan = rig.tile.plan(&plan, &PlanOptions::default()).unwrap();
+        let mut bound = rig.tile.bind(&plan).unwrap();
+        let (image, view) = rig.fake.outputs[0];
+        for (view, is_enough) in [(vk::ImageView::null(), false), (view, true)] {
+            let images = [ImportedImage {
+                resource: screen,
+                image,
+                view,
+            }];
+            let imports = Imports {
+                images: &images,
+                ..Imports::default()
+            };
+            let recorder = on_fake!(bound.begin(&imports)).unwrap();
+            let recorded = on_fake!(recorder.record(rig.fake.commands[0][0], scene)).map(drop);
+            let message = recorded.map_or_else(|error| error.to_string(), |()| String::new());
+            assert_eq!(
+                message.contains("screen` is not imported"),
+                !is_enough,
+                "{message}"
+            );
+        }
+        on_fake!(bound.destroy());
+    }
+}
