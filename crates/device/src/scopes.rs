@@ -367,8 +367,12 @@ fn performers(flag: A) -> Option<S> {
         .map(|&(_, stages)| stages)
 }
 
+/// The set bits of a mask, lowest first, each as a mask of its own.
 fn bits(raw: u64) -> impl Iterator<Item = u64> {
-    (0..64).map(|shift| 1 << shift).filter(move |bit| raw & bit != 0)
+    // Clears the lowest bit each time.
+    let left = std::iter::successors(Some(raw), |left| Some(left & left.wrapping_sub(1)));
+    let left = left.take_while(|left| *left != 0);
+    left.map(|left| left & left.wrapping_neg())
 }
 
 #[cfg(test)]
