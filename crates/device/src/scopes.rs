@@ -203,7 +203,7 @@ impl Scope {
     /// `end` is the end of the pipe that stands for all commands in this scope.
     fn new(stages: S, access: A, mut execution: S, end: S) -> Scope {
         if stages.contains(end) {
-            execution |= everything();
+            execution |= EVERYTHING;
         }
         let (named, access) = (expand(stages), expand_access(access));
         Scope {
@@ -217,8 +217,8 @@ impl Scope {
 /// The single stages that a mask stands for, without the two ends of the pipe.
 pub fn expand(stages: S) -> S {
     let composites = [
-        (S::ALL_COMMANDS, everything()),
-        (S::ALL_GRAPHICS, graphics()),
+        (S::ALL_COMMANDS, EVERYTHING),
+        (S::ALL_GRAPHICS, GRAPHICS),
         (S::ALL_TRANSFER, ALL_TRANSFER),
         (S::VERTEX_INPUT, S::INDEX_INPUT | S::VERTEX_ATTRIBUTE_INPUT),
         (S::PRE_RASTERIZATION_SHADERS, PRE_RASTERIZATION),
@@ -230,7 +230,7 @@ pub fn expand(stages: S) -> S {
 /// Each stage of `stages` by itself; of `ALL_COMMANDS` those that frames can use.
 pub fn each(stages: S) -> impl Iterator<Item = S> {
     let listed = if stages.contains(S::ALL_COMMANDS) {
-        graphics() | S::COMPUTE_SHADER | TRANSFER | (stages & !COMPOSITE)
+        GRAPHICS | S::COMPUTE_SHADER | TRANSFER | (stages & !COMPOSITE)
     } else {
         expand(stages)
     };
@@ -273,7 +273,7 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
     let mut supported =
         S::ALL_COMMANDS | S::TOP_OF_PIPE | S::BOTTOM_OF_PIPE | S::HOST | S::ALL_TRANSFER | ALL_TRANSFER;
     if capabilities.contains(vk::QueueFlags::GRAPHICS) {
-        supported |= graphics() | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS;
+        supported |= GRAPHICS | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS;
     }
     if capabilities.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE) {
         // Frames assume that graphics queues support compute.
@@ -281,7 +281,7 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
         supported |= S::CONDITIONAL_RENDERING_EXT;
     }
     let mut known =
-        supported | graphics() | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS | SHADERS;
+        supported | GRAPHICS | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS | SHADERS;
     for (stage, capability) in OF_OTHER_QUEUES {
         known |= stage;
         if capabilities.contains(capability) {
@@ -294,14 +294,19 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
 }
 
 /// Everything that `ALL_COMMANDS` stands for: every stage but the host's, and operations without one.
-fn everything() -> S {
-    !(COMPOSITE | S::HOST)
-}
+const EVERYTHING: S = S::from_raw(!with(COMPOSITE, S::HOST).as_raw());
 
 /// The stages that `ALL_GRAPHICS` stands for.
-fn graphics() -> S {
-    let ordered = PIPELINES[..2].iter().copied().flatten();
-    ordered.fold(DENSITY | UNORDERED, |all, &stage| all | stage)
+const GRAPHICS: S = with(
+    with(DENSITY, UNORDERED),
+    with(union(PIPELINES[0]), union(PIPELINES[1])),
+);
+
+const fn union(stages: &[S]) -> S {
+    match stages {
+        [first, rest @ ..] => with(*first, union(rest)),
+        [] => S::NONE,
+    }
 }
 
 /// `stages` with all that are logically earlier in some pipeline.
