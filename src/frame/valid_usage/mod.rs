@@ -89,16 +89,17 @@ pub(super) fn check_declared(resource: &Resource) -> Result<(), InvalidUsage> {
 
 /// Checks everything else that holds on every device: ranges, usages and render areas have been derived.
 pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
+    let mut performed = stages::Accepted::default();
     visit(tables, &mut |subject| match subject {
         Checked::Image(image) => check(table!(images::USED), &image),
         Checked::Buffer(buffer) => check(table!(buffers::USED), &buffer),
         Checked::External(external) => {
             check(table!(externals::EXTERNALS), &external)?;
-            stages::check_performed(&external, external.state.stages, external.state.access)
+            performed.check(&external, external.state.stages, external.state.access)
         }
         Checked::Use(used) => {
             check(table!(accesses::USES), &used)?;
-            stages::check_performed(&used, used.access.stages, used.access.flags())?;
+            performed.check(&used, used.access.stages, used.access.flags())?;
             check_previous(&used)
         }
         Checked::View(view) => check(table!(views::VIEWS), &view),

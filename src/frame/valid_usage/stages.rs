@@ -138,8 +138,29 @@ pub(super) fn rows() -> Vec<(Row, &'static str)> {
     (0..PERFORMED.len()).map(row_at).collect()
 }
 
+/// Pairs of stages and accesses that [`check_performed`] has accepted: most accesses of a frame have one of a few.
+#[derive(Default)]
+pub(super) struct Accepted(Vec<(S, A)>);
+
+impl Accepted {
+    /// The most pairs: a longer search would take longer than the check.
+    const MOST: usize = 32;
+
+    /// As [`check_performed`].
+    pub(super) fn check(&mut self, subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
+        if self.0.contains(&(stages, access)) {
+            return Ok(());
+        }
+        check_performed(subject, stages, access)?;
+        if self.0.len() < Accepted::MOST {
+            self.0.push((stages, access));
+        }
+        Ok(())
+    }
+}
+
 /// An error for the first single access of `access` that none of `stages` performs.
-pub(super) fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
+fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
     let missing = PERFORMED
         .iter()
         .position(|row| access.contains(row.access) && scopes::unperformed(stages, row.access).is_some());
