@@ -115,9 +115,10 @@ pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: NOT_SUPPORTED,
         broken: |image| {
-            let name = names::name_of(image.desc.format);
-            let unknown = image.info.is_none() && name.starts_with("0x");
-            unknown.then(|| format!("format {name} is unknown"))
+            // Formats with several planes have a name too.
+            let name = image.info.is_none().then(|| names::name_of(image.desc.format));
+            let unknown = name.filter(|name| name.starts_with("0x"))?;
+            Some(format!("format {unknown} is unknown"))
         },
     },
     Rule {
