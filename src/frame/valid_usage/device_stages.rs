@@ -209,6 +209,9 @@ fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
 /// The stages that need a feature, each with its rule: for accesses, external resources and semaphores; then stages that accesses never use.
 macro_rules! stages {
     ($($number:literal: $stage:ident, $feature:ident;)* others: $($other:ident, $other_feature:ident;)*) => {
+        /// The stages that the rows of [`USES`] are about: accesses at other stages break none of them.
+        pub(super) const STAGES_OF_USES: S = S::from_raw($(S::$stage.as_raw())|*);
+
         pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
             rule: concat!("VUID-VkMemoryBarrier2-dstStageMask-", $number),
             broken: |used, device| stage_lacks(used.access.stages, device, S::$stage, Feature::$feature),

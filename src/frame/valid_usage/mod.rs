@@ -161,7 +161,9 @@ fn check_on(
             device::check(table!(device_stages::EXTERNALS), &external, device, broken)
         }
         Checked::Use(used) => {
-            device::check(table!(device_stages::USES), &used, device, broken)?;
+            if used.access.stages.intersects(device_stages::STAGES_OF_USES) {
+                device::check(table!(device_stages::USES), &used, device, broken)?;
+            }
             device::check(table!(device_tiles::USES), &used, device, broken)?;
             device::check(table!(device::CLEARS), &used, device, broken)
         }
