@@ -5,7 +5,7 @@ use ash::vk::{self, ImageCreateFlags as F, ImageViewType as V};
 use super::images::Image;
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::format::FormatInfo;
-use crate::frame::tables::{Access, Pass, Resource};
+use crate::frame::tables::{Access, Pass, Resource, ResourceKind};
 use crate::frame::{AccessKind, ImageDesc, SubresourceRange};
 
 /// The view of an access.
@@ -66,6 +66,19 @@ impl<'a> View<'a> {
         let compressed = self.info.is_some_and(FormatInfo::is_compressed);
         self.image.desc.flags.contains(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !compressed
     }
+}
+
+/// Whether an access uses a 2D image without flags as it was created, and the image is not a fragment density map: no row about views applies
+/// then.
+pub(super) fn is_plain(access: &Access, resource: &Resource) -> bool {
+    let ResourceKind::Image { desc, usage, .. } = &resource.kind else {
+        return false;
+    };
+    access.view.view_type.is_none()
+        && access.view.format.is_none_or(|format| format == desc.format)
+        && desc.image_type == vk::ImageType::TYPE_2D
+        && desc.flags.is_empty()
+        && !usage.contains(vk::ImageUsageFlags::FRAGMENT_DENSITY_MAP_EXT)
 }
 
 impl Subject for View<'_> {
