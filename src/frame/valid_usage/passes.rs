@@ -38,6 +38,10 @@ impl RenderPass<'_> {
     /// The first of some attachments with other samples than another one of its subpass.
     fn different(&self, wanted: fn(&Access) -> bool) -> Option<&Access> {
         let all = || self.sampled().filter(|(access, _)| wanted(access));
+        let (_, first) = all().next()?;
+        if all().all(|(_, samples)| samples == first) {
+            return None;
+        }
         let (first, _) = all().find(|(access, samples)| {
             all().any(|(other, others)| other.subpass == access.subpass && others != *samples)
         })?;
@@ -87,16 +91,18 @@ impl RenderPass<'_> {
         (side == 0).then(|| format!("its render area, {width} x {height}, is empty"))
     }
 
-    fn outside(&self, is_outside: bool) -> Problem {
+    /// The problem that a declared render area is outside; by default, it is what all attachments cover.
+    fn outside(&self, is_outside: impl FnOnce() -> bool) -> Problem {
+        if self.pass.render_area.is_none() || !is_outside() {
+            return None;
+        }
         let limit = covered(self.accesses, self.resources).map_or(self.base, |(extent, _)| extent);
-        is_outside.then(|| {
-            format!(
-                "its render area, {}, is not inside the {} x {} texels that all its attachments cover",
-                self.area_words(),
-                limit.width,
-                limit.height
-            )
-        })
+        Some(format!(
+            "its render area, {}, is not inside the {} x {} texels that all its attachments cover",
+            self.area_words(),
+            limit.width,
+            limit.height
+        ))
     }
 
     /// The color attachments of the subpass that has most.
@@ -209,29 +215,31 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
     },
     Rule {
         rule: "VUID-VkRenderingInfo-pNext-06077",
-        broken: |pass| pass.outside(pass.pass.area.offset.x < 0),
+        broken: |pass| pass.outside(|| pass.pass.area.offset.x < 0),
     },
     Rule {
         rule: "VUID-VkRenderingInfo-pNext-06078",
-        broken: |pass| pass.outside(pass.pass.area.offset.y < 0),
+        broken: |pass| pass.outside(|| pass.pass.area.offset.y < 0),
     },
     Rule {
         rule: "VUID-VkRenderingInfo-pNext-06079",
-        broken: |pass| pass.outside(pass.right() > pass.smallest(AccessKind::is_attachment, |all| all.width)),
+        broken: |pass| {
+            pass.outside(|| pass.right() > pass.smallest(AccessKind::is_attachment, |all| all.width))
+        },
     },
     Rule {
         rule: "VUID-VkRenderingInfo-pNext-06080",
         broken: |pass| {
-            pass.outside(pass.bottom() > pass.smallest(AccessKind::is_attachment, |all| all.height))
+            pass.outside(|| pass.bottom() > pass.smallest(AccessKind::is_attachment, |all| all.height))
         },
     },
     Rule {
         rule: "VUID-VkFramebufferCreateInfo-flags-04533",
-        broken: |pass| pass.outside(pass.right() > pass.smallest(is_input, |all| all.width)),
+        broken: |pass| pass.outside(|| pass.right() > pass.smallest(is_input, |all| all.width)),
     },
     Rule {
         rule: "VUID-VkFramebufferCreateInfo-flags-04534",
-        broken: |pass| pass.outside(pass.bottom() > pass.smallest(is_input, |all| all.height)),
+        broken: |pass| pass.outside(|| pass.bottom() > pass.smallest(is_input, |all| all.height)),
     },
     Rule {
         rule: NOT_SUPPORTED,
