@@ -100,20 +100,22 @@ fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(
     };
     let access_of = |&use_index: &u32| &tables.accesses[use_index as usize];
     let uses = tables.uses_of[index].of(&tables.uses);
-    let of_part = |use_index: &&u32| access_of(use_index).range.intersects(part);
-    let uses: Vec<u32> = uses.iter().filter(of_part).copied().collect();
-    let never_written = !uses.iter().any(|use_index| access_of(use_index).writes);
+    let of_part = |access: &&Access| access.range.intersects(part);
+    let written = || {
+        uses.iter()
+            .map(access_of)
+            .filter(of_part)
+            .any(|access| access.writes)
+    };
     let pass_name = |access: &Access| tables.passes[access.pass.index()].name.clone();
     for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass) {
+        let in_pass = || in_pass.iter().map(access_of).filter(of_part);
         // A pass may read what it writes itself if the write clears or overwrites: an attachment read as input
         // or tile attachment in the same pass.
-        let anew = in_pass
-            .iter()
-            .map(access_of)
-            .any(|access| access.writes && access.load_op != LoadOp::Load);
-        for access in in_pass.iter().map(access_of) {
+        let anew = in_pass().any(|access| access.writes && access.load_op != LoadOp::Load);
+        for access in in_pass() {
             if access.version == Version::Previous {
-                if never_written {
+                if !written() {
                     return Err(FrameRule::Previous.broken(format!(
                         "pass `{pass}` uses the previous version of `{resource}`: no pass writes its \
                          current version",
@@ -136,7 +138,7 @@ fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(
                 )));
             }
         }
-        contents |= in_pass.iter().map(access_of).any(|access| access.writes);
+        contents |= in_pass().any(|access| access.writes);
     }
     Ok(())
 }
