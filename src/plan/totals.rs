@@ -5,7 +5,9 @@ use super::context::{Context, Ruling};
 use super::eligible::{could_be_whole, eligible_traffic};
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
-use super::{MemoryKind, NotTile, PassPlan, Placement, PlacementReason, Plan, ResourcePlan, Totals, model};
+use super::{
+    MemoryKind, NotTile, ObjectId, PassPlan, Placement, PlacementReason, Plan, ResourcePlan, Totals, model,
+};
 use crate::frame::tables::Contents;
 use crate::frame::{PassId, ResourceId};
 use crate::measure::Dedicated;
@@ -218,17 +220,25 @@ pub(super) fn sum(
             .filter(|placement| placement.memory == MemoryKind::Arena)
     };
     totals.arena_bytes_without_aliasing = arena().map(|placement| placement.size).sum();
-    totals.arena_peak_live = objects
-        .iter()
-        .enumerate()
-        .filter(|(_, object)| object.memory == MemoryKind::Arena)
-        .map(|(index, _)| {
-            peak(
-                arena().filter(|p| p.object.is_some_and(|object| object.index() == index)),
+    // Most arenas are of one history each.
+    let mut placed_in = vec![(0, Bytes::ZERO); objects.len()];
+    for placement in arena() {
+        if let Some(object) = placement.object {
+            let (count, sizes) = &mut placed_in[object.index()];
+            (*count, *sizes) = (*count + 1, *sizes + placement.size);
+        }
+    }
+    let peaks = (0..)
+        .map(ObjectId)
+        .zip(&placed_in)
+        .map(|(id, &(count, sizes))| match count {
+            0 | 1 => sizes,
+            _ => peak(
+                arena().filter(|placement| placement.object == Some(id)),
                 passes.len(),
-            )
-        })
-        .sum();
+            ),
+        });
+    totals.arena_peak_live = peaks.sum();
     totals.tile_peak_live = passes.iter().map(|pass| pass.live_tile).max().unwrap_or_default();
     totals
 }
