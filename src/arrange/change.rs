@@ -10,7 +10,7 @@ use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, Extent, Frame, ImageDesc, PassId, Persistence, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::names::name_of;
-use crate::plan::{NotTile, PlacementReason, Plan, PlanOptions, Strategy, make};
+use crate::plan::{NotTile, PlacementReason, Plan, PlanOptions, Runnable, Strategy, make};
 use crate::profile::TileRequirements;
 use crate::units::Bytes;
 
@@ -292,7 +292,8 @@ pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option
         strategy: Strategy::Fast,
         ..plan_before.options
     };
-    make(&frame, &needs, &plan_before.profile, &options, None).ok()
+    let runnable = Runnable::new(&frame, &plan_before.profile).ok()?;
+    make(runnable, &needs, &options, None).ok()
 }
 
 /// The bytes of an image's content, without padding; 0 for buffers.

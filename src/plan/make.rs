@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::context::Context;
+use super::runnable::Runnable;
 use super::whole::make_whole;
-use super::{Plan, PlanError, PlanOptions, split};
+use super::{Plan, PlanOptions, split};
 use crate::Checked;
 use crate::frame::Frame;
 use crate::measure::Requirements;
@@ -26,7 +27,16 @@ pub fn plan(
     profile: &Arc<DeviceProfile>,
     options: &PlanOptions,
 ) -> crate::Result<Checked<Plan>> {
-    checked(make(frame, requirements, profile, options, None)?)
+    plan_runnable(Runnable::new(frame, profile)?, requirements, options)
+}
+
+/// As [`plan`], for a frame that has been checked.
+pub(crate) fn plan_runnable(
+    runnable: Runnable<'_>,
+    requirements: &Arc<Requirements>,
+    options: &PlanOptions,
+) -> crate::Result<Checked<Plan>> {
+    checked(make(runnable, requirements, options, None)?)
 }
 
 /// Wraps a plan that this crate made; builds with debug assertions check it first.
@@ -39,14 +49,12 @@ pub(super) fn checked(plan: Plan) -> crate::Result<Checked<Plan>> {
 
 /// As [`plan`], not checked; `old` is a plan whose residents are kept where they still fit, instead of searching.
 pub(crate) fn make(
-    frame: &Frame,
+    runnable: Runnable<'_>,
     requirements: &Arc<Requirements>,
-    profile: &Arc<DeviceProfile>,
     options: &PlanOptions,
     old: Option<&Plan>,
 ) -> crate::Result<Plan> {
-    frame.check_on(profile).map_err(PlanError::from)?;
-    let context = Context::new(frame, requirements, profile, options)?;
+    let context = Context::new(runnable.frame(), requirements, runnable.profile(), options)?;
     let whole = make_whole(&context, old)?;
     match old {
         _ if !options.splits() => Ok(whole),

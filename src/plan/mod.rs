@@ -51,6 +51,7 @@ mod options;
 mod planner;
 mod report;
 mod residency;
+mod runnable;
 mod split;
 mod timeline;
 mod totals;
@@ -62,8 +63,11 @@ pub use error::PlanError;
 pub use json::PlanJsonError;
 pub(crate) use make::make;
 pub use make::plan;
+#[cfg(feature = "runtime")]
+pub(crate) use make::plan_runnable;
 pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
 pub use planner::Planner;
+pub(crate) use runnable::Runnable;
 pub use types::{
     MemoryKind, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, PlacementReason,
     Plan, ResourcePlan, Split, Store, Totals,

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use super::make::{checked, make};
+use super::runnable::Runnable;
 use super::{Plan, PlanOptions, Strategy, plan};
 use crate::Checked;
 use crate::frame::Frame;
@@ -125,7 +126,7 @@ impl Planner {
         let more = PlanOptions { budget, ..*options };
         let found = checked(Plan {
             options: *options,
-            ..make(frame, requirements, profile, &more, None)?
+            ..make(Runnable::new(frame, profile)?, requirements, &more, None)?
         })?;
         let better = value(&found) > value(&known.plan);
         let plan = if better { Arc::new(found) } else { known.plan };
@@ -154,6 +155,20 @@ impl Planner {
         if let Some(known) = self.recall(frame, requirements, profile, options) {
             return Ok(known.plan.clone());
         }
+        self.plan_runnable_now(Runnable::new(frame, profile)?, requirements, options)
+    }
+
+    /// As [`Planner::plan_now`], for a frame that has been checked.
+    pub(crate) fn plan_runnable_now(
+        &mut self,
+        runnable: Runnable<'_>,
+        requirements: &Arc<Requirements>,
+        options: &PlanOptions,
+    ) -> crate::Result<Arc<Checked<Plan>>> {
+        let (frame, profile) = (runnable.frame(), runnable.profile());
+        if let Some(known) = self.recall(frame, requirements, profile, options) {
+            return Ok(known.plan.clone());
+        }
         let akin = |known: &&Known| {
             let limited = PlanOptions {
                 tile_limit: options.tile_limit,
@@ -162,7 +177,7 @@ impl Planner {
             limited == *options && same(&known.plan.profile, profile)
         };
         let plan = match self.known.iter().find(akin) {
-            Some(known) => checked(make(frame, requirements, profile, options, Some(&known.plan))?)?,
+            Some(known) => checked(make(runnable, requirements, options, Some(&known.plan))?)?,
             None => {
                 let fast = PlanOptions {
                     strategy: match options.strategy {
@@ -174,7 +189,7 @@ impl Planner {
                 checked(Plan {
                     // What it stands in for.
                     options: *options,
-                    ..make(frame, requirements, profile, &fast, None)?
+                    ..make(runnable, requirements, &fast, None)?
                 })?
             }
         };

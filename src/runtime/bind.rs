@@ -29,7 +29,7 @@ use crate::lower::tables::instances::InstanceRow;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::lower::{DeviceQueues, FamilyQueue, Lowered, Lowerer, MemoryState, Parity, Situation, Targets};
 use crate::measure::Requirements;
-use crate::plan::{MemoryKind, Plan, PlanError};
+use crate::plan::{MemoryKind, Plan, PlanError, Runnable};
 use crate::profile::DeviceProfile;
 use crate::{Checked, Result};
 
@@ -87,9 +87,8 @@ impl Binder<'_> {
                 Created::Grown { requirements, error } if attempt < ATTEMPTS => {
                     tracing::info!(reason = %error, "replanning");
                     let requirements = Arc::new(described(&plan, requirements));
-                    plan = self
-                        .planner
-                        .plan(plan.described(), &requirements, &plan.options)?;
+                    let runnable = Runnable::new(plan.described(), &state.profile)?;
+                    plan = self.planner.plan(runnable, &requirements, &plan.options)?;
                 }
                 Created::Grown { error, .. } => return Err(error),
             }

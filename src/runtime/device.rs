@@ -25,7 +25,7 @@ use crate::lower::{DeviceQueues, Situation, Targets};
 use crate::measure::Requirements;
 #[cfg(doc)]
 use crate::plan::Planner;
-use crate::plan::{Plan, PlanOptions};
+use crate::plan::{Plan, PlanOptions, Runnable};
 use crate::profile::{DeviceProfile, OptionalFeatures};
 use crate::units::Bytes;
 use crate::{Checked, Result};
@@ -281,8 +281,12 @@ impl Device {
     /// # Errors
     /// When an image's format, usage or size is not supported, naming it, or the driver fails.
     pub fn measure(&self, frame: &Frame) -> Result<Arc<Requirements>> {
+        self.measure_runnable(Runnable::new(frame, self.profile())?)
+    }
+
+    fn measure_runnable(&self, runnable: Runnable<'_>) -> Result<Arc<Requirements>> {
         let state = &self.shared.state;
-        Ok(Arc::new(state.noting_loss(state.measure(frame))?))
+        Ok(Arc::new(state.noting_loss(state.measure(runnable))?))
     }
 
     /// Measures and plans `frame`; a lookup if that was done before.
@@ -291,10 +295,11 @@ impl Device {
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
     pub fn plan(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
         let planner = &self.shared.planner;
-        match planner.known(frame, options) {
-            Some(plan) => Ok(plan),
-            None => planner.plan(frame, &self.measure(frame)?, options),
+        if let Some(plan) = planner.known(frame, options) {
+            return Ok(plan);
         }
+        let runnable = Runnable::new(frame, self.profile())?;
+        planner.plan(runnable, &self.measure_runnable(runnable)?, options)
     }
 
     /// As [`Device::plan`], but without waiting for the exact search: if there is no plan yet, an older one of a similar frame is repaired,
@@ -304,10 +309,11 @@ impl Device {
     /// As [`Device::plan`].
     pub fn plan_now(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
         let planner = &self.shared.planner;
-        match planner.known(frame, options) {
-            Some(plan) => Ok(plan),
-            None => planner.plan_now(frame, &self.measure(frame)?, options),
+        if let Some(plan) = planner.known(frame, options) {
+            return Ok(plan);
         }
+        let runnable = Runnable::new(frame, self.profile())?;
+        planner.plan_now(runnable, &self.measure_runnable(runnable)?, options)
     }
 
     /// Adds a plan that was made elsewhere, or shipped with the program ([`Plan::checked`]): [`Device::plan`] returns it for its inputs from

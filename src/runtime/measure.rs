@@ -13,11 +13,11 @@ use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
 };
+use crate::frame::Persistence;
 use crate::frame::tables::{Resource, ResourceKind};
-use crate::frame::{Frame, Persistence};
 use crate::lower::{QueriedObject, RequirementQuery, add_answer, queries_of};
 use crate::measure::{Dedicated, MemoryRequirements, Requirements, ResourceRequirements};
-use crate::plan::{MemoryKind, PlanError};
+use crate::plan::{MemoryKind, Runnable};
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
@@ -25,11 +25,10 @@ use crate::units::{Alignment, Bytes};
 const REMEMBERED: usize = 1 << 13;
 
 impl DeviceState {
-    /// Queries the requirements of every resource of the frame.
-    pub(super) fn measure(&self, frame: &Frame) -> Result<Requirements> {
+    /// Queries the requirements of every resource of a frame; the driver must not even be asked about what it cannot create.
+    pub(super) fn measure(&self, runnable: Runnable<'_>) -> Result<Requirements> {
+        let frame = runnable.frame();
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();
-        // The driver must not even be asked about what it cannot create.
-        frame.check_on(&self.profile).map_err(PlanError::from)?;
         self.views_are_supported(frame)?;
         if self.functions.maintenance_4.is_none() {
             tracing::debug!(

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use crate::frame::Frame;
 use crate::lower::{Lowered, Lowerer, Situation, lower};
 use crate::measure::Requirements;
-use crate::plan::{Plan, PlanOptions, Planner, plan};
+use crate::plan::{Plan, PlanOptions, Planner, Runnable, plan_runnable};
 use crate::profile::DeviceProfile;
 use crate::{Checked, Result};
 
@@ -33,13 +33,13 @@ impl DevicePlanner {
     /// Plans, and caches the plan.
     pub(super) fn plan(
         &self,
-        frame: &Frame,
+        runnable: Runnable<'_>,
         requirements: &Arc<Requirements>,
         options: &PlanOptions,
     ) -> Result<Arc<Checked<Plan>>> {
-        let _span = tracing::info_span!("plan", frame = frame.name()).entered();
+        let _span = tracing::info_span!("plan", frame = runnable.frame().name()).entered();
         // Not under the lock: another thread may call `plan_now` meanwhile.
-        let plan = Arc::new(plan(frame, requirements, &self.profile, options)?);
+        let plan = Arc::new(plan_runnable(runnable, requirements, options)?);
         self.adopt(plan.clone());
         Ok(plan)
     }
@@ -47,11 +47,11 @@ impl DevicePlanner {
     /// [`Planner::plan_now`].
     pub(super) fn plan_now(
         &self,
-        frame: &Frame,
+        runnable: Runnable<'_>,
         requirements: &Arc<Requirements>,
         options: &PlanOptions,
     ) -> Result<Arc<Checked<Plan>>> {
-        self.lock().plan_now(frame, requirements, &self.profile, options)
+        self.lock().plan_runnable_now(runnable, requirements, options)
     }
 
     /// [`Planner::adopt`].
