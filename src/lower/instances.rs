@@ -188,7 +188,8 @@ impl<'a> Instances<'a> {
         let usage = self.usage_of(access);
         let view = attachment_view(image, row, access.range, access.view, usage);
         let [layout, stencil_layout] = self.chains.layouts_of(index);
-        let [main, stencil] = self.operations.of(frame, index);
+        let deciding = deciding(frame, index);
+        let [main, stencil] = self.operations.of(frame, deciding);
         let own = AttachmentRow {
             view: self.views.row_of(lowered, view),
             format: view.format,
@@ -198,7 +199,7 @@ impl<'a> Instances<'a> {
             combined_layout: combined(view.format, [layout, stencil_layout]),
             operations: main,
             stencil,
-            clear: match frame.accesses()[deciding(frame, index)].load_op {
+            clear: match frame.accesses()[deciding].load_op {
                 LoadOp::Clear(value) => value.into(),
                 _ => ClearValue::ZERO.into(),
             },

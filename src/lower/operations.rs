@@ -69,10 +69,8 @@ impl<'a> AttachmentOperations<'a> {
         }
     }
 
-    /// The operations of an access as an attachment: of colour or depth, and of stencil. All accesses of one pass to the same attachment
-    /// have the operations of one of them.
+    /// The operations of an attachment: of colour or depth, and of stencil. `index` is the [deciding] one of its pass's accesses to it.
     pub(super) fn of(&self, frame: &Frame, index: usize) -> [Operations; 2] {
-        let index = deciding(frame, index);
         let access = &frame.accesses()[index];
         let load = match access.load_op {
             LoadOp::Load => vk::AttachmentLoadOp::LOAD,
