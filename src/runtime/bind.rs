@@ -50,6 +50,23 @@ pub(super) struct Binder<'a> {
 }
 
 impl Binder<'_> {
+    /// Binds the only frame of a new series: it knows the situations of its next frames, and lowers them.
+    pub(super) fn bind_ahead(self, plan: &Arc<Checked<Plan>>) -> Result<BoundFrame> {
+        let mut bound = self.bind(plan)?;
+        match bound.lower_ahead() {
+            Ok(()) => {
+                bound.name_objects();
+                Ok(bound)
+            }
+            Err(error) => {
+                // SAFETY: nothing was submitted with it.
+                unsafe { bound.destroy() };
+                Err(error)
+            }
+        }
+    }
+
+    /// Binds a frame; its objects do not have their debug names yet.
     pub(super) fn bind(self, plan: &Arc<Checked<Plan>>) -> Result<BoundFrame> {
         let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
         let state = self.state;
@@ -177,7 +194,7 @@ impl Binder<'_> {
             buffers = handles.buffers.len(),
             "bound"
         );
-        let mut bound = BoundFrame {
+        Ok(BoundFrame {
             state: state.clone(),
             timelines: self.timelines.clone(),
             bases,
@@ -204,23 +221,7 @@ impl Binder<'_> {
             owned: Some(guard.keep()),
             queues: self.queues,
             plan,
-        };
-        // The situation of the next frames is known only if no frame of the series was submitted.
-        if self.series.progress().submitted() > 0 {
-            bound.name_objects();
-            return Ok(bound);
-        }
-        match bound.lower_ahead() {
-            Ok(()) => {
-                bound.name_objects();
-                Ok(bound)
-            }
-            Err(error) => {
-                // SAFETY: nothing was submitted with it.
-                unsafe { bound.destroy() };
-                Err(error)
-            }
-        }
+        })
     }
 
     /// The progress of each device queue that runs some of the frame's queues.

@@ -372,10 +372,12 @@ impl Device {
     pub fn bind_on(&self, plan: &Arc<Checked<Plan>>, queues: &[usize]) -> Result<BoundFrame> {
         let queues = self.shared.capable(&plan.frame, queues)?;
         let series = self.series_of_one(&queues)?;
-        self.bind_in(plan, queues, &series, &[])
+        let binder = self.binder(queues, &series, &[]);
+        self.state().noting_loss(binder.bind_ahead(plan))
     }
 
-    /// As [`Device::bind`], for a series, with the second copy of some histories first.
+    /// As [`Device::bind`], for a dynamic frame, with the second copy of some histories first. The caller names its objects; the frames after the
+    /// first are lowered when they begin, since another description may come first.
     pub(super) fn bind_for(
         &self,
         plan: &Arc<Checked<Plan>>,
@@ -384,31 +386,30 @@ impl Device {
     ) -> Result<BoundFrame> {
         let queues = self.shared.choose_queues(&plan.frame)?;
         let queues = self.shared.capable(&plan.frame, &queues)?;
-        self.bind_in(plan, queues, series, swapped)
+        let binder = self.binder(queues, series, swapped);
+        self.state().noting_loss(binder.bind(plan))
     }
 
-    fn bind_in(
-        &self,
-        plan: &Arc<Checked<Plan>>,
+    fn binder<'a>(
+        &'a self,
         queues: Vec<DeviceQueue>,
-        series: &Arc<Series>,
-        swapped: &[ResourceId],
-    ) -> Result<BoundFrame> {
+        series: &'a Arc<Series>,
+        swapped: &'a [ResourceId],
+    ) -> Binder<'a> {
         let Shared {
             state,
             planner,
             timelines,
             ..
         } = &*self.shared;
-        let binder = Binder {
+        Binder {
             state,
             planner,
             timelines,
             queues,
             series,
             swapped,
-        };
-        state.noting_loss(binder.bind(plan))
+        }
     }
 
     /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s are still waiting. Also frees what
