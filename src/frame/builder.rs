@@ -53,7 +53,8 @@ impl FrameBuilder {
         })
     }
 
-    pub(super) fn from_tables(tables: Tables) -> FrameBuilder {
+    pub(super) fn from_tables(mut tables: Tables) -> FrameBuilder {
+        tables.clear_derived();
         FrameBuilder {
             tables,
             ..FrameBuilder::default()

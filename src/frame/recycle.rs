@@ -54,13 +54,7 @@ impl FrameBuilder {
     /// # Errors
     /// As [`FrameBuilder::build`].
     pub fn to_frame(&self) -> crate::Result<Frame> {
-        let (tables, fault) = (self.tables.clone(), self.fault.clone());
-        FrameBuilder {
-            tables,
-            fault,
-            ..FrameBuilder::default()
-        }
-        .build()
+        self.clone().build()
     }
 
     /// A number that equal descriptions have in common: of their names, for the most part.

@@ -204,6 +204,16 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// Empties all that validation derives for whole tables.
+    pub(super) fn clear_derived(&mut self) {
+        self.uses.clear();
+        self.uses_of.clear();
+        self.lifetimes.clear();
+        self.parts.clear();
+        self.parts_of.clear();
+        self.before.clear();
+    }
+
     pub(super) fn queue_of(&self, pass: &Pass) -> QueueId {
         let batch = self.command_buffers[pass.command_buffer.index()].batch;
         self.submits[self.batches[batch.index()].submit.index()].queue

@@ -1,9 +1,11 @@
 //! Frames after edits, and what frames need of a device's memory: whole documents, compared.
 
+use ash::vk;
 use serde_json::{Value, json};
-use tileheap::frame::Frame;
+use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::measure::{estimate, raw};
 use tileheap::profile::DeviceProfile;
+use tileheap_testkit::frames::extent;
 
 /// The frame after one edit; `None` where there is nothing to edit.
 fn edited(frame: &Frame, edit: &Value) -> Option<tileheap::Result<Frame>> {
@@ -19,6 +21,50 @@ fn edited(frame: &Frame, edit: &Value) -> Option<tileheap::Result<Frame>> {
         "without_pass" => Some(frame.without_pass(pass(of))),
         "without_access" => Some(frame.without_access(of.as_u64().expect("an index") as usize)),
         other => panic!("{other} is no edit"),
+    }
+}
+
+/// Declares batches that draw one image and read the one before, on so many queues in turn, with a semaphore between two batches.
+fn declare(frame: &mut FrameBuilder, batches: usize, queues: usize) {
+    frame.reset(format!("{batches} batches"), extent(64, 64));
+    let queue =
+        |frame: &mut FrameBuilder, index| frame.queue(format!("queue {index}"), vk::QueueFlags::GRAPHICS);
+    let queues: Vec<_> = (0..queues).map(|index| queue(frame, index)).collect();
+    let (mut last, all) = (None, vk::PipelineStageFlags2::ALL_COMMANDS);
+    for index in 0..batches {
+        let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent(64, 64));
+        let image = frame.image(format!("image {index}"), desc);
+        let submit = frame.submit(queues[index % queues.len()]);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, format!("commands {index}"));
+        let mut pass = frame.render_pass(commands, format!("pass {index}"));
+        if let Some((read, _)) = last {
+            pass = pass.sampled(read);
+        }
+        pass.color(image, LoadOp::DontCare);
+        if let Some((_, semaphore)) = last {
+            frame.wait(batch, semaphore, all);
+        }
+        let done = frame.external_semaphore(format!("done {index}"));
+        frame.signal(batch, done, all);
+        last = Some((image, done));
+    }
+}
+
+#[test]
+fn a_description_of_a_frame_that_is_reset_is_as_a_new_one() {
+    for [before, after] in [[(70, 2), (3, 1)], [(3, 2), (70, 1)], [(3, 1), (70, 2)]] {
+        let mut used = FrameBuilder::default();
+        declare(&mut used, before.0, before.1);
+        let mut used = used.build().unwrap().to_builder();
+        declare(&mut used, after.0, after.1);
+        let mut new = FrameBuilder::default();
+        declare(&mut new, after.0, after.1);
+        assert_eq!(
+            used.to_frame().unwrap(),
+            new.to_frame().unwrap(),
+            "{before:?}, {after:?}"
+        );
     }
 }
 

@@ -172,6 +172,35 @@ fn known_frames_create_nothing_and_wait_for_their_own_alone() {
 }
 
 #[test]
+fn a_description_that_is_refused_leaves_what_is_bound() {
+    let rig = Rig::new(Config::modern());
+    let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+    let mut builder = FrameBuilder::default();
+    // With a history.
+    let scene = describe(&mut builder, 0b10_0000);
+    run(&rig, &mut frames, &builder, 0);
+    let number = frames.select(&builder).unwrap().number();
+    let known = rig.fake.driver.calls();
+    let mut invalid = builder.clone();
+    invalid.compute_pass(scene, "");
+    let refused = frames.select(&invalid).unwrap_err().to_string();
+    assert!(refused.contains("pass name"), "{refused}");
+    let mut unplanned = builder.clone();
+    let unused = unplanned.buffer("unused", BufferDesc::new(Bytes(1024)));
+    unplanned.pin(unused);
+    let refused = frames.select(&unplanned).unwrap_err().to_string();
+    assert!(refused.contains("`unused`"), "{refused}");
+    assert_eq!(frames.bound().count(), 1);
+    assert_eq!(frames.select(&builder).unwrap().number(), number);
+    assert_eq!(rig.fake.driver.calls(), known);
+    rig.fake.driver.clear_journal();
+    run(&rig, &mut frames, &builder, 1);
+    let journal = rig.fake.driver.journal();
+    let cleared = |call: &Call| matches!(call, Call::Record { command: Command::Transfer(name), .. } if name.starts_with("vkCmdClear"));
+    assert!(!journal.iter().any(cleared), "the history keeps its contents");
+}
+
+#[test]
 fn frames_in_a_smaller_block_are_bound_in_the_larger_one_when_they_are_next_selected() {
     let (small, large) = (0b01, 0b11);
     let created = |rig: &Rig| {
