@@ -1,6 +1,7 @@
 //! Keys by which blocks, images and buffers are found in the pool.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 use ash::vk;
 
@@ -39,10 +40,32 @@ impl Label {
 }
 
 /// The parameters of an image or a buffer, whatever resource it stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
     Image(ImageRow),
     Buffer(BufferRow),
+}
+
+impl Hash for Row {
+    /// Hashes only the parameters in which the rows of a frame differ most.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Row::Image(row) => {
+                let ImageRow {
+                    extent,
+                    format,
+                    usage,
+                    ..
+                } = row;
+                state.write_u64(u64::from(extent.width) << 32 | u64::from(extent.height));
+                state.write_u64(u64::from(usage.as_raw()) << 32 | u64::from(format.as_raw() as u32));
+            }
+            Row::Buffer(row) => {
+                state.write_u64(row.size.0);
+                state.write_u64(u64::from(row.usage.as_raw()));
+            }
+        }
+    }
 }
 
 /// The requirements of images and buffers, in ordinary memory and in tile memory; the flag tells histories apart.
