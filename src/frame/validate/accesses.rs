@@ -92,49 +92,59 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
                 };
                 return Err(misuse(tables, access, why));
             }
-            let is_source = |source: &Access| {
-                Some(source.resource) == access.resolves
-                    && source.subpass == access.subpass
-                    && source.kind.is_attachment()
-                    && source.kind != AccessKind::ResolveAttachment
-            };
-            let targets = accesses.iter().filter(|other| {
-                let same = (other.resolves, other.subpass) == (access.resolves, access.subpass);
-                same && other.kind == AccessKind::ResolveAttachment
-            });
-            let (sources, targets) = (attachments_among(accesses, is_source), targets.count());
-            if access.kind == AccessKind::ResolveAttachment && (1..targets).contains(&sources) {
-                return Err(FrameRule::ResolveSource.broken(format!(
-                    "pass `{pass}` resolves one resource {targets} times, into `{resource}` among others, but \
-                     has {sources} attachments of it",
-                    pass = pass.name,
-                    resource = tables.resources[access.resource.index()].name
-                )));
-            }
-            let attached = accesses.iter().filter(|source| is_source(source));
-            let attached = attached.fold(vk::ImageAspectFlags::empty(), |all, source| {
-                all | source.range.aspects
-            });
-            if access.kind == AccessKind::ResolveAttachment
-                && sources > 0
-                && !attached.contains(access.range.aspects)
-            {
-                return Err(FrameRule::ResolveSource.broken(format!(
-                    "pass `{pass}` resolves {needed:?} into `{resource}`, but attaches only {attached:?} of the source",
-                    pass = pass.name,
-                    needed = access.range.aspects,
-                    resource = tables.resources[access.resource.index()].name
-                )));
-            }
-            if access.kind == AccessKind::ResolveAttachment && sources == 0 {
-                return Err(FrameRule::ResolveSource.broken(format!(
-                    "pass `{pass}` resolves into `{resource}`, but its source is not an attachment \
-                     of the pass",
-                    pass = pass.name,
-                    resource = tables.resources[access.resource.index()].name
-                )));
+            if access.kind == AccessKind::ResolveAttachment {
+                check_resolve(tables, pass, accesses, access)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Every resolve attachment of a pass has a source, with the same aspects, among its `accesses`.
+fn check_resolve(
+    tables: &Tables,
+    pass: &Pass,
+    accesses: &[Access],
+    access: &Access,
+) -> Result<(), FrameError> {
+    let is_source = |source: &Access| {
+        Some(source.resource) == access.resolves
+            && source.subpass == access.subpass
+            && source.kind.is_attachment()
+            && source.kind != AccessKind::ResolveAttachment
+    };
+    let targets = accesses.iter().filter(|other| {
+        let same = (other.resolves, other.subpass) == (access.resolves, access.subpass);
+        same && other.kind == AccessKind::ResolveAttachment
+    });
+    let (sources, targets) = (attachments_among(accesses, is_source), targets.count());
+    if (1..targets).contains(&sources) {
+        return Err(FrameRule::ResolveSource.broken(format!(
+            "pass `{pass}` resolves one resource {targets} times, into `{resource}` among others, but \
+             has {sources} attachments of it",
+            pass = pass.name,
+            resource = tables.resources[access.resource.index()].name
+        )));
+    }
+    let attached = accesses.iter().filter(|source| is_source(source));
+    let attached = attached.fold(vk::ImageAspectFlags::empty(), |all, source| {
+        all | source.range.aspects
+    });
+    if sources > 0 && !attached.contains(access.range.aspects) {
+        return Err(FrameRule::ResolveSource.broken(format!(
+            "pass `{pass}` resolves {needed:?} into `{resource}`, but attaches only {attached:?} of the source",
+            pass = pass.name,
+            needed = access.range.aspects,
+            resource = tables.resources[access.resource.index()].name
+        )));
+    }
+    if sources == 0 {
+        return Err(FrameRule::ResolveSource.broken(format!(
+            "pass `{pass}` resolves into `{resource}`, but its source is not an attachment \
+             of the pass",
+            pass = pass.name,
+            resource = tables.resources[access.resource.index()].name
+        )));
     }
     Ok(())
 }
