@@ -31,6 +31,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
     // Placements in arenas, whose object and offset follow when all are known: (memory type and group, placement). A history
     // is a group of its own: it shares no bytes, and the plan that comes next may have it too.
     let mut waiting: Vec<((u32, u32), u32)> = Vec::with_capacity(rulings.len());
+    let mut histories = Vec::new();
     let mut resident_of = vec![u32::MAX; rulings.len()];
     for (index, resident) in residents.iter().enumerate() {
         resident_of[resident.resource.index()] = index as u32;
@@ -108,7 +109,10 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
                         placement.object = Some(ObjectId(objects.len() as u32 - 1));
                     } else {
                         let at = placements.len() as u32;
-                        waiting.push(((memory_type, if history { 1 + at } else { 0 }), at));
+                        match history {
+                            true => histories.push(((memory_type, 1 + at), at)),
+                            false => waiting.push(((memory_type, 0), at)),
+                        }
                     }
                     placements.push(placement);
                 }
@@ -116,6 +120,8 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
         }
         of_resource.push(Run::new(first, placements.len() as u32));
     }
+    // Of one memory type, they are in order now.
+    waiting.append(&mut histories);
     waiting.sort_unstable();
     for group in waiting.chunk_by(|a, b| a.0 == b.0) {
         pack_arena(context, group, &mut placements, objects)?;
