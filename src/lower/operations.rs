@@ -53,19 +53,23 @@ impl<'a> AttachmentOperations<'a> {
         // Backwards: whether the next pass with this version wants the contents, and at the end of the frame whether its lifetime does.
         let mut wanted = resource.persistence != Persistence::Transient;
         let pass = |index: u32| accesses[index as usize].pass;
+        let undivided = frame.parts_of(id).len() == 1;
         for in_pass in frame.uses_of(id).chunk_by(|&a, &b| pass(a) == pass(b)).rev() {
-            let of_part = |index: &&u32| accesses[**index as usize].range.intersects(part);
-            let in_part = in_pass.iter().filter(of_part);
-            for &index in in_part.clone() {
+            let mut needs: Option<NeedsEarlier> = None;
+            for &index in in_pass {
+                let access = &accesses[index as usize];
+                if !undivided && !access.range.intersects(part) {
+                    continue;
+                }
                 let known = &mut self.wanted[index as usize];
                 known.main |= wanted && is_main;
                 known.stencil |= wanted && is_stencil;
+                if access.version == Version::Current {
+                    let own = NeedsEarlier::of(frame, access, part);
+                    needs = Some(needs.map_or(own, |others| others.with(own)));
+                }
             }
-            let in_part = in_part.map(|&index| &accesses[index as usize]);
-            let current = in_part.filter(|access| access.version == Version::Current);
-            if current.clone().next().is_some() {
-                wanted = needs_earlier(frame, part, current);
-            }
+            wanted = needs.map_or(wanted, NeedsEarlier::get);
         }
     }
 
@@ -99,17 +103,38 @@ impl<'a> AttachmentOperations<'a> {
     }
 }
 
-/// Whether a pass needs what a part held before it; `accesses` are those of the pass to the part. A render pass clears or overwrites an
-/// attachment before anything in it reads that in place; nothing orders other accesses of one pass.
-fn needs_earlier<'f>(
-    frame: &Frame,
-    part: SubresourceRange,
-    mut accesses: impl Iterator<Item = &'f Access> + Clone,
-) -> bool {
-    let keeps = |access: &Access| !frame.replaces(access, part);
-    match accesses.clone().all(|access| access.kind.is_attached()) {
-        true => accesses.all(keeps),
-        false => accesses.any(keeps),
+/// Whether accesses of one pass need what a part held before it. A render pass clears or overwrites an attachment before anything in it
+/// reads that in place; nothing orders other accesses of one pass.
+#[derive(Clone, Copy)]
+struct NeedsEarlier {
+    all_attached: bool,
+    all_keep: bool,
+    any_keeps: bool,
+}
+
+impl NeedsEarlier {
+    fn of(frame: &Frame, access: &Access, part: SubresourceRange) -> NeedsEarlier {
+        let keeps = !frame.replaces(access, part);
+        NeedsEarlier {
+            all_attached: access.kind.is_attached(),
+            all_keep: keeps,
+            any_keeps: keeps,
+        }
+    }
+
+    fn with(self, other: NeedsEarlier) -> NeedsEarlier {
+        NeedsEarlier {
+            all_attached: self.all_attached && other.all_attached,
+            all_keep: self.all_keep && other.all_keep,
+            any_keeps: self.any_keeps || other.any_keeps,
+        }
+    }
+
+    fn get(self) -> bool {
+        match self.all_attached {
+            true => self.all_keep,
+            false => self.any_keeps,
+        }
     }
 }
 
