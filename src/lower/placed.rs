@@ -25,6 +25,8 @@ pub(super) struct Placed<'a> {
     objects: Vec<'a, Object>,
     /// Per pass.
     queue_of: Vec<'a, DeviceQueueIndex>,
+    /// Per pass, whether it is begun dynamically if it is a render pass.
+    dynamic: Vec<'a, bool>,
     /// Per batch, the value of its queue's timeline semaphore once it has completed.
     values: Vec<'a, i64>,
     /// Per device queue, its batches.
@@ -57,9 +59,14 @@ impl<'a> Placed<'a> {
             turns: Vec::new_in(scratch),
             objects: Vec::from_iter_in(plan.placements.iter().map(object), scratch),
             queue_of: bumpalo::vec![in scratch; DeviceQueueIndex::default(); frame.passes().len()],
+            dynamic: Vec::with_capacity_in(frame.passes().len(), scratch),
             values: Vec::with_capacity_in(frame.batches().len(), scratch),
             batches_on: bumpalo::vec![in scratch; 0; queues.len()],
         };
+        let dynamic = frame
+            .pass_ids()
+            .map(|pass| is_dynamic(frame, &plan.profile, pass, scratch));
+        placed.dynamic.extend(dynamic);
         if parity == Parity::Odd {
             placed.turns.extend(0..plan.placements.len() as u32);
             for (resource, planned) in frame.resources().iter().zip(&plan.resources) {
@@ -119,7 +126,7 @@ impl<'a> Placed<'a> {
 
     /// Whether a render pass is begun dynamically.
     pub(super) fn is_dynamic(&self, pass: PassId) -> bool {
-        is_dynamic(&self.plan.frame, &self.plan.profile, pass, self.scratch)
+        self.dynamic[pass.index()]
     }
 
     /// The device queue that runs a pass.
