@@ -689,6 +689,12 @@ public:
     }
 
 private:
+    friend class FrameBuilder;
+    void reset() {
+        desc = sized<ThPassDesc>();
+        accesses.clear();
+        subpass_ = 0;
+    }
     PassBuilder &attachment(ThAccessKind kind, uint32_t image, const LoadOp &load) {
         access(kind, image);
         accesses.back().loadOp = load.op;
@@ -704,12 +710,30 @@ private:
  * and so are passes. Names are copied.
  *
  * Calls to submit, batch and command_buffer are optional: by default, the frame is one command buffer on a graphics queue.
+ *
+ * A builder that is reset and filled again, for example for every frame, allocates nothing once it has been filled with as much before.
  */
 class FrameBuilder {
 public:
-    FrameBuilder(std::string_view name, VkExtent2D base_extent) : name_(keep(name)), base_extent_(base_extent) {}
+    FrameBuilder() = default;
+    FrameBuilder(std::string_view name, VkExtent2D base_extent) { reset(name, base_extent); }
     FrameBuilder(const FrameBuilder &) = delete;
     FrameBuilder &operator=(const FrameBuilder &) = delete;
+
+    /** Begins the description of another frame. */
+    void reset(std::string_view name, VkExtent2D base_extent) {
+        name_count_ = pass_count_ = 0;
+        resources_.clear();
+        queues_.clear();
+        semaphores_.clear();
+        submits_.clear();
+        batches_.clear();
+        waits_.clear();
+        signals_.clear();
+        command_buffers_.clear();
+        name_ = keep(name);
+        base_extent_ = base_extent;
+    }
 
     /** An image whose size is a fraction of the base extent's. */
     uint32_t image(std::string_view name, VkFormat format, float scale = 1.0f) {
@@ -757,99 +781,88 @@ public:
     }
 
     /** Begins a submit to a queue. */
-    void submit(uint32_t queue) {
-        submits_.push_back({sized<ThSubmitDesc>(), {}, {}});
-        submits_.back().desc.queue = queue;
-    }
+    void submit(uint32_t queue) { submits_.emplace_back(sized<ThSubmitDesc>()).queue = queue; }
     /** Begins a batch. */
     void batch() {
         if (submits_.empty()) submit(queues_.empty() ? queue("graphics", VK_QUEUE_GRAPHICS_BIT) : 0);
-        submits_.back().batches.push_back({sized<ThBatchDesc>(), {}, {}, {}, {}});
+        submits_.back().batchCount++;
+        batches_.push_back(sized<ThBatchDesc>());
     }
     /** The batch waits for a semaphore. */
-    void wait(uint32_t semaphore, VkPipelineStageFlags2 stages) { current_batch().waits.push_back(use(semaphore, stages)); }
+    void wait(uint32_t semaphore, VkPipelineStageFlags2 stages) {
+        current_batch().waitCount++;
+        waits_.push_back(use(semaphore, stages));
+    }
     /** The batch signals a semaphore. */
-    void signal(uint32_t semaphore, VkPipelineStageFlags2 stages) { current_batch().signals.push_back(use(semaphore, stages)); }
+    void signal(uint32_t semaphore, VkPipelineStageFlags2 stages) {
+        current_batch().signalCount++;
+        signals_.push_back(use(semaphore, stages));
+    }
     /** Begins a command buffer. */
     void command_buffer(std::string_view name) {
-        auto desc = sized<ThCommandBufferDesc>();
-        desc.name = keep(name);
-        current_batch().command_buffers.push_back({desc, {}, {}});
-        command_buffer_count_++;
+        current_batch().commandBufferCount++;
+        command_buffers_.emplace_back(sized<ThCommandBufferDesc>()).name = keep(name);
     }
 
     /** Begins a render pass. */
     PassBuilder &render_pass(std::string_view name) { return pass(TH_PASS_TYPE_RENDER, name); }
     PassBuilder &compute_pass(std::string_view name) { return pass(TH_PASS_TYPE_COMPUTE, name); }
     PassBuilder &transfer_pass(std::string_view name) { return pass(TH_PASS_TYPE_TRANSFER, name); }
-    /** Begins a pass; the reference is valid as long as the builder. */
+    /** Begins a pass; the reference is valid until the builder is reset. */
     PassBuilder &pass(ThPassType type, std::string_view name) {
-        Batch &batch = current_batch();
-        if (batch.command_buffers.empty()) command_buffer(default_name());
-        PassBuilder &pass = passes_.emplace_back();
+        if (current_batch().commandBufferCount == 0) command_buffer(default_name());
+        command_buffers_.back().passCount++;
+        PassBuilder &pass = pass_count_ < passes_.size() ? passes_[pass_count_] : passes_.emplace_back();
+        pass_count_++;
+        pass.reset();
         pass.desc.passType = type;
         pass.desc.name = keep(name);
-        batch.command_buffers.back().passes.push_back(&pass);
         return pass;
     }
 
-    /** Validates the description: thCreateFrame. */
-    Result<Frame> build() {
-        for (Submit &submit : submits_) {
-            submit.batch_descs.clear();
-            for (Batch &batch : submit.batches) {
-                batch.command_buffer_descs.clear();
-                for (CommandBuffer &commands : batch.command_buffers) {
-                    commands.pass_descs.clear();
-                    for (PassBuilder *pass : commands.passes) {
-                        point(pass->desc.accesses, pass->desc.accessCount, pass->accesses);
-                        commands.pass_descs.push_back(pass->desc);
-                    }
-                    point(commands.desc.passes, commands.desc.passCount, commands.pass_descs);
-                    batch.command_buffer_descs.push_back(commands.desc);
-                }
-                point(batch.desc.waits, batch.desc.waitCount, batch.waits);
-                point(batch.desc.signals, batch.desc.signalCount, batch.signals);
-                point(batch.desc.commandBuffers, batch.desc.commandBufferCount, batch.command_buffer_descs);
-                submit.batch_descs.push_back(batch.desc);
-            }
-            point(submit.desc.batches, submit.desc.batchCount, submit.batch_descs);
+    /** The description, valid until the builder is changed or destroyed. */
+    ThFrameDesc desc() {
+        pass_descs_.clear();
+        for (size_t index = 0; index < pass_count_; index++) {
+            PassBuilder &pass = passes_[index];
+            point(pass.desc.accesses, pass.desc.accessCount, pass.accesses);
+            pass_descs_.push_back(pass.desc);
         }
-        std::vector<ThSubmitDesc> submits;
-        for (const Submit &submit : submits_) submits.push_back(submit.desc);
+        // Each has the next ones of what it contains.
+        const ThPassDesc *passes = pass_descs_.data();
+        for (ThCommandBufferDesc &commands : command_buffers_) passes += take(commands.passes, commands.passCount, passes);
+        const ThCommandBufferDesc *commands = command_buffers_.data();
+        const ThSemaphoreUse *waits = waits_.data(), *signals = signals_.data();
+        for (ThBatchDesc &batch : batches_) {
+            commands += take(batch.commandBuffers, batch.commandBufferCount, commands);
+            waits += take(batch.waits, batch.waitCount, waits);
+            signals += take(batch.signals, batch.signalCount, signals);
+        }
+        const ThBatchDesc *batches = batches_.data();
+        for (ThSubmitDesc &submit : submits_) batches += take(submit.batches, submit.batchCount, batches);
         auto desc = sized<ThFrameDesc>();
         desc.name = name_;
         desc.baseExtent = base_extent_;
         point(desc.resources, desc.resourceCount, resources_);
-        point(desc.submits, desc.submitCount, submits);
+        point(desc.submits, desc.submitCount, submits_);
         point(desc.queues, desc.queueCount, queues_);
         point(desc.semaphores, desc.semaphoreCount, semaphores_);
-        return Frame::create(desc);
+        return desc;
     }
+    /** Validates the description: thCreateFrame. */
+    Result<Frame> build() { return Frame::create(desc()); }
 
 private:
-    struct CommandBuffer {
-        ThCommandBufferDesc desc;
-        std::vector<PassBuilder *> passes;
-        std::vector<ThPassDesc> pass_descs;
-    };
-    struct Batch {
-        ThBatchDesc desc;
-        std::vector<ThSemaphoreUse> waits;
-        std::vector<ThSemaphoreUse> signals;
-        std::vector<CommandBuffer> command_buffers;
-        std::vector<ThCommandBufferDesc> command_buffer_descs;
-    };
-    struct Submit {
-        ThSubmitDesc desc;
-        std::vector<Batch> batches;
-        std::vector<ThBatchDesc> batch_descs;
-    };
-
     template <class Element>
     static void point(const Element *&first, uint32_t &count, const std::vector<Element> &elements) {
         first = elements.data();
         count = uint32_t(elements.size());
+    }
+    /** Points `first` to the next elements, and returns their number. */
+    template <class Element>
+    static uint32_t take(const Element *&first, uint32_t count, const Element *next) {
+        first = next;
+        return count;
     }
     static ThSemaphoreUse use(uint32_t semaphore, VkPipelineStageFlags2 stages) {
         auto use = sized<ThSemaphoreUse>();
@@ -857,23 +870,38 @@ private:
         use.stages = stages;
         return use;
     }
-    ThStringView keep(std::string_view name) { return to_c(names_.emplace_back(name)); }
+    /** Copies a name into a string that has memory from before the reset, if there is one. */
+    ThStringView keep(std::string_view name) {
+        std::string &kept = name_count_ < names_.size() ? names_[name_count_] : names_.emplace_back();
+        name_count_++;
+        return to_c(kept.assign(name.data(), name.size()));
+    }
     /** Names are unique in a frame. */
-    std::string default_name() const { return command_buffer_count_ == 0 ? "frame" : "frame " + std::to_string(command_buffer_count_); }
-    Batch &current_batch() {
-        if (submits_.empty() || submits_.back().batches.empty()) batch();
-        return submits_.back().batches.back();
+    std::string default_name() const {
+        return command_buffers_.empty() ? "frame" : "frame " + std::to_string(command_buffers_.size());
+    }
+    ThBatchDesc &current_batch() {
+        if (submits_.empty() || submits_.back().batchCount == 0) batch();
+        return batches_.back();
     }
 
+    /** Names and passes stay where they are, and those after the counts are kept for later. */
     std::deque<std::string> names_;
-    ThStringView name_;
-    VkExtent2D base_extent_;
+    size_t name_count_ = 0;
+    std::deque<PassBuilder> passes_;
+    size_t pass_count_ = 0;
+    ThStringView name_ = {};
+    VkExtent2D base_extent_ = {};
     std::vector<ThResourceDesc> resources_;
     std::vector<ThQueueDesc> queues_;
     std::vector<ThSemaphoreDesc> semaphores_;
-    std::deque<PassBuilder> passes_;
-    std::vector<Submit> submits_;
-    uint32_t command_buffer_count_ = 0;
+    /** In order of submission; each has the number of the next ones that it contains. */
+    std::vector<ThSubmitDesc> submits_;
+    std::vector<ThBatchDesc> batches_;
+    std::vector<ThSemaphoreUse> waits_;
+    std::vector<ThSemaphoreUse> signals_;
+    std::vector<ThCommandBufferDesc> command_buffers_;
+    std::vector<ThPassDesc> pass_descs_;
 };
 
 } // namespace tileheap

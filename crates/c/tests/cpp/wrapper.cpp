@@ -8,6 +8,17 @@
 
 using namespace tileheap;
 
+/** How often the program has allocated with `new`. */
+static size_t allocations = 0;
+
+void *operator new(size_t size) {
+    allocations++;
+    if (void *memory = std::malloc(size)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
 #define CHECK(...) check((__VA_ARGS__) ? true : false, #__VA_ARGS__, __LINE__)
 
 static void check(bool condition, const char *text, int line) {
@@ -83,6 +94,24 @@ static Frame simple_frame() {
     Frame frame = builder.build().value();
     CHECK(builder.build().value().json().value() == frame.json().value()); // A builder can build again.
     return frame;
+}
+
+/** Descriptions in a builder that had others before are those of a new builder; from the second time on, nothing is allocated. */
+static void test_reset(FrameBuilder &builder) {
+    FrameBuilder fresh("everything", {1280, 720});
+    describe(fresh);
+    const std::string expected = fresh.build().value().json().value();
+    builder.reset("small", {64, 64});
+    builder.render_pass("one").color(builder.image("target", VK_FORMAT_R8G8B8A8_UNORM), LoadOp::dont_care());
+    CHECK(builder.build().value().info()->passCount == 1);
+    for (int time = 0; time < 3; time++) {
+        const size_t before = allocations;
+        builder.reset("everything", {1280, 720});
+        describe(builder);
+        const ThFrameDesc desc = builder.desc();
+        CHECK(allocations == before || time == 0);
+        CHECK(Frame::create(desc).value().json().value() == expected);
+    }
 }
 
 static void test_results_and_owners() {
@@ -220,6 +249,7 @@ int main() {
     }
     builder[0].format = VK_FORMAT_UNDEFINED;
     CHECK(builder.build().error().status == TH_STATUS_ERROR_INVALID_FRAME);
+    test_reset(builder);
     CHECK(object_count() == 0);
     return 0;
 }
