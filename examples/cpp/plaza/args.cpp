@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
+
+#include "picture.hpp"
 
 namespace plaza {
 namespace {
@@ -34,8 +37,7 @@ VkExtent2D parse_size(const std::string &option, const std::string &text) {
     return {parse_number(option, text, first, first + x), parse_number(option, text, first + x + 1, first + text.size())};
 }
 
-} // namespace
-
+/** Parses the command line; throws std::invalid_argument. Returns nullopt after printing the help. */
 std::optional<Args> parse_args(int count, char **arguments, const char *about, const char *output) {
     Args args;
     args.output = output;
@@ -69,6 +71,39 @@ std::optional<Args> parse_args(int count, char **arguments, const char *about, c
             throw std::invalid_argument("unknown option '" + option + "'; see --help");
     }
     return args;
+}
+
+} // namespace
+
+int run(int count, char **arguments, const char *about, const char *output, void (*render)(const Args &)) {
+    try {
+        const auto args = parse_args(count, arguments, about, output);
+        if (args) render(*args);
+        return 0;
+    } catch (const std::invalid_argument &error) {
+        std::fprintf(stderr, "error: %s\n", error.what());
+        return 2;
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "error: %s\n", error.what());
+        return 1;
+    }
+}
+
+Pictures::Pictures(const Args &args) : args_(args) {
+    if (args.texels.empty()) return;
+    file_.open(args.texels, std::ios::binary);
+    if (!file_) throw std::runtime_error("cannot write " + args.texels);
+}
+
+void Pictures::add(VkExtent2D extent, std::vector<uint8_t> texels) {
+    extent_ = extent;
+    last_ = std::move(texels);
+    if (file_.is_open()) file_.write(reinterpret_cast<const char *>(last_.data()), std::streamsize(last_.size()));
+}
+
+void Pictures::finish() {
+    if (file_.is_open() && !file_.flush()) throw std::runtime_error("cannot write " + args_.texels);
+    write_png(args_.output, extent_, last_);
 }
 
 } // namespace plaza

@@ -1,9 +1,11 @@
-/* The command line of the plaza's programs. */
+/* The command line of the plaza's programs, and their pictures. */
 #pragma once
 
 #include <cstdint>
+#include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <vulkan/vulkan_core.h>
 
@@ -25,7 +27,26 @@ struct Args {
     bool has_halos(uint32_t frame) const { return !toggle || frame / 2 % 2 == 0; }
 };
 
-/** Parses the command line; throws std::invalid_argument. Returns nullopt after printing the help. */
-std::optional<Args> parse_args(int count, char **arguments, const char *about, const char *output);
+/**
+ * The main function of a program: parses the command line, and calls `render` unless it asks for help, which begins with `about`. `output` is the
+ * default of Args::output. Prints exceptions, and returns the exit status: 2 for a wrong command line, 1 for other errors.
+ */
+int run(int count, char **arguments, const char *about, const char *output, void (*render)(const Args &));
+
+/** Writes the pictures of a program: the texels of all, and the last one as a PNG. */
+class Pictures {
+public:
+    explicit Pictures(const Args &args);
+    /** Adds the picture of the next frame, four bytes for each texel. */
+    void add(VkExtent2D extent, std::vector<uint8_t> texels);
+    /** Writes the PNG. */
+    void finish();
+
+private:
+    const Args &args_;
+    std::ofstream file_;
+    VkExtent2D extent_ = {};
+    std::vector<uint8_t> last_;
+};
 
 } // namespace plaza

@@ -4,9 +4,9 @@ using tileheap::LoadOp;
 
 namespace plaza {
 
-Described describe(VkExtent2D extent) {
+Imports describe(tileheap::FrameBuilder &frame, VkExtent2D extent) {
     constexpr VkFormat HDR = VK_FORMAT_R16G16B16A16_SFLOAT;
-    tileheap::FrameBuilder frame("plaza", extent);
+    frame.reset("plaza", extent);
     const uint32_t shadow = frame.image("shadow", VK_FORMAT_D16_UNORM, VkExtent2D{1024, 1024});
     const uint32_t albedo = frame.image("albedo", VK_FORMAT_R8G8B8A8_UNORM);
     const uint32_t normal = frame.image("normal", VK_FORMAT_A2B10G10R10_UNORM_PACK32);
@@ -42,7 +42,7 @@ Described describe(VkExtent2D extent) {
     frame.render_pass("wide_bloom").sampled(bloom).color(wide_bloom, LoadOp::dont_care()).fragment();
     frame.render_pass("tone_map").sampled(resolved).sampled(bloom).sampled(wide_bloom).color(picture, LoadOp::dont_care()).fragment();
     frame.transfer_pass("read_back").transfer_source(picture).transfer_destination(texels);
-    return {frame.build().value(), {picture, texels}};
+    return {picture, texels};
 }
 
 } // namespace plaza

@@ -16,17 +16,16 @@ struct Imports {
     uint32_t texels;
 };
 
-struct Described {
-    tileheap::Frame frame;
-    Imports imports;
-};
+/** The passes of each command buffer: [COMMAND_BUFFERS[n], COMMAND_BUFFERS[n + 1]). */
+inline constexpr uint32_t COMMAND_BUFFERS[] = {SHADOW, TEMPORAL, PASS_COUNT};
+inline constexpr uint32_t COMMAND_BUFFER_COUNT = 2;
 
 /**
- * Describes the frame of a picture of this size.
+ * Describes the frame of a picture of this size in a builder, which is reset first. The indices are the same for every size.
  *
  *     batch "scene"  shadow -> gbuffer -> lighting -> halos (may be left out)
  *     batch "post"   temporal (reads the frame before) -> bright -> bloom -> wide_bloom -> tone_map -> read_back
  */
-Described describe(VkExtent2D extent);
+Imports describe(tileheap::FrameBuilder &frame, VkExtent2D extent);
 
 } // namespace plaza

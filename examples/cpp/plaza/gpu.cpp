@@ -7,15 +7,37 @@
 
 namespace plaza {
 
-Gpu::Gpu(bool tile_memory) : Gpu() { // The destructor runs if something below throws.
+Gpu::Gpu(const CreateDevice &create, VmaAllocatorCreateFlags allocator_flags) : Gpu() { // The destructor runs if something below throws.
     auto application = make<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
     application.apiVersion = VK_API_VERSION_1_3;
-    auto info = make<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
-    info.pApplicationInfo = &application;
-    check(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance");
+    auto instance_info = make<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
+    instance_info.pApplicationInfo = &application;
+    check(vkCreateInstance(&instance_info, nullptr, &instance), "vkCreateInstance");
     choose_device();
-    create_device(tile_memory);
 
+    const float priority = 1.0f;
+    auto queue_info = make<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+    queue_info.queueFamilyIndex = family;
+    queue_info.queueCount = 1;
+    queue_info.pQueuePriorities = &priority;
+    auto info = make<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue_info;
+    device = create(*this, info);
+    vkGetDeviceQueue(device, family, 0, &queue);
+
+    VmaAllocatorCreateInfo allocator_info = {};
+    allocator_info.flags = allocator_flags;
+    allocator_info.vulkanApiVersion = VK_API_VERSION_1_3;
+    allocator_info.instance = instance;
+    allocator_info.physicalDevice = physical_device;
+    allocator_info.device = device;
+    check(vmaCreateAllocator(&allocator_info, &allocator), "vmaCreateAllocator");
+}
+
+Gpu::Gpu(bool tile_memory)
+    : Gpu([this, tile_memory](const Gpu &, VkDeviceCreateInfo info) { return create_device(info, tile_memory); },
+          VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT) { // For frames that have device addresses.
     auto desc = tileheap::sized<ThPhysicalDeviceDesc>();
     desc.apiVersion = VK_API_VERSION_1_3;
     desc.getInstanceProcAddr = vkGetInstanceProcAddr;
@@ -23,14 +45,6 @@ Gpu::Gpu(bool tile_memory) : Gpu() { // The destructor runs if something below t
     desc.physicalDevice = physical_device;
     desc.enabled = enabled_; // Plans use nothing else.
     profile = tileheap::Profile::from_device(desc).value();
-
-    VmaAllocatorCreateInfo allocator_info = {};
-    allocator_info.flags = VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT; // For frames that have device addresses.
-    allocator_info.vulkanApiVersion = VK_API_VERSION_1_3;
-    allocator_info.instance = instance;
-    allocator_info.physicalDevice = physical_device;
-    allocator_info.device = device;
-    check(vmaCreateAllocator(&allocator_info, &allocator), "vmaCreateAllocator");
 }
 
 Gpu::~Gpu() {
@@ -54,6 +68,7 @@ void Gpu::choose_device() {
         for (family = 0; family < count; family++) {
             if (families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT) {
                 physical_device = candidate;
+                capabilities = families[family].queueFlags;
                 name = properties.deviceName;
                 return;
             }
@@ -62,7 +77,7 @@ void Gpu::choose_device() {
     throw std::runtime_error("no device with Vulkan 1.3 and a graphics queue");
 }
 
-void Gpu::create_device(bool tile_memory) {
+VkDevice Gpu::create_device(VkDeviceCreateInfo info, bool tile_memory) {
     uint32_t count = 0;
     check(vkEnumerateDeviceExtensionProperties(physical_device, nullptr, &count, nullptr), "vkEnumerateDeviceExtensionProperties");
     std::vector<VkExtensionProperties> extensions(count);
@@ -82,14 +97,7 @@ void Gpu::create_device(bool tile_memory) {
     of_1_3.synchronization2 = of_1_3.dynamicRendering = of_1_3.maintenance4 = VK_TRUE;
     auto of_1_2 = make<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &of_1_3);
     of_1_2.timelineSemaphore = of_1_2.bufferDeviceAddress = VK_TRUE;
-    const float priority = 1.0f;
-    auto queue_info = make<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-    queue_info.queueFamilyIndex = family;
-    queue_info.queueCount = 1;
-    queue_info.pQueuePriorities = &priority;
-    auto info = make<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &of_1_2);
-    info.queueCreateInfoCount = 1;
-    info.pQueueCreateInfos = &queue_info;
+    info.pNext = &of_1_2;
     std::vector<const char *> names;
     if (tile_memory && has(VK_QCOM_TILE_MEMORY_HEAP_EXTENSION_NAME)) {
         names.push_back(VK_QCOM_TILE_MEMORY_HEAP_EXTENSION_NAME);
@@ -103,8 +111,9 @@ void Gpu::create_device(bool tile_memory) {
     }
     info.enabledExtensionCount = uint32_t(names.size());
     info.ppEnabledExtensionNames = names.data();
-    check(vkCreateDevice(physical_device, &info, nullptr, &device), "vkCreateDevice");
-    vkGetDeviceQueue(device, family, 0, &queue);
+    VkDevice created = VK_NULL_HANDLE;
+    check(vkCreateDevice(physical_device, &info, nullptr, &created), "vkCreateDevice");
+    return created;
 }
 
 tileheap::Requirements Gpu::requirements(const tileheap::Frame &frame) const {

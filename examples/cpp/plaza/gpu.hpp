@@ -1,6 +1,7 @@
 /* A device with one queue, its allocator, and its profile. */
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -25,9 +26,13 @@ Structure make(VkStructureType type, void *next = nullptr) {
 
 class Gpu {
 public:
+    /** Creates the device of a Gpu whose members up to `name` are set; the parameters have one queue, and no extensions or features. */
+    using CreateDevice = std::function<VkDevice(const Gpu &, const VkDeviceCreateInfo &)>;
+    /** Opens the first device with Vulkan 1.3. It has no profile. */
+    explicit Gpu(const CreateDevice &create, VmaAllocatorCreateFlags allocator_flags = 0);
     /**
-     * Opens the first device with Vulkan 1.3. Enables VK_QCOM_tile_memory_heap if supported and `tile_memory` is true, and
-     * VK_KHR_dynamic_rendering_local_read if supported.
+     * Opens the first device with Vulkan 1.3 for a program that plans and executes frames itself. Enables VK_QCOM_tile_memory_heap if supported and
+     * `tile_memory` is true, and VK_KHR_dynamic_rendering_local_read if supported.
      */
     explicit Gpu(bool tile_memory);
     ~Gpu();
@@ -39,17 +44,19 @@ public:
 
     VkInstance instance = VK_NULL_HANDLE;
     VkPhysicalDevice physical_device = VK_NULL_HANDLE;
+    /** The queue's family, and what it is capable of. */
+    uint32_t family = 0;
+    VkQueueFlags capabilities = 0;
+    std::string name;
     VkDevice device = VK_NULL_HANDLE;
     VkQueue queue = VK_NULL_HANDLE;
-    uint32_t family = 0;
     VmaAllocator allocator = VK_NULL_HANDLE;
     tileheap::Profile profile;
-    std::string name;
 
 private:
     Gpu() = default;
     void choose_device();
-    void create_device(bool tile_memory);
+    VkDevice create_device(VkDeviceCreateInfo info, bool tile_memory);
 
     /** The enabled features: bits of ThFeatureFlag. Those of Vulkan 1.3 are always included. */
     uint32_t enabled_ = TH_FEATURE_FLAG_SYNCHRONIZATION2 | TH_FEATURE_FLAG_DYNAMIC_RENDERING | TH_FEATURE_FLAG_TIMELINE_SEMAPHORE |

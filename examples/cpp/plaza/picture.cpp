@@ -7,7 +7,7 @@
 
 namespace plaza {
 
-Canvas::Canvas(const Gpu &gpu, VkExtent2D size) : Canvas(gpu.allocator) {
+Canvas::Canvas(const Gpu &gpu, VkExtent2D size) : Canvas(gpu) { // The destructor runs if something below throws.
     extent = size;
     auto image = make<VkImageCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO);
     image.imageType = VK_IMAGE_TYPE_2D;
@@ -19,6 +19,12 @@ Canvas::Canvas(const Gpu &gpu, VkExtent2D size) : Canvas(gpu.allocator) {
     VmaAllocationCreateInfo memory = {};
     memory.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE;
     check(vmaCreateImage(allocator_, &image, &memory, &picture, &picture_memory_, nullptr), "vmaCreateImage");
+    auto view_info = make<VkImageViewCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO);
+    view_info.image = picture;
+    view_info.viewType = VK_IMAGE_VIEW_TYPE_2D;
+    view_info.format = image.format;
+    view_info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    check(vkCreateImageView(device_, &view_info, nullptr, &view), "vkCreateImageView");
     auto buffer = make<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
     buffer.size = VkDeviceSize(extent.width) * extent.height * 4;
     buffer.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
@@ -30,6 +36,7 @@ Canvas::Canvas(const Gpu &gpu, VkExtent2D size) : Canvas(gpu.allocator) {
 }
 
 Canvas::~Canvas() {
+    vkDestroyImageView(device_, view, nullptr);
     vmaDestroyImage(allocator_, picture, picture_memory_);
     vmaDestroyBuffer(allocator_, texels, texel_memory_);
 }

@@ -22,11 +22,13 @@ public:
 
     VkExtent2D extent;
     VkImage picture = VK_NULL_HANDLE;
+    VkImageView view = VK_NULL_HANDLE;
     VkBuffer texels = VK_NULL_HANDLE;
 
 private:
-    explicit Canvas(VmaAllocator allocator) : allocator_(allocator) {}
+    explicit Canvas(const Gpu &gpu) : device_(gpu.device), allocator_(gpu.allocator) {}
 
+    VkDevice device_;
     VmaAllocator allocator_;
     VmaAllocation picture_memory_ = VK_NULL_HANDLE;
     VmaAllocation texel_memory_ = VK_NULL_HANDLE;

@@ -5,11 +5,10 @@
  * what passes draw. Tile memory is used on devices with VK_QCOM_tile_memory_heap, or under the emulator layer.
  */
 #include <cstdio>
-#include <fstream>
 #include <memory>
-#include <optional>
 
 #include "../plaza/args.hpp"
+#include "../plaza/commands.hpp"
 #include "../plaza/frame.hpp"
 #include "../plaza/gpu.hpp"
 #include "../plaza/passes.hpp"
@@ -23,38 +22,11 @@ using namespace plaza;
 /** The maximum number of frames in flight. */
 constexpr uint32_t FRAMES_IN_FLIGHT = 2;
 
-/** The command buffers of a frame in flight. */
-class Commands {
-public:
-    Commands(const Gpu &gpu, uint32_t count) : buffers(count), device_(gpu.device) {
-        auto pool_info = make<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
-        pool_info.queueFamilyIndex = gpu.family;
-        check(vkCreateCommandPool(device_, &pool_info, nullptr, &pool_), "vkCreateCommandPool");
-        auto info = make<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
-        info.commandPool = pool_;
-        info.commandBufferCount = count;
-        const VkResult result = vkAllocateCommandBuffers(device_, &info, buffers.data());
-        if (result < 0) vkDestroyCommandPool(device_, pool_, nullptr);
-        check(result, "vkAllocateCommandBuffers");
-    }
-    ~Commands() { vkDestroyCommandPool(device_, pool_, nullptr); }
-    Commands(const Commands &) = delete;
-    Commands &operator=(const Commands &) = delete;
-
-    void reset() const { check(vkResetCommandPool(device_, pool_, 0), "vkResetCommandPool"); }
-
-    std::vector<VkCommandBuffer> buffers;
-
-private:
-    VkDevice device_;
-    VkCommandPool pool_ = VK_NULL_HANDLE;
-};
-
 /** Resources of one frame in flight. */
 struct FrameInFlight {
     FrameInFlight(const Gpu &gpu, VkExtent2D extent, uint32_t command_buffers) : commands(gpu, command_buffers), canvas(gpu, extent) {}
 
-    Commands commands;
+    CommandBuffers commands;
     Canvas canvas;
     /** When its last frame is complete; empty before the first. */
     tables::Progress complete;
@@ -65,9 +37,12 @@ class Renderer {
 public:
     /** Creates `passes` if there are none; they do not depend on the size. */
     Renderer(const Gpu &gpu, VkExtent2D extent, tileheap::Planner &planner, std::unique_ptr<Passes> &passes)
-        : gpu_(gpu), extent_(extent), described_(describe(extent)) {
-        const tileheap::Requirements requirements = gpu.requirements(described_.frame);
-        plan_ = tileheap::Plan::create({described_.frame, requirements, gpu.profile, nullptr, planner}).value();
+        : gpu_(gpu), extent_(extent) {
+        tileheap::FrameBuilder builder;
+        imports_ = describe(builder, extent);
+        const tileheap::Frame described = builder.build().value();
+        const tileheap::Requirements requirements = gpu.requirements(described);
+        plan_ = tileheap::Plan::create({described, requirements, gpu.profile, nullptr, planner}).value();
         lowerer_ = tileheap::Lowerer::create().value();
         tables_ = lower(nullptr);
         executor_ = std::make_unique<tables::Executor>(gpu.device, gpu.allocator, std::vector<VkQueue>{gpu.queue}, tables_);
@@ -86,11 +61,11 @@ public:
         if (drawn_ > 0) tables_ = lower(lowerer_);
         FrameInFlight &frame = *frames_[drawn_ % FRAMES_IN_FLIGHT];
         frame.commands.reset();
-        executor_->import_image(described_.imports.picture, frame.canvas.picture);
-        executor_->import_buffer(described_.imports.texels, frame.canvas.texels);
+        executor_->import_image(imports_.picture, frame.canvas.picture);
+        executor_->import_buffer(imports_.texels, frame.canvas.texels);
         if (drawn_ < 2) write_inputs(); // Frames of one parity use the same images.
         const Constants constants = {extent_, number};
-        frame.complete = executor_->execute(tables_, frame.commands.buffers, [&](const tables::Recording &recording) {
+        frame.complete = executor_->execute(tables_, frame.commands.handles, [&](const tables::Recording &recording) {
             const uint32_t pass = recording.pass;
             if (pass == READ_BACK) return copy_to_texels(recording.commands, frame.canvas);
             if (pass == HALOS && !halos) return; // Its barriers and attachments stay.
@@ -139,7 +114,7 @@ private:
 
     const Gpu &gpu_;
     VkExtent2D extent_;
-    Described described_;
+    Imports imports_ = {};
     tileheap::Plan plan_;
     tileheap::Lowerer lowerer_;
     /** Tables of the last lowered frame, owned by `lowerer_`. */
@@ -156,20 +131,11 @@ private:
 void render(const Args &args) {
     const Gpu gpu(args.tile_memory);
     tileheap::Planner planner = tileheap::Planner::create().value();
-    std::ofstream texels;
-    if (!args.texels.empty()) {
-        texels.open(args.texels, std::ios::binary);
-        if (!texels) throw std::runtime_error("cannot write " + args.texels);
-    }
+    Pictures pictures(args);
     std::unique_ptr<Passes> passes;
     std::unique_ptr<Renderer> renderer;
-    std::vector<uint8_t> last;
-    const auto keep_picture = [&] {
-        last = renderer->next_picture();
-        if (texels.is_open()) texels.write(reinterpret_cast<const char *>(last.data()), std::streamsize(last.size()));
-    };
-
     VkExtent2D size = {0, 0};
+    const auto keep_picture = [&] { pictures.add(size, renderer->next_picture()); };
     for (uint32_t frame = 0; frame < args.frames; frame++) {
         const VkExtent2D wanted = args.size_of(frame);
         if (wanted.width != size.width || wanted.height != size.height) {
@@ -183,23 +149,12 @@ void render(const Args &args) {
         renderer->draw(frame, args.has_halos(frame));
     }
     while (renderer->has_pictures()) keep_picture();
-    if (texels.is_open() && !texels.flush()) throw std::runtime_error("cannot write " + args.texels);
-    write_png(args.output, size, last);
+    pictures.finish();
     std::printf("%u frames on %s, executed from tables\n%s\n", args.frames, gpu.name.c_str(), args.output.c_str());
 }
 
 } // namespace
 
 int main(int count, char **arguments) {
-    try {
-        const auto args = parse_args(count, arguments, "Renders a plaza by night by executing tileheap's tables.", "tables.png");
-        if (args) render(*args);
-        return 0;
-    } catch (const std::invalid_argument &error) {
-        std::fprintf(stderr, "error: %s\n", error.what());
-        return 2;
-    } catch (const std::exception &error) {
-        std::fprintf(stderr, "error: %s\n", error.what());
-        return 1;
-    }
+    return run(count, arguments, "Renders a plaza by night by executing tileheap's tables.", "tables.png", render);
 }
