@@ -215,6 +215,7 @@ impl Binder<'_> {
             stores,
             number,
             next: Parity::Even,
+            begun: 0,
             takeover: Ends::new(),
             series: self.series.clone(),
             submission,

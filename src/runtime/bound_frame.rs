@@ -84,6 +84,8 @@ pub struct BoundFrame {
     pub(super) number: u64,
     /// The parity of the next frame.
     pub(super) next: Parity,
+    /// Counts frames that were begun and submitted: a recorder that was detached before is out of date.
+    pub(super) begun: u64,
     /// Additional waits of the next frame: for work of others, on queues that this frame does not use.
     pub(super) takeover: Ends,
     /// The frames that it belongs to: its own, or those of a dynamic frame.

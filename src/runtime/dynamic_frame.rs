@@ -65,6 +65,10 @@ pub struct DynamicFrame {
     selected: u64,
     /// The bound frame that the shared objects have their debug names from.
     named: u64,
+    /// The bound frame selected last: its place among those known, its number, and how often it was begun by then.
+    last: usize,
+    last_number: Option<u64>,
+    pub(super) selected_begun: u64,
 }
 
 /// A description, its plan, and what is bound for it. One with several histories may occur twice, with the copies of some swapped.
@@ -95,6 +99,9 @@ impl Device {
             queue: None,
             selected: 0,
             named: 0,
+            last: 0,
+            last_number: None,
+            selected_begun: 0,
         })
     }
 }
@@ -161,6 +168,7 @@ impl DynamicFrame {
         plan: impl FnOnce(&Device, &Frame, &PlanOptions) -> Result<Arc<Checked<Plan>>>,
     ) -> Result<SelectedFrame<'_>> {
         self.selected += 1;
+        self.last_number = None;
         if self.selected % COLLECT_EVERY == 0 {
             self.known
                 .retain(|known| known.used + IDLE_FRAMES > self.selected);
@@ -189,6 +197,8 @@ impl DynamicFrame {
         let known = &mut self.known[index];
         let bound = known.bound.as_mut().expect("it was found or bound above");
         (known.used, bound.next) = (self.selected, parity);
+        (self.last, self.last_number) = (index, Some(bound.number));
+        self.selected_begun = bound.begun;
         if self.named != bound.number {
             bound.name_objects();
             self.named = bound.number;
@@ -243,6 +253,24 @@ impl DynamicFrame {
             used: self.selected,
         });
         Ok((self.known.len() - 1, parity))
+    }
+
+    /// The bound frame that was selected last; `None` before the first, and after an error or [`DynamicFrame::forget`].
+    pub fn last_selected(&self) -> Option<&BoundFrame> {
+        let number = self.last_number?;
+        let is_it = |bound: &&BoundFrame| bound.number == number;
+        let there = self.known.get(self.last).and_then(|known| known.bound.as_ref());
+        there.filter(is_it).or_else(|| self.bound().find(is_it))
+    }
+
+    pub(super) fn last_bound_mut(&mut self) -> Option<&mut BoundFrame> {
+        let number = self.last_number?;
+        let is_it = |known: &Known| known.bound.as_ref().is_some_and(|bound| bound.number == number);
+        let index = match self.known.get(self.last) {
+            Some(known) if is_it(known) => self.last,
+            _ => self.known.iter().position(is_it)?,
+        };
+        self.known[index].bound.as_mut()
     }
 
     /// Takes all bound frames out of it; what else it knows is dropped.

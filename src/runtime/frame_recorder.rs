@@ -1,7 +1,5 @@
 //! The recording of one frame: its imports and command buffers.
 
-use std::sync::atomic::Ordering;
-
 use ash::vk;
 
 use super::bound_access::{AccessKey, BoundAccess};
@@ -12,15 +10,13 @@ use super::import::Imports;
 use super::progress::FrameNumber;
 use super::record::Commands;
 use super::rendering::Rendering;
+use super::shared_recorder::SharedRecorder;
 use super::submission::SubmitCall;
 use super::submit::call;
-use super::tiles::Tiles;
-use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
+use crate::ffi::TilePropertiesQCOM;
 use crate::frame::tables::PassKind;
 use crate::frame::{CommandBufferId, PassId, intersection};
-use crate::lower::tables::instances::InstanceRow;
 use crate::lower::{Lowered, Parity};
-use crate::units::Bytes;
 use crate::{Checked, Result};
 
 /// Records one frame, from [`BoundFrame::begin`] to its submission. Command buffers may be recorded on several threads.
@@ -57,11 +53,11 @@ use crate::{Checked, Result};
 /// ```
 #[derive(Debug)]
 pub struct FrameRecorder<'a> {
-    bound: &'a mut BoundFrame,
-    number: FrameNumber,
-    parity: Parity,
+    pub(super) bound: &'a mut BoundFrame,
+    pub(super) number: FrameNumber,
+    pub(super) parity: Parity,
     /// Index of the lowered frame.
-    encoded: usize,
+    pub(super) encoded: usize,
 }
 
 impl BoundFrame {
@@ -80,6 +76,7 @@ impl BoundFrame {
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = self.series.progress().next(&self.state)?;
         let parity = self.parity();
+        self.begun += 1;
         for slot in &self.slots {
             slot.free();
         }
@@ -236,18 +233,25 @@ impl FrameRecorder<'_> {
     /// # Panics
     /// If the pass is not a render pass.
     pub fn area(&self, pass: PassId) -> Option<vk::Rect2D> {
-        let pass = self.bound.plan.pass_of(pass);
-        self.bound.target_of(pass, 0);
-        self.bound.areas[pass.index()]
+        self.shared().area(pass)
     }
 
     /// Whether a pass has been [skipped](Commands::skip) so far.
     pub fn is_skipped(&self, pass: PassId) -> bool {
-        self.bound.skipped[self.bound.plan.pass_of(pass).index()].load(Ordering::Acquire)
+        self.shared().is_skipped(pass)
     }
 
     fn encoded(&self) -> &EncodedFrame {
         &self.bound.encoded[self.encoded]
+    }
+
+    /// Everything that several threads can use of it at once.
+    pub(super) fn shared(&self) -> SharedRecorder<'_> {
+        SharedRecorder {
+            bound: self.bound,
+            parity: self.parity,
+            encoded: self.encoded,
+        }
     }
 
     /// The lowered tables of this frame: what each pass binds, waits for and attaches.
@@ -267,8 +271,7 @@ impl FrameRecorder<'_> {
     /// If the pass does not declare such an access.
     #[track_caller]
     pub fn access(&self, pass: PassId, which: impl Into<AccessKey>) -> BoundAccess {
-        let pass = self.bound.plan.pass_of(pass);
-        self.bound.access_in(self.encoded(), pass, which.into())
+        self.shared().access(pass, which)
     }
 
     /// Begins recording a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.
@@ -284,34 +287,8 @@ impl FrameRecorder<'_> {
         command_buffer: vk::CommandBuffer,
         id: CommandBufferId,
     ) -> Result<Commands<'_>> {
-        self.bound.check_imported(self.lowered(), id)?;
-        let slot = &self.bound.slots[id.index()];
-        let name = || self.bound.plan.frame.command_buffers()[id.index()].name.clone();
-        if !slot.take(command_buffer) {
-            return Err(RuntimeRule::Recording.broken(format!(
-                "command buffer `{commands}` is already recorded in this frame",
-                commands = name()
-            )));
-        }
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the caller's duty.
-        let begun = unsafe {
-            self.bound
-                .state
-                .device
-                .begin_command_buffer(command_buffer, &info)
-        };
-        if begun.is_err() {
-            slot.free();
-        }
-        begun.with_call("vkBeginCommandBuffer", name)?;
-        Ok(Commands::new(
-            self.bound,
-            self.encoded(),
-            self.parity,
-            command_buffer,
-            id,
-        ))
+        unsafe { self.shared().record(command_buffer, id) }
     }
 
     /// Begins a secondary command buffer for the contents of a subpass of a render pass (0 if it has only one), with the inheritance it
@@ -332,27 +309,8 @@ impl FrameRecorder<'_> {
         pass: PassId,
         subpass: u32,
     ) -> Result<()> {
-        let begun = self.inheritance(pass, subpass, |inheritance| {
-            let usage = vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT
-                | vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
-            let info = vk::CommandBufferBeginInfo::default()
-                .flags(usage)
-                .inheritance_info(inheritance);
-            // SAFETY: the caller's duty.
-            unsafe {
-                self.bound
-                    .state
-                    .device
-                    .begin_command_buffer(command_buffer, &info)
-            }
-        });
-        let what = || {
-            format!(
-                "a secondary command buffer of pass `{}`",
-                self.bound.plan.described().pass(pass).name
-            )
-        };
-        Ok(begun.with_call("vkBeginCommandBuffer", what)?)
+        // SAFETY: the caller's duty.
+        unsafe { self.shared().begin_secondary(command_buffer, pass, subpass) }
     }
 
     /// Calls `with` with the inheritance that secondary command buffers of a subpass of a render pass need.
@@ -365,48 +323,7 @@ impl FrameRecorder<'_> {
         subpass: u32,
         with: impl FnOnce(&vk::CommandBufferInheritanceInfo<'_>) -> R,
     ) -> R {
-        let pass = self.bound.plan.pass_of(pass);
-        let target = self.bound.target_of(pass, subpass);
-        let encoded = self.encoded();
-        let index = encoded.row(pass).instance.get();
-        let index = index.expect("a pass with a target is a render pass");
-        let row = &encoded.tables.instances[index as usize];
-        // Another image may be imported later (VUID-vkCmdExecuteCommands-pCommandBuffers-00099); null is allowed.
-        let framebuffer = match has_imports(&encoded.tables, row) {
-            true => vk::Framebuffer::null(),
-            false => encoded.rendering(index).framebuffer(),
-        };
-        let mut formats = vk::CommandBufferInheritanceRenderingInfo::default()
-            .color_attachment_formats(&target.color_formats)
-            .depth_attachment_format(target.depth_format)
-            .stencil_attachment_format(target.stencil_format)
-            .view_mask(row.view_mask)
-            .rasterization_samples(target.samples);
-        let mut info = vk::CommandBufferInheritanceInfo::default()
-            .render_pass(target.render_pass)
-            .subpass(subpass)
-            .framebuffer(framebuffer);
-        if target.dynamic {
-            info = info.push_next(&mut formats);
-        }
-        let local_read = target.local_read.as_ref();
-        let mut local_read = local_read.map(|local| (local.locations(), local.indices()));
-        if let Some((locations, inputs)) = &mut local_read {
-            info = info.push_next(locations).push_next(inputs);
-        }
-        // The secondary has the tile shading flags of its render pass.
-        let mut tiles = Tiles::new(&self.bound.state, row, Bytes::ZERO);
-        if let Some(shading) = &mut tiles.shading {
-            info = info.push_next(shading);
-        }
-        // Inside a render pass binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
-        let memory = encoded.row(pass).tile_memory.get();
-        let memory = memory.map(|memory| self.bound.handles.memory[memory as usize]);
-        let mut tile = TileMemoryBindInfoQCOM::default().memory(memory.unwrap_or_default());
-        if memory.is_some() {
-            info = info.push_next(&mut tile);
-        }
-        with(&info)
+        self.shared().inheritance(pass, subpass, with)
     }
 
     /// Binds the tile memory of a compute or transfer pass in a secondary command buffer, which inherits none outside render passes: call
@@ -415,11 +332,8 @@ impl FrameRecorder<'_> {
     /// # Safety
     /// `command_buffer` is a secondary one in the recording state.
     pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
-        let pass = self.bound.plan.pass_of(pass);
-        if let Some(memory) = self.encoded().row(pass).tile_memory.get() {
-            // SAFETY: the caller's duty.
-            unsafe { self.bound.bind_tile_memory(command_buffer, Some(memory)) };
-        }
+        // SAFETY: the caller's duty.
+        unsafe { self.shared().bind_secondary(command_buffer, pass) }
     }
 
     /// Submits the frame: each declared submit as one call, with its semaphores and the timelines or fence that count frames.
@@ -494,13 +408,4 @@ impl FrameRecorder<'_> {
         }
         Ok(Some(properties))
     }
-}
-
-/// Whether an attachment of a render pass is imported.
-fn has_imports(tables: &Lowered, instance: &InstanceRow) -> bool {
-    let mut attachments = instance.attachments.of(&tables.attachments).iter();
-    attachments.any(|attachment| {
-        let image = tables.views[attachment.view as usize].image;
-        tables.images[image as usize].binding.is_imported()
-    })
 }

@@ -63,6 +63,7 @@ mod command_slot;
 pub mod context;
 mod context_desc;
 mod create_info;
+pub mod detached;
 mod device;
 mod device_queue;
 mod device_state;
@@ -109,6 +110,7 @@ mod retire;
 mod selected_frame;
 mod series;
 mod shared_progress;
+mod shared_recorder;
 mod slab;
 mod store;
 mod submission;
@@ -165,6 +167,8 @@ mod tests {
         shared::<Device>();
         shared::<BoundFrame>();
         shared::<FrameRecorder<'_>>();
+        shared::<detached::DetachedRecorder>();
+        shared::<detached::DetachedCommands>();
         fn movable<T: Send>() {}
         movable::<Commands<'_>>();
         movable::<PassPart<'_>>();

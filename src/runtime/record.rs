@@ -45,15 +45,15 @@ use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
 pub struct Commands<'a> {
     pub(super) bound: &'a BoundFrame,
     pub(super) encoded: &'a EncodedFrame,
-    parity: Parity,
+    pub(super) parity: Parity,
     pub(super) handle: vk::CommandBuffer,
     pub(super) id: CommandBufferId,
     /// The row of the next pass, or of the one that has begun; the run of the command buffer's passes ends at `end`.
-    next: u32,
-    end: u32,
+    pub(super) next: u32,
+    pub(super) end: u32,
     pub(super) tile: Cell<TileBinding>,
     /// The subpass that is being recorded.
-    subpass: Cell<u32>,
+    pub(super) subpass: Cell<u32>,
     /// Inside of per-tile execution.
     pub(super) per_tile: Cell<bool>,
     /// The pass that has begun and not ended.
@@ -63,7 +63,7 @@ pub struct Commands<'a> {
 }
 
 /// The tile memory bound in a command buffer.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TileBinding {
     /// This row, or nothing: a command buffer begins with nothing bound.
     Known(Option<u32>),

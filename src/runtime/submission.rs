@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
+use super::legacy::OlderBatch;
 use super::owned::OwnedObjects;
 use super::progress::semaphore;
 use crate::Result;
@@ -46,6 +47,26 @@ pub struct SubmitCall<'a> {
     pub batches: &'a [vk::SubmitInfo2<'a>],
     /// To be signalled by the call; null unless fences count the frames.
     pub fence: vk::Fence,
+    /// Whether the semaphores are timelines.
+    pub(super) has_timelines: bool,
+}
+
+impl SubmitCall<'_> {
+    /// Calls `with` with its batches as `vkQueueSubmit` takes them, for devices without synchronization2.
+    pub fn with_older<R>(&self, with: impl FnOnce(&[vk::SubmitInfo<'_>]) -> R) -> R {
+        let older = self.batches.iter().map(|batch| {
+            // SAFETY: `Lists::point` made the pointers from slices that live as long as the call.
+            unsafe { OlderBatch::new(batch) }
+        });
+        let older: Vec<OlderBatch> = older.collect();
+        let mut values: Vec<_> = older.iter().map(OlderBatch::values).collect();
+        let infos: Vec<_> = older
+            .iter()
+            .zip(&mut values)
+            .map(|(batch, values)| batch.info(self.has_timelines.then_some(values)))
+            .collect();
+        with(&infos)
+    }
 }
 
 impl Submission {

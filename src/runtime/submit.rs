@@ -12,7 +12,6 @@ use super::bound_frame::BoundFrame;
 use super::device_state::DeviceState;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
-use super::legacy::OlderBatch;
 use super::progress::FrameNumber;
 use super::submission::{Signal, Submission, SubmitCall};
 use crate::Result;
@@ -27,6 +26,7 @@ impl BoundFrame {
         frame: usize,
         mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
+        self.begun += 1;
         self.series.shared_progress().prepare(&self.state)?;
         let timelines = self.timelines.clone();
         let mut queues = timelines.lock();
@@ -46,6 +46,7 @@ impl BoundFrame {
                 } else {
                     vk::Fence::null()
                 },
+                has_timelines: self.state.functions.timeline_semaphore.is_some(),
             };
             let what = || format!("submit {index} of frame `{}`", self.plan.frame.name());
             let base = self.bases[row.queue.0 as usize];
@@ -191,20 +192,8 @@ pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::pr
         return unsafe { (functions.queue_submit2_khr)(queue, count, call.batches.as_ptr(), call.fence) }
             .result();
     }
-    let timeline = state.functions.timeline_semaphore.is_some();
-    let older = call.batches.iter().map(|batch| {
-        // SAFETY: `Lists::point` made the pointers from slices that live as long as the call.
-        unsafe { OlderBatch::new(batch) }
-    });
-    let older: Vec<OlderBatch> = older.collect();
-    let mut values: Vec<_> = older.iter().map(OlderBatch::values).collect();
-    let infos: Vec<_> = older
-        .iter()
-        .zip(&mut values)
-        .map(|(batch, values)| batch.info(timeline.then_some(values)))
-        .collect();
     // SAFETY: the caller's duty.
-    unsafe { state.device.queue_submit(queue, &infos, call.fence) }
+    call.with_older(|infos| unsafe { state.device.queue_submit(queue, infos, call.fence) })
 }
 
 impl BoundFrame {

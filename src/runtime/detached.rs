@@ -1,0 +1,174 @@
+//! Recorders and recordings without their borrows, for programs whose objects cannot borrow from each other: bindings to other languages.
+//!
+//! ```text
+//! DynamicFrame::select ─► selected ─► begin ─► FrameRecorder::detach          SharedRecorder::record ─► Commands::detach
+//!                                                    │                                                        │
+//!                     DetachedRecorder ◄─────────────┘       DetachedCommands ◄──────────────────────────────┘
+//!                       │ DynamicFrame::attach: FrameRecorder      │ attach: Commands
+//!                       └ DynamicFrame::share: SharedRecorder      ┘
+//! ```
+//! What is detached allocates nothing, and is out of date once its frame is submitted or another one is begun: then it cannot be attached again.
+//! The borrow checker no longer sees that a recorder is in use, so the program has to keep other threads from using the dynamic frame
+//! mutably meanwhile, as any program does that puts it behind a lock.
+
+use std::cell::Cell;
+
+use ash::vk;
+
+use super::bound_frame::BoundFrame;
+use super::dynamic_frame::DynamicFrame;
+use super::frame_recorder::FrameRecorder;
+use super::progress::FrameNumber;
+use super::record::{Commands, TileBinding};
+use super::selected_frame::SelectedFrame;
+pub use super::shared_recorder::SharedRecorder;
+use crate::frame::{CommandBufferId, PassId};
+use crate::lower::Parity;
+
+/// A bound frame, as of one point of its recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Moment {
+    bound: u64,
+    begun: u64,
+}
+
+impl Moment {
+    fn of(bound: &BoundFrame) -> Moment {
+        Moment {
+            bound: bound.number,
+            begun: bound.begun,
+        }
+    }
+}
+
+/// A [`FrameRecorder`] without its borrow of the dynamic frame.
+#[derive(Debug)]
+pub struct DetachedRecorder {
+    moment: Moment,
+    number: FrameNumber,
+    parity: Parity,
+    encoded: usize,
+}
+
+impl DetachedRecorder {
+    /// As [`FrameRecorder::number`].
+    pub fn number(&self) -> FrameNumber {
+        self.number
+    }
+}
+
+impl FrameRecorder<'_> {
+    /// Ends the borrow of the dynamic frame; [`DynamicFrame::attach`] continues.
+    pub fn detach(self) -> DetachedRecorder {
+        DetachedRecorder {
+            moment: Moment::of(self.bound),
+            number: self.number,
+            parity: self.parity,
+            encoded: self.encoded,
+        }
+    }
+}
+
+impl DynamicFrame {
+    /// The frame that was selected last, until it is begun.
+    pub fn selected(&mut self) -> Option<SelectedFrame<'_>> {
+        let begun = self.selected_begun;
+        let bound = self.last_bound_mut().filter(|bound| bound.begun == begun)?;
+        Some(bound.into())
+    }
+
+    /// The recorder that was detached; `None` if its frame was submitted or another one begun, or it is not from this dynamic frame. The
+    /// detached one stays valid if the recorder is dropped, or [`submit`](FrameRecorder::submit) fails before anything is submitted.
+    pub fn attach(&mut self, recorder: &DetachedRecorder) -> Option<FrameRecorder<'_>> {
+        let bound = self.last_bound_mut()?;
+        (Moment::of(bound) == recorder.moment).then_some(FrameRecorder {
+            bound,
+            number: recorder.number,
+            parity: recorder.parity,
+            encoded: recorder.encoded,
+        })
+    }
+
+    /// As [`DynamicFrame::attach`], for several threads at once.
+    pub fn share(&self, recorder: &DetachedRecorder) -> Option<SharedRecorder<'_>> {
+        let bound = self.last_selected()?;
+        (Moment::of(bound) == recorder.moment).then_some(SharedRecorder {
+            bound,
+            parity: recorder.parity,
+            encoded: recorder.encoded,
+        })
+    }
+}
+
+/// [`Commands`] without their borrow of the recorder.
+#[derive(Debug)]
+#[must_use = "a frame cannot be submitted before the recording of its command buffers is finished"]
+pub struct DetachedCommands {
+    moment: Moment,
+    encoded: usize,
+    parity: Parity,
+    handle: vk::CommandBuffer,
+    id: CommandBufferId,
+    /// The rows of the passes that are not recorded.
+    next: u32,
+    end: u32,
+    tile: TileBinding,
+    subpass: u32,
+    begun: Option<PassId>,
+    span: tracing::Span,
+}
+
+impl<'a> SharedRecorder<'a> {
+    /// Ends the borrow of commands that this recorder records; [`SharedRecorder::attach`] continues.
+    pub fn detach(&self, commands: Commands<'a>) -> DetachedCommands {
+        DetachedCommands {
+            moment: Moment::of(commands.bound),
+            encoded: self.encoded,
+            parity: commands.parity,
+            handle: commands.handle,
+            id: commands.id,
+            next: commands.next,
+            end: commands.end,
+            tile: commands.tile.get(),
+            subpass: commands.subpass.get(),
+            begun: commands.begun,
+            span: commands.span,
+        }
+    }
+
+    /// The commands that were detached.
+    ///
+    /// # Errors
+    /// If they are from another frame; returns them unchanged.
+    pub fn attach(&self, commands: DetachedCommands) -> Result<Commands<'a>, DetachedCommands> {
+        if commands.moment != Moment::of(self.bound) || commands.encoded != self.encoded {
+            return Err(commands);
+        }
+        Ok(Commands {
+            bound: self.bound,
+            encoded: self.encoded(),
+            parity: commands.parity,
+            handle: commands.handle,
+            id: commands.id,
+            next: commands.next,
+            end: commands.end,
+            tile: Cell::new(commands.tile),
+            subpass: Cell::new(commands.subpass),
+            per_tile: Cell::new(false),
+            begun: commands.begun,
+            span: commands.span,
+        })
+    }
+}
+
+impl Commands<'_> {
+    /// The pass that has begun and not ended, a pass of the described frame.
+    pub fn begun_pass(&self) -> Option<PassId> {
+        self.begun.map(|pass| self.bound.plan.described_pass(pass))
+    }
+
+    /// Whether a pass has begun, and has subpasses after the current one.
+    pub fn has_next_subpass(&self) -> bool {
+        self.begun.is_some() && self.subpass.get() + 1 < self.subpasses()
+    }
+}
