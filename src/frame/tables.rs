@@ -365,6 +365,21 @@ impl Frame {
         (0..self.tables.resources.len() as u32).map(ResourceId)
     }
 
+    /// The ids of all queues.
+    pub fn queue_ids(&self) -> impl ExactSizeIterator<Item = QueueId> + use<> {
+        (0..self.tables.queues.len() as u32).map(QueueId)
+    }
+
+    /// The ids of all semaphores.
+    pub fn semaphore_ids(&self) -> impl ExactSizeIterator<Item = SemaphoreId> + use<> {
+        (0..self.tables.semaphores.len() as u32).map(SemaphoreId)
+    }
+
+    /// The ids of all command buffers, in submission order.
+    pub fn command_buffer_ids(&self) -> impl ExactSizeIterator<Item = CommandBufferId> + use<> {
+        (0..self.tables.command_buffers.len() as u32).map(CommandBufferId)
+    }
+
     /// The ids of all passes, in submission order.
     pub fn pass_ids(&self) -> impl ExactSizeIterator<Item = PassId> + use<> {
         (0..self.tables.passes.len() as u32).map(PassId)

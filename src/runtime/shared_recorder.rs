@@ -8,8 +8,6 @@ use super::bound_access::{AccessKey, BoundAccess};
 use super::bound_frame::BoundFrame;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
-#[cfg(doc)]
-use super::frame_recorder::FrameRecorder;
 use super::record::Commands;
 use super::tiles::Tiles;
 use crate::Result;
@@ -19,9 +17,9 @@ use crate::lower::tables::instances::InstanceRow;
 use crate::lower::{Lowered, Parity};
 use crate::units::Bytes;
 
-/// A shared reference to a frame that is being recorded: the functions of a [`FrameRecorder`] that take `&self`.
+/// A shared reference to a frame that is being recorded: the functions of a `FrameRecorder` that take `&self`.
 ///
-/// A [`FrameRecorder`] has them itself; programs that keep a [`DetachedRecorder`](super::detached::DetachedRecorder) get this from it.
+/// A `FrameRecorder` has them itself; programs that keep a [`DetachedRecorder`](super::detached::DetachedRecorder) get this from it.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedRecorder<'a> {
     pub(super) bound: &'a BoundFrame,
@@ -40,38 +38,38 @@ impl<'a> SharedRecorder<'a> {
         &self.bound.encoded[self.encoded]
     }
 
-    /// As [`FrameRecorder::area`].
+    /// As `FrameRecorder::area`.
     ///
     /// # Panics
-    /// As [`FrameRecorder::area`].
+    /// As `FrameRecorder::area`.
     pub fn area(&self, pass: PassId) -> Option<vk::Rect2D> {
         let pass = self.bound.plan.pass_of(pass);
         self.bound.target_of(pass, 0);
         self.bound.areas[pass.index()]
     }
 
-    /// As [`FrameRecorder::is_skipped`].
+    /// As `FrameRecorder::is_skipped`.
     pub fn is_skipped(&self, pass: PassId) -> bool {
         self.bound.skipped[self.bound.plan.pass_of(pass).index()].load(Ordering::Acquire)
     }
 
-    /// As [`FrameRecorder::access`].
+    /// As `FrameRecorder::access`.
     ///
     /// # Panics
-    /// As [`FrameRecorder::access`].
+    /// As `FrameRecorder::access`.
     #[track_caller]
     pub fn access(&self, pass: PassId, which: impl Into<AccessKey>) -> BoundAccess {
         let pass = self.bound.plan.pass_of(pass);
         self.bound.access_in(self.encoded(), pass, which.into())
     }
 
-    /// As [`FrameRecorder::record`].
+    /// As `FrameRecorder::record`.
     ///
     /// # Errors
-    /// As [`FrameRecorder::record`].
+    /// As `FrameRecorder::record`.
     ///
     /// # Safety
-    /// As for [`FrameRecorder::record`].
+    /// As for `FrameRecorder::record`.
     pub unsafe fn record(
         &self,
         command_buffer: vk::CommandBuffer,
@@ -107,7 +105,7 @@ impl<'a> SharedRecorder<'a> {
         ))
     }
 
-    /// As [`FrameRecorder::begin_secondary`].
+    /// As `FrameRecorder::begin_secondary`.
     ///
     /// # Errors
     /// When the driver fails.
@@ -116,7 +114,7 @@ impl<'a> SharedRecorder<'a> {
     /// If the pass has no such subpass.
     ///
     /// # Safety
-    /// As for [`FrameRecorder::begin_secondary`].
+    /// As for `FrameRecorder::begin_secondary`.
     pub unsafe fn begin_secondary(
         &self,
         command_buffer: vk::CommandBuffer,
@@ -146,7 +144,7 @@ impl<'a> SharedRecorder<'a> {
         Ok(begun.with_call("vkBeginCommandBuffer", what)?)
     }
 
-    /// As [`FrameRecorder::inheritance`].
+    /// As `FrameRecorder::inheritance`.
     ///
     /// # Panics
     /// If the pass is not a render pass, or has no such subpass.
@@ -200,10 +198,10 @@ impl<'a> SharedRecorder<'a> {
         with(&info)
     }
 
-    /// As [`FrameRecorder::bind_secondary`].
+    /// As `FrameRecorder::bind_secondary`.
     ///
     /// # Safety
-    /// As for [`FrameRecorder::bind_secondary`].
+    /// As for `FrameRecorder::bind_secondary`.
     pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
         let pass = self.bound.plan.pass_of(pass);
         if let Some(memory) = self.encoded().row(pass).tile_memory.get() {

@@ -3,6 +3,7 @@
  * placements in shared, aliased memory, and returns the parameters of every Vulkan call.
  *
  * describe -> measure -> plan -> lower -> create, record and submit with your own code
+ * create a device -> select a frame by its description -> record its passes -> submit, and tileheap calls Vulkan around your commands
  *
  * Written by cbindgen from crates/c; do not edit.
  *
@@ -13,9 +14,12 @@
  * - Arrays are a count and a pointer. Strings are UTF-8 with a length; with the length TH_STRLEN they end in a zero byte.
  * - Functions return a ThStatus, which is negative for errors. The last parameter of most is an error object, which receives the message, or
  *   null; an invalid error object is ignored. After an error, a handle that would have been created is null, and other outputs are unchanged.
- * - Handles are numbers. Null, destroyed and foreign ones are errors, not crashes. Objects are immutable, except error objects, planners and
- *   lowerers, which one thread at a time may use.
- * - The library has no settings, starts no threads, prints nothing and allocates no device memory. The handle table is the only shared state.
+ * - Handles are numbers. Null, destroyed and foreign ones are errors, not crashes. Objects are immutable, except error objects, planners,
+ *   lowerers and recordings, which one thread at a time may use, and devices and dynamic frames, whose functions say what they allow.
+ * - The library has no settings, starts no threads and prints nothing. Blocks of ordinary device memory come from the program's callbacks; only
+ *   tile memory and lazily allocated memory, which must be objects of their own, come from vkAllocateMemory. The handle table is the only
+ *   state that objects share.
+ * - Callbacks must neither throw nor longjmp, and call no function of the object that calls them.
  */
 
 #ifndef TILEHEAP_H
@@ -60,13 +64,18 @@ TH_ENUM(ThStatus, int32_t) {
     TH_STATUS_SUCCESS = 0,
     /** The array was too short: it has the first elements, and the count says how many were written. */
     TH_STATUS_INCOMPLETE = 1,
+    /** Time ran out before the frame was complete on the device. */
+    TH_STATUS_TIMEOUT = 2,
     /** A pointer that must point to something is null. */
     TH_STATUS_ERROR_NULL_POINTER = -1,
     /** `structSize` of a structure is not its size in any version of the header that the library knows. */
     TH_STATUS_ERROR_STRUCT_SIZE = -2,
     /** A handle is null, was destroyed, or is not one of the expected type. */
     TH_STATUS_ERROR_INVALID_HANDLE = -3,
-    /** Another thread is using an object that allows one thread at a time. */
+    /**
+     * The object is in use: by another thread, although it allows one thread at a time; by objects that have to be destroyed first; or by the
+     * call that is calling back.
+     */
     TH_STATUS_ERROR_IN_USE = -4,
     /** A number, an index, a name or a text is not one that the function accepts. */
     TH_STATUS_ERROR_INVALID_ARGUMENT = -5,
@@ -88,6 +97,12 @@ TH_ENUM(ThStatus, int32_t) {
     TH_STATUS_ERROR_VULKAN = -13,
     /** A defect of the library. The objects of the call can only be destroyed. */
     TH_STATUS_ERROR_INTERNAL = -14,
+    /** The object is not in the state that the function needs: functions are called in another order. The message names the one to call. */
+    TH_STATUS_ERROR_WRONG_STATE = -15,
+    /** The memory of the device or the host, or the memory limit, is used up. */
+    TH_STATUS_ERROR_OUT_OF_MEMORY = -16,
+    /** A Vulkan call has returned `VK_ERROR_DEVICE_LOST`: nothing more runs on the device. */
+    TH_STATUS_ERROR_DEVICE_LOST = -17,
 };
 
 /** The type of a resource. */
@@ -476,6 +491,18 @@ typedef struct ThAliasingT ThAliasingT;
 
 /** Another way to run a frame. */
 typedef struct ThArrangementT ThArrangementT;
+
+/** The recording of one command buffer. */
+typedef struct ThCommandsT ThCommandsT;
+
+/** What tileheap adds to the creation of a device. */
+typedef struct ThDeviceAdditionsT ThDeviceAdditionsT;
+
+/** A device of the program on which frames run. */
+typedef struct ThDeviceT ThDeviceT;
+
+/** A frame that may be described anew every time. */
+typedef struct ThDynamicFrameT ThDynamicFrameT;
 
 /** Receives the messages of functions that fail. */
 typedef struct ThErrorT ThErrorT;
@@ -1996,6 +2023,345 @@ typedef struct ThAliasingArrays {
     const ThOptionalIndex *tileMemory;
 } ThAliasingArrays;
 
+/** A device that will be created. */
+typedef struct ThDeviceAdditionsDesc {
+    /** `sizeof(ThDeviceAdditionsDesc)`. */
+    uint32_t structSize;
+    /** `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`. */
+    uint32_t apiVersion;
+    /** The loader's function. */
+    PFN_vkGetInstanceProcAddr getInstanceProcAddr;
+    /** The instance. */
+    VkInstance instance;
+    /** The physical device. */
+    VkPhysicalDevice physicalDevice;
+    /**
+     * What the program itself creates the device with. Its names, its chain and its queues are used until `vkCreateDevice` has returned.
+     * A structure of features that it chains is not changed: what it denies stays disabled.
+     */
+    const VkDeviceCreateInfo *createInfo;
+    /** Leaves `VK_QCOM_tile_memory_heap` out. */
+    VkBool32 withoutTileMemory;
+    /** Gives objects names and passes labels. The instance has `VK_EXT_debug_utils` enabled. */
+    VkBool32 debugNames;
+} ThDeviceAdditionsDesc;
+
+/** Additions to a device: `thCreateDeviceAdditions`. */
+typedef struct ThDeviceAdditionsT *ThDeviceAdditions;
+
+/** A queue of the device. */
+typedef struct ThDeviceQueue {
+    /** The queue. */
+    VkQueue queue;
+    /** Its family. */
+    uint32_t family;
+    /** The capabilities of the family. */
+    VkQueueFlags capabilities;
+} ThDeviceQueue;
+
+/** A block of ordinary memory that the library asks for. */
+typedef struct ThBlockRequest {
+    /** The size of the structure in the library's version. */
+    uint32_t structSize;
+    /** Whether device addresses of buffers in it may be used: `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`. */
+    VkBool32 deviceAddress;
+    /** Its name, for reports; valid during the call. */
+    struct ThStringView name;
+    /** Size, alignment and memory types, of which exactly one is allowed. */
+    VkMemoryRequirements requirements;
+    /** The image that it is for, if the driver wants a dedicated allocation; else null. */
+    VkImage dedicatedImage;
+    /** The buffer that it is for, if the driver wants a dedicated allocation; else null. */
+    VkBuffer dedicatedBuffer;
+} ThBlockRequest;
+
+/** A block of memory that the program has allocated. */
+typedef struct ThBlock {
+    /** The memory object. */
+    VkDeviceMemory memory;
+    /** The offset of the block in it, a multiple of the alignment. */
+    VkDeviceSize offset;
+    /** The first byte of the block, if its memory is mapped for as long as it is allocated; or null. */
+    void *mapped;
+    /** The program's own handle of the block. */
+    void *token;
+} ThBlock;
+
+/**
+ * Allocates a block, which nothing else uses until it is freed, and fills `block`, which is all zeros before. Without enough memory, it
+ * returns `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
+ *
+ * The library calls it on the thread that calls a function of the device or of one of its frames, on several threads at once if they do.
+ */
+typedef VkResult (*PFN_thAllocateBlock)(void *data,
+                                        const struct ThBlockRequest *request,
+                                        struct ThBlock *block);
+
+/**
+ * Frees a block: nothing is bound to it any more. The library calls it on the thread that calls a function of the device or of one of its
+ * frames, on several threads at once if they do.
+ */
+typedef void (*PFN_thFreeBlock)(void *data,
+                                const struct ThBlock *block);
+
+/** A device that the program has created. */
+typedef struct ThDeviceDesc {
+    /** `sizeof(ThDeviceDesc)`. */
+    uint32_t structSize;
+    /** `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`. */
+    uint32_t apiVersion;
+    /** The loader's function. */
+    PFN_vkGetInstanceProcAddr getInstanceProcAddr;
+    /** The instance. */
+    VkInstance instance;
+    /** The physical device. */
+    VkPhysicalDevice physicalDevice;
+    /** The device, created with `thGetDeviceCreateInfo`. */
+    VkDevice device;
+    /** The additions that it was created with; they can be destroyed afterwards. */
+    ThDeviceAdditions additions;
+    /** The number of `queues`. */
+    uint32_t queueCount;
+    /** Uses no tile memory, although the device has it enabled. */
+    VkBool32 withoutTileMemory;
+    /**
+     * The queues that frames may be submitted to. Each queue of a frame gets the first unassigned one that is capable of it, else the first
+     * capable one.
+     */
+    const struct ThDeviceQueue *queues;
+    /** Allocates blocks of ordinary memory. */
+    PFN_thAllocateBlock allocateBlock;
+    /** Frees them. */
+    PFN_thFreeBlock freeBlock;
+    /** The first argument of both. */
+    void *userData;
+    /** The most bytes that all frames of the device may hold; 0 for what the system allows (`VK_EXT_memory_budget`). */
+    uint64_t memoryLimit;
+} ThDeviceDesc;
+
+/** A device: `thCreateDevice`. */
+typedef struct ThDeviceT *ThDevice;
+
+/** Inputs of a dynamic frame. */
+typedef struct ThDynamicFrameDesc {
+    /** `sizeof(ThDynamicFrameDesc)`. */
+    uint32_t structSize;
+    /** `TH_PLAN_MODE_PLAN`, or `TH_PLAN_MODE_NOW` to plan new descriptions at once, without waiting for the search. */
+    ThPlanMode mode;
+    /** The device. */
+    ThDevice device;
+    /** Options of planning, or null for the defaults. */
+    const struct ThPlanOptionsDesc *options;
+} ThDynamicFrameDesc;
+
+/** A dynamic frame: `thCreateDynamicFrame`. */
+typedef struct ThDynamicFrameT *ThDynamicFrame;
+
+/** The frame that was selected. */
+typedef struct ThSelectedFrame {
+    /** `sizeof(ThSelectedFrame)`. */
+    uint32_t structSize;
+    /** Which copy of history resources is current in this frame. */
+    ThParity parity;
+    /** The number of what is bound for the description: a key for descriptor sets. Another number means other images and buffers. */
+    uint64_t bound;
+    /** The number of passes of the description. */
+    uint32_t passCount;
+    /** The number of command buffers. */
+    uint32_t commandBufferCount;
+    /** The number of queues. */
+    uint32_t queueCount;
+    /** The number of resources. */
+    uint32_t resourceCount;
+} ThSelectedFrame;
+
+/** What pipelines of a subpass are created with. Pipelines outlive a resize: another description with the same formats has compatible targets. */
+typedef struct ThPassTarget {
+    /** `sizeof(ThPassTarget)`. */
+    uint32_t structSize;
+    /** Whether rendering is dynamic: pipelines chain `VkPipelineRenderingCreateInfo`, and have no render pass. */
+    VkBool32 dynamic;
+    /** The render pass; null if rendering is dynamic. */
+    VkRenderPass renderPass;
+    /** The number of the subpass. */
+    uint32_t subpass;
+    /** Samples of every attachment; 1 without attachments. */
+    VkSampleCountFlags samples;
+    /** The views of multiview; 0 without. */
+    uint32_t viewMask;
+    /** The layers that are rendered to, without multiview. */
+    uint32_t layers;
+    /** The extent of the described render area. */
+    VkExtent2D extent;
+    /** The aspects of depth and stencil that the subpass uses: pipelines test and write no other. */
+    VkImageAspectFlags depthAspects;
+    /** The format of the depth aspect, or `VK_FORMAT_UNDEFINED`. */
+    VkFormat depthFormat;
+    /** The format of the stencil aspect, or `VK_FORMAT_UNDEFINED`. */
+    VkFormat stencilFormat;
+    /** The number of `colorFormats`, `colorLocations` and `colorInputs`. */
+    uint32_t colorFormatCount;
+    /** Formats of the colour attachments. */
+    const VkFormat *colorFormats;
+    /** Per colour attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass runs by local read. */
+    const uint32_t *colorLocations;
+    /**
+     * Per colour attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with
+     * `VK_ATTACHMENT_UNUSED` for depth and stencil; null unless the subpass runs by local read.
+     */
+    const uint32_t *colorInputs;
+} ThPassTarget;
+
+/** The object that an access of a pass uses: what a descriptor, a copy or a clear needs. */
+typedef struct ThBoundAccess {
+    /** `sizeof(ThBoundAccess)`. */
+    uint32_t structSize;
+    /** How the pass uses it. */
+    ThAccessKind kind;
+    /** The index of the resource. */
+    uint32_t resource;
+    /** The current or the previous version of a history. */
+    ThHistoryVersion version;
+    /** The subpass that uses it. */
+    uint32_t subpass;
+    /** The layout of an image during the pass. For depth and stencil used together in layouts of their own, the depth layout. */
+    VkImageLayout layout;
+    /** The part of an image. Slices of 3D images are layers. */
+    VkImageSubresourceRange range;
+    /** Zero. */
+    uint32_t reserved;
+    /** The image; null for buffers, and for an external image that is not imported. */
+    VkImage image;
+    /** A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth. */
+    VkImageView view;
+    /** The buffer; null for images, and for an external buffer that is not imported. */
+    VkBuffer buffer;
+    /** The offset of the resource's first byte in the buffer. */
+    VkDeviceSize offset;
+    /** The size of the buffer's resource in bytes. */
+    VkDeviceSize size;
+    /** The device address of its first byte; 0 unless the frame uses it. */
+    VkDeviceAddress address;
+} ThBoundAccess;
+
+/** An external image. */
+typedef struct ThImportedImage {
+    /** The index of the resource. */
+    uint32_t resource;
+    /** Zero. */
+    uint32_t reserved;
+    /** The image, of the described format, extent and usage. */
+    VkImage image;
+    /** A view of it, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that part. */
+    VkImageView view;
+} ThImportedImage;
+
+/** A view of a part of an external image, for images that passes use in several parts. */
+typedef struct ThImportedView {
+    /** The index of the resource. */
+    uint32_t resource;
+    /** The levels and layers, as accesses name them; aspects are ignored. */
+    VkImageSubresourceRange range;
+    /** The view. */
+    VkImageView view;
+} ThImportedView;
+
+/** An external buffer. */
+typedef struct ThImportedBuffer {
+    /** The index of the resource. */
+    uint32_t resource;
+    /** Zero. */
+    uint32_t reserved;
+    /** The buffer. */
+    VkBuffer buffer;
+    /** The offset of the resource's first byte in it. */
+    VkDeviceSize offset;
+    /** The size of the resource in bytes. */
+    VkDeviceSize size;
+    /** The device address of the first byte, for frames that use one; else 0. */
+    VkDeviceAddress address;
+} ThImportedBuffer;
+
+/** An external semaphore. */
+typedef struct ThImportedSemaphore {
+    /** The index of the frame's semaphore. */
+    uint32_t semaphore;
+    /** Zero. */
+    uint32_t reserved;
+    /** The semaphore. */
+    VkSemaphore handle;
+    /** The value that a timeline semaphore is waited for or signalled with; ignored for a binary one. */
+    uint64_t value;
+} ThImportedSemaphore;
+
+/** The program's objects for the external resources and semaphores of one frame. */
+typedef struct ThImports {
+    /** `sizeof(ThImports)`. */
+    uint32_t structSize;
+    /** The number of `images`. */
+    uint32_t imageCount;
+    /** One for every external image that a pass uses. */
+    const struct ThImportedImage *images;
+    /** The number of `views`. */
+    uint32_t viewCount;
+    /** The number of `buffers`. */
+    uint32_t bufferCount;
+    /** Views of parts of external images. */
+    const struct ThImportedView *views;
+    /** One for every external buffer that a pass uses. */
+    const struct ThImportedBuffer *buffers;
+    /** The number of `semaphores`. */
+    uint32_t semaphoreCount;
+    /** Zero. */
+    uint32_t reserved;
+    /** One for every external semaphore that a batch waits for or signals. */
+    const struct ThImportedSemaphore *semaphores;
+} ThImports;
+
+/** One call of `vkQueueSubmit2`, or of `vkQueueSubmit` on devices without synchronization2. Everything in it is valid during the callback. */
+typedef struct ThSubmitCall {
+    /** The size of the structure in the library's version. */
+    uint32_t structSize;
+    /** The number of `submits` or `olderSubmits`. */
+    uint32_t submitCount;
+    /** The queue to submit to. */
+    VkQueue queue;
+    /** For `vkQueueSubmit2`; null without synchronization2. */
+    const VkSubmitInfo2 *submits;
+    /** For `vkQueueSubmit`; null with synchronization2. */
+    const VkSubmitInfo *olderSubmits;
+    /** The fence that the call signals, or null. */
+    VkFence fence;
+    /** The family of the queue. */
+    uint32_t family;
+    /** Zero. */
+    uint32_t reserved;
+} ThSubmitCall;
+
+/**
+ * Submits exactly what it is given, before it returns. The program may add waits and signals of its own by other submissions, or by copies of
+ * the arrays.
+ */
+typedef VkResult (*PFN_thSubmit)(void *data,
+                                 const struct ThSubmitCall *call);
+
+/** A recording: `thRecordCommands`. */
+typedef struct ThCommandsT *ThCommands;
+
+/** A pass that has begun. */
+typedef struct ThPassCommands {
+    /** `sizeof(ThPassCommands)`. */
+    uint32_t structSize;
+    /** Zero. */
+    uint32_t reserved;
+    /** The command buffer, inside of the render pass if the pass is one. */
+    VkCommandBuffer commandBuffer;
+    /** The render area of a render pass in this frame. */
+    VkRect2D area;
+    /** The viewport that covers it, with depths from 0 to 1. */
+    VkViewport viewport;
+} ThPassCommands;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -2639,6 +3005,494 @@ ThStatus thWriteAliasing(ThAliasing aliasing,
  */
 TH_API
 ThStatus thDestroyAliasing(ThAliasing aliasing);
+
+/**
+ * Finds the extensions and features that tileheap uses and the physical device supports.
+ *
+ * Create the device with `thGetDeviceCreateInfo`, then call `thCreateDevice`.
+ *
+ * Fails with `TH_STATUS_ERROR_VULKAN` if the driver fails, lacks a function, or offers less than Vulkan 1.1.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateDeviceAdditions(const struct ThDeviceAdditionsDesc *desc,
+                                 ThDeviceAdditions *additions,
+                                 ThError error);
+
+/**
+ * Returns the program's creation info with the additions, for `vkCreateDevice`. It is valid until the additions are destroyed, and as long
+ * as the program's own creation info, its names and its chain are alive.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetDeviceCreateInfo(ThDeviceAdditions additions,
+                               const VkDeviceCreateInfo **createInfo,
+                               ThError error);
+
+/**
+ * Destroys the additions. Devices that were created with them stay. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyDeviceAdditions(ThDeviceAdditions additions);
+
+/**
+ * Wraps a device that the program has created: tileheap plans, binds, records and submits frames on it. The device, its queues and the
+ * instance stay the program's.
+ *
+ * Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateDevice(const struct ThDeviceDesc *desc,
+                        ThDevice *device,
+                        ThError error);
+
+/**
+ * Destroys what tileheap has created on a device; the device itself stays. A null handle is ignored.
+ *
+ * The device does nothing any more: `vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if it is lost.
+ *
+ * Fails with `TH_STATUS_ERROR_IN_USE` if the device has dynamic frames.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyDevice(ThDevice device,
+                         ThError error);
+
+/**
+ * Creates the profile of a device as it is in use. Destroy it with `thDestroyProfile`.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetDeviceProfile(ThDevice device,
+                            ThProfile *profile,
+                            ThError error);
+
+/**
+ * Writes what is in use of a device: capabilities, tile memory or why there is none, queues, and the memory that its frames hold. Destroy the
+ * text with `thDestroyText`.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thWriteDevice(ThDevice device,
+                       ThText *text,
+                       ThError error);
+
+/**
+ * Returns whether the device is lost: a call that tileheap made on it has returned `VK_ERROR_DEVICE_LOST`, or the program has reported it. A
+ * lost device stays lost.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thIsDeviceLost(ThDevice device,
+                        VkBool32 *lost,
+                        ThError error);
+
+/**
+ * Reports that a call of the program's own has returned `VK_ERROR_DEVICE_LOST`.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thReportDeviceLost(ThDevice device,
+                            ThError error);
+
+/**
+ * Destroys what was retired and is complete on the device, and frees all memory that no frame uses: after frames were destroyed, or to make
+ * room. `waiting` receives how many retired frames the device has not completed; it may be null.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thTrimDevice(ThDevice device,
+                      uint32_t *waiting,
+                      ThError error);
+
+/**
+ * Creates a frame whose description may change every time. Each description is planned and bound once; all of them share blocks of memory, and
+ * images and buffers that are identical.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateDynamicFrame(const struct ThDynamicFrameDesc *desc,
+                              ThDynamicFrame *frame,
+                              ThError error);
+
+/**
+ * Selects the description of the next frame: finds what is bound for it, or plans and binds it. A description that is known takes a comparison
+ * and allocates nothing. Selecting again selects another one, until the frame is begun.
+ *
+ * Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread uses objects of the frame
+ * meanwhile, to record commands or update descriptors.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` as `thCreateFrame` and `thCreatePlan`, with
+ * `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. What is already
+ * bound stays bound.
+ *
+ * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+ */
+TH_API
+ThStatus thSelectFrame(ThDynamicFrame frame,
+                       const struct ThFrameDesc *desc,
+                       struct ThSelectedFrame *selected,
+                       ThError error);
+
+/**
+ * Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.
+ * Only devices without dynamic rendering cache anything. No frame that uses the view is in flight.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
+ *
+ * Thread safety: no other thread uses the frame meanwhile; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+ */
+TH_API
+ThStatus thForgetView(ThDynamicFrame frame,
+                      VkImageView view,
+                      ThError error);
+
+/**
+ * Destroys a dynamic frame, in any state. Its objects are destroyed once the device is done with them: by `thTrimDevice`, while other frames
+ * are selected, or by `thDestroyDevice`. A null handle is ignored.
+ *
+ * Fails with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being recorded, or another call uses it.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyDynamicFrame(ThDynamicFrame frame,
+                               ThError error);
+
+/**
+ * Destroys a dynamic frame and its objects at once, after the device was lost: waits for nothing. `vkDeviceWaitIdle` has returned since, with
+ * any result, and nothing was submitted after it. A null handle is ignored.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if the device is not lost, and with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being
+ * recorded, or another call uses it.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thAbandonDynamicFrame(ThDynamicFrame frame,
+                               ThError error);
+
+/**
+ * Creates the plan of the selected frame, for reports. Destroy it with `thDestroyPlan`.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
+ *
+ * Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+ */
+TH_API
+ThStatus thGetSelectedPlan(ThDynamicFrame frame,
+                           ThPlan *plan,
+                           ThError error);
+
+/**
+ * Returns the device queue that runs a queue of the selected frame: command pools are created for its family.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
+ *
+ * Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+ */
+TH_API
+ThStatus thGetSelectedQueue(ThDynamicFrame frame,
+                            uint32_t queue,
+                            struct ThDeviceQueue *deviceQueue,
+                            ThError error);
+
+/**
+ * Returns what pipelines of a subpass of a render pass are created with: subpass 0 for passes that have one. Arrays are valid until the next
+ * `thSelectFrame`, or until the frame is destroyed.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
+ * subpass, or it is not a render pass.
+ *
+ * Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+ */
+TH_API
+ThStatus thGetPassTarget(ThDynamicFrame frame,
+                         uint32_t pass,
+                         uint32_t subpass,
+                         struct ThPassTarget *target,
+                         ThError error);
+
+/**
+ * Returns the object that an access of a pass uses in the selected frame; `access` is its index among the accesses that the pass describes. While
+ * the frame is recorded, also objects that were imported; before, those are null. What is bound does not change as long as
+ * `ThSelectedFrame::bound` and `ThSelectedFrame::parity` are the same.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected or being recorded.
+ *
+ * Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+ */
+TH_API
+ThStatus thGetBoundAccess(ThDynamicFrame frame,
+                          uint32_t pass,
+                          uint32_t access,
+                          struct ThBoundAccess *bound,
+                          ThError error);
+
+/**
+ * Begins the selected frame. Earlier frames may still run on the device; the program limits how many with `thWaitForFrame`. `imports` may be
+ * null, and `number`, which receives the frame's number for `thWaitForFrame`, too.
+ *
+ * Imported handles are alive until the frame is complete, and in the described entry states when the command buffers that use them run.
+ *
+ * After an error, select the frame again. Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected, and with
+ * `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame.
+ *
+ * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+ */
+TH_API
+ThStatus thBeginFrame(ThDynamicFrame frame,
+                      const struct ThImports *imports,
+                      uint64_t *number,
+                      ThError error);
+
+/**
+ * Imports external resources and semaphores after the frame has begun, for example a swapchain image that is acquired as late as possible.
+ * Resources are imported before a command buffer that uses them is recorded, semaphores before the frame is submitted.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded or a command buffer that uses the resource is already recorded, and with
+ * `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame; nothing is imported then.
+ *
+ * Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
+ * `TH_STATUS_ERROR_IN_USE`.
+ */
+TH_API
+ThStatus thImport(ThDynamicFrame frame,
+                  const struct ThImports *imports,
+                  ThError error);
+
+/**
+ * Restricts a render pass to a part of its described area in this frame, so that a resolution that changes every frame needs no other objects;
+ * a null area renders nothing, and `thSkipPass` skips the pass. Later reads of its attachments stay inside of the area.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass is not a render
+ * pass, the area is empty or not inside of the described one, or the pass's command buffer is already recorded.
+ *
+ * Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
+ * `TH_STATUS_ERROR_IN_USE`.
+ */
+TH_API
+ThStatus thSetArea(ThDynamicFrame frame,
+                   uint32_t pass,
+                   const VkRect2D *area,
+                   ThError error);
+
+/**
+ * Begins a secondary command buffer for a subpass of a render pass, with the inheritance that it needs. Record draws, end it with
+ * `vkEndCommandBuffer`, and pass it to `thExecuteSecondaries`.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
+ * subpass, or it is not a render pass.
+ *
+ * Thread safety: may be called by several threads at once, with different command buffers and pools.
+ */
+TH_API
+ThStatus thBeginSecondary(ThDynamicFrame frame,
+                          VkCommandBuffer commandBuffer,
+                          uint32_t pass,
+                          uint32_t subpass,
+                          ThError error);
+
+/**
+ * Binds the tile memory of a compute or transfer pass in a secondary command buffer that the program has begun, before its first action
+ * command. Records nothing if the pass runs without bound tile memory.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
+ *
+ * Thread safety: may be called by several threads at once, with different command buffers and pools.
+ */
+TH_API
+ThStatus thBindSecondaryTileMemory(ThDynamicFrame frame,
+                                   VkCommandBuffer commandBuffer,
+                                   uint32_t pass,
+                                   ThError error);
+
+/**
+ * Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; the frame can be completed, or given
+ * up with `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
+ * another, or abandon it if the device is lost.
+ *
+ * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. Nothing else uses the
+ * queues meanwhile, except other frames of the device.
+ */
+TH_API
+ThStatus thSubmitFrame(ThDynamicFrame frame,
+                       ThError error);
+
+/**
+ * As `thSubmitFrame`, but the program makes the calls: `submit` is called for each of them, in order, before the function returns.
+ *
+ * Fails with `TH_STATUS_ERROR_VULKAN`, or the status for its result, if `submit` returns an error.
+ *
+ * Thread safety: as `thSubmitFrame`. The callback uses no device and no dynamic frame of the library.
+ */
+TH_API
+ThStatus thSubmitFrameWith(ThDynamicFrame frame,
+                           PFN_thSubmit submit,
+                           void *userData,
+                           ThError error);
+
+/**
+ * Gives the frame that is being recorded up: it has no effect, and the next one has the same number. The program resets the command buffers
+ * that were recorded; imported semaphores are neither waited for nor signalled.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
+ *
+ * Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
+ * `TH_STATUS_ERROR_IN_USE`.
+ */
+TH_API
+ThStatus thAbandonRecording(ThDynamicFrame frame,
+                            ThError error);
+
+/**
+ * Waits until a frame is complete on the device, for at most `timeout` nanoseconds: before its command buffers are used again.
+ *
+ * Returns `TH_STATUS_TIMEOUT` if time ran out. Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame was not submitted, and with
+ * `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost.
+ *
+ * Thread safety: may be called by several threads at once, also while others select, record and submit.
+ */
+TH_API
+ThStatus thWaitForFrame(ThDynamicFrame frame,
+                        uint64_t number,
+                        uint64_t timeout,
+                        ThError error);
+
+/**
+ * Returns how many frames are complete on the device: frames with smaller numbers are; 0 before the first.
+ *
+ * Fails with `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost.
+ *
+ * Thread safety: may be called by several threads at once, also while others select, record and submit.
+ */
+TH_API
+ThStatus thGetCompletedFrame(ThDynamicFrame frame,
+                             uint64_t *count,
+                             ThError error);
+
+/**
+ * Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer`. `commandBufferIndex` is the one of the description;
+ * `commandBuffer` is a primary one of a pool for the family of its queue, in the initial state or from a pool that may reset it. Nothing else
+ * uses it until the frame is complete, and no other thread uses its pool while it is recorded.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
+ * passes uses something that is not imported.
+ *
+ * Thread safety: may be called by several threads at once, with different command buffers.
+ */
+TH_API
+ThStatus thRecordCommands(ThDynamicFrame frame,
+                          uint32_t commandBufferIndex,
+                          VkCommandBuffer commandBuffer,
+                          ThCommands *commands,
+                          ThError error);
+
+/**
+ * Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into the command buffer, or
+ * secondary command buffers with `thExecuteSecondaries`; then call `thEndPass`. `pass` is its index in the description; `passCommands` may be
+ * null.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it renders
+ * nothing in this frame.
+ *
+ * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+ */
+TH_API
+ThStatus thBeginPass(ThCommands commands,
+                     uint32_t pass,
+                     struct ThPassCommands *passCommands,
+                     ThError error);
+
+/**
+ * Begins the next subpass of the render pass that has begun. Subpasses that are not begun are empty.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun or it has no further subpass.
+ *
+ * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+ */
+TH_API
+ThStatus thNextSubpass(ThCommands commands,
+                       ThError error);
+
+/**
+ * Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
+ * current subpass of a render pass with `TH_PASS_FLAG_SECONDARY`. Execute all contents of a subpass in one call.
+ *
+ * Those of a render pass were begun for this subpass in this frame with `thBeginSecondary`. They are executable, and not pending elsewhere.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it is a render pass with inline
+ * contents.
+ *
+ * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+ */
+TH_API
+ThStatus thExecuteSecondaries(ThCommands commands,
+                              uint32_t count,
+                              const VkCommandBuffer *secondaries,
+                              ThError error);
+
+/**
+ * Ends the pass that has begun: ends its render pass and records the barriers after it.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun.
+ *
+ * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+ */
+TH_API
+ThStatus thEndPass(ThCommands commands,
+                   ThError error);
+
+/**
+ * Leaves a pass out of this frame: one with `skippedOutputs`, or one that renders nothing (`thSetArea`). Its barriers are recorded, and its
+ * attachments are loaded, cleared and stored as usual.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it cannot be
+ * left out.
+ *
+ * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+ */
+TH_API
+ThStatus thSkipPass(ThCommands commands,
+                    uint32_t pass,
+                    ThError error);
+
+/**
+ * Ends the command buffer (`vkEndCommandBuffer`) and destroys the handle, also if it fails.
+ *
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a pass was not recorded or not ended: the frame cannot be submitted then; call
+ * `thAbandonRecording`. Leaves the handle valid only with `TH_STATUS_ERROR_IN_USE`.
+ *
+ * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+ */
+TH_API
+ThStatus thFinishCommands(ThCommands commands,
+                          ThError error);
+
+/**
+ * Gives a recording up and destroys the handle, after an error of the program's own: the command buffer stays as it is, for the program to
+ * reset, and the frame cannot be submitted; call `thAbandonRecording`. A null handle is ignored.
+ *
+ * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+ */
+TH_API
+ThStatus thDiscardCommands(ThCommands commands,
+                           ThError error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -45,52 +45,72 @@ const VIEW_TYPES: [vk::ImageViewType; 7] = [
     vk::ImageViewType::CUBE_ARRAY,
 ];
 
-/// A frame that is being described, with the ids of what was declared.
-struct Description {
-    builder: FrameBuilder,
-    resources: Vec<(ResourceId, ResourceDesc)>,
+/// A frame that is being described, with the ids of what was declared. Its memory is used again.
+#[derive(Default)]
+pub(crate) struct Description {
+    pub(crate) builder: FrameBuilder,
+    resources: Vec<Declared>,
     queues: Vec<QueueId>,
     semaphores: Vec<SemaphoreId>,
+}
+
+/// A resource, and what its accesses need of its description.
+#[derive(Clone, Copy)]
+struct Declared {
+    id: ResourceId,
+    flags: u32,
+    format: vk::Format,
+    depth: u32,
+    mip_levels: u32,
+    array_layers: u32,
 }
 
 /// The frame that a structure describes.
 ///
 /// # Safety
-/// Every pointer in the structure is null or points to as many elements as its count says, and strings can be read.
+/// As [`Description::fill`].
 pub(crate) unsafe fn frame(desc: *const FrameDesc) -> Result<Frame, Fault> {
+    let mut description = Description::default();
     // SAFETY: the caller's duty.
-    let desc = unsafe { read(desc) }?;
-    if desc.submit_count > 0 && desc.pass_count > 0 {
-        return Err(Fault::argument(
-            "ThFrameDesc has both submits and passes: give one of them",
-        ));
-    }
-    // SAFETY: the caller's duty.
-    let name = unsafe { needed_text(desc.name, &"the name of the frame") }?;
-    let mut description = Description {
-        builder: FrameBuilder::new(name, desc.base_extent),
-        resources: Vec::new(),
-        queues: Vec::new(),
-        semaphores: Vec::new(),
-    };
-    // SAFETY: the caller's duty.
-    unsafe { description.declare(&desc) }?;
-    if desc.submit_count > 0 {
-        // SAFETY: the caller's duty.
-        for submit in unsafe { elements(desc.submits, desc.submit_count) }? {
-            // SAFETY: the caller's duty.
-            unsafe { description.submit(&submit?) }?;
-        }
-    } else {
-        let batch = description.only_batch()?;
-        let commands = description.builder.command_buffer(batch, "frame");
-        // SAFETY: the caller's duty.
-        unsafe { description.passes(commands, desc.passes, desc.pass_count) }?;
-    }
+    unsafe { description.fill(desc) }?;
     Ok(description.builder.build()?)
 }
 
 impl Description {
+    /// Describes anew what a structure describes.
+    ///
+    /// # Safety
+    /// Every pointer in the structure is null or points to as many elements as its count says, and strings can be read.
+    pub(crate) unsafe fn fill(&mut self, desc: *const FrameDesc) -> Result<(), Fault> {
+        // SAFETY: the caller's duty.
+        let desc = unsafe { read(desc) }?;
+        if desc.submit_count > 0 && desc.pass_count > 0 {
+            return Err(Fault::argument(
+                "ThFrameDesc has both submits and passes: give one of them",
+            ));
+        }
+        // SAFETY: the caller's duty.
+        let name = unsafe { needed_text(desc.name, &"the name of the frame") }?;
+        self.builder.reset(name, desc.base_extent);
+        self.resources.clear();
+        self.queues.clear();
+        self.semaphores.clear();
+        // SAFETY: the caller's duty.
+        unsafe { self.declare(&desc) }?;
+        if desc.submit_count > 0 {
+            // SAFETY: the caller's duty.
+            for submit in unsafe { elements(desc.submits, desc.submit_count) }? {
+                // SAFETY: the caller's duty.
+                unsafe { self.submit(&submit?) }?;
+            }
+            return Ok(());
+        }
+        let batch = self.only_batch()?;
+        let commands = self.builder.command_buffer(batch, "frame");
+        // SAFETY: the caller's duty.
+        unsafe { self.passes(commands, desc.passes, desc.pass_count) }
+    }
+
     /// Declares resources, queues and semaphores.
     unsafe fn declare(&mut self, desc: &FrameDesc) -> Result<(), Fault> {
         // SAFETY: the caller's duty.
@@ -102,7 +122,14 @@ impl Description {
             let id = self
                 .resource(name, &resource)
                 .map_err(|fault| fault.of("resource", name))?;
-            self.resources.push((id, resource));
+            self.resources.push(Declared {
+                id,
+                flags: resource.flags,
+                format: resource.format,
+                depth: resource.extent.depth,
+                mip_levels: resource.mip_levels,
+                array_layers: resource.array_layers,
+            });
         }
         // SAFETY: the caller's duty.
         for (index, queue) in unsafe { elements(desc.queues, desc.queue_count) }?.enumerate() {
@@ -280,7 +307,7 @@ impl Description {
             }
             let source = match access_kind(desc.kind)? {
                 AccessKind::ResolveAttachment => {
-                    Some(find(&self.resources, desc.resolve_source, "resource")?.0)
+                    Some(find(&self.resources, desc.resolve_source, "resource")?.id)
                 }
                 _ => None,
             };
@@ -295,7 +322,7 @@ impl Description {
 fn access<'a>(
     pass: PassBuilder<'a>,
     desc: &AccessDesc,
-    (resource, resource_desc): &(ResourceId, ResourceDesc),
+    resource: &Declared,
     source: Option<ResourceId>,
 ) -> Result<PassBuilder<'a>, Fault> {
     known_bits(desc.flags, ACCESS_FLAGS, "ThAccessFlag")?;
@@ -305,9 +332,9 @@ fn access<'a>(
         (false, false) => usual(kind, desc.load_op)?,
         named => named,
     };
-    let load_op = load_op(desc, kind, resource_desc, (reads, writes))?;
-    let mut pass = pass.access(*resource, kind, reads, writes, load_op);
-    pass = pass.part(range(&desc.range, resource_desc)?);
+    let load_op = load_op(desc, kind, resource, (reads, writes))?;
+    let mut pass = pass.access(resource.id, kind, reads, writes, load_op);
+    pass = pass.part(range(&desc.range, resource)?);
     if !desc.stages.is_empty() {
         pass = pass.at(desc.stages);
     }
@@ -366,7 +393,7 @@ fn usual(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool)
 fn load_op(
     desc: &AccessDesc,
     kind: AccessKind,
-    resource: &ResourceDesc,
+    resource: &Declared,
     (reads, writes): (bool, bool),
 ) -> Result<LoadOp, Fault> {
     if !writes || kind == AccessKind::ResolveAttachment {
@@ -399,7 +426,7 @@ fn clear_value(clear: &vk::ClearValue, format: vk::Format) -> ClearValue {
 }
 
 /// The part of an image; what is left open is all there is from the first level or layer on.
-fn range(range: &vk::ImageSubresourceRange, resource: &ResourceDesc) -> Result<SubresourceRange, Fault> {
+fn range(range: &vk::ImageSubresourceRange, resource: &Declared) -> Result<SubresourceRange, Fault> {
     let run = |what: &str, first: u32, count: u32, all: u32| match (first, count) {
         (0, 0 | vk::REMAINING_MIP_LEVELS) => Ok(Run::new(0, 0)),
         (_, 0 | vk::REMAINING_MIP_LEVELS) if first < all => Ok(Run::new(first, all)),
@@ -414,7 +441,7 @@ fn range(range: &vk::ImageSubresourceRange, resource: &ResourceDesc) -> Result<S
         },
     };
     let layers = if resource.flags & ResourceFlag::Image3d as u32 != 0 {
-        resource.extent.depth >> range.base_mip_level.min(31)
+        resource.depth >> range.base_mip_level.min(31)
     } else {
         resource.array_layers
     };
@@ -477,6 +504,13 @@ fn state(state: &ExternalState) -> Result<ResourceState, Fault> {
 /// A copy of an element that C names by index.
 pub(crate) fn at<T: Copy>(elements: &[T], index: u32, what: &str) -> Result<T, Fault> {
     find(elements, index, what).copied()
+}
+
+/// An id that C names by index.
+pub(crate) fn nth<T>(mut ids: impl ExactSizeIterator<Item = T>, index: u32, what: &str) -> Result<T, Fault> {
+    let count = ids.len();
+    ids.nth(index as usize)
+        .ok_or_else(|| Fault::argument(format!("{what} {index} does not exist: there are {count}")))
 }
 
 /// An element that C names by index.

@@ -24,10 +24,14 @@ pub(crate) enum Kind {
     Arrangement,
     Lowerer,
     Aliasing,
+    DeviceAdditions,
+    Device,
+    DynamicFrame,
+    Commands,
 }
 
 impl Kind {
-    const ALL: [Kind; 10] = [
+    const ALL: [Kind; 14] = [
         Kind::Error,
         Kind::Text,
         Kind::Profile,
@@ -38,6 +42,10 @@ impl Kind {
         Kind::Arrangement,
         Kind::Lowerer,
         Kind::Aliasing,
+        Kind::DeviceAdditions,
+        Kind::Device,
+        Kind::DynamicFrame,
+        Kind::Commands,
     ];
 
     /// Its name in the header.
@@ -93,8 +101,8 @@ impl Parts {
 }
 
 /// Adds an object to the table and returns its handle.
-pub(crate) fn insert<T: Object>(object: T) -> Result<usize, Fault> {
-    let object: Arc<dyn Any + Send + Sync> = Arc::new(object);
+pub(crate) fn insert<T: Object>(object: Arc<T>) -> Result<usize, Fault> {
+    let object: Arc<dyn Any + Send + Sync> = object;
     let mut table = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
     let Slots { slots, free } = &mut *table;
     let slot = free.pop().unwrap_or(slots.len());
@@ -194,11 +202,13 @@ impl<T> Exclusive<T> {
                 Status::ErrorInUse,
                 "another call is using the object, which allows one call at a time",
             ),
-            TryLockError::Poisoned(_) => Fault::new(
-                Status::ErrorInternal,
-                "an earlier call left the object unusable: destroy it",
-            ),
+            TryLockError::Poisoned(_) => Fault::unusable(),
         })
+    }
+
+    /// The value, after waiting for calls that use it, even if one of them left it unusable: to give it back.
+    pub(crate) fn wait(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -231,7 +241,7 @@ pub(crate) trait Handle: Copy {
 
     /// Creates an object.
     fn create(object: Self::Object) -> Result<Self, Fault> {
-        insert(object).map(Self::of_number)
+        insert(Arc::new(object)).map(Self::of_number)
     }
 }
 
@@ -271,10 +281,10 @@ mod tests {
 
     #[test]
     fn a_destroyed_handle_stays_invalid_when_its_slot_is_used_again() {
-        let handles: Vec<usize> = (0..100).map(|n| insert(n as u32).unwrap()).collect();
+        let handles: Vec<usize> = (0..100).map(|n| insert(Arc::new(n as u32)).unwrap()).collect();
         assert_eq!(*get::<u32>(handles[7]).unwrap(), 7);
         remove::<u32>(handles[7]).unwrap();
-        let again: Vec<usize> = (0..100).map(|n| insert(n as u32).unwrap()).collect();
+        let again: Vec<usize> = (0..100).map(|n| insert(Arc::new(n as u32)).unwrap()).collect();
         assert!(get::<u32>(handles[7]).unwrap_err().message.contains("destroyed"));
         assert!(remove::<u32>(handles[7]).is_err());
         assert!(!again.contains(&handles[7]));
@@ -285,7 +295,7 @@ mod tests {
 
     #[test]
     fn foreign_handles_are_told_apart() {
-        let text = insert(1_u32).unwrap();
+        let text = insert(Arc::new(1_u32)).unwrap();
         let fault = get::<u64>(text).unwrap_err();
         assert_eq!(fault.status, Status::ErrorInvalidHandle);
         assert!(
@@ -306,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_call_keeps_the_object_that_another_thread_destroys() {
-        let handle = insert(5_u32).unwrap();
+        let handle = insert(Arc::new(5_u32)).unwrap();
         let held = get::<u32>(handle).unwrap();
         std::thread::spawn(move || remove::<u32>(handle).unwrap())
             .join()

@@ -12,21 +12,32 @@
 // The header says what pointers must point to; every function requires no more than that.
 #![allow(clippy::missing_safety_doc)]
 
+pub mod additions;
 pub mod aliasing;
 pub mod arrangement;
+pub mod blocks;
+pub mod bound;
 mod boundary;
+mod callbacks;
+pub mod commands;
 mod describe;
+pub mod device;
+pub mod dynamic_frame;
 pub mod enums;
 pub mod error;
 pub mod frame;
 pub mod frame_desc;
+pub mod frame_object;
 mod handles;
+pub mod imports;
 pub mod library;
+mod loader;
 pub mod lowerer;
 pub mod opaque;
 pub mod plan;
 pub mod profile;
 mod queues;
+pub mod recording;
 pub mod requirements;
 pub mod status;
 pub mod strings;

@@ -20,6 +20,14 @@ pub struct ArrangementT(());
 pub struct LowererT(());
 /// The previous users of each placement's bytes.
 pub struct AliasingT(());
+/// What tileheap adds to the creation of a device.
+pub struct DeviceAdditionsT(());
+/// A device of the program on which frames run.
+pub struct DeviceT(());
+/// A frame that may be described anew every time.
+pub struct DynamicFrameT(());
+/// The recording of one command buffer.
+pub struct CommandsT(());
 
 /// An error object: `thCreateError`.
 pub type ErrorHandle = *mut ErrorT;
@@ -41,3 +49,11 @@ pub type ArrangementHandle = *mut ArrangementT;
 pub type LowererHandle = *mut LowererT;
 /// Previous users of bytes: `thCreateAliasing`.
 pub type AliasingHandle = *mut AliasingT;
+/// Additions to a device: `thCreateDeviceAdditions`.
+pub type DeviceAdditionsHandle = *mut DeviceAdditionsT;
+/// A device: `thCreateDevice`.
+pub type DeviceHandle = *mut DeviceT;
+/// A dynamic frame: `thCreateDynamicFrame`.
+pub type DynamicFrameHandle = *mut DynamicFrameT;
+/// A recording: `thRecordCommands`.
+pub type CommandsHandle = *mut CommandsT;

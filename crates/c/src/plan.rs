@@ -232,7 +232,7 @@ impl PlanRows {
 }
 
 impl PlanObject {
-    fn new(plan: Arc<Checked<Plan>>) -> PlanObject {
+    pub(crate) fn new(plan: Arc<Checked<Plan>>) -> PlanObject {
         PlanObject {
             plan,
             rows: OnceLock::new(),
@@ -310,7 +310,7 @@ fn make(desc: &PlanDesc, options: &PlanOptions) -> Result<Arc<Checked<Plan>>, Fa
     Ok(made?)
 }
 
-fn options_of(desc: &PlanOptionsDesc) -> Result<PlanOptions, Fault> {
+pub(crate) fn options_of(desc: &PlanOptionsDesc) -> Result<PlanOptions, Fault> {
     let flags = [
         PlanFlag::NoAliasing,
         PlanFlag::NoLazyMemory,

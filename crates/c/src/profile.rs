@@ -1,16 +1,15 @@
 //! Device profiles.
 
 use ash::vk;
-use std::ffi::CStr;
 use std::sync::Arc;
 
 use tileheap::profile::{DeviceProfile, Features, PRESETS};
-use tileheap::runtime::Support;
 use tileheap::units::Bytes;
 
 use crate::boundary::{boundary, run};
 use crate::enums::FeatureFlag;
 use crate::handles::{Handle, object};
+use crate::loader;
 use crate::opaque::{ErrorHandle, ProfileHandle, ProfileT, TextHandle};
 use crate::status::{Fault, Status};
 use crate::strings::{StringView, needed_text, view};
@@ -194,45 +193,11 @@ pub unsafe extern "C" fn create_profile_from_device(
     })
 }
 
-/// The functions that a query calls.
-const NEEDED: [&CStr; 7] = [
-    c"vkGetPhysicalDeviceProperties",
-    c"vkGetPhysicalDeviceMemoryProperties",
-    c"vkEnumerateDeviceExtensionProperties",
-    c"vkGetPhysicalDeviceFeatures2",
-    c"vkGetPhysicalDeviceProperties2",
-    c"vkGetPhysicalDeviceMemoryProperties2",
-    c"vkGetPhysicalDeviceImageFormatProperties2",
-];
-
 unsafe fn query(desc: &PhysicalDeviceDesc) -> Result<DeviceProfile, Fault> {
-    let Some(get_instance_proc_addr) = desc.get_instance_proc_addr else {
-        return Err(Fault::null("getInstanceProcAddr"));
-    };
-    if desc.instance == vk::Instance::null() || desc.physical_device == vk::PhysicalDevice::null() {
-        return Err(Fault::null("instance or physicalDevice"));
-    }
-    let mut needed: Vec<&CStr> = NEEDED.to_vec();
-    if desc.api_version >= vk::API_VERSION_1_3 {
-        needed.push(c"vkGetPhysicalDeviceToolProperties");
-    }
-    for name in needed {
-        // SAFETY: the loader's function, with an instance that is alive and a name that ends in zero.
-        if unsafe { get_instance_proc_addr(desc.instance, name.as_ptr()) }.is_none() {
-            let name = name.to_string_lossy();
-            let message =
-                format!("vkGetInstanceProcAddr returns no {name}: is apiVersion that of the instance?");
-            return Err(Fault::new(Status::ErrorVulkan, message));
-        }
-    }
-    let loader = ash::StaticFn {
-        get_instance_proc_addr,
-    };
-    // SAFETY: as above.
-    let instance = unsafe { ash::Instance::load(&loader, desc.instance) };
-    // SAFETY: the physical device is one of the instance, which was created with the version (the caller's duty).
-    let support = unsafe { Support::query(&instance, desc.physical_device, desc.api_version) };
-    let mut found = DeviceProfile::clone(support.map_err(Fault::with(Status::ErrorVulkan))?.profile());
+    let (function, instance) = (desc.get_instance_proc_addr, desc.instance);
+    // SAFETY: the caller's handles.
+    let (_, support) = unsafe { loader::query(function, instance, desc.physical_device, desc.api_version) }?;
+    let mut found = DeviceProfile::clone(support.profile());
     found.features &= Features::from_bits_truncate(desc.enabled);
     if desc.enabled & FeatureFlag::TileMemory as u32 == 0 {
         found.tile = None;

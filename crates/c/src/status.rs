@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use ash::vk;
+use tileheap::runtime::{RuntimeError, RuntimeRule};
+
 /// The result of a function: 0 or more for success, negative for an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
@@ -10,13 +13,16 @@ pub enum Status {
     Success = 0,
     /// The array was too short: it has the first elements, and the count says how many were written.
     Incomplete = 1,
+    /// Time ran out before the frame was complete on the device.
+    Timeout = 2,
     /// A pointer that must point to something is null.
     ErrorNullPointer = -1,
     /// `structSize` of a structure is not its size in any version of the header that the library knows.
     ErrorStructSize = -2,
     /// A handle is null, was destroyed, or is not one of the expected type.
     ErrorInvalidHandle = -3,
-    /// Another thread is using an object that allows one thread at a time.
+    /// The object is in use: by another thread, although it allows one thread at a time; by objects that have to be destroyed first; or by the
+    /// call that is calling back.
     ErrorInUse = -4,
     /// A number, an index, a name or a text is not one that the function accepts.
     ErrorInvalidArgument = -5,
@@ -38,6 +44,12 @@ pub enum Status {
     ErrorVulkan = -13,
     /// A defect of the library. The objects of the call can only be destroyed.
     ErrorInternal = -14,
+    /// The object is not in the state that the function needs: functions are called in another order. The message names the one to call.
+    ErrorWrongState = -15,
+    /// The memory of the device or the host, or the memory limit, is used up.
+    ErrorOutOfMemory = -16,
+    /// A Vulkan call has returned `VK_ERROR_DEVICE_LOST`: nothing more runs on the device.
+    ErrorDeviceLost = -17,
 }
 
 /// A status that is not success, and its message.
@@ -60,6 +72,22 @@ impl Fault {
 
     pub(crate) fn argument(message: impl Into<String>) -> Fault {
         Fault::new(Status::ErrorInvalidArgument, message)
+    }
+
+    pub(crate) fn state(message: impl Into<String>) -> Fault {
+        Fault::new(Status::ErrorWrongState, message)
+    }
+
+    pub(crate) fn in_use(message: impl Into<String>) -> Fault {
+        Fault::new(Status::ErrorInUse, message)
+    }
+
+    /// The fault of an object whose lock a panic has poisoned.
+    pub(crate) fn unusable() -> Fault {
+        Fault::new(
+            Status::ErrorInternal,
+            "an earlier call left the object unusable: destroy it",
+        )
     }
 
     pub(crate) fn null(what: impl fmt::Display) -> Fault {
@@ -114,8 +142,33 @@ fn status_of(error: &tileheap::Error) -> Status {
         tileheap::Error::Arrange(_) => Status::ErrorCannotArrange,
         tileheap::Error::Lower(_) => Status::ErrorCannotLower,
         tileheap::Error::Check(_) | tileheap::Error::CheckLowered(_) => Status::ErrorCheckFailed,
-        tileheap::Error::Runtime(_) | tileheap::Error::Ffi(_) => Status::ErrorVulkan,
+        tileheap::Error::Runtime(error) => status_of_runtime(error),
+        tileheap::Error::Ffi(_) => Status::ErrorVulkan,
         _ => Status::ErrorInternal,
+    }
+}
+
+fn status_of_runtime(error: &RuntimeError) -> Status {
+    use RuntimeRule as Rule;
+    match error {
+        RuntimeError::Vulkan { result, .. } => match *result {
+            vk::Result::ERROR_DEVICE_LOST => Status::ErrorDeviceLost,
+            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY => {
+                Status::ErrorOutOfMemory
+            }
+            _ => Status::ErrorVulkan,
+        },
+        RuntimeError::OverBudget { .. } => Status::ErrorOutOfMemory,
+        RuntimeError::NoQueue { .. }
+        | RuntimeError::Unsupported { .. }
+        | RuntimeError::UnsupportedPass { .. } => Status::ErrorCannotPlan,
+        RuntimeError::Misuse { rule, .. } => match rule {
+            Rule::Order | Rule::Recording | Rule::NotSubmitted | Rule::NotImported => Status::ErrorWrongState,
+            Rule::QueuesWithoutTimelines => Status::ErrorCannotPlan,
+            Rule::Grown => Status::ErrorVulkan,
+            _ => Status::ErrorInvalidArgument,
+        },
+        _ => Status::ErrorVulkan,
     }
 }
 

@@ -165,6 +165,21 @@ pub(crate) unsafe fn read_plain<T: Copy>(pointer: *const T, count: u32, name: &s
     Ok((0..count as usize).map(element).collect())
 }
 
+/// The elements of an array of structures without a size, one after another.
+///
+/// # Safety
+/// `pointer` is null or points to `count` elements, for as long as the iterator is used; any bytes are a valid element.
+pub(crate) unsafe fn plain_elements<T: Copy>(
+    pointer: *const T,
+    count: u32,
+    name: &str,
+) -> Result<impl Iterator<Item = T> + use<T>, Fault> {
+    check_array(pointer, count, name)?;
+    // SAFETY: the array has `count` elements.
+    let element = move |index| unsafe { pointer.wrapping_add(index).read_unaligned() };
+    Ok((0..count as usize).map(element))
+}
+
 /// An error for an array that cannot be read.
 pub(crate) fn check_array<T>(pointer: *const T, count: u32, name: &str) -> Result<(), Fault> {
     if count == 0 {

@@ -10,6 +10,10 @@ macro_rules! hidden {
 hidden! {
     /// `PFN_vkGetInstanceProcAddr`, which may be null.
     OptionalGetInstanceProcAddr = Option<vk::PFN_vkGetInstanceProcAddr>;
+    /// `VkResult`.
+    VulkanResult = vk::Result;
+    /// `VkSemaphore`.
+    VulkanSemaphore = vk::Semaphore;
     /// `VkClearValue`.
     ClearUnion = vk::ClearValue;
     /// A number that should be one of [`Strategy`](crate::enums::Strategy).

@@ -153,13 +153,21 @@ fn rust_has_the_layouts_that_c_has() {
     use tileheap::lower::tables::submission::*;
     use tileheap::lower::{AliasingRow, ByteUse, ContentState, FamilyQueue, LastUse, PreviousUser, Space};
     use tileheap::units::Run;
+    use tileheap_c::additions::*;
     use tileheap_c::aliasing::*;
     use tileheap_c::arrangement::*;
+    use tileheap_c::blocks::*;
+    use tileheap_c::bound::*;
+    use tileheap_c::commands::*;
+    use tileheap_c::device::*;
+    use tileheap_c::dynamic_frame::*;
     use tileheap_c::frame::*;
     use tileheap_c::frame_desc::*;
+    use tileheap_c::imports::*;
     use tileheap_c::lowerer::*;
     use tileheap_c::plan::*;
     use tileheap_c::profile::*;
+    use tileheap_c::recording::*;
     use tileheap_c::requirements::*;
     use tileheap_c::strings::*;
 
@@ -281,6 +289,32 @@ fn rust_has_the_layouts_that_c_has() {
         ThPreviousUser = PreviousUser { resource last_pass queue earlier_frame stages writes }
         ThAliasingArrays = AliasingArrays { struct_size placement_count placements previous_count
             device_queue_count previous device_queues tile_memory_count reserved tile_memory }
+        ThDeviceAdditionsDesc = DeviceAdditionsDesc { struct_size api_version get_instance_proc_addr
+            instance physical_device create_info without_tile_memory debug_names }
+        ThBlockRequest = BlockRequest { struct_size device_address name requirements dedicated_image
+            dedicated_buffer }
+        ThBlock = Block { memory offset mapped token }
+        ThDeviceQueue = DeviceQueue { queue family capabilities }
+        ThDeviceDesc = DeviceDesc { struct_size api_version get_instance_proc_addr instance
+            physical_device device additions queue_count without_tile_memory queues allocate_block
+            free_block user_data memory_limit }
+        ThDynamicFrameDesc = DynamicFrameDesc { struct_size mode device options }
+        ThSelectedFrame = SelectedFrame { struct_size parity bound pass_count command_buffer_count
+            queue_count resource_count }
+        ThPassTarget = PassTarget { struct_size dynamic render_pass subpass samples view_mask layers
+            extent depth_aspects depth_format stencil_format color_format_count color_formats
+            color_locations color_inputs }
+        ThBoundAccess = BoundAccess { struct_size kind resource version subpass layout range
+            reserved image view buffer offset size address }
+        ThImportedImage = ImportedImage { resource reserved image view }
+        ThImportedView = ImportedView { resource range view }
+        ThImportedBuffer = ImportedBuffer { resource reserved buffer offset size address }
+        ThImportedSemaphore = ImportedSemaphore { semaphore reserved handle value }
+        ThImports = Imports { struct_size image_count images view_count buffer_count views buffers
+            semaphore_count reserved semaphores }
+        ThSubmitCall = SubmitCall { struct_size submit_count queue submits older_submits fence
+            family reserved }
+        ThPassCommands = PassCommands { struct_size reserved command_buffer area viewport }
     };
     let c = layouts_in_file();
     for (name, layout) in &c {

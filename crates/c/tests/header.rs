@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use regex::{Captures, Regex};
 
 /// The sources whose types and functions the header has, in the order of the functions.
-const SOURCES: [&str; 25] = [
+const SOURCES: [&str; 33] = [
     "crates/c/src/status.rs",
     "crates/c/src/opaque.rs",
     "crates/c/src/strings.rs",
@@ -23,6 +23,14 @@ const SOURCES: [&str; 25] = [
     "crates/c/src/arrangement.rs",
     "crates/c/src/lowerer.rs",
     "crates/c/src/aliasing.rs",
+    "crates/c/src/additions.rs",
+    "crates/c/src/blocks.rs",
+    "crates/c/src/device.rs",
+    "crates/c/src/dynamic_frame.rs",
+    "crates/c/src/bound.rs",
+    "crates/c/src/imports.rs",
+    "crates/c/src/recording.rs",
+    "crates/c/src/commands.rs",
     "crates/units/src/lib.rs",
     "src/frame/access.rs",
     "src/frame/subresources.rs",

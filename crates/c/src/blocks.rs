@@ -1,0 +1,147 @@
+//! Blocks of ordinary memory from the program's callbacks.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use ash::vk;
+use tileheap::runtime::objects::BlockRequest as Request;
+use tileheap::runtime::objects::{AllocatedBlock, BlockAllocator, BlockError, DedicatedTo};
+
+use crate::callbacks::call_back;
+use crate::strings::{StringView, view};
+use crate::vulkan::VulkanResult;
+
+/// A block of ordinary memory that the library asks for.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct BlockRequest {
+    /// The size of the structure in the library's version.
+    pub struct_size: u32,
+    /// Whether device addresses of buffers in it may be used: `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+    pub device_address: vk::Bool32,
+    /// Its name, for reports; valid during the call.
+    pub name: StringView,
+    /// Size, alignment and memory types, of which exactly one is allowed.
+    pub requirements: vk::MemoryRequirements,
+    /// The image that it is for, if the driver wants a dedicated allocation; else null.
+    pub dedicated_image: vk::Image,
+    /// The buffer that it is for, if the driver wants a dedicated allocation; else null.
+    pub dedicated_buffer: vk::Buffer,
+}
+
+/// A block of memory that the program has allocated.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Block {
+    /// The memory object.
+    pub memory: vk::DeviceMemory,
+    /// The offset of the block in it, a multiple of the alignment.
+    pub offset: vk::DeviceSize,
+    /// The first byte of the block, if its memory is mapped for as long as it is allocated; or null.
+    pub mapped: *mut c_void,
+    /// The program's own handle of the block.
+    pub token: *mut c_void,
+}
+
+/// Allocates a block, which nothing else uses until it is freed, and fills `block`, which is all zeros before. Without enough memory, it
+/// returns `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
+///
+/// The library calls it on the thread that calls a function of the device or of one of its frames, on several threads at once if they do.
+pub type AllocateBlockCallback = Option<
+    unsafe extern "C" fn(data: *mut c_void, request: *const BlockRequest, block: *mut Block) -> VulkanResult,
+>;
+
+/// Frees a block: nothing is bound to it any more. The library calls it on the thread that calls a function of the device or of one of its
+/// frames, on several threads at once if they do.
+pub type FreeBlockCallback = Option<unsafe extern "C" fn(data: *mut c_void, block: *const Block)>;
+
+/// The program's allocator.
+pub(crate) struct Blocks {
+    pub(crate) allocate: unsafe extern "C" fn(*mut c_void, *const BlockRequest, *mut Block) -> VulkanResult,
+    pub(crate) free: unsafe extern "C" fn(*mut c_void, *const Block),
+    pub(crate) user_data: *mut c_void,
+    pub(crate) device_address: bool,
+}
+
+// SAFETY: the program lets its callbacks be called with the pointer on any thread.
+unsafe impl Send for Blocks {}
+// SAFETY: as above.
+unsafe impl Sync for Blocks {}
+
+/// A block of the program, as a token.
+struct Token(Block);
+
+// SAFETY: the pointers are handed back to the program, which lets its callbacks be called on any thread.
+unsafe impl Send for Token {}
+// SAFETY: as above.
+unsafe impl Sync for Token {}
+
+impl Blocks {
+    fn free_block(&self, block: &Block) {
+        // SAFETY: the program's function, with a block that it has allocated and that is not used any more.
+        call_back(|| unsafe { (self.free)(self.user_data, block) });
+    }
+}
+
+// SAFETY: the program's callbacks return blocks as requested (the duty that the header states).
+unsafe impl BlockAllocator for Blocks {
+    fn allocate(&self, request: &Request<'_>) -> Result<AllocatedBlock, BlockError> {
+        let mut asked = BlockRequest {
+            struct_size: size_of::<BlockRequest>() as u32,
+            device_address: self.device_address.into(),
+            name: view(request.name),
+            requirements: request.requirements,
+            dedicated_image: vk::Image::null(),
+            dedicated_buffer: vk::Buffer::null(),
+        };
+        match request.dedicated_to {
+            Some(DedicatedTo::Image(image)) => asked.dedicated_image = image,
+            Some(DedicatedTo::Buffer(buffer)) => asked.dedicated_buffer = buffer,
+            None => {}
+        }
+        let mut block = Block {
+            memory: vk::DeviceMemory::null(),
+            offset: 0,
+            mapped: std::ptr::null_mut(),
+            token: std::ptr::null_mut(),
+        };
+        // SAFETY: the program's function, with structures that are alive.
+        let result = call_back(|| unsafe { (self.allocate)(self.user_data, &asked, &mut block) });
+        match result {
+            vk::Result::SUCCESS => {}
+            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY => {
+                return Err(BlockError::OutOfMemory);
+            }
+            other => {
+                return Err(BlockError::Other(
+                    format!("allocateBlock returned {other:?}").into(),
+                ));
+            }
+        }
+        if block.memory == vk::DeviceMemory::null() {
+            return Err(BlockError::Other(
+                "allocateBlock returned VK_SUCCESS and no memory".into(),
+            ));
+        }
+        let alignment = request.requirements.alignment;
+        if alignment > 0 && block.offset % alignment != 0 {
+            self.free_block(&block);
+            let offset = block.offset;
+            let message = format!("allocateBlock returned offset {offset}, and the alignment is {alignment}");
+            return Err(BlockError::Other(message.into()));
+        }
+        let bytes = request.requirements.size as usize;
+        let mapped = NonNull::new(block.mapped.cast::<u8>());
+        Ok(AllocatedBlock {
+            memory: block.memory,
+            offset: block.offset,
+            mapped: mapped.map(|first| NonNull::slice_from_raw_parts(first, bytes)),
+            token: Box::new(Token(block)),
+        })
+    }
+
+    unsafe fn free(&self, block: AllocatedBlock) {
+        let token = block.token.downcast::<Token>();
+        self.free_block(&token.expect("the token is the program's block").0);
+    }
+}

@@ -1,0 +1,271 @@
+//! What is bound for the selected frame: plan, queues, targets of pipelines, and the objects of accesses.
+
+use ash::vk;
+use tileheap::frame::AccessKind;
+use tileheap::frame::tables::{PassKind, Version};
+use tileheap::lower::Target;
+use tileheap::runtime::access::BoundObject;
+use tileheap::runtime::{BoundAccess as Access, BoundFrame};
+
+use crate::boundary::run;
+use crate::describe::nth;
+use crate::device::DeviceQueue;
+use crate::frame_object::{FrameState, Phase};
+use crate::handles::Handle;
+use crate::opaque::*;
+use crate::plan::PlanObject;
+use crate::status::{Fault, Status};
+use crate::structs::{self, begin, put, sized, write};
+
+sized! { Output: PassTarget to color_inputs; BoundAccess to address; }
+
+/// What pipelines of a subpass are created with. Pipelines outlive a resize: another description with the same formats has compatible targets.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PassTarget {
+    /// `sizeof(ThPassTarget)`.
+    pub struct_size: u32,
+    /// Whether rendering is dynamic: pipelines chain `VkPipelineRenderingCreateInfo`, and have no render pass.
+    pub dynamic: vk::Bool32,
+    /// The render pass; null if rendering is dynamic.
+    pub render_pass: vk::RenderPass,
+    /// The number of the subpass.
+    pub subpass: u32,
+    /// Samples of every attachment; 1 without attachments.
+    pub samples: vk::SampleCountFlags,
+    /// The views of multiview; 0 without.
+    pub view_mask: u32,
+    /// The layers that are rendered to, without multiview.
+    pub layers: u32,
+    /// The extent of the described render area.
+    pub extent: vk::Extent2D,
+    /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
+    pub depth_aspects: vk::ImageAspectFlags,
+    /// The format of the depth aspect, or `VK_FORMAT_UNDEFINED`.
+    pub depth_format: vk::Format,
+    /// The format of the stencil aspect, or `VK_FORMAT_UNDEFINED`.
+    pub stencil_format: vk::Format,
+    /// The number of `colorFormats`, `colorLocations` and `colorInputs`.
+    pub color_format_count: u32,
+    /// Formats of the colour attachments.
+    pub color_formats: *const vk::Format,
+    /// Per colour attachment, the location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass runs by local read.
+    pub color_locations: *const u32,
+    /// Per colour attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with
+    /// `VK_ATTACHMENT_UNUSED` for depth and stencil; null unless the subpass runs by local read.
+    pub color_inputs: *const u32,
+}
+
+/// The object that an access of a pass uses: what a descriptor, a copy or a clear needs.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct BoundAccess {
+    /// `sizeof(ThBoundAccess)`.
+    pub struct_size: u32,
+    /// How the pass uses it.
+    pub kind: AccessKind,
+    /// The index of the resource.
+    pub resource: u32,
+    /// The current or the previous version of a history.
+    pub version: Version,
+    /// The subpass that uses it.
+    pub subpass: u32,
+    /// The layout of an image during the pass. For depth and stencil used together in layouts of their own, the depth layout.
+    pub layout: vk::ImageLayout,
+    /// The part of an image. Slices of 3D images are layers.
+    pub range: vk::ImageSubresourceRange,
+    /// Zero.
+    pub reserved: u32,
+    /// The image; null for buffers, and for an external image that is not imported.
+    pub image: vk::Image,
+    /// A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth.
+    pub view: vk::ImageView,
+    /// The buffer; null for images, and for an external buffer that is not imported.
+    pub buffer: vk::Buffer,
+    /// The offset of the resource's first byte in the buffer.
+    pub offset: vk::DeviceSize,
+    /// The size of the buffer's resource in bytes.
+    pub size: vk::DeviceSize,
+    /// The device address of its first byte; 0 unless the frame uses it.
+    pub address: vk::DeviceAddress,
+}
+
+/// Creates the plan of the selected frame, for reports. Destroy it with `thDestroyPlan`.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
+///
+/// Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+#[unsafe(export_name = "thGetSelectedPlan")]
+pub unsafe extern "C" fn get_selected_plan(
+    frame: DynamicFrameHandle,
+    plan: *mut PlanHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(plan, "plan") }?;
+        let object = frame.get()?;
+        let found = object.shared()?.bound()?.plan().clone();
+        let handle = PlanHandle::create(PlanObject::new(found))?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(plan, handle, "plan") }
+    })
+}
+
+/// Returns the device queue that runs a queue of the selected frame: command pools are created for its family.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
+///
+/// Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+#[unsafe(export_name = "thGetSelectedQueue")]
+pub unsafe extern "C" fn get_selected_queue(
+    frame: DynamicFrameHandle,
+    queue: u32,
+    device_queue: *mut DeviceQueue,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        let state = object.shared()?;
+        let bound = state.bound()?;
+        let id = nth(bound.plan().described().queue_ids(), queue, "queue")?;
+        let found = bound.queue(id);
+        let value = DeviceQueue {
+            queue: found.handle,
+            family: found.family,
+            capabilities: found.capabilities,
+        };
+        // SAFETY: null or writable.
+        unsafe { put(device_queue, value, "deviceQueue") }
+    })
+}
+
+/// Returns what pipelines of a subpass of a render pass are created with: subpass 0 for passes that have one. Arrays are valid until the next
+/// `thSelectFrame`, or until the frame is destroyed.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
+/// subpass, or it is not a render pass.
+///
+/// Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+#[unsafe(export_name = "thGetPassTarget")]
+pub unsafe extern "C" fn get_pass_target(
+    frame: DynamicFrameHandle,
+    pass: u32,
+    subpass: u32,
+    target: *mut PassTarget,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        let state = object.shared()?;
+        let found = target_of(state.bound()?, pass, subpass)?;
+        let local_read = found.local_read.as_ref();
+        let value = PassTarget {
+            struct_size: 0,
+            dynamic: found.dynamic.into(),
+            render_pass: found.render_pass,
+            subpass: found.subpass,
+            samples: found.samples,
+            view_mask: found.view_mask,
+            layers: found.layers,
+            extent: found.extent,
+            depth_aspects: found.depth_aspects,
+            depth_format: found.depth_format,
+            stencil_format: found.stencil_format,
+            color_format_count: found.color_formats.len() as u32,
+            color_formats: structs::rows(&found.color_formats),
+            color_locations: local_read.map_or(std::ptr::null(), |local| structs::rows(&local.locations)),
+            color_inputs: local_read.map_or(std::ptr::null(), |local| structs::rows(&local.inputs)),
+        };
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(target, value) }
+    })
+}
+
+/// The target of a subpass of a render pass.
+pub(crate) fn target_of(bound: &BoundFrame, pass: u32, subpass: u32) -> Result<&Target, Fault> {
+    let described = bound.plan().described();
+    let id = nth(described.pass_ids(), pass, "pass")?;
+    bound.targets().get(id, subpass).ok_or_else(|| {
+        let declared = described.pass(id);
+        Fault::argument(match declared.kind {
+            PassKind::Render => format!("pass `{}` has no subpass {subpass}", declared.name),
+            _ => format!("pass `{}` is not a render pass", declared.name),
+        })
+    })
+}
+
+/// Returns the object that an access of a pass uses in the selected frame; `access` is its index among the accesses that the pass describes. While
+/// the frame is recorded, also objects that were imported; before, those are null. What is bound does not change as long as
+/// `ThSelectedFrame::bound` and `ThSelectedFrame::parity` are the same.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected or being recorded.
+///
+/// Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+#[unsafe(export_name = "thGetBoundAccess")]
+pub unsafe extern "C" fn get_bound_access(
+    frame: DynamicFrameHandle,
+    pass: u32,
+    access: u32,
+    bound: *mut BoundAccess,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        let state = object.shared()?;
+        let value = row(&access_of(&state, pass, access)?);
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(bound, value) }
+    })
+}
+
+fn access_of(state: &FrameState, pass: u32, access: u32) -> Result<Access, Fault> {
+    let bound = state.bound()?;
+    let described = bound.plan().described();
+    let id = nth(described.pass_ids(), pass, "pass")?;
+    let declared = described.pass(id);
+    let (count, name) = (declared.accesses.len(), &declared.name);
+    if access as usize >= count {
+        return Err(Fault::argument(format!(
+            "access {access} of pass `{name}` does not exist: there are {count}"
+        )));
+    }
+    match state.phase() {
+        Phase::Recording(_) => Ok(state.recording()?.access(id, access as usize)),
+        Phase::Selected => Ok(bound.access(id, access as usize, bound.parity())),
+        Phase::Idle => Err(Fault::state("no frame is selected: call thSelectFrame first")),
+    }
+}
+
+fn row(access: &Access) -> BoundAccess {
+    let mut row = BoundAccess {
+        struct_size: 0,
+        kind: access.kind,
+        resource: access.resource.index() as u32,
+        version: access.version,
+        subpass: access.subpass,
+        layout: access.layout,
+        range: vk::ImageSubresourceRange {
+            aspect_mask: access.range.aspects,
+            base_mip_level: access.range.levels.first,
+            level_count: access.range.levels.len() as u32,
+            base_array_layer: access.range.layers.first,
+            layer_count: access.range.layers.len() as u32,
+        },
+        reserved: 0,
+        image: vk::Image::null(),
+        view: access.view,
+        buffer: vk::Buffer::null(),
+        offset: 0,
+        size: 0,
+        address: 0,
+    };
+    match access.object {
+        BoundObject::Image(image) => row.image = image,
+        BoundObject::Buffer(buffer) => {
+            (row.buffer, row.offset) = (buffer.handle, buffer.offset);
+            (row.size, row.address) = (buffer.size, buffer.address);
+        }
+    }
+    row
+}

@@ -1,0 +1,28 @@
+//! Calls of the program's callbacks.
+
+use std::cell::Cell;
+
+use crate::status::Fault;
+
+thread_local! {
+    /// Whether a callback runs on this thread.
+    static CALLING_BACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls a callback. Functions that could wait for locks that the calling function holds are refused meanwhile.
+pub(crate) fn call_back<R>(callback: impl FnOnce() -> R) -> R {
+    let outside = CALLING_BACK.replace(true);
+    let result = callback();
+    CALLING_BACK.set(outside);
+    result
+}
+
+/// An error inside of a callback.
+pub(crate) fn check_not_calling_back() -> Result<(), Fault> {
+    match CALLING_BACK.get() {
+        false => Ok(()),
+        true => Err(Fault::in_use(
+            "a callback of the library is running on this thread, and must not use devices and dynamic frames: return from it first",
+        )),
+    }
+}

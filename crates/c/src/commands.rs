@@ -1,0 +1,346 @@
+//! Recording of command buffers.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use ash::vk;
+use tileheap::frame::tables::{Contents, PassKind};
+use tileheap::runtime::Commands;
+use tileheap::runtime::detached::SharedRecorder;
+
+use crate::boundary::run;
+use crate::callbacks::check_not_calling_back;
+use crate::describe::nth;
+use crate::frame_object::{CommandsObject, DynamicFrameObject, OpenCommands};
+use crate::handles::{self, Handle};
+use crate::opaque::*;
+use crate::status::{Fault, Status};
+use crate::structs::{begin, check_array, check_output, put, sized, write};
+
+sized! { Output: PassCommands to viewport; }
+
+/// A pass that has begun.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PassCommands {
+    /// `sizeof(ThPassCommands)`.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The command buffer, inside of the render pass if the pass is one.
+    pub command_buffer: vk::CommandBuffer,
+    /// The render area of a render pass in this frame.
+    pub area: vk::Rect2D,
+    /// The viewport that covers it, with depths from 0 to 1.
+    pub viewport: vk::Viewport,
+}
+
+fn closed() -> Fault {
+    Fault::new(
+        Status::ErrorInvalidHandle,
+        "the recording was finished or discarded",
+    )
+}
+
+/// Calls `record` with the commands of a handle.
+fn with<R>(
+    commands: CommandsHandle,
+    record: impl FnOnce(&mut Commands<'_>, &SharedRecorder<'_>) -> Result<R, Fault>,
+) -> Result<R, Fault> {
+    let object = commands.get()?;
+    let mut open = object.open.lock()?;
+    let open = open.as_mut().filter(|open| open.handle == commands.number());
+    let OpenCommands { frame, commands, .. } = open.ok_or_else(closed)?;
+    let state = frame.shared()?;
+    let recorder = state.recording()?;
+    let detached = commands.take().ok_or_else(Fault::unusable)?;
+    let mut attached = match recorder.attach(detached) {
+        Ok(attached) => attached,
+        Err(detached) => {
+            *commands = Some(detached);
+            return Err(Fault::state(
+                "the frame of the recording is not being recorded any more",
+            ));
+        }
+    };
+    let result = record(&mut attached, &recorder);
+    *commands = Some(recorder.detach(attached));
+    result
+}
+
+/// Ends the recording of a handle; `end` gets its commands.
+fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+    let object = commands.get()?;
+    let mut slot = object.open.lock()?;
+    if slot.as_ref().is_none_or(|open| open.handle != commands.number()) {
+        return Err(closed());
+    }
+    let open = slot.as_mut().ok_or_else(closed)?;
+    let frame = open.frame.clone();
+    let state = frame.shared()?;
+    let recorder = state.recording()?;
+    let result = match open.commands.take().map(|detached| recorder.attach(detached)) {
+        Some(Ok(attached)) => end(attached),
+        _ => Err(Fault::unusable()),
+    };
+    drop(state);
+    *slot = None;
+    drop(slot);
+    give_back(commands, object, &frame);
+    result
+}
+
+/// Ends a recording, whatever state it is in.
+fn discard(commands: CommandsHandle) -> Result<(), Fault> {
+    let object = commands.get()?;
+    // A call of another thread is not waited for, but a lock that a defect has poisoned is taken.
+    let mut slot = match object.open.lock() {
+        Err(fault) if fault.status == Status::ErrorInUse => return Err(fault),
+        _ => object.open.wait(),
+    };
+    let open = slot.take_if(|open| open.handle == commands.number());
+    let frame = open.ok_or_else(closed)?.frame;
+    drop(slot);
+    give_back(commands, object, &frame);
+    Ok(())
+}
+
+/// Keeps the object of a recording that has ended for another one.
+fn give_back(commands: CommandsHandle, object: Arc<CommandsObject>, frame: &DynamicFrameObject) {
+    let removed = commands.destroy();
+    debug_assert!(
+        removed.is_ok(),
+        "only the call that ends the recording removes it"
+    );
+    let mut spare = frame.spare.lock().unwrap_or_else(PoisonError::into_inner);
+    spare.push(object);
+    drop(spare);
+    frame.open.fetch_sub(1, Ordering::AcqRel);
+}
+
+/// Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer`. `commandBufferIndex` is the one of the description;
+/// `commandBuffer` is a primary one of a pool for the family of its queue, in the initial state or from a pool that may reset it. Nothing else
+/// uses it until the frame is complete, and no other thread uses its pool while it is recorded.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
+/// passes uses something that is not imported.
+///
+/// Thread safety: may be called by several threads at once, with different command buffers.
+#[unsafe(export_name = "thRecordCommands")]
+pub unsafe extern "C" fn record_commands(
+    frame: DynamicFrameHandle,
+    command_buffer_index: u32,
+    command_buffer: vk::CommandBuffer,
+    commands: *mut CommandsHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(commands, "commands") }?;
+        if command_buffer == vk::CommandBuffer::null() {
+            return Err(Fault::null("commandBuffer"));
+        }
+        check_not_calling_back()?;
+        let frame = frame.get()?;
+        let handle = record(&frame, command_buffer_index, command_buffer)?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(commands, handle, "commands") }
+    })
+}
+
+fn record(
+    frame: &Arc<DynamicFrameObject>,
+    index: u32,
+    command_buffer: vk::CommandBuffer,
+) -> Result<CommandsHandle, Fault> {
+    let state = frame.shared()?;
+    let recorder = state.recording()?;
+    let described = recorder.bound().plan().described();
+    let id = nth(described.command_buffer_ids(), index, "command buffer")?;
+    let spare = frame.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let object = spare.unwrap_or_default();
+    let handle = handles::insert(object.clone())?;
+    // SAFETY: the command buffer can be begun, and nothing else uses it (the caller's duty).
+    let begun = unsafe { recorder.record(command_buffer, id) };
+    let begun = match begun {
+        Ok(begun) => recorder.detach(begun),
+        Err(error) => {
+            let removed = handles::remove::<CommandsObject>(handle);
+            debug_assert!(removed.is_ok(), "nobody else knows the handle");
+            return Err(error.into());
+        }
+    };
+    *object.open.wait() = Some(OpenCommands {
+        handle,
+        frame: frame.clone(),
+        commands: Some(begun),
+    });
+    frame.open.fetch_add(1, Ordering::AcqRel);
+    Ok(CommandsHandle::of_number(handle))
+}
+
+/// Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into the command buffer, or
+/// secondary command buffers with `thExecuteSecondaries`; then call `thEndPass`. `pass` is its index in the description; `passCommands` may be
+/// null.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it renders
+/// nothing in this frame.
+///
+/// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+#[unsafe(export_name = "thBeginPass")]
+pub unsafe extern "C" fn begin_pass(
+    commands: CommandsHandle,
+    pass: u32,
+    pass_commands: *mut PassCommands,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        if !pass_commands.is_null() {
+            // SAFETY: the caller's structure.
+            unsafe { check_output(pass_commands) }?;
+        }
+        let value = with(commands, |commands, recorder| {
+            let described = recorder.bound().plan().described();
+            commands.begin_pass(nth(described.pass_ids(), pass, "pass")?)?;
+            let begun = commands.pass_commands();
+            Ok(PassCommands {
+                struct_size: 0,
+                reserved: 0,
+                command_buffer: begun.command_buffer(),
+                area: begun.area(),
+                viewport: begun.viewport(),
+            })
+        })?;
+        match pass_commands.is_null() {
+            true => Ok(()),
+            // SAFETY: the caller's structure.
+            false => unsafe { write(pass_commands, value) },
+        }
+    })
+}
+
+/// Begins the next subpass of the render pass that has begun. Subpasses that are not begun are empty.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun or it has no further subpass.
+///
+/// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+#[unsafe(export_name = "thNextSubpass")]
+pub extern "C" fn next_subpass(commands: CommandsHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        with(commands, |commands, recorder| {
+            let pass = commands.begun_pass().ok_or_else(not_begun)?;
+            if !commands.has_next_subpass() {
+                let name = &recorder.bound().plan().described().pass(pass).name;
+                return Err(Fault::state(format!(
+                    "pass `{name}` has no further subpass: call thEndPass"
+                )));
+            }
+            commands.pass_commands().next_subpass();
+            Ok(())
+        })
+    })
+}
+
+fn not_begun() -> Fault {
+    Fault::state("no pass has begun: call thBeginPass first")
+}
+
+/// Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
+/// current subpass of a render pass with `TH_PASS_FLAG_SECONDARY`. Execute all contents of a subpass in one call.
+///
+/// Those of a render pass were begun for this subpass in this frame with `thBeginSecondary`. They are executable, and not pending elsewhere.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it is a render pass with inline
+/// contents.
+///
+/// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+#[unsafe(export_name = "thExecuteSecondaries")]
+pub unsafe extern "C" fn execute_secondaries(
+    commands: CommandsHandle,
+    count: u32,
+    secondaries: *const vk::CommandBuffer,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        check_array(secondaries, count, "VkCommandBuffer")?;
+        let secondaries = match count {
+            0 => &[],
+            // SAFETY: the caller's array has `count` elements.
+            _ => unsafe { std::slice::from_raw_parts(secondaries, count as usize) },
+        };
+        if let Some(null) = secondaries
+            .iter()
+            .position(|one| *one == vk::CommandBuffer::null())
+        {
+            return Err(Fault::null(format_args!("secondary command buffer {null}")));
+        }
+        with(commands, |commands, recorder| {
+            let pass = commands.begun_pass().ok_or_else(not_begun)?;
+            let declared = recorder.bound().plan().described().pass(pass);
+            if declared.kind == PassKind::Render && declared.contents != Contents::Secondary {
+                return Err(Fault::argument(format!(
+                    "render pass `{}` cannot execute secondary command buffers: describe it with TH_PASS_FLAG_SECONDARY",
+                    declared.name
+                )));
+            }
+            // SAFETY: they are executable, and begun for this pass (the caller's duty).
+            unsafe { commands.pass_commands().execute(secondaries) };
+            Ok(())
+        })
+    })
+}
+
+/// Ends the pass that has begun: ends its render pass and records the barriers after it.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun.
+///
+/// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+#[unsafe(export_name = "thEndPass")]
+pub extern "C" fn end_pass(commands: CommandsHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        with(commands, |commands, _| {
+            commands.begun_pass().ok_or_else(not_begun)?;
+            Ok(commands.end_pass()?)
+        })
+    })
+}
+
+/// Leaves a pass out of this frame: one with `skippedOutputs`, or one that renders nothing (`thSetArea`). Its barriers are recorded, and its
+/// attachments are loaded, cleared and stored as usual.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it cannot be
+/// left out.
+///
+/// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+#[unsafe(export_name = "thSkipPass")]
+pub extern "C" fn skip_pass(commands: CommandsHandle, pass: u32, error: ErrorHandle) -> Status {
+    run(error, || {
+        with(commands, |commands, recorder| {
+            let described = recorder.bound().plan().described();
+            Ok(commands.skip(nth(described.pass_ids(), pass, "pass")?)?)
+        })
+    })
+}
+
+/// Ends the command buffer (`vkEndCommandBuffer`) and destroys the handle, also if it fails.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a pass was not recorded or not ended: the frame cannot be submitted then; call
+/// `thAbandonRecording`. Leaves the handle valid only with `TH_STATUS_ERROR_IN_USE`.
+///
+/// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+#[unsafe(export_name = "thFinishCommands")]
+pub extern "C" fn finish_commands(commands: CommandsHandle, error: ErrorHandle) -> Status {
+    run(error, || close(commands, |commands| Ok(commands.finish()?)))
+}
+
+/// Gives a recording up and destroys the handle, after an error of the program's own: the command buffer stays as it is, for the program to
+/// reset, and the frame cannot be submitted; call `thAbandonRecording`. A null handle is ignored.
+///
+/// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
+#[unsafe(export_name = "thDiscardCommands")]
+pub extern "C" fn discard_commands(commands: CommandsHandle, error: ErrorHandle) -> Status {
+    run(error, || match commands.number() {
+        0 => Ok(()),
+        _ => discard(commands),
+    })
+}

@@ -1,0 +1,362 @@
+//! The program's device, on which dynamic frames run.
+
+use std::ffi::c_void;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
+
+use ash::vk;
+use tileheap::runtime::{Capabilities, Device, DeviceDesc as Desc, DeviceQueue as Queue};
+use tileheap::units::Bytes;
+
+use crate::additions::DeviceAdditionsObject;
+use crate::blocks::{AllocateBlockCallback, Blocks, FreeBlockCallback};
+use crate::boundary::run;
+use crate::callbacks::check_not_calling_back;
+use crate::handles::{Handle, object};
+use crate::loader;
+use crate::opaque::*;
+use crate::profile::ProfileObject;
+use crate::status::{Fault, Status};
+use crate::structs::{begin, check_array, need, put, read, sized};
+use crate::text::put_text;
+use crate::vulkan::OptionalGetInstanceProcAddr;
+
+sized! { Input: DeviceDesc to memory_limit; }
+
+object!(DeviceT, DeviceObject: Device);
+
+/// A device and the number of its dynamic frames.
+pub struct DeviceObject {
+    /// `None` after it was destroyed.
+    device: RwLock<Option<Device>>,
+    frames: AtomicU32,
+}
+
+/// A queue of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct DeviceQueue {
+    /// The queue.
+    pub queue: vk::Queue,
+    /// Its family.
+    pub family: u32,
+    /// The capabilities of the family.
+    pub capabilities: vk::QueueFlags,
+}
+
+/// A device that the program has created.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct DeviceDesc {
+    /// `sizeof(ThDeviceDesc)`.
+    pub struct_size: u32,
+    /// `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`.
+    pub api_version: u32,
+    /// The loader's function.
+    pub get_instance_proc_addr: OptionalGetInstanceProcAddr,
+    /// The instance.
+    pub instance: vk::Instance,
+    /// The physical device.
+    pub physical_device: vk::PhysicalDevice,
+    /// The device, created with `thGetDeviceCreateInfo`.
+    pub device: vk::Device,
+    /// The additions that it was created with; they can be destroyed afterwards.
+    pub additions: DeviceAdditionsHandle,
+    /// The number of `queues`.
+    pub queue_count: u32,
+    /// Uses no tile memory, although the device has it enabled.
+    pub without_tile_memory: vk::Bool32,
+    /// The queues that frames may be submitted to. Each queue of a frame gets the first unassigned one that is capable of it, else the first
+    /// capable one.
+    pub queues: *const DeviceQueue,
+    /// Allocates blocks of ordinary memory.
+    pub allocate_block: AllocateBlockCallback,
+    /// Frees them.
+    pub free_block: FreeBlockCallback,
+    /// The first argument of both.
+    pub user_data: *mut c_void,
+    /// The most bytes that all frames of the device may hold; 0 for what the system allows (`VK_EXT_memory_budget`).
+    pub memory_limit: u64,
+}
+
+impl DeviceObject {
+    /// The device, for one call.
+    pub(crate) fn device(&self) -> Result<DeviceInUse<'_>, Fault> {
+        check_not_calling_back()?;
+        let guard = match self.device.try_read() {
+            Ok(guard) => guard,
+            Err(TryLockError::WouldBlock) => return Err(Fault::in_use("another call destroys the device")),
+            Err(TryLockError::Poisoned(_)) => return Err(Fault::unusable()),
+        };
+        match guard.is_some() {
+            true => Ok(DeviceInUse(guard)),
+            false => Err(Fault::new(Status::ErrorInvalidHandle, "the device was destroyed")),
+        }
+    }
+
+    pub(crate) fn add_frame(&self) {
+        self.frames.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn remove_frame(&self) {
+        self.frames.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn destroy(&self) -> Result<(), Fault> {
+        check_not_calling_back()?;
+        let mut guard = match self.device.try_write() {
+            Ok(guard) => guard,
+            Err(TryLockError::WouldBlock) => return Err(Fault::in_use("another call is using the device")),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        };
+        let frames = self.frames.load(Ordering::Acquire);
+        if frames > 0 {
+            return Err(Fault::in_use(format!(
+                "the device has {frames} dynamic frames: call thDestroyDynamicFrame or thAbandonDynamicFrame first"
+            )));
+        }
+        if let Some(device) = guard.take() {
+            // SAFETY: the program has waited for the device, and its dynamic frames are gone.
+            unsafe { device.destroy() };
+        }
+        Ok(())
+    }
+}
+
+impl Drop for DeviceObject {
+    fn drop(&mut self) {
+        // Only where its lock was poisoned while it was in use: its memory is lost, and the program's device may be gone.
+        let device = self.device.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = device.take() {
+            std::mem::forget(device);
+        }
+    }
+}
+
+/// A device that is not destroyed meanwhile.
+pub(crate) struct DeviceInUse<'a>(RwLockReadGuard<'a, Option<Device>>);
+
+impl std::ops::Deref for DeviceInUse<'_> {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        self.0.as_ref().expect("checked before")
+    }
+}
+
+/// Wraps a device that the program has created: tileheap plans, binds, records and submits frames on it. The device, its queues and the
+/// instance stay the program's.
+///
+/// Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreateDevice")]
+pub unsafe extern "C" fn create_device(
+    desc: *const DeviceDesc,
+    device: *mut DeviceHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(device, "device") }?;
+        // SAFETY: the caller's structure.
+        let desc = unsafe { read(desc) }?;
+        check_not_calling_back()?;
+        let additions = desc.additions.get()?;
+        // SAFETY: the caller's handles and arrays.
+        let made = unsafe { wrap(&desc, &additions) }?;
+        let object = DeviceObject {
+            device: RwLock::new(Some(made)),
+            frames: AtomicU32::new(0),
+        };
+        let handle = DeviceHandle::create(object)?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(device, handle, "device") }
+    })
+}
+
+unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<Device, Fault> {
+    let (Some(allocate), Some(free)) = (desc.allocate_block, desc.free_block) else {
+        return Err(Fault::null("allocateBlock or freeBlock"));
+    };
+    // SAFETY: the caller's array.
+    let queues = unsafe { queues_of(desc) }?;
+    let (function, instance) = (desc.get_instance_proc_addr, desc.instance);
+    // SAFETY: the caller's handles.
+    let (instance, support) =
+        unsafe { loader::query(function, instance, desc.physical_device, desc.api_version) }?;
+    // SAFETY: the caller's handle.
+    let device = unsafe { loader::device(&instance, desc.device) }?;
+    let mut without = Capabilities::empty();
+    without.set(Capabilities::TILE_MEMORY, desc.without_tile_memory != vk::FALSE);
+    let blocks = Blocks {
+        allocate,
+        free,
+        user_data: desc.user_data,
+        device_address: additions
+            .capabilities
+            .contains(Capabilities::BUFFER_DEVICE_ADDRESS),
+    };
+    let own = Desc {
+        queues,
+        enabled: additions.capabilities,
+        without,
+        optional_features: Some(additions.optional_features),
+        allocator: Some(Arc::new(blocks)),
+        memory_limit: Some(Bytes(desc.memory_limit)).filter(|limit| *limit > Bytes::ZERO),
+        hooks: None,
+    };
+    // SAFETY: the handles belong together and outlive the object, and the device was created with the additions (the caller's duty).
+    Ok(unsafe { Device::new(&instance, desc.physical_device, &device, &support, own) }?)
+}
+
+unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
+    check_array(desc.queues, desc.queue_count, "ThDeviceQueue")?;
+    if desc.queue_count == 0 {
+        return Err(Fault::argument("queueCount is 0: a device needs a queue"));
+    }
+    let queue = |index: usize| {
+        // SAFETY: the array has `queue_count` elements.
+        let queue = unsafe { desc.queues.wrapping_add(index).read_unaligned() };
+        if queue.queue == vk::Queue::null() {
+            return Err(Fault::null(format_args!("queue {index}")));
+        }
+        Ok(Queue {
+            handle: queue.queue,
+            family: queue.family,
+            capabilities: queue.capabilities,
+        })
+    };
+    (0..desc.queue_count as usize).map(queue).collect()
+}
+
+/// Destroys what tileheap has created on a device; the device itself stays. A null handle is ignored.
+///
+/// The device does nothing any more: `vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if it is lost.
+///
+/// Fails with `TH_STATUS_ERROR_IN_USE` if the device has dynamic frames.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thDestroyDevice")]
+pub extern "C" fn destroy_device(device: DeviceHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        let Some(object) = device.get_if_any()? else {
+            return Ok(());
+        };
+        object.destroy()?;
+        device.destroy()
+    })
+}
+
+/// Creates the profile of a device as it is in use. Destroy it with `thDestroyProfile`.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetDeviceProfile")]
+pub unsafe extern "C" fn get_device_profile(
+    device: DeviceHandle,
+    profile: *mut ProfileHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(profile, "profile") }?;
+        let object = device.get()?;
+        let found = object.device()?.profile().clone();
+        let handle = ProfileHandle::create(ProfileObject { profile: found })?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(profile, handle, "profile") }
+    })
+}
+
+/// Writes what is in use of a device: capabilities, tile memory or why there is none, queues, and the memory that its frames hold. Destroy the
+/// text with `thDestroyText`.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thWriteDevice")]
+pub unsafe extern "C" fn write_device(
+    device: DeviceHandle,
+    text: *mut TextHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = device.get()?;
+        let device = object.device()?;
+        // SAFETY: null or writable.
+        unsafe { put_text(text, || Ok(words(&device))) }
+    })
+}
+
+fn words(device: &Device) -> String {
+    let profile = device.profile();
+    let names: Vec<&str> = device.capabilities().iter_names().map(|(name, _)| name).collect();
+    let mut text = format!("device        {}\n", profile.name);
+    let mut line = |what: &str, value: String| {
+        let _ = writeln!(text, "{what:<13} {value}");
+    };
+    line("in use", names.join(", ").to_lowercase());
+    match profile.tile {
+        Some(tile) => line("tile memory", format!("{} in heap {}", tile.size, tile.heap)),
+        None => {
+            for missing in device.missing() {
+                line("no tile memory", missing.to_string());
+            }
+        }
+    }
+    for queue in device.queues() {
+        line(
+            "queue",
+            format!("family {}, {:?}", queue.family, queue.capabilities),
+        );
+    }
+    line("memory", format!("{} held by frames", device.pool_bytes()));
+    text
+}
+
+/// Returns whether the device is lost: a call that tileheap made on it has returned `VK_ERROR_DEVICE_LOST`, or the program has reported it. A
+/// lost device stays lost.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thIsDeviceLost")]
+pub unsafe extern "C" fn is_device_lost(
+    device: DeviceHandle,
+    lost: *mut vk::Bool32,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        need(lost, "lost")?;
+        let object = device.get()?;
+        let is_lost = object.device()?.is_device_lost();
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(lost, is_lost.into(), "lost") }
+    })
+}
+
+/// Reports that a call of the program's own has returned `VK_ERROR_DEVICE_LOST`.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thReportDeviceLost")]
+pub extern "C" fn report_device_lost(device: DeviceHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        let object = device.get()?;
+        object.device()?.note_device_lost("a call of the program");
+        Ok(())
+    })
+}
+
+/// Destroys what was retired and is complete on the device, and frees all memory that no frame uses: after frames were destroyed, or to make
+/// room. `waiting` receives how many retired frames the device has not completed; it may be null.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thTrimDevice")]
+pub unsafe extern "C" fn trim_device(device: DeviceHandle, waiting: *mut u32, error: ErrorHandle) -> Status {
+    run(error, || {
+        let object = device.get()?;
+        let left = object.device()?.trim()?;
+        match waiting.is_null() {
+            true => Ok(()),
+            // SAFETY: not null; the caller lets it be written.
+            false => unsafe { put(waiting, left as u32, "waiting") },
+        }
+    })
+}

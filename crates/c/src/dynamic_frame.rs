@@ -1,0 +1,218 @@
+//! Dynamic frames: creating, selecting and destroying them.
+
+use ash::vk;
+use tileheap::plan::PlanOptions;
+
+use crate::boundary::run;
+use crate::enums::{FromNumber, Parity, PlanMode};
+use crate::frame_desc::FrameDesc;
+use crate::frame_object::{DynamicFrameObject, FrameState, Phase, destroyed};
+use crate::handles::Handle;
+use crate::opaque::*;
+use crate::plan::{PlanOptionsDesc, options_of};
+use crate::status::{Fault, Status};
+use crate::structs::{begin, check_output, put, read, read_optional, sized, write};
+use crate::vulkan::PlanModeValue;
+
+sized! { Input: DynamicFrameDesc to options; }
+sized! { Output: SelectedFrame to resource_count; }
+
+/// Inputs of a dynamic frame.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct DynamicFrameDesc {
+    /// `sizeof(ThDynamicFrameDesc)`.
+    pub struct_size: u32,
+    /// `TH_PLAN_MODE_PLAN`, or `TH_PLAN_MODE_NOW` to plan new descriptions at once, without waiting for the search.
+    pub mode: PlanModeValue,
+    /// The device.
+    pub device: DeviceHandle,
+    /// Options of planning, or null for the defaults.
+    pub options: *const PlanOptionsDesc,
+}
+
+/// The frame that was selected.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct SelectedFrame {
+    /// `sizeof(ThSelectedFrame)`.
+    pub struct_size: u32,
+    /// Which copy of history resources is current in this frame.
+    pub parity: Parity,
+    /// The number of what is bound for the description: a key for descriptor sets. Another number means other images and buffers.
+    pub bound: u64,
+    /// The number of passes of the description.
+    pub pass_count: u32,
+    /// The number of command buffers.
+    pub command_buffer_count: u32,
+    /// The number of queues.
+    pub queue_count: u32,
+    /// The number of resources.
+    pub resource_count: u32,
+}
+
+unsafe fn select(object: &DynamicFrameObject, desc: *const FrameDesc) -> Result<SelectedFrame, Fault> {
+    let mut state = object.exclusive()?;
+    let FrameState {
+        frame,
+        phase,
+        description,
+        ..
+    } = &mut *state;
+    let frame = frame.as_mut().ok_or_else(destroyed)?;
+    if let Phase::Recording(_) = phase {
+        return Err(Fault::state(
+            "a frame is being recorded: call thSubmitFrame or thAbandonRecording first",
+        ));
+    }
+    *phase = Phase::Idle;
+    // SAFETY: the caller's description.
+    unsafe { description.fill(desc) }?;
+    let selected = match object.mode {
+        PlanMode::Now => frame.select_now(&description.builder),
+        _ => frame.select(&description.builder),
+    }?;
+    *phase = Phase::Selected;
+    let described = selected.plan().described();
+    Ok(SelectedFrame {
+        struct_size: 0,
+        parity: selected.parity().into(),
+        bound: selected.number(),
+        pass_count: described.passes().len() as u32,
+        command_buffer_count: described.command_buffers().len() as u32,
+        queue_count: described.queues().len() as u32,
+        resource_count: described.resources().len() as u32,
+    })
+}
+
+/// Creates a frame whose description may change every time. Each description is planned and bound once; all of them share blocks of memory, and
+/// images and buffers that are identical.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreateDynamicFrame")]
+pub unsafe extern "C" fn create_dynamic_frame(
+    desc: *const DynamicFrameDesc,
+    frame: *mut DynamicFrameHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(frame, "frame") }?;
+        // SAFETY: the caller's structure.
+        let desc = unsafe { read(desc) }?;
+        // SAFETY: null, or the caller's structure.
+        let options = match unsafe { read_optional(desc.options) }? {
+            Some(options) => options_of(&options)?,
+            None => PlanOptions::default(),
+        };
+        let mode = PlanMode::from_number(desc.mode)?;
+        if mode == PlanMode::Improve {
+            return Err(Fault::argument(
+                "mode TH_PLAN_MODE_IMPROVE is not one of dynamic frames: use TH_PLAN_MODE_PLAN or TH_PLAN_MODE_NOW",
+            ));
+        }
+        let device = desc.device.get()?;
+        let in_use = device.device()?;
+        let object = DynamicFrameObject::new(&device, mode, in_use.dynamic_frame(options)?);
+        let handle = DynamicFrameHandle::create(object)?;
+        device.add_frame();
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(frame, handle, "frame") }
+    })
+}
+
+/// Selects the description of the next frame: finds what is bound for it, or plans and binds it. A description that is known takes a comparison
+/// and allocates nothing. Selecting again selects another one, until the frame is begun.
+///
+/// Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread uses objects of the frame
+/// meanwhile, to record commands or update descriptors.
+///
+/// Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` as `thCreateFrame` and `thCreatePlan`, with
+/// `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. What is already
+/// bound stays bound.
+///
+/// Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+#[unsafe(export_name = "thSelectFrame")]
+pub unsafe extern "C" fn select_frame(
+    frame: DynamicFrameHandle,
+    desc: *const FrameDesc,
+    selected: *mut SelectedFrame,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null, or the caller's structure.
+        unsafe { check_output(selected) }?;
+        let object = frame.get()?;
+        // SAFETY: the caller's description.
+        let value = unsafe { select(&object, desc) }?;
+        // SAFETY: the caller's structure.
+        unsafe { write(selected, value) }
+    })
+}
+
+/// Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.
+/// Only devices without dynamic rendering cache anything. No frame that uses the view is in flight.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
+///
+/// Thread safety: no other thread uses the frame meanwhile; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+#[unsafe(export_name = "thForgetView")]
+pub extern "C" fn forget_view(frame: DynamicFrameHandle, view: vk::ImageView, error: ErrorHandle) -> Status {
+    run(error, || {
+        if view == vk::ImageView::null() {
+            return Err(Fault::null("view"));
+        }
+        let object = frame.get()?;
+        let mut state = object.exclusive()?;
+        if let Phase::Recording(_) = state.phase() {
+            return Err(Fault::state(
+                "a frame is being recorded: call thSubmitFrame or thAbandonRecording first",
+            ));
+        }
+        // SAFETY: no frame that uses the view is in flight (the caller's duty).
+        unsafe { state.frame()?.forget_view(view) };
+        Ok(())
+    })
+}
+
+/// Destroys a dynamic frame, in any state. Its objects are destroyed once the device is done with them: by `thTrimDevice`, while other frames
+/// are selected, or by `thDestroyDevice`. A null handle is ignored.
+///
+/// Fails with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being recorded, or another call uses it.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thDestroyDynamicFrame")]
+pub extern "C" fn destroy_dynamic_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        let Some(object) = frame.get_if_any()? else {
+            return Ok(());
+        };
+        drop(object.take()?);
+        frame.destroy()
+    })
+}
+
+/// Destroys a dynamic frame and its objects at once, after the device was lost: waits for nothing. `vkDeviceWaitIdle` has returned since, with
+/// any result, and nothing was submitted after it. A null handle is ignored.
+///
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if the device is not lost, and with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being
+/// recorded, or another call uses it.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thAbandonDynamicFrame")]
+pub extern "C" fn abandon_dynamic_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        let Some(object) = frame.get_if_any()? else {
+            return Ok(());
+        };
+        if !object.device.device()?.is_device_lost() {
+            return Err(Fault::state(
+                "the device is not lost: call thDestroyDynamicFrame, or thReportDeviceLost before",
+            ));
+        }
+        let taken = object.take()?;
+        // SAFETY: the device is lost, and the program has waited since (its duty).
+        unsafe { taken.abandon() };
+        frame.destroy()
+    })
+}

@@ -1,0 +1,256 @@
+//! The objects of dynamic frames and recordings, and their states.
+//!
+//! ```text
+//!        thSelectFrame        thBeginFrame           thSubmitFrame
+//! idle ───────────────► selected ─────────► recording ───────────► idle
+//!   ▲                                           │ thAbandonRecording
+//!   └───────────────────────────────────────────┘
+//! ```
+//! Rust's borrows are states here. Functions that change the frame take its lock to write, those that several threads may call take it to
+//! read; neither waits for it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+
+use tileheap::frame::Frame;
+use tileheap::runtime::detached::{DetachedCommands, DetachedRecorder, SharedRecorder};
+use tileheap::runtime::{BoundFrame, Capabilities, DynamicFrame, FrameProgress, FrameRecorder};
+
+use crate::callbacks::check_not_calling_back;
+use crate::describe::Description;
+use crate::device::{DeviceInUse, DeviceObject};
+use crate::enums::PlanMode;
+use crate::handles::{Exclusive, object};
+use crate::imports::ImportLists;
+use crate::opaque::{CommandsT, DynamicFrameT};
+use crate::status::{Fault, Status};
+
+object!(DynamicFrameT, DynamicFrameObject: DynamicFrame);
+object!(CommandsT, CommandsObject: Commands);
+
+/// A dynamic frame and its state.
+pub struct DynamicFrameObject {
+    pub(crate) device: Arc<DeviceObject>,
+    pub(crate) mode: PlanMode,
+    progress: FrameProgress,
+    state: RwLock<FrameState>,
+    /// Recordings of command buffers that are neither finished nor discarded.
+    pub(crate) open: AtomicU32,
+    /// Objects of earlier recordings, to use again.
+    pub(crate) spare: Mutex<Vec<Arc<CommandsObject>>>,
+}
+
+/// What the lock of a dynamic frame protects.
+pub(crate) struct FrameState {
+    /// `None` after it was destroyed.
+    pub(crate) frame: Option<DynamicFrame>,
+    pub(crate) phase: Phase,
+    pub(crate) description: Description,
+    imports: ImportLists,
+}
+
+/// The state of a dynamic frame.
+pub(crate) enum Phase {
+    Idle,
+    Selected,
+    Recording(DetachedRecorder),
+}
+
+/// The recording of a command buffer; the object is used again.
+#[derive(Default)]
+pub struct CommandsObject {
+    /// `None` between recordings.
+    pub(crate) open: Exclusive<Option<OpenCommands>>,
+}
+
+/// A recording that is neither finished nor discarded.
+pub(crate) struct OpenCommands {
+    /// The handle of this recording.
+    pub(crate) handle: usize,
+    pub(crate) frame: Arc<DynamicFrameObject>,
+    /// `None` after a call that did not return them.
+    pub(crate) commands: Option<DetachedCommands>,
+}
+
+impl DynamicFrameObject {
+    pub(crate) fn new(device: &Arc<DeviceObject>, mode: PlanMode, frame: DynamicFrame) -> DynamicFrameObject {
+        DynamicFrameObject {
+            device: device.clone(),
+            mode,
+            progress: frame.progress(),
+            state: RwLock::new(FrameState {
+                frame: Some(frame),
+                phase: Phase::Idle,
+                description: Description::default(),
+                imports: ImportLists::default(),
+            }),
+            open: AtomicU32::new(0),
+            spare: Mutex::default(),
+        }
+    }
+
+    /// The state, to change it: no other call uses it, and no command buffer is being recorded.
+    pub(crate) fn exclusive(&self) -> Result<RwLockWriteGuard<'_, FrameState>, Fault> {
+        check_not_calling_back()?;
+        let state = match self.state.try_write() {
+            Ok(state) => state,
+            Err(TryLockError::WouldBlock) => return Err(busy()),
+            Err(TryLockError::Poisoned(_)) => return Err(Fault::unusable()),
+        };
+        self.check_closed()?;
+        Ok(state)
+    }
+
+    /// The state, to read it.
+    pub(crate) fn shared(&self) -> Result<RwLockReadGuard<'_, FrameState>, Fault> {
+        match self.state.try_read() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::WouldBlock) => Err(busy()),
+            Err(TryLockError::Poisoned(_)) => Err(Fault::unusable()),
+        }
+    }
+
+    /// The progress of its frames, while the device is kept from being destroyed.
+    pub(crate) fn progress(&self) -> Result<ProgressInUse<'_>, Fault> {
+        let device = self.device.device()?;
+        Ok(ProgressInUse {
+            progress: &self.progress,
+            _device: device,
+        })
+    }
+
+    pub(crate) fn capabilities(&self) -> Result<Capabilities, Fault> {
+        Ok(self.device.device()?.capabilities())
+    }
+
+    fn check_closed(&self) -> Result<(), Fault> {
+        match self.open.load(Ordering::Acquire) {
+            0 => Ok(()),
+            open => Err(Fault::in_use(format!(
+                "{open} command buffers of the frame are being recorded: call thFinishCommands or thDiscardCommands first"
+            ))),
+        }
+    }
+
+    /// Takes the frame out, which ends the object.
+    pub(crate) fn take(&self) -> Result<DynamicFrame, Fault> {
+        check_not_calling_back()?;
+        let mut state = match self.state.try_write() {
+            Ok(state) => state,
+            Err(TryLockError::WouldBlock) => return Err(busy()),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        };
+        self.check_closed()?;
+        state.phase = Phase::Idle;
+        let frame = state.frame.take().ok_or_else(destroyed)?;
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.device.remove_frame();
+        Ok(frame)
+    }
+}
+
+/// The progress of a frame on a device that is not destroyed meanwhile.
+pub(crate) struct ProgressInUse<'a> {
+    progress: &'a FrameProgress,
+    _device: DeviceInUse<'a>,
+}
+
+impl std::ops::Deref for ProgressInUse<'_> {
+    type Target = FrameProgress;
+
+    fn deref(&self) -> &FrameProgress {
+        self.progress
+    }
+}
+
+fn busy() -> Fault {
+    Fault::in_use("another call is using the dynamic frame")
+}
+
+pub(crate) fn destroyed() -> Fault {
+    Fault::new(Status::ErrorInvalidHandle, "the dynamic frame was destroyed")
+}
+
+/// Functions for the recorder of a frame.
+impl FrameState {
+    fn not_recording() -> Fault {
+        Fault::state("no frame is being recorded: call thSelectFrame and thBeginFrame first")
+    }
+
+    /// What is bound for the description that was selected last.
+    pub(crate) fn bound(&self) -> Result<&BoundFrame, Fault> {
+        let frame = self.frame.as_ref().ok_or_else(destroyed)?;
+        let bound = frame.last_selected();
+        bound.ok_or_else(|| Fault::state("no frame was selected: call thSelectFrame first"))
+    }
+
+    pub(crate) fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// The frame that is being recorded, for several threads at once.
+    pub(crate) fn recording(&self) -> Result<SharedRecorder<'_>, Fault> {
+        let frame = self.frame.as_ref().ok_or_else(destroyed)?;
+        let Phase::Recording(recorder) = &self.phase else {
+            return Err(FrameState::not_recording());
+        };
+        frame.share(recorder).ok_or_else(FrameState::not_recording)
+    }
+
+    /// The frame that is being recorded.
+    pub(crate) fn recorder(&mut self) -> Result<(FrameRecorder<'_>, &mut ImportLists), Fault> {
+        let frame = self.frame.as_mut().ok_or_else(destroyed)?;
+        let Phase::Recording(recorder) = &self.phase else {
+            return Err(FrameState::not_recording());
+        };
+        let recorder = frame.attach(recorder).ok_or_else(FrameState::not_recording)?;
+        Ok((recorder, &mut self.imports))
+    }
+
+    /// Begins the selected frame with imports that `read` reads.
+    pub(crate) fn begin(
+        &mut self,
+        read: impl FnOnce(&mut ImportLists, &Frame) -> Result<(), Fault>,
+    ) -> Result<u64, Fault> {
+        let FrameState {
+            frame,
+            phase,
+            imports,
+            ..
+        } = self;
+        let frame = frame.as_mut().ok_or_else(destroyed)?;
+        match phase {
+            Phase::Selected => {}
+            Phase::Idle => return Err(Fault::state("no frame is selected: call thSelectFrame first")),
+            Phase::Recording(_) => {
+                return Err(Fault::state(
+                    "a frame is already being recorded: call thSubmitFrame or thAbandonRecording first",
+                ));
+            }
+        }
+        let selected = frame.selected();
+        let selected = selected.ok_or_else(|| Fault::state("select the frame again: call thSelectFrame"))?;
+        read(imports, selected.plan().described())?;
+        *phase = Phase::Idle;
+        // SAFETY: the imports are alive until the frame is complete, and in their entry states (the caller's duty).
+        let recorder = unsafe { selected.begin(&imports.get()) }?.detach();
+        let number = recorder.number().0;
+        *phase = Phase::Recording(recorder);
+        Ok(number)
+    }
+
+    /// Ends the recording, whether it was submitted or not.
+    pub(crate) fn end(&mut self) {
+        self.phase = Phase::Idle;
+    }
+
+    /// Whether the recorder can still be used.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.recording().is_ok()
+    }
+
+    /// The frame, for functions that need no state.
+    pub(crate) fn frame(&mut self) -> Result<&mut DynamicFrame, Fault> {
+        self.frame.as_mut().ok_or_else(destroyed)
+    }
+}

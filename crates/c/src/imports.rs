@@ -1,0 +1,201 @@
+//! The program's objects for external resources and semaphores of a frame.
+
+use ash::vk;
+use tileheap::frame::{Frame, SubresourceRange};
+use tileheap::runtime::Buffer;
+use tileheap::runtime::import as own;
+use tileheap::units::Run;
+
+use crate::describe::nth;
+use crate::status::Fault;
+use crate::structs::{plain_elements, read_optional, sized};
+use crate::vulkan::VulkanSemaphore;
+
+sized! { Input: Imports to semaphores; }
+
+/// An external image.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ImportedImage {
+    /// The index of the resource.
+    pub resource: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The image, of the described format, extent and usage.
+    pub image: vk::Image,
+    /// A view of it, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that part.
+    pub view: vk::ImageView,
+}
+
+/// A view of a part of an external image, for images that passes use in several parts.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ImportedView {
+    /// The index of the resource.
+    pub resource: u32,
+    /// The levels and layers, as accesses name them; aspects are ignored.
+    pub range: vk::ImageSubresourceRange,
+    /// The view.
+    pub view: vk::ImageView,
+}
+
+/// An external buffer.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ImportedBuffer {
+    /// The index of the resource.
+    pub resource: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The buffer.
+    pub buffer: vk::Buffer,
+    /// The offset of the resource's first byte in it.
+    pub offset: vk::DeviceSize,
+    /// The size of the resource in bytes.
+    pub size: vk::DeviceSize,
+    /// The device address of the first byte, for frames that use one; else 0.
+    pub address: vk::DeviceAddress,
+}
+
+/// An external semaphore.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ImportedSemaphore {
+    /// The index of the frame's semaphore.
+    pub semaphore: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The semaphore.
+    pub handle: VulkanSemaphore,
+    /// The value that a timeline semaphore is waited for or signalled with; ignored for a binary one.
+    pub value: u64,
+}
+
+/// The program's objects for the external resources and semaphores of one frame.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Imports {
+    /// `sizeof(ThImports)`.
+    pub struct_size: u32,
+    /// The number of `images`.
+    pub image_count: u32,
+    /// One for every external image that a pass uses.
+    pub images: *const ImportedImage,
+    /// The number of `views`.
+    pub view_count: u32,
+    /// The number of `buffers`.
+    pub buffer_count: u32,
+    /// Views of parts of external images.
+    pub views: *const ImportedView,
+    /// One for every external buffer that a pass uses.
+    pub buffers: *const ImportedBuffer,
+    /// The number of `semaphores`.
+    pub semaphore_count: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// One for every external semaphore that a batch waits for or signals.
+    pub semaphores: *const ImportedSemaphore,
+}
+
+/// Imports as Rust has them, in memory that is used again.
+#[derive(Default)]
+pub(crate) struct ImportLists {
+    images: Vec<own::ImportedImage>,
+    views: Vec<own::ImportedView>,
+    buffers: Vec<own::ImportedBuffer>,
+    semaphores: Vec<own::ImportedSemaphore>,
+}
+
+impl ImportLists {
+    /// Reads the imports of a call; none for a null pointer.
+    ///
+    /// # Safety
+    /// The pointer is null or points to a structure whose arrays have as many elements as it says.
+    pub(crate) unsafe fn read(&mut self, imports: *const Imports, frame: &Frame) -> Result<(), Fault> {
+        let ImportLists {
+            images,
+            views,
+            buffers,
+            semaphores,
+        } = self;
+        images.clear();
+        views.clear();
+        buffers.clear();
+        semaphores.clear();
+        // SAFETY: the caller's duty.
+        let Some(imports) = unsafe { read_optional(imports) }? else {
+            return Ok(());
+        };
+        let resource = |index| nth(frame.resource_ids(), index, "resource");
+        // SAFETY: the caller's duty.
+        for image in unsafe { plain_elements(imports.images, imports.image_count, "ThImportedImage") }? {
+            images.push(own::ImportedImage {
+                resource: resource(image.resource)?,
+                image: image.image,
+                view: image.view,
+            });
+        }
+        // SAFETY: the caller's duty.
+        for view in unsafe { plain_elements(imports.views, imports.view_count, "ThImportedView") }? {
+            let resource = resource(view.resource)?;
+            views.push(own::ImportedView {
+                resource,
+                range: range(&view.range, frame.resource(resource).whole())?,
+                view: view.view,
+            });
+        }
+        // SAFETY: the caller's duty.
+        for buffer in unsafe { plain_elements(imports.buffers, imports.buffer_count, "ThImportedBuffer") }? {
+            buffers.push(own::ImportedBuffer {
+                resource: resource(buffer.resource)?,
+                buffer: Buffer {
+                    handle: buffer.buffer,
+                    offset: buffer.offset,
+                    size: buffer.size,
+                    address: buffer.address,
+                },
+            });
+        }
+        let (first, count) = (imports.semaphores, imports.semaphore_count);
+        // SAFETY: the caller's duty.
+        for semaphore in unsafe { plain_elements(first, count, "ThImportedSemaphore") }? {
+            semaphores.push(own::ImportedSemaphore {
+                semaphore: nth(frame.semaphore_ids(), semaphore.semaphore, "semaphore")?,
+                handle: semaphore.handle,
+                value: semaphore.value,
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn get(&self) -> tileheap::runtime::Imports<'_> {
+        tileheap::runtime::Imports {
+            images: &self.images,
+            views: &self.views,
+            buffers: &self.buffers,
+            semaphores: &self.semaphores,
+        }
+    }
+}
+
+/// The levels and layers of a range; what is left open is all there is from the first one on.
+fn range(range: &vk::ImageSubresourceRange, whole: SubresourceRange) -> Result<SubresourceRange, Fault> {
+    let run = |what: &str, first: u32, count: u32, all: Run| {
+        let end = match count {
+            0 | vk::REMAINING_MIP_LEVELS => all.end,
+            _ => first.saturating_add(count),
+        };
+        match first < end && end <= all.end {
+            true => Ok(Run::new(first, end)),
+            false => Err(Fault::argument(format!(
+                "{what} {first} and {count} of them do not exist: there are {}",
+                all.end
+            ))),
+        }
+    };
+    Ok(SubresourceRange {
+        aspects: range.aspect_mask,
+        levels: run("level", range.base_mip_level, range.level_count, whole.levels)?,
+        layers: run("layer", range.base_array_layer, range.layer_count, whole.layers)?,
+    })
+}
