@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -902,6 +904,368 @@ private:
     std::vector<ThSemaphoreUse> signals_;
     std::vector<ThCommandBufferDesc> command_buffers_;
     std::vector<ThPassDesc> pass_descs_;
+};
+
+// Runtime
+
+namespace detail {
+
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+/** The exception that a callback has thrown in the current call of this thread. */
+inline std::exception_ptr &exception_of_callback() {
+    static thread_local std::exception_ptr exception;
+    return exception;
+}
+
+/** Calls a function of the program in a callback of C: an exception becomes a VkResult, and `call_once` throws it again. */
+template <class Function>
+VkResult catch_exceptions(Function function) noexcept {
+    try {
+        return static_cast<VkResult>(function());
+    } catch (const std::bad_alloc &) {
+        exception_of_callback() = std::current_exception();
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    } catch (...) {
+        exception_of_callback() = std::current_exception();
+        return VK_ERROR_UNKNOWN;
+    }
+}
+
+inline void rethrow(ThStatus status) {
+    if (!exception_of_callback()) return;
+    const std::exception_ptr exception = std::exchange(exception_of_callback(), nullptr);
+    if (status < 0) std::rethrow_exception(exception); // Otherwise, the library did without.
+}
+#else
+template <class Function>
+VkResult catch_exceptions(Function function) {
+    return static_cast<VkResult>(function());
+}
+inline void rethrow(ThStatus) {}
+#endif
+
+/** Calls a function that has effects when it fails, or calls back: only once, with an error object that exists. */
+template <class Output, class Function>
+Result<Output> call_once(ThError error, Output output, Function function) {
+    const ThStatus status = function(output, error);
+    rethrow(status);
+    if (status < 0) return error_of(status, error);
+    return output;
+}
+
+template <class Function>
+Result<Success> run_once(ThError error, Function function) {
+    return call_once(error, Success(), [&](Success &, ThError object) { return function(object); });
+}
+
+inline ThStatus destroy_device(ThDevice device) { return thDestroyDevice(device, nullptr); }
+inline ThStatus destroy_dynamic_frame(ThDynamicFrame frame) { return thDestroyDynamicFrame(frame, nullptr); }
+inline ThStatus discard_commands(ThCommands commands) { return thDiscardCommands(commands, nullptr); }
+
+} // namespace detail
+
+/** Extensions and features that a device is created with in addition to the program's own. */
+class DeviceAdditions : public Owner<ThDeviceAdditions, thDestroyDeviceAdditions> {
+public:
+    using Owner::Owner;
+    /** thCreateDeviceAdditions */
+    static Result<DeviceAdditions> create(const ThDeviceAdditionsDesc &desc) {
+        return detail::create<DeviceAdditions, ThDeviceAdditions>(
+            [&](auto out, auto error) { return thCreateDeviceAdditions(&desc, out, error); });
+    }
+    /** thGetDeviceCreateInfo: for vkCreateDevice. */
+    Result<const VkDeviceCreateInfo *> create_info() const & {
+        return detail::call(static_cast<const VkDeviceCreateInfo *>(nullptr),
+                            [&](auto &out, auto error) { return thGetDeviceCreateInfo(get(), &out, error); });
+    }
+};
+
+/** A device of the program's, with queues and an allocator, that frames run on. Destroy dynamic frames first. */
+class Device : public Owner<ThDevice, detail::destroy_device> {
+public:
+    using Owner::Owner;
+    /** thCreateDevice */
+    static Result<Device> create(const ThDeviceDesc &desc) {
+        const detail::ErrorObject error = detail::new_error();
+        auto handle = detail::call_once(error.get(), ThDevice(nullptr),
+                                        [&](ThDevice &out, ThError object) { return thCreateDevice(&desc, &out, object); });
+        if (!handle) return handle.error();
+        return Device(*handle);
+    }
+    /**
+     * The same with an allocator of blocks, which outlives the device and can be called by any thread that calls the library. It has
+     * `VkResult allocate(const ThBlockRequest &, ThBlock &)`, whose exceptions leave the call that needed the block, and `void free(const ThBlock &)`,
+     * which must not throw.
+     */
+    template <class Allocator>
+    static Result<Device> create(ThDeviceDesc desc, Allocator &allocator) {
+        desc.userData = &allocator;
+        desc.allocateBlock = [](void *data, const ThBlockRequest *request, ThBlock *block) -> VkResult {
+            return detail::catch_exceptions([&] { return static_cast<Allocator *>(data)->allocate(*request, *block); });
+        };
+        desc.freeBlock = [](void *data, const ThBlock *block) noexcept { static_cast<Allocator *>(data)->free(*block); };
+        return create(desc);
+    }
+    /** thGetDeviceProfile */
+    Result<Profile> profile() const {
+        return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thGetDeviceProfile(get(), out, error); });
+    }
+    /** thWriteDevice */
+    Result<std::string> report() const {
+        return detail::text([&](auto out, auto error) { return thWriteDevice(get(), out, error); });
+    }
+    /** thIsDeviceLost */
+    Result<bool> is_lost() const {
+        auto lost = detail::call(VkBool32(VK_FALSE), [&](auto &out, auto error) { return thIsDeviceLost(get(), &out, error); });
+        if (!lost) return lost.error();
+        return *lost == VK_TRUE;
+    }
+    /** thReportDeviceLost */
+    Result<Success> report_lost() const {
+        return detail::run([&](auto error) { return thReportDeviceLost(get(), error); });
+    }
+    /** thTrimDevice. The result is how many retired frames are still running. */
+    Result<uint32_t> trim() const {
+        return detail::call(uint32_t(0), [&](auto &out, auto error) { return thTrimDevice(get(), &out, error); });
+    }
+    /** thDestroyDevice: as the destructor, which ignores errors. After an error, the handle is still owned. */
+    Result<Success> destroy() {
+        auto destroyed = detail::run([&](auto error) { return thDestroyDevice(get(), error); });
+        if (destroyed) release();
+        return destroyed;
+    }
+};
+
+/** Handles of external resources and semaphores for one frame. */
+struct Imports {
+    Span<const ThImportedImage> images;
+    Span<const ThImportedBuffer> buffers;
+    Span<const ThImportedSemaphore> semaphores;
+    /** Views of parts of images. */
+    Span<const ThImportedView> views;
+};
+
+/** An external image, with a view of what the frame uses. */
+inline ThImportedImage imported_image(uint32_t resource, VkImage image, VkImageView view) { return {resource, 0, image, view}; }
+
+/** An external buffer, or a range of one; `address` is that of the first byte, for frames that use it. */
+inline ThImportedBuffer imported_buffer(uint32_t resource, VkBuffer buffer, VkDeviceSize size, VkDeviceSize offset = 0,
+                                        VkDeviceAddress address = 0) {
+    return {resource, 0, buffer, offset, size, address};
+}
+
+/** An external semaphore; `value` is for timeline semaphores. */
+inline ThImportedSemaphore imported_semaphore(uint32_t semaphore, VkSemaphore handle, uint64_t value = 0) {
+    return {semaphore, 0, handle, value};
+}
+
+inline ThImports to_c(const Imports &imports) {
+    auto to = sized<ThImports>();
+    to.imageCount = uint32_t(imports.images.size());
+    to.images = imports.images.data();
+    to.bufferCount = uint32_t(imports.buffers.size());
+    to.buffers = imports.buffers.data();
+    to.semaphoreCount = uint32_t(imports.semaphores.size());
+    to.semaphores = imports.semaphores.data();
+    to.viewCount = uint32_t(imports.views.size());
+    to.views = imports.views.data();
+    return to;
+}
+
+/**
+ * Records one command buffer of a frame, on any thread. The dynamic frame outlives it. One that is destroyed before `finish`, for example by an
+ * exception, is discarded.
+ */
+class Commands : public Owner<ThCommands, detail::discard_commands> {
+public:
+    using Owner::Owner;
+    /** `error` receives messages; no other thread uses it meanwhile. */
+    Commands(ThCommands handle, ThError error) : Owner(handle), error_(error) {}
+
+    /** thBeginPass */
+    Result<ThPassCommands> begin_pass(uint32_t pass) {
+        return detail::call_once(error_, sized<ThPassCommands>(),
+                                 [&](auto &out, auto error) { return thBeginPass(get(), pass, &out, error); });
+    }
+    /** thNextSubpass */
+    Result<Success> next_subpass() {
+        return detail::run_once(error_, [&](auto error) { return thNextSubpass(get(), error); });
+    }
+    /** thExecuteSecondaries */
+    Result<Success> execute(Span<const VkCommandBuffer> secondaries) {
+        return detail::run_once(error_, [&](auto error) {
+            return thExecuteSecondaries(get(), uint32_t(secondaries.size()), secondaries.data(), error);
+        });
+    }
+    /** thEndPass */
+    Result<Success> end_pass() {
+        return detail::run_once(error_, [&](auto error) { return thEndPass(get(), error); });
+    }
+    /** thSkipPass */
+    Result<Success> skip(uint32_t pass) {
+        return detail::run_once(error_, [&](auto error) { return thSkipPass(get(), pass, error); });
+    }
+    /** thFinishCommands. The handle is gone afterwards, except after TH_STATUS_ERROR_IN_USE. */
+    Result<Success> finish() {
+        return end([&](auto error) { return thFinishCommands(get(), error); });
+    }
+    /** thDiscardCommands: as the destructor, which ignores errors. */
+    Result<Success> discard() {
+        return end([&](auto error) { return thDiscardCommands(get(), error); });
+    }
+
+private:
+    template <class Function>
+    Result<Success> end(Function function) {
+        auto ended = detail::run_once(error_, function);
+        if (ended || ended.error().status != TH_STATUS_ERROR_IN_USE) release();
+        return ended;
+    }
+
+    ThError error_ = nullptr;
+};
+
+/**
+ * A frame whose description may change every time.
+ *
+ *     frame.select(builder).value();
+ *     frame.begin({images, buffers}).value();
+ *     tileheap::Commands commands = frame.record(0, command_buffer).value();
+ *     draw(commands.begin_pass(GBUFFER).value());
+ *     commands.end_pass().value();
+ *     commands.finish().value();
+ *     frame.submit().value();
+ *
+ * One thread at a time calls it, except for `record`, `access`, `begin_secondary` and `bind_secondary_tile_memory` between `begin` and `submit`, and for
+ * `wait` and `completed`. Nothing here allocates for a known description.
+ */
+class DynamicFrame : public Owner<ThDynamicFrame, detail::destroy_dynamic_frame> {
+public:
+    using Owner::Owner;
+    /** thCreateDynamicFrame. Without options, the defaults. */
+    static Result<DynamicFrame> create(ThDevice device, const ThPlanOptionsDesc *options = nullptr, ThPlanMode mode = TH_PLAN_MODE_PLAN) {
+        auto desc = sized<ThDynamicFrameDesc>();
+        desc.mode = mode;
+        desc.device = device;
+        desc.options = options;
+        return detail::create<DynamicFrame, ThDynamicFrame>(
+            [&](auto out, auto error) { return thCreateDynamicFrame(&desc, out, error); });
+    }
+    /** thDestroyDynamicFrame: as the destructor, which ignores errors. After an error, the handle is still owned. */
+    Result<Success> destroy() {
+        auto destroyed = detail::run_once(error(), [&](auto error) { return thDestroyDynamicFrame(get(), error); });
+        if (destroyed) release();
+        return destroyed;
+    }
+    /** thAbandonDynamicFrame: destroys it without waiting, if the device is lost. After an error, the handle is still owned. */
+    Result<Success> abandon() {
+        auto abandoned = detail::run_once(error(), [&](auto error) { return thAbandonDynamicFrame(get(), error); });
+        if (abandoned) release();
+        return abandoned;
+    }
+
+    /** thSelectFrame */
+    Result<ThSelectedFrame> select(const ThFrameDesc &desc) {
+        auto selected = detail::call_once(error(), sized<ThSelectedFrame>(),
+                                          [&](auto &out, auto error) { return thSelectFrame(get(), &desc, &out, error); });
+        if (selected)
+            while (errors_.size() <= selected->commandBufferCount) errors_.push_back(detail::new_error());
+        return selected;
+    }
+    Result<ThSelectedFrame> select(FrameBuilder &builder) { return select(builder.desc()); }
+    /** thGetSelectedPlan */
+    Result<Plan> plan() const {
+        return detail::create<Plan, ThPlan>([&](auto out, auto error) { return thGetSelectedPlan(get(), out, error); });
+    }
+    /** thGetSelectedQueue */
+    Result<ThDeviceQueue> queue(uint32_t queue) const {
+        return detail::call(ThDeviceQueue{}, [&](auto &out, auto error) { return thGetSelectedQueue(get(), queue, &out, error); });
+    }
+    /** thGetPassTarget */
+    Result<ThPassTarget> target(uint32_t pass, uint32_t subpass = 0) const & {
+        return detail::call(sized<ThPassTarget>(),
+                            [&](auto &out, auto error) { return thGetPassTarget(get(), pass, subpass, &out, error); });
+    }
+    /** thGetBoundAccess */
+    Result<ThBoundAccess> access(uint32_t pass, uint32_t access) const {
+        return detail::call(sized<ThBoundAccess>(),
+                            [&](auto &out, auto error) { return thGetBoundAccess(get(), pass, access, &out, error); });
+    }
+
+    /** thBeginFrame. The result is the number of the frame. */
+    Result<uint64_t> begin(const Imports &imports = {}) {
+        const ThImports to = to_c(imports);
+        return detail::call_once(error(), uint64_t(0), [&](auto &out, auto error) { return thBeginFrame(get(), &to, &out, error); });
+    }
+    /** thImport */
+    Result<Success> import(const Imports &imports) {
+        const ThImports to = to_c(imports);
+        return detail::run_once(error(), [&](auto error) { return thImport(get(), &to, error); });
+    }
+    /** thForgetView */
+    Result<Success> forget_view(VkImageView view) {
+        return detail::run_once(error(), [&](auto error) { return thForgetView(get(), view, error); });
+    }
+    /** thSetArea; null for a pass that renders nothing. */
+    Result<Success> set_area(uint32_t pass, const VkRect2D *area) {
+        return detail::run_once(error(), [&](auto error) { return thSetArea(get(), pass, area, error); });
+    }
+    /** thRecordCommands. Different command buffers can be recorded on different threads. */
+    Result<Commands> record(uint32_t index, VkCommandBuffer command_buffer) const {
+        const size_t own = size_t(index) + 1;
+        const ThError messages = own < errors_.size() ? errors_[own].get() : nullptr;
+        const auto function = [&](ThCommands &out, ThError error) {
+            return thRecordCommands(get(), index, command_buffer, &out, error);
+        };
+        auto handle = messages ? detail::call_once(messages, ThCommands(nullptr), function) : detail::call(ThCommands(nullptr), function);
+        if (!handle) return handle.error();
+        return Commands(*handle, messages);
+    }
+    /** thBeginSecondary */
+    Result<Success> begin_secondary(VkCommandBuffer command_buffer, uint32_t pass, uint32_t subpass = 0) const {
+        return detail::run([&](auto error) { return thBeginSecondary(get(), command_buffer, pass, subpass, error); });
+    }
+    /** thBindSecondaryTileMemory */
+    Result<Success> bind_secondary_tile_memory(VkCommandBuffer command_buffer, uint32_t pass) const {
+        return detail::run([&](auto error) { return thBindSecondaryTileMemory(get(), command_buffer, pass, error); });
+    }
+    /** thSubmitFrame */
+    Result<Success> submit() {
+        return detail::run_once(error(), [&](auto error) { return thSubmitFrame(get(), error); });
+    }
+    /** thSubmitFrameWith: `submit(const ThSubmitCall &)` returns a VkResult, and its exceptions leave this function. */
+    template <class Submit>
+    Result<Success> submit_with(Submit submit) {
+        const PFN_thSubmit callback = [](void *data, const ThSubmitCall *call) -> VkResult {
+            return detail::catch_exceptions([&] { return (*static_cast<Submit *>(data))(*call); });
+        };
+        return detail::run_once(error(), [&](auto error) { return thSubmitFrameWith(get(), callback, &submit, error); });
+    }
+    /** thAbandonRecording */
+    Result<Success> abandon_recording() {
+        return detail::run_once(error(), [&](auto error) { return thAbandonRecording(get(), error); });
+    }
+
+    /** thWaitForFrame; false if time ran out. */
+    Result<bool> wait(uint64_t number, uint64_t timeout = UINT64_MAX) const {
+        ThStatus status = TH_STATUS_SUCCESS;
+        auto waited = detail::run([&](auto error) { return status = thWaitForFrame(get(), number, timeout, error); });
+        if (!waited) return waited.error();
+        return status != TH_STATUS_TIMEOUT;
+    }
+    /** thGetCompletedFrame: how many frames are complete. */
+    Result<uint64_t> completed() const {
+        return detail::call(uint64_t(0), [&](auto &out, auto error) { return thGetCompletedFrame(get(), &out, error); });
+    }
+
+private:
+    ThError error() {
+        if (errors_.empty()) errors_.push_back(detail::new_error());
+        return errors_[0].get();
+    }
+
+    /** An error object for calls that one thread at a time makes, and one for each command buffer. */
+    std::vector<detail::ErrorObject> errors_;
 };
 
 } // namespace tileheap

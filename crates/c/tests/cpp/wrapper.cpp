@@ -237,10 +237,46 @@ static void test_tables() {
     CHECK(aliasing.arrays()->tileMemoryCount == 3 && !aliasing.report()->empty());
 }
 
+/** Without a device: null handles and incomplete structures are errors. */
+static void test_runtime_without_device() {
+    struct Blocks {
+        VkResult allocate(const ThBlockRequest &, ThBlock &) { return VK_ERROR_OUT_OF_DEVICE_MEMORY; }
+        void free(const ThBlock &) {}
+    };
+    const auto is_invalid = [](const auto &result) { return !result && result.error().status == TH_STATUS_ERROR_INVALID_HANDLE; };
+    CHECK(!DeviceAdditions::create(sized<ThDeviceAdditionsDesc>()));
+    CHECK(DeviceAdditions::create({}).error().status == TH_STATUS_ERROR_STRUCT_SIZE);
+    CHECK(is_invalid(DeviceAdditions().create_info()));
+    Blocks blocks;
+    CHECK(!Device::create(sized<ThDeviceDesc>()) && !Device::create(sized<ThDeviceDesc>(), blocks));
+    CHECK(Device::create({}, blocks).error().status == TH_STATUS_ERROR_STRUCT_SIZE);
+
+    Device device;
+    CHECK(is_invalid(device.profile()) && is_invalid(device.report()) && is_invalid(device.is_lost()) && is_invalid(device.report_lost()));
+    CHECK(is_invalid(device.trim()) && is_invalid(DynamicFrame::create(device)) && device.destroy());
+
+    DynamicFrame frame;
+    FrameBuilder builder("nothing", {64, 64});
+    CHECK(is_invalid(frame.select(builder)) && is_invalid(frame.plan()) && is_invalid(frame.queue(0)) && is_invalid(frame.target(0)));
+    CHECK(frame.select(builder).error().message.find("null") != std::string::npos);
+    CHECK(is_invalid(frame.access(0, 0)) && is_invalid(frame.begin()) && is_invalid(frame.import({})) && is_invalid(frame.set_area(0, nullptr)));
+    CHECK(is_invalid(frame.forget_view(VK_NULL_HANDLE)) && is_invalid(frame.record(0, VK_NULL_HANDLE)));
+    CHECK(is_invalid(frame.begin_secondary(VK_NULL_HANDLE, 0)) && is_invalid(frame.bind_secondary_tile_memory(VK_NULL_HANDLE, 0)));
+    CHECK(is_invalid(frame.submit()) && is_invalid(frame.abandon_recording()));
+    CHECK(is_invalid(frame.submit_with([](const ThSubmitCall &) { return vk::Result::eSuccess; })));
+    CHECK(is_invalid(frame.wait(0)) && is_invalid(frame.completed()) && frame.abandon() && frame.destroy());
+
+    Commands commands;
+    CHECK(is_invalid(commands.begin_pass(0)) && is_invalid(commands.next_subpass()) && is_invalid(commands.execute({})));
+    CHECK(is_invalid(commands.end_pass()) && is_invalid(commands.skip(0)) && is_invalid(commands.finish()));
+    CHECK(commands.discard());
+}
+
 int main() {
     test_results_and_owners();
     test_planning();
     test_tables();
+    test_runtime_without_device();
     FrameBuilder builder("everything", {1280, 720});
     describe(builder);
     {
