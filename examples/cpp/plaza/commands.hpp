@@ -7,15 +7,17 @@
 
 namespace plaza {
 
-/** Primary command buffers that are reset together. */
+/** Command buffers that are reset together. */
 class CommandBuffers {
 public:
-    CommandBuffers(const Gpu &gpu, uint32_t count) : handles(count), device_(gpu.device) {
+    CommandBuffers(const Gpu &gpu, uint32_t count, VkCommandBufferLevel level = VK_COMMAND_BUFFER_LEVEL_PRIMARY)
+        : handles(count), device_(gpu.device) {
         auto pool_info = make<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
         pool_info.queueFamilyIndex = gpu.family;
         check(vkCreateCommandPool(device_, &pool_info, nullptr, &pool_), "vkCreateCommandPool");
         auto info = make<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
         info.commandPool = pool_;
+        info.level = level;
         info.commandBufferCount = count;
         const VkResult result = vkAllocateCommandBuffers(device_, &info, handles.data());
         if (result < 0) vkDestroyCommandPool(device_, pool_, nullptr);

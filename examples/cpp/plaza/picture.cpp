@@ -26,7 +26,7 @@ Canvas::Canvas(const Gpu &gpu, VkExtent2D size) : Canvas(gpu) { // The destructo
     view_info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     check(vkCreateImageView(device_, &view_info, nullptr, &view), "vkCreateImageView");
     auto buffer = make<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
-    buffer.size = VkDeviceSize(extent.width) * extent.height * 4;
+    buffer.size = bytes();
     buffer.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     memory.usage = VMA_MEMORY_USAGE_AUTO_PREFER_HOST;
     memory.flags = VMA_ALLOCATION_CREATE_HOST_ACCESS_RANDOM_BIT | VMA_ALLOCATION_CREATE_MAPPED_BIT;
@@ -43,7 +43,7 @@ Canvas::~Canvas() {
 
 std::vector<uint8_t> Canvas::read() const {
     check(vmaInvalidateAllocation(allocator_, texel_memory_, 0, VK_WHOLE_SIZE), "vmaInvalidateAllocation");
-    std::vector<uint8_t> read(size_t(extent.width) * extent.height * 4);
+    std::vector<uint8_t> read(bytes());
     std::memcpy(read.data(), mapped_, read.size());
     return read;
 }

@@ -19,6 +19,8 @@ public:
 
     /** The texels of the last frame that was rendered to it and has completed, four bytes each. */
     std::vector<uint8_t> read() const;
+    /** The size of the buffer. */
+    VkDeviceSize bytes() const { return VkDeviceSize(extent.width) * extent.height * 4; }
 
     VkExtent2D extent;
     VkImage picture = VK_NULL_HANDLE;

@@ -1,0 +1,29 @@
+/* A Gpu that tileheap's runtime uses. */
+#pragma once
+
+#include "gpu.hpp"
+#include "vma_blocks.hpp"
+
+namespace plaza {
+
+/** Members are destroyed from the last to the first. */
+class RuntimeGpu {
+    /** What the device is created with besides the program's own; alive until tileheap knows the device. */
+    tileheap::DeviceAdditions additions_;
+
+public:
+    explicit RuntimeGpu(bool tile_memory);
+    RuntimeGpu(const RuntimeGpu &) = delete;
+    RuntimeGpu &operator=(const RuntimeGpu &) = delete;
+
+    /** The parameters of `device`, without its allocator. */
+    ThDeviceDesc desc() const;
+
+    const Gpu gpu;
+    const ThDeviceQueue queue;
+    VmaBlocks blocks;
+    /** Dynamic frames are destroyed before it. */
+    tileheap::Device device;
+};
+
+} // namespace plaza
