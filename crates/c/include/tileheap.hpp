@@ -1,7 +1,7 @@
 /*
  * tileheap.hpp: tileheap.h for C++17: owners, spans, strings, results, and a builder for frames.
  *
- * Everything here is inline and calls the C functions of the same name, whose comments in tileheap.h say what they do; both can be mixed freely.
+ * Everything here is inline. A function calls the C function that its comment names, which tileheap.h documents. C and C++ can be mixed freely.
  *
  * Errors: functions return a Result, which has either a value or an Error with a status and a message.
  *
@@ -931,6 +931,7 @@ VkResult catch_exceptions(Function function) noexcept {
     }
 }
 
+inline void forget_exception() { exception_of_callback() = nullptr; }
 inline void rethrow(ThStatus status) {
     if (!exception_of_callback()) return;
     const std::exception_ptr exception = std::exchange(exception_of_callback(), nullptr);
@@ -941,12 +942,14 @@ template <class Function>
 VkResult catch_exceptions(Function function) {
     return static_cast<VkResult>(function());
 }
+inline void forget_exception() {}
 inline void rethrow(ThStatus) {}
 #endif
 
 /** Calls a function that has effects when it fails, or calls back: only once, with an error object that exists. */
 template <class Output, class Function>
 Result<Output> call_once(ThError error, Output output, Function function) {
+    forget_exception();
     const ThStatus status = function(output, error);
     rethrow(status);
     if (status < 0) return error_of(status, error);
@@ -994,8 +997,8 @@ public:
     }
     /**
      * The same with an allocator of blocks, which outlives the device and can be called by any thread that calls the library. It has
-     * `VkResult allocate(const ThBlockRequest &, ThBlock &)`, whose exceptions leave the call that needed the block, and `void free(const ThBlock &)`,
-     * which must not throw.
+     * `VkResult allocate(const ThBlockRequest &, ThBlock &)`, whose exceptions leave the call that needed the block, and
+     * `void free(const ThBlock &)`, which must not throw.
      */
     template <class Allocator>
     static Result<Device> create(ThDeviceDesc desc, Allocator &allocator) {
@@ -1014,11 +1017,10 @@ public:
     Result<std::string> report() const {
         return detail::text([&](auto out, auto error) { return thWriteDevice(get(), out, error); });
     }
-    /** thIsDeviceLost */
-    Result<bool> is_lost() const {
-        auto lost = detail::call(VkBool32(VK_FALSE), [&](auto &out, auto error) { return thIsDeviceLost(get(), &out, error); });
-        if (!lost) return lost.error();
-        return *lost == VK_TRUE;
+    /** thIsDeviceLost; false without a device. */
+    bool is_lost() const {
+        VkBool32 lost = VK_FALSE;
+        return thIsDeviceLost(get(), &lost, nullptr) >= 0 && lost == VK_TRUE;
     }
     /** thReportDeviceLost */
     Result<Success> report_lost() const {
@@ -1071,6 +1073,9 @@ inline ThImports to_c(const Imports &imports) {
     to.views = imports.views.data();
     return to;
 }
+
+/** The result of waiting for a frame. */
+enum class WaitStatus { complete, timeout };
 
 /**
  * Records one command buffer of a frame, on any thread. The dynamic frame outlives it. One that is destroyed before `finish`, for example by an
@@ -1136,8 +1141,8 @@ private:
  *     commands.finish().value();
  *     frame.submit().value();
  *
- * One thread at a time calls it, except for `record`, `access`, `begin_secondary` and `bind_secondary_tile_memory` between `begin` and `submit`, and for
- * `wait` and `completed`. Nothing here allocates for a known description.
+ * One thread at a time calls it, except for `record`, `access`, `begin_secondary` and `bind_secondary_tile_memory` between `begin` and
+ * `submit`, and for `wait` and `completed`. Nothing here allocates for a known description, unless it fails.
  */
 class DynamicFrame : public Owner<ThDynamicFrame, detail::destroy_dynamic_frame> {
 public:
@@ -1190,6 +1195,18 @@ public:
     Result<ThBoundAccess> access(uint32_t pass, uint32_t access) const {
         return detail::call(sized<ThBoundAccess>(),
                             [&](auto &out, auto error) { return thGetBoundAccess(get(), pass, access, &out, error); });
+    }
+    /** thGetBoundAccess of the first access of a resource that a pass describes, in a linear search. */
+    Result<ThBoundAccess> access_of(uint32_t pass, uint32_t resource, ThHistoryVersion version = TH_HISTORY_VERSION_CURRENT) const {
+        for (uint32_t index = 0;; index++) {
+            auto bound = access(pass, index);
+            if (bound && (bound->resource != resource || bound->version != version)) continue;
+            if (bound || index == 0 || bound.error().status != TH_STATUS_ERROR_INVALID_ARGUMENT) return bound;
+            return Error{TH_STATUS_ERROR_INVALID_ARGUMENT,
+                         "pass " + std::to_string(pass) + " has no access of resource " + std::to_string(resource) +
+                             (version == TH_HISTORY_VERSION_CURRENT ? "" : " in its previous version"),
+                         {}};
+        }
     }
 
     /** thBeginFrame. The result is the number of the frame. */
@@ -1246,12 +1263,12 @@ public:
         return detail::run_once(error(), [&](auto error) { return thAbandonRecording(get(), error); });
     }
 
-    /** thWaitForFrame; false if time ran out. */
-    Result<bool> wait(uint64_t number, uint64_t timeout = UINT64_MAX) const {
+    /** thWaitForFrame */
+    Result<WaitStatus> wait(uint64_t number, uint64_t timeout = UINT64_MAX) const {
         ThStatus status = TH_STATUS_SUCCESS;
         auto waited = detail::run([&](auto error) { return status = thWaitForFrame(get(), number, timeout, error); });
         if (!waited) return waited.error();
-        return status != TH_STATUS_TIMEOUT;
+        return status == TH_STATUS_TIMEOUT ? WaitStatus::timeout : WaitStatus::complete;
     }
     /** thGetCompletedFrame: how many frames are complete. */
     Result<uint64_t> completed() const {

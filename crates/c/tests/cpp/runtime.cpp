@@ -16,6 +16,7 @@
 using namespace plaza;
 using tileheap::Commands;
 using tileheap::DynamicFrame;
+using tileheap::WaitStatus;
 
 namespace {
 
@@ -72,7 +73,7 @@ struct Plaza {
         const uint64_t number = begin();
         for (uint32_t index = 0; index < COMMAND_BUFFER_COUNT; index++) record(index);
         dynamic.submit().value();
-        CHECK(dynamic.wait(number).value());
+        CHECK(*dynamic.wait(number) == WaitStatus::complete);
     }
 
     DynamicFrame dynamic;
@@ -86,7 +87,7 @@ struct Plaza {
 
 void test_devices(RuntimeGpu &runtime) {
     CHECK(runtime.device.profile().value().info()->features & TH_FEATURE_FLAG_TIMELINE_SEMAPHORE);
-    CHECK(!runtime.device.report()->empty() && !runtime.device.is_lost().value());
+    CHECK(!runtime.device.report()->empty() && !runtime.device.is_lost());
     auto wrong = runtime.desc();
     CHECK(!tileheap::Device::create(wrong)); // Without an allocator.
     wrong.queueCount = 0;
@@ -126,6 +127,13 @@ void test_frames(const RuntimeGpu &runtime) {
     CHECK(target.colorFormatCount == 3 && target.colorFormats[0] == VK_FORMAT_R8G8B8A8_UNORM && target.depthFormat == VK_FORMAT_D32_SFLOAT);
     const ThBoundAccess sampled = dynamic.access(TEMPORAL, 0).value();
     CHECK(sampled.kind == TH_ACCESS_KIND_SAMPLED_IMAGE && sampled.view && sampled.image);
+    CHECK(dynamic.access_of(TEMPORAL, sampled.resource)->view == sampled.view);
+    const ThBoundAccess history = dynamic.access(TEMPORAL, 2).value(), now = dynamic.access(TEMPORAL, 3).value();
+    CHECK(history.version == TH_HISTORY_VERSION_PREVIOUS && now.version == TH_HISTORY_VERSION_CURRENT && history.image != now.image);
+    CHECK(dynamic.access_of(TEMPORAL, now.resource, TH_HISTORY_VERSION_PREVIOUS)->image == history.image);
+    CHECK(dynamic.access_of(TEMPORAL, now.resource)->image == now.image);
+    EXPECT(dynamic.access_of(TEMPORAL, 0), TH_STATUS_ERROR_INVALID_ARGUMENT, "no access of resource 0");
+    EXPECT(dynamic.access_of(99, 0), TH_STATUS_ERROR_INVALID_ARGUMENT, "99");
 
     describe(plaza.builder, {32, 32}); // Another description, and the first again.
     CHECK(dynamic.select(plaza.builder)->bound != bound);
@@ -153,7 +161,7 @@ void test_threads_and_late_imports(const RuntimeGpu &runtime) {
         for (std::thread *thread : {&scene, &post, &waiter}) thread->join();
         std::swap(plaza.commands.handles[1], other.handles[1]);
         dynamic.submit().value();
-        std::thread([&] { CHECK(dynamic.wait(number).value()); }).join();
+        std::thread([&] { CHECK(*dynamic.wait(number) == WaitStatus::complete); }).join();
         EXPECT(dynamic.wait(number + 7), TH_STATUS_ERROR_WRONG_STATE, "");
     }
     dynamic.forget_view(plaza.canvas.view).value();
@@ -175,7 +183,7 @@ void test_areas_and_skipped_passes(const RuntimeGpu &runtime) {
     CHECK(lighting.area.offset.x == 16 && lighting.area.extent.height == 24 && lighting.viewport.x == 16 && lighting.viewport.width == 32);
     CHECK(scene.end_pass() && scene.skip(HALOS) && scene.finish());
     plaza.record(1);
-    CHECK(dynamic.submit() && dynamic.wait(number).value());
+    CHECK(dynamic.submit() && *dynamic.wait(number) == WaitStatus::complete);
     std::puts("areas and skipped passes");
 }
 
@@ -277,7 +285,7 @@ void test_own_submissions(const RuntimeGpu &runtime) {
                return vkQueueSubmit2(call.queue, call.submitCount, call.submits, call.fence);
            })
         .value();
-    CHECK(calls == 1 && dynamic.wait(number).value());
+    CHECK(calls == 1 && *dynamic.wait(number) == WaitStatus::complete);
 
     struct Unusual {
         int number;
@@ -338,7 +346,7 @@ void test_secondaries(const RuntimeGpu &runtime) {
         Commands commands = dynamic.record(0, primary.handles[0]).value();
         CHECK(commands.begin_pass(DRAW) && commands.execute({&draw, 1}) && commands.end_pass());
         CHECK(commands.begin_pass(COPY) && commands.execute({&copy, 1}) && commands.end_pass() && commands.finish());
-        CHECK(dynamic.submit() && dynamic.wait(number).value());
+        CHECK(dynamic.submit() && *dynamic.wait(number) == WaitStatus::complete);
         const std::vector<uint8_t> red = {255, 0, 0, 255}, read = canvas.read();
         for (size_t byte = 0; byte < read.size(); byte++) CHECK(read[byte] == red[byte % 4]);
     }
