@@ -24,14 +24,18 @@ public:
         info.memoryTypeBits = request.requirements.memoryTypeBits;
         info.flags = VMA_ALLOCATION_CREATE_MAPPED_BIT; // Ignored if the memory type is not host-visible.
         info.flags |= image || buffer ? VMA_ALLOCATION_CREATE_DEDICATED_MEMORY_BIT : VMA_ALLOCATION_CREATE_CAN_ALIAS_BIT;
+        const std::string name(tileheap::to_cpp(request.name));
         VmaAllocation allocation = VK_NULL_HANDLE;
         VmaAllocationInfo allocated = {};
         const VkResult result = image    ? vmaAllocateMemoryForImage(allocator_, image, &info, &allocation, &allocated)
                                 : buffer ? vmaAllocateMemoryForBuffer(allocator_, buffer, &info, &allocation, &allocated)
                                          : vmaAllocateMemory(allocator_, &request.requirements, &info, &allocation, &allocated);
         if (result < 0) return result;
-        block = {allocated.deviceMemory, allocated.offset, allocated.pMappedData, allocation};
-        vmaSetAllocationName(allocator_, allocation, std::string(tileheap::to_cpp(request.name)).c_str());
+        vmaSetAllocationName(allocator_, allocation, name.c_str());
+        block.memory = allocated.deviceMemory;
+        block.offset = allocated.offset;
+        block.mapped = allocated.pMappedData;
+        block.token = allocation;
         return VK_SUCCESS;
     }
 
