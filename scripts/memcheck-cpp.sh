@@ -42,22 +42,28 @@ done >"$logs/valgrind-suppressions"
 for compiler in gcc clang; do
     folder=$root/target/cpp-$compiler
     cpp=${compiler/gcc/g}++
-    runtime=()
-    [ "$compiler" = clang ] || runtime=("$(g++ -print-file-name=libasan.so)" "$(g++ -print-file-name=libubsan.so)")
+    libraries=()
+    [ "$compiler" = clang ] || libraries=("$(g++ -print-file-name=libasan.so)" "$(g++ -print-file-name=libubsan.so)")
     CC=$compiler CXX=$cpp CPP_FOLDER=$folder CPP_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all" \
         bash scripts/build-cpp.sh --built >"$logs/$compiler-build.log" 2>&1 || {
         echo "$compiler: it does not compile: $logs/$compiler-build.log"
         status=1
         continue
     }
-    judge "tables-$compiler-sanitized" env VK_DRIVER_FILES="${drivers[0]}" LD_PRELOAD="${runtime[*]} $driver" ASAN_OPTIONS=detect_leaks=1 \
-        LSAN_OPTIONS="suppressions=$logs/sanitizer-suppressions" "$folder/tables" "${arguments[@]}" "$logs/$compiler.rgba"
+    sanitized=(env VK_DRIVER_FILES="${drivers[0]}" LD_PRELOAD="${libraries[*]} $driver" ASAN_OPTIONS=detect_leaks=1
+        LSAN_OPTIONS="suppressions=$logs/sanitizer-suppressions")
+    for program in tables runtime; do
+        judge "$program-$compiler-sanitized" "${sanitized[@]}" "$folder/$program" "${arguments[@]}" "$logs/$program-$compiler.rgba"
+    done
+    judge "test_runtime-$compiler-sanitized" "${sanitized[@]}" "$folder/test_runtime"
 done
 bash scripts/build-cpp.sh --built >"$logs/build.log" 2>&1
-judge tables-valgrind env VK_DRIVER_FILES="${drivers[0]}" valgrind --error-exitcode=9 --leak-check=full --keep-debuginfo=yes --num-callers=40 \
-    --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect --suppressions="$logs/valgrind-suppressions" \
-    "$root/target/cpp/tables" "${arguments[@]}" "$logs/valgrind.rgba"
-for picture in gcc clang; do
-    cmp "$logs/$picture.rgba" "$logs/valgrind.rgba" || status=1
+for program in tables runtime; do
+    judge "$program-valgrind" env VK_DRIVER_FILES="${drivers[0]}" valgrind --error-exitcode=9 --leak-check=full --keep-debuginfo=yes --num-callers=40 \
+        --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect --suppressions="$logs/valgrind-suppressions" \
+        "$root/target/cpp/$program" "${arguments[@]}" "$logs/$program-valgrind.rgba"
+done
+for picture in tables-gcc tables-clang runtime-gcc runtime-clang runtime-valgrind; do
+    cmp "$logs/$picture.rgba" "$logs/tables-valgrind.rgba" || status=1
 done
 exit "$status"

@@ -35,6 +35,8 @@ as_root chroot "$tree" sh -euxc '
     build/tables --toggle --resize 641x359 --texels ordinary
     bin/tileheap run -- build/tables --toggle --resize 641x359 --texels tile
     cmp ordinary tile
+    bin/tileheap run -- build/runtime --toggle --resize 641x359 --texels tile
+    cmp ordinary tile
     build/plan | grep -q tile
     export PKG_CONFIG_PATH=/tileheap/lib/pkgconfig
     cc examples/c/plan.c $(pkg-config --cflags --libs tileheap) -Wl,-rpath,/tileheap/lib -o plan-shared
