@@ -20,7 +20,7 @@ use crate::structs::{self, begin, put, sized, write};
 sized! { Output: PassTarget to color_inputs; BoundAccess to address; }
 
 /// What pipelines of a subpass are created with. Pipelines outlive a resize: another description with the same formats has compatible targets.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PassTarget {
     /// `sizeof(ThPassTarget)`.
@@ -57,7 +57,7 @@ pub struct PassTarget {
 }
 
 /// The object that an access of a pass uses: what a descriptor, a copy or a clear needs.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BoundAccess {
     /// `sizeof(ThBoundAccess)`.

@@ -20,7 +20,7 @@ use crate::structs::{begin, check_array, check_output, put, sized, write};
 sized! { Output: PassCommands to viewport; }
 
 /// A pass that has begun.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PassCommands {
     /// `sizeof(ThPassCommands)`.
@@ -95,8 +95,9 @@ fn discard(commands: CommandsHandle) -> Result<(), Fault> {
     let object = commands.get()?;
     // A call of another thread is not waited for, but a lock that a defect has poisoned is taken.
     let mut slot = match object.open.lock() {
+        Ok(slot) => slot,
         Err(fault) if fault.status == Status::ErrorInUse => return Err(fault),
-        _ => object.open.wait(),
+        Err(_) => object.open.wait(),
     };
     let open = slot.take_if(|open| open.handle == commands.number());
     let frame = open.ok_or_else(closed)?.frame;

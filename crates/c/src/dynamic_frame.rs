@@ -32,7 +32,7 @@ pub struct DynamicFrameDesc {
 }
 
 /// The frame that was selected.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SelectedFrame {
     /// `sizeof(ThSelectedFrame)`.
