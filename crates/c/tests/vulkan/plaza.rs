@@ -1,5 +1,5 @@
-//! `examples/cpp/tables`, which executes tables in C++, draws what `examples/plaza` draws with the runtime, in every texel of every frame: in
-//! ordinary memory and in tile memory, with a size that changes and a pass that is left out.
+//! `examples/cpp/tables`, which executes tables in C++, and `examples/cpp/runtime`, which calls the runtime through C, draw what `examples/plaza`
+//! draws in Rust, in every texel of every frame: in ordinary memory and in tile memory, with a size that changes and a pass that is left out.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -45,45 +45,71 @@ fn assert_same_texels(one: &PathBuf, other: &PathBuf) {
     );
 }
 
-#[test]
-fn tables_executed_in_cpp_draw_what_the_runtime_draws() {
-    let Some(tables) = cpp_program("tables") else {
-        return;
-    };
-    let (_, rust) = render(example("plaza"), "rust");
-    let (_, cpp) = render(tables, "cpp");
-    assert_same_texels(&rust, &cpp);
-    let mut tables = cpp_program("tables").expect("it was there before");
-    tables.arg("--no-tile-memory");
-    let (printed, ordinary) = render(tables, "cpp-ordinary");
-    assert!(!printed.contains("Tile memory"), "{printed}");
-    assert_same_texels(&rust, &ordinary);
-    assert_ne!(
-        std::fs::read(&rust).unwrap()[..BYTES as usize / 9],
-        [0; BYTES as usize / 9]
-    );
+/// The programs that draw the frame in C++.
+const PROGRAMS: [&str; 2] = ["tables", "runtime"];
+
+/// A program that [`PROGRAMS`] names, in ordinary memory.
+fn in_ordinary_memory(name: &str) -> Option<Command> {
+    let mut program = cpp_program(name)?;
+    program.arg("--no-tile-memory");
+    Some(program)
 }
 
 #[test]
-fn tables_executed_in_cpp_draw_the_same_in_tile_memory() {
+fn cpp_programs_draw_what_rust_draws() {
+    let mut rust = None;
+    for name in PROGRAMS {
+        let (Some(program), Some(ordinary)) = (cpp_program(name), in_ordinary_memory(name)) else {
+            return;
+        };
+        let rust = rust.get_or_insert_with(|| render(example("plaza"), "rust").1);
+        let (_, cpp) = render(program, name);
+        assert_same_texels(rust, &cpp);
+        let (printed, ordinary) = render(ordinary, &format!("{name}-ordinary"));
+        assert!(!printed.contains("Tile memory"), "{printed}");
+        assert_same_texels(rust, &ordinary);
+    }
+    let rust = std::fs::read(rust.expect("a program was compared")).unwrap();
+    assert_ne!(rust[..BYTES as usize / 9], [0; BYTES as usize / 9]);
+}
+
+#[test]
+fn cpp_programs_draw_the_same_in_tile_memory() {
     let profiles = match std::env::var("VK_TILEHEAP_EMULATOR_PROFILE") {
         // The test above runs on it.
         Ok(profile) => vec![profile],
         Err(_) => vec!["adreno-830".to_owned(), "hostile".to_owned()],
     };
-    for profile in profiles {
-        let Some(mut ordinary) = cpp_program("tables") else {
+    for name in PROGRAMS {
+        let Some(ordinary) = in_ordinary_memory(name) else {
             return;
         };
-        ordinary.arg("--no-tile-memory");
-        let (_, ordinary) = render(ordinary, "cpp-ordinary");
-        let mut tables = cpp_program("tables").expect("it was there before");
-        if !emulate(&mut tables, &profile) {
+        let (_, ordinary) = render(ordinary, &format!("{name}-ordinary-memory"));
+        for profile in &profiles {
+            let mut program = cpp_program(name).expect("it was there before");
+            if !emulate(&mut program, profile) {
+                return;
+            }
+            let (printed, tile) = render(program, &format!("{name}-{profile}"));
+            assert!(printed.contains("Tile memory: largest binding"), "{printed}");
+            assert_same_texels(&ordinary, &tile);
+        }
+    }
+}
+
+#[test]
+fn the_cpp_header_runs_frames_and_refuses_wrong_calls() {
+    for profile in [None, Some("hostile")] {
+        let Some(mut program) = cpp_program("test_runtime") else {
+            return;
+        };
+        if profile.is_some_and(|profile| !emulate(&mut program, profile)) {
             return;
         }
-        let (printed, tile) = render(tables, &format!("cpp-{profile}"));
-        assert!(printed.contains("Tile memory: largest binding"), "{printed}");
-        assert_same_texels(&ordinary, &tile);
+        let output = program.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{profile:?}: {}: {said}", output.status);
+        assert_eq!(said, "", "{profile:?}");
     }
 }
 
@@ -111,16 +137,19 @@ fn the_programs_name_what_is_wrong() {
             "cannot write /nowhere/x.png",
         ),
     ];
-    for (arguments, code, expected) in refusals {
-        let Some(mut program) = cpp_program("tables") else {
+    for (name, (arguments, code, expected)) in PROGRAMS
+        .iter()
+        .flat_map(|name| refusals.iter().map(move |refusal| (*name, *refusal)))
+    {
+        let Some(mut program) = cpp_program(name) else {
             return;
         };
         let output = program.args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert_eq!(output.status.code(), Some(code), "{name} {arguments:?}: {said}");
         assert!(
             said.starts_with("error: ") && said.contains(expected),
-            "{arguments:?}: {said}"
+            "{name} {arguments:?}: {said}"
         );
         assert_eq!(said.lines().count(), 1, "{said}");
     }
