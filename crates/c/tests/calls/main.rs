@@ -6,4 +6,9 @@ mod documents;
 mod misuse;
 mod planning;
 mod rules;
+mod runtime;
 mod threads;
+
+/// Tests of known frames count allocations.
+#[global_allocator]
+static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;

@@ -1,0 +1,238 @@
+//! Devices that are created with tileheap's additions.
+
+use std::ffi::CStr;
+use std::ptr::{null, null_mut};
+
+use ash::vk;
+use tileheap::ffi::tile_memory_heap;
+use tileheap_c::additions::*;
+use tileheap_c::device::*;
+use tileheap_c::opaque::*;
+use tileheap_c::status::Status;
+use tileheap_testkit::assert_says;
+use tileheap_testkit::fake_driver::Config;
+use tileheap_testkit::runtime_rig::{Rig, on_fake};
+
+use super::super::c::{self, call, get, sized};
+use super::engine::*;
+
+fn names(info: &vk::DeviceCreateInfo<'_>) -> Vec<String> {
+    let names = c::slice(info.pp_enabled_extension_names, info.enabled_extension_count);
+    let text = |name: &*const std::ffi::c_char| th!(CStr::from_ptr(*name)).to_string_lossy().into_owned();
+    names.iter().map(text).collect()
+}
+
+fn info_of(additions: DeviceAdditionsHandle) -> vk::DeviceCreateInfo<'static> {
+    let info = get(|to, error| th!(get_device_create_info(additions, to, error))).unwrap();
+    th!(*info)
+}
+
+#[test]
+fn a_device_is_created_with_the_additions_and_keeps_what_the_program_asks_for() {
+    let config = Config {
+        extensions: vec![c"VK_KHR_swapchain"],
+        ..Config::modern()
+    };
+    let rig = Rig::new(config, tileheap::runtime::Capabilities::empty());
+    let own = [c"VK_KHR_swapchain".as_ptr()];
+    let queues = [vk::DeviceQueueCreateInfo::default()
+        .queue_family_index(0)
+        .queue_priorities(&[1.0])];
+    let mut features = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&own)
+        .push_next(&mut features);
+    let desc = additions_desc(&rig, &info);
+    let additions = get(|to, error| th!(create_device_additions(&desc, to, error))).unwrap();
+    let added = info_of(additions);
+    assert_eq!(added.queue_create_info_count, 1);
+    let found = names(&added);
+    let tile = tile_memory_heap::NAME.to_string_lossy().into_owned();
+    assert!(
+        found.contains(&"VK_KHR_swapchain".to_owned()) && found.contains(&tile),
+        "{found:?}"
+    );
+    assert!(!added.p_next.is_null());
+    let device = on_fake!(rig.instance.create_device(rig.physical, &added, None)).unwrap();
+    assert_eq!(rig.driver.violations(), [""; 0]);
+    on_fake!(device.destroy_device(None));
+
+    // Without tile memory.
+    let desc = DeviceAdditionsDesc {
+        without_tile_memory: vk::TRUE,
+        ..desc
+    };
+    let without = get(|to, error| th!(create_device_additions(&desc, to, error))).unwrap();
+    assert!(!names(&info_of(without)).contains(&tile));
+    for additions in [additions, without, null_mut()] {
+        assert_eq!(destroy_device_additions(additions), Status::Success);
+    }
+    let gone = call(|error| th!(get_device_create_info(additions, &mut null(), error)));
+    assert_eq!(gone.unwrap_err().0, Status::ErrorInvalidHandle);
+}
+
+/// A loader without functions.
+unsafe extern "system" fn nothing(_: vk::Instance, _: *const std::ffi::c_char) -> vk::PFN_vkVoidFunction {
+    None
+}
+
+#[test]
+fn additions_of_nothing_are_errors() {
+    let rig = Rig::new(Config::modern(), tileheap::runtime::Capabilities::empty());
+    let info = vk::DeviceCreateInfo::default();
+    let wrong = vk::DeviceQueueCreateInfo::default();
+    let good = additions_desc(&rig, &info);
+    type Change<'a> = &'a dyn Fn(&mut DeviceAdditionsDesc);
+    let wrongs: [(Change<'_>, Status, &str); 7] = [
+        (
+            &|desc| desc.struct_size = 8,
+            Status::ErrorStructSize,
+            "ThDeviceAdditionsDesc",
+        ),
+        (
+            &|desc| desc.create_info = null(),
+            Status::ErrorNullPointer,
+            "createInfo",
+        ),
+        (
+            &|desc| desc.create_info = (&raw const wrong).cast(),
+            Status::ErrorInvalidArgument,
+            "sType",
+        ),
+        (
+            &|desc| desc.instance = vk::Instance::null(),
+            Status::ErrorNullPointer,
+            "instance",
+        ),
+        (
+            &|desc| desc.get_instance_proc_addr = None,
+            Status::ErrorNullPointer,
+            "getInstanceProcAddr",
+        ),
+        (
+            &|desc| desc.get_instance_proc_addr = Some(nothing),
+            Status::ErrorVulkan,
+            "vkGetPhysicalDeviceProperties",
+        ),
+        (
+            &|desc| desc.api_version = vk::API_VERSION_1_0,
+            Status::ErrorVulkan,
+            "1.1",
+        ),
+    ];
+    for (change, expected, words) in wrongs {
+        let mut desc = good;
+        change(&mut desc);
+        let made: c::Result<DeviceAdditionsHandle> =
+            get(|to, error| th!(create_device_additions(&desc, to, error)));
+        let (status, message) = made.unwrap_err();
+        assert_eq!(status, expected, "{message}");
+        assert_says(message, &[words]);
+    }
+    let unwritten = call(|error| th!(create_device_additions(&good, null_mut(), error)));
+    assert_eq!(unwritten.unwrap_err().0, Status::ErrorNullPointer);
+}
+
+#[test]
+fn devices_of_nothing_are_errors() {
+    let engine = Engine::new(Config::modern());
+    let additions = additions(&engine.rig).unwrap();
+    let queues = queues(&engine.rig);
+    let good = device_desc(&engine.rig, additions, &queues, &engine.allocator);
+    let nowhere = [DeviceQueue {
+        queue: vk::Queue::null(),
+        ..queues[0]
+    }];
+    type Change<'a> = &'a dyn Fn(&mut DeviceDesc);
+    let wrongs: [(Change<'_>, Status, &str); 11] = [
+        (
+            &|desc| desc.struct_size = 4,
+            Status::ErrorStructSize,
+            "ThDeviceDesc",
+        ),
+        (
+            &|desc| desc.device = vk::Device::null(),
+            Status::ErrorNullPointer,
+            "device",
+        ),
+        (
+            &|desc| desc.instance = vk::Instance::null(),
+            Status::ErrorNullPointer,
+            "instance",
+        ),
+        (
+            &|desc| desc.additions = null_mut(),
+            Status::ErrorInvalidHandle,
+            "ThDeviceAdditions",
+        ),
+        (
+            &|desc| desc.additions = engine.device.cast(),
+            Status::ErrorInvalidHandle,
+            "is a ThDevice,",
+        ),
+        (
+            &|desc| desc.queue_count = 0,
+            Status::ErrorInvalidArgument,
+            "queueCount",
+        ),
+        (
+            &|desc| desc.queues = null(),
+            Status::ErrorNullPointer,
+            "ThDeviceQueue",
+        ),
+        (
+            &|desc| (desc.queues, desc.queue_count) = (nowhere.as_ptr(), 1),
+            Status::ErrorNullPointer,
+            "queue 0",
+        ),
+        (
+            &|desc| desc.allocate_block = None,
+            Status::ErrorNullPointer,
+            "allocateBlock",
+        ),
+        (
+            &|desc| desc.free_block = None,
+            Status::ErrorNullPointer,
+            "freeBlock",
+        ),
+        (
+            &|desc| desc.get_instance_proc_addr = Some(nothing),
+            Status::ErrorVulkan,
+            "vkGetPhysicalDeviceProperties",
+        ),
+    ];
+    for (change, expected, words) in wrongs {
+        let mut desc = good;
+        change(&mut desc);
+        let made: c::Result<DeviceHandle> = get(|to, error| th!(create_device(&desc, to, error)));
+        let (status, message) = made.unwrap_err();
+        assert_eq!(status, expected, "{message}");
+        assert_says(message, &[words]);
+    }
+    assert_eq!(destroy_device_additions(additions), Status::Success);
+
+    // It has a dynamic frame.
+    let (status, message) = call(|error| destroy_device(engine.device, error)).unwrap_err();
+    assert_eq!(status, Status::ErrorInUse);
+    assert_says(message, &["1 dynamic frames", "thDestroyDynamicFrame"]);
+    engine.end();
+}
+
+#[test]
+fn a_device_without_a_capable_queue_cannot_plan() {
+    let rig = Rig::new(Config::modern(), tileheap::runtime::Capabilities::empty());
+    let compute = [queues(&rig)[1]];
+    drop(rig);
+    let engine = Engine::with(Config::modern(), |desc| {
+        let own = th!(std::slice::from_raw_parts(desc.queues, 2))[1];
+        assert_eq!(own.capabilities, compute[0].capabilities);
+        desc.queues = Box::leak(Box::new([own])).as_ptr();
+        desc.queue_count = 1;
+    });
+    let (status, message) = engine.select().unwrap_err();
+    assert_eq!(status, Status::ErrorCannotPlan);
+    assert_says(message, &["graphics"]);
+    let _: tileheap_c::dynamic_frame::DynamicFrameDesc = sized();
+    engine.end();
+}

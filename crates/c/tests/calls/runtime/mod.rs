@@ -1,0 +1,9 @@
+//! The runtime through C, on the testkit's fake driver.
+
+mod creation;
+mod engine;
+mod failures;
+mod frames;
+mod misuse;
+mod order;
+mod submitting;
