@@ -10,7 +10,7 @@ use crate::handles::{Handle, object};
 use crate::loader;
 use crate::opaque::{DeviceAdditionsHandle, DeviceAdditionsT, ErrorHandle};
 use crate::status::{Fault, Status};
-use crate::structs::{begin, put, read, sized};
+use crate::structs::{begin, plain_elements, put, read, sized};
 use crate::vulkan::OptionalGetInstanceProcAddr;
 
 sized! { Input: DeviceAdditionsDesc to debug_names; }
@@ -19,6 +19,9 @@ object!(DeviceAdditionsT, DeviceAdditionsObject: DeviceAdditions);
 
 /// The additions to a device.
 pub struct DeviceAdditionsObject {
+    pub(crate) instance: vk::Instance,
+    pub(crate) physical_device: vk::PhysicalDevice,
+    pub(crate) api_version: u32,
     pub(crate) capabilities: Capabilities,
     pub(crate) optional_features: OptionalFeatures,
     info: CreateInfo,
@@ -114,6 +117,17 @@ unsafe fn additions_of(desc: &DeviceAdditionsDesc) -> Result<DeviceAdditionsObje
             vk::StructureType::DEVICE_CREATE_INFO.as_raw()
         )));
     }
+    // SAFETY: the caller's array.
+    let names = unsafe {
+        plain_elements(
+            info.pp_enabled_extension_names,
+            info.enabled_extension_count,
+            "ppEnabledExtensionNames",
+        )
+    }?;
+    if let Some(null) = names.enumerate().find(|(_, name)| name.is_null()) {
+        return Err(Fault::null(format_args!("ppEnabledExtensionNames[{}]", null.0)));
+    }
     let (function, instance) = (desc.get_instance_proc_addr, desc.instance);
     // SAFETY: the caller's handles.
     let (_, support) = unsafe { loader::query(function, instance, desc.physical_device, desc.api_version) }?;
@@ -123,6 +137,9 @@ unsafe fn additions_of(desc: &DeviceAdditionsDesc) -> Result<DeviceAdditionsObje
     // SAFETY: the names and the chain are alive (the caller's duty).
     let enable = unsafe { support.enable(&info, wanted) };
     Ok(DeviceAdditionsObject {
+        instance,
+        physical_device: desc.physical_device,
+        api_version: desc.api_version,
         capabilities: enable.capabilities(),
         optional_features: enable.optional_features(),
         info: CreateInfo::new(enable, &info),

@@ -47,12 +47,13 @@ pub struct Block {
 /// returns `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
 ///
 /// The library calls it on the thread that calls a function of the device or of one of its frames, on several threads at once if they do.
+/// It must not wait for a mutex that another thread holds while it calls the library.
 pub type AllocateBlockCallback = Option<
     unsafe extern "C" fn(data: *mut c_void, request: *const BlockRequest, block: *mut Block) -> VulkanResult,
 >;
 
 /// Frees a block: nothing is bound to it any more. The library calls it on the thread that calls a function of the device or of one of its
-/// frames, on several threads at once if they do.
+/// frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
 pub type FreeBlockCallback = Option<unsafe extern "C" fn(data: *mut c_void, block: *const Block)>;
 
 /// The program's allocator.

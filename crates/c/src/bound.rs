@@ -233,7 +233,7 @@ fn access_of(state: &FrameState, pass: u32, access: u32) -> Result<Access, Fault
     match state.phase() {
         Phase::Recording(_) => Ok(state.recording()?.access(id, access as usize)),
         Phase::Selected => Ok(bound.access(id, access as usize, bound.parity())),
-        Phase::Idle => Err(Fault::state("no frame is selected: call thSelectFrame first")),
+        Phase::None | Phase::Idle => Err(Fault::state("no frame is selected: call thSelectFrame first")),
     }
 }
 

@@ -86,7 +86,7 @@ fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), 
     drop(state);
     *slot = None;
     drop(slot);
-    give_back(commands, object, &frame);
+    give_back(commands, Some(object), &frame);
     result
 }
 
@@ -94,27 +94,27 @@ fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), 
 fn discard(commands: CommandsHandle) -> Result<(), Fault> {
     let object = commands.get()?;
     // A call of another thread is not waited for, but a lock that a defect has poisoned is taken.
-    let mut slot = match object.open.lock() {
-        Ok(slot) => slot,
+    let (mut slot, is_usable) = match object.open.lock() {
+        Ok(slot) => (slot, true),
         Err(fault) if fault.status == Status::ErrorInUse => return Err(fault),
-        Err(_) => object.open.wait(),
+        Err(_) => (object.open.wait(), false),
     };
     let open = slot.take_if(|open| open.handle == commands.number());
     let frame = open.ok_or_else(closed)?.frame;
     drop(slot);
-    give_back(commands, object, &frame);
+    give_back(commands, Some(object).filter(|_| is_usable), &frame);
     Ok(())
 }
 
-/// Keeps the object of a recording that has ended for another one.
-fn give_back(commands: CommandsHandle, object: Arc<CommandsObject>, frame: &DynamicFrameObject) {
+/// Ends the handle of a recording, and keeps its object for another one.
+fn give_back(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, frame: &DynamicFrameObject) {
     let removed = commands.destroy();
     debug_assert!(
         removed.is_ok(),
         "only the call that ends the recording removes it"
     );
     let mut spare = frame.spare.lock().unwrap_or_else(PoisonError::into_inner);
-    spare.push(object);
+    spare.extend(object);
     drop(spare);
     frame.open.fetch_sub(1, Ordering::AcqRel);
 }
@@ -264,6 +264,11 @@ pub unsafe extern "C" fn execute_secondaries(
 ) -> Status {
     run(error, || {
         check_array(secondaries, count, "VkCommandBuffer")?;
+        if !secondaries.is_aligned() {
+            return Err(Fault::argument(format!(
+                "the array of secondary command buffers is at {secondaries:p}, which is not aligned"
+            )));
+        }
         let secondaries = match count {
             0 => &[],
             // SAFETY: the caller's array has `count` elements.

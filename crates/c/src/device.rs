@@ -180,6 +180,23 @@ unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<D
     let (Some(allocate), Some(free)) = (desc.allocate_block, desc.free_block) else {
         return Err(Fault::null("allocateBlock or freeBlock"));
     };
+    let differs = |what: &str| {
+        Fault::argument(format!(
+            "{what} is not the one that the additions were created for: create the device with additions of its own"
+        ))
+    };
+    if desc.instance == vk::Instance::null() || desc.physical_device == vk::PhysicalDevice::null() {
+        return Err(Fault::null("instance or physicalDevice"));
+    }
+    if desc.instance != additions.instance {
+        return Err(differs("instance"));
+    }
+    if desc.physical_device != additions.physical_device {
+        return Err(differs("physicalDevice"));
+    }
+    if desc.api_version != additions.api_version {
+        return Err(differs("apiVersion"));
+    }
     // SAFETY: the caller's array.
     let queues = unsafe { queues_of(desc) }?;
     let (function, instance) = (desc.get_instance_proc_addr, desc.instance);
@@ -187,7 +204,8 @@ unsafe fn wrap(desc: &DeviceDesc, additions: &DeviceAdditionsObject) -> Result<D
     let (instance, support) =
         unsafe { loader::query(function, instance, desc.physical_device, desc.api_version) }?;
     // SAFETY: the caller's handle.
-    let device = unsafe { loader::device(&instance, desc.device) }?;
+    let device =
+        unsafe { loader::device(&instance, desc.device, support.version(), additions.capabilities) }?;
     let mut without = Capabilities::empty();
     without.set(Capabilities::TILE_MEMORY, desc.without_tile_memory != vk::FALSE);
     let blocks = Blocks {

@@ -65,7 +65,7 @@ unsafe fn select(object: &DynamicFrameObject, desc: *const FrameDesc) -> Result<
             "a frame is being recorded: call thSubmitFrame or thAbandonRecording first",
         ));
     }
-    *phase = Phase::Idle;
+    *phase = Phase::None;
     // SAFETY: the caller's description.
     unsafe { description.fill(desc) }?;
     let selected = match object.mode {
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn create_dynamic_frame(
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` as `thCreateFrame` and `thCreatePlan`, with
 /// `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. What is already
-/// bound stays bound.
+/// bound stays bound, but no frame is selected after an error.
 ///
 /// Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thSelectFrame")]

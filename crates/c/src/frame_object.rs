@@ -51,6 +51,9 @@ pub(crate) struct FrameState {
 
 /// The state of a dynamic frame.
 pub(crate) enum Phase {
+    /// Nothing is selected: at first, and after an error.
+    None,
+    /// The frame that was selected last has ended.
     Idle,
     Selected,
     Recording(DetachedRecorder),
@@ -80,7 +83,7 @@ impl DynamicFrameObject {
             progress: frame.progress(),
             state: RwLock::new(FrameState {
                 frame: Some(frame),
-                phase: Phase::Idle,
+                phase: Phase::None,
                 description: Description::default(),
                 imports: ImportLists::default(),
             }),
@@ -92,6 +95,8 @@ impl DynamicFrameObject {
     /// The state, to change it: no other call uses it, and no command buffer is being recorded.
     pub(crate) fn exclusive(&self) -> Result<RwLockWriteGuard<'_, FrameState>, Fault> {
         check_not_calling_back()?;
+        // Before the lock is taken: functions of recordings would fail meanwhile.
+        self.check_closed()?;
         let state = match self.state.try_write() {
             Ok(state) => state,
             Err(TryLockError::WouldBlock) => return Err(busy()),
@@ -135,13 +140,14 @@ impl DynamicFrameObject {
     /// Takes the frame out, which ends the object.
     pub(crate) fn take(&self) -> Result<DynamicFrame, Fault> {
         check_not_calling_back()?;
+        self.check_closed()?;
         let mut state = match self.state.try_write() {
             Ok(state) => state,
             Err(TryLockError::WouldBlock) => return Err(busy()),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
         self.check_closed()?;
-        state.phase = Phase::Idle;
+        state.phase = Phase::None;
         let frame = state.frame.take().ok_or_else(destroyed)?;
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.device.remove_frame();
@@ -180,7 +186,10 @@ impl FrameState {
     /// What is bound for the description that was selected last.
     pub(crate) fn bound(&self) -> Result<&BoundFrame, Fault> {
         let frame = self.frame.as_ref().ok_or_else(destroyed)?;
-        let bound = frame.last_selected();
+        let bound = match self.phase {
+            Phase::None => None,
+            _ => frame.last_selected(),
+        };
         bound.ok_or_else(|| Fault::state("no frame was selected: call thSelectFrame first"))
     }
 
@@ -221,7 +230,9 @@ impl FrameState {
         let frame = frame.as_mut().ok_or_else(destroyed)?;
         match phase {
             Phase::Selected => {}
-            Phase::Idle => return Err(Fault::state("no frame is selected: call thSelectFrame first")),
+            Phase::None | Phase::Idle => {
+                return Err(Fault::state("no frame is selected: call thSelectFrame first"));
+            }
             Phase::Recording(_) => {
                 return Err(Fault::state(
                     "a frame is already being recorded: call thSubmitFrame or thAbandonRecording first",
@@ -246,7 +257,10 @@ impl FrameState {
 
     /// Whether the recorder can still be used.
     pub(crate) fn is_recording(&self) -> bool {
-        self.recording().is_ok()
+        match (&self.frame, &self.phase) {
+            (Some(frame), Phase::Recording(recorder)) => frame.share(recorder).is_some(),
+            _ => false,
+        }
     }
 
     /// The frame, for functions that need no state.

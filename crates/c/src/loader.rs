@@ -1,9 +1,9 @@
 //! Vulkan's functions, from the program's `vkGetInstanceProcAddr`.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use ash::vk;
-use tileheap::runtime::Support;
+use tileheap::runtime::{Capabilities, Support};
 
 use crate::status::{Fault, Status};
 use crate::vulkan::OptionalGetInstanceProcAddr;
@@ -91,19 +91,116 @@ pub(crate) unsafe fn query(
     Ok((instance, support))
 }
 
-/// Loads a device.
+/// The functions of capabilities: the version of Vulkan that has them without `KHR`.
+const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 10] = {
+    use Capabilities as C;
+    const NEVER: u32 = u32::MAX;
+    const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
+    [
+        (
+            C::SYNCHRONIZATION_2,
+            vk::API_VERSION_1_3,
+            &[c"vkCmdPipelineBarrier2KHR", c"vkQueueSubmit2KHR"],
+        ),
+        (
+            C::DYNAMIC_RENDERING,
+            vk::API_VERSION_1_3,
+            &[c"vkCmdBeginRenderingKHR", c"vkCmdEndRenderingKHR"],
+        ),
+        (
+            C::TIMELINE_SEMAPHORE,
+            vk::API_VERSION_1_2,
+            &[c"vkGetSemaphoreCounterValueKHR", c"vkWaitSemaphoresKHR"],
+        ),
+        (
+            C::MAINTENANCE_4,
+            vk::API_VERSION_1_3,
+            &[
+                c"vkGetDeviceBufferMemoryRequirementsKHR",
+                c"vkGetDeviceImageMemoryRequirementsKHR",
+            ],
+        ),
+        (
+            C::BUFFER_DEVICE_ADDRESS,
+            vk::API_VERSION_1_2,
+            &[c"vkGetBufferDeviceAddressKHR"],
+        ),
+        (
+            C::DEPTH_STENCIL_RESOLVE,
+            vk::API_VERSION_1_2,
+            &[c"vkCreateRenderPass2KHR"],
+        ),
+        (
+            C::LOCAL_READ,
+            V1_4,
+            &[
+                c"vkCmdSetRenderingAttachmentLocationsKHR",
+                c"vkCmdSetRenderingInputAttachmentIndicesKHR",
+            ],
+        ),
+        (
+            C::DEBUG_UTILS,
+            NEVER,
+            &[
+                c"vkSetDebugUtilsObjectNameEXT",
+                c"vkCmdBeginDebugUtilsLabelEXT",
+                c"vkCmdEndDebugUtilsLabelEXT",
+            ],
+        ),
+        (C::TILE_MEMORY, NEVER, &[c"vkCmdBindTileMemoryQCOM"]),
+        (
+            C::TILE_PROPERTIES,
+            NEVER,
+            &[
+                c"vkGetDynamicRenderingTilePropertiesQCOM",
+                c"vkGetFramebufferTilePropertiesQCOM",
+            ],
+        ),
+    ]
+};
+
+/// Loads a device of a version of Vulkan with these capabilities.
 ///
 /// # Safety
 /// The device is null or alive, and one of the instance.
-pub(crate) unsafe fn device(instance: &ash::Instance, device: vk::Device) -> Result<ash::Device, Fault> {
+pub(crate) unsafe fn device(
+    instance: &ash::Instance,
+    device: vk::Device,
+    version: u32,
+    capabilities: Capabilities,
+) -> Result<ash::Device, Fault> {
     if device == vk::Device::null() {
         return Err(Fault::null("device"));
     }
-    for name in DEVICE_FUNCTIONS {
-        // SAFETY: the device is alive and one of the instance, and the name ends in zero.
-        if unsafe { instance.get_device_proc_addr(device, name.as_ptr()) }.is_none() {
-            let message = format!("vkGetDeviceProcAddr returns no {}", name.to_string_lossy());
-            return Err(Fault::new(Status::ErrorVulkan, message));
+    // SAFETY: the device is alive and one of the instance, and names end in zero.
+    let is_there = |name: &CStr| unsafe { instance.get_device_proc_addr(device, name.as_ptr()) }.is_some();
+    let missing = |name: &CStr, why: &str| {
+        let name = name.to_string_lossy();
+        Fault::new(
+            Status::ErrorVulkan,
+            format!("vkGetDeviceProcAddr returns no {name}{why}"),
+        )
+    };
+    if let Some(name) = DEVICE_FUNCTIONS.into_iter().find(|name| !is_there(name)) {
+        return Err(missing(name, ""));
+    }
+    let enabled = CAPABILITY_FUNCTIONS.iter();
+    for (capability, core, names) in enabled.filter(|(one, ..)| capabilities.contains(*one)) {
+        for name in *names {
+            let promoted = name.to_bytes().strip_suffix(b"KHR").filter(|_| version >= *core);
+            let name = match promoted.map(CString::new) {
+                Some(Ok(core)) => core,
+                _ => CStr::to_owned(name),
+            };
+            if !is_there(&name) {
+                let why = match *capability {
+                    Capabilities::DEBUG_UTILS => {
+                        ": create the instance with VK_EXT_debug_utils, or the additions without debugNames"
+                    }
+                    _ => ": create the device with thGetDeviceCreateInfo",
+                };
+                return Err(missing(&name, why));
+            }
         }
     }
     // SAFETY: as above.

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use ash::vk;
+use tileheap::frame::tables::PassKind;
 use tileheap::runtime::{Capabilities, FrameNumber, SubmitCall as Call};
 
 use crate::bound::target_of;
@@ -39,7 +40,7 @@ pub struct SubmitCall {
 }
 
 /// Submits exactly what it is given, before it returns. The program may add waits and signals of its own by other submissions, or by copies of
-/// the arrays.
+/// the arrays. It must not wait for a mutex that another thread holds while it calls the library.
 pub type SubmitCallback =
     Option<unsafe extern "C" fn(data: *mut c_void, call: *const SubmitCall) -> VulkanResult>;
 
@@ -159,7 +160,8 @@ pub extern "C" fn begin_secondary(
 /// Binds the tile memory of a compute or transfer pass in a secondary command buffer that the program has begun, before its first action
 /// command. Records nothing if the pass runs without bound tile memory.
 ///
-/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or it
+/// is a render pass: `thBeginSecondary` begins its secondary command buffers.
 ///
 /// Thread safety: may be called by several threads at once, with different command buffers and pools.
 #[unsafe(export_name = "thBindSecondaryTileMemory")]
@@ -176,7 +178,16 @@ pub extern "C" fn bind_secondary_tile_memory(
         let object = frame.get()?;
         let state = object.shared()?;
         let recorder = state.recording()?;
-        let id = nth(recorder.bound().plan().described().pass_ids(), pass, "pass")?;
+        let described = recorder.bound().plan().described();
+        let id = nth(described.pass_ids(), pass, "pass")?;
+        let declared = described.pass(id);
+        // Inside of a render pass, binding is inherited (VUID-vkCmdExecuteCommands-memory-10724).
+        if declared.kind == PassKind::Render {
+            let name = &declared.name;
+            return Err(Fault::argument(format!(
+                "pass `{name}` is a render pass, whose secondary command buffers inherit tile memory: begin them with thBeginSecondary"
+            )));
+        }
         // SAFETY: it is a secondary one in the recording state (the caller's duty).
         unsafe { recorder.bind_secondary(command_buffer, id) };
         Ok(())
