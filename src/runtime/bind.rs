@@ -8,6 +8,7 @@ use ash::vk;
 use super::bound_frame::BoundFrame;
 use super::capabilities::Capabilities;
 use super::command_slot::CommandSlot;
+use super::detached::Moment;
 use super::device_queue::DeviceQueue;
 use super::device_state::{DeviceState, c_name};
 use super::encoded_frame::{EncodedFrame, Encoding};
@@ -215,7 +216,7 @@ impl Binder<'_> {
             stores,
             number,
             next: Parity::Even,
-            begun: 0,
+            moment: Moment::default(),
             takeover: Ends::new(),
             series: self.series.clone(),
             submission,

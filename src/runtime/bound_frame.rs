@@ -9,6 +9,7 @@ use ash::vk;
 
 use super::bound_access::{AccessKey, BoundAccess, BoundObject, Buffer};
 use super::command_slot::CommandSlot;
+use super::detached::Moment;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::encoded_frame::{EncodedFrame, Encoding};
@@ -84,8 +85,8 @@ pub struct BoundFrame {
     pub(super) number: u64,
     /// The parity of the next frame.
     pub(super) next: Parity,
-    /// Counts frames that were begun and submitted: a recorder that was detached before is out of date.
-    pub(super) begun: u64,
+    /// A recorder that was detached at another one is out of date.
+    pub(super) moment: Moment,
     /// Additional waits of the next frame: for work of others, on queues that this frame does not use.
     pub(super) takeover: Ends,
     /// The frames that it belongs to: its own, or those of a dynamic frame.

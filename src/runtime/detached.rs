@@ -7,15 +7,16 @@
 //!                       │ DynamicFrame::attach: FrameRecorder      │ attach: Commands
 //!                       └ DynamicFrame::share: SharedRecorder      ┘
 //! ```
-//! What is detached allocates nothing, and is out of date once its frame is submitted or another one is begun: then it cannot be attached again.
+//! What is detached allocates nothing, and is out of date once its frame is submitted, or another frame is selected or begun: then it cannot be
+//! attached again.
 //! The borrow checker no longer sees that a recorder is in use, so the program has to keep other threads from using the dynamic frame
 //! mutably meanwhile, as any program does that puts it behind a lock.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 
-use super::bound_frame::BoundFrame;
 use super::dynamic_frame::DynamicFrame;
 use super::frame_recorder::FrameRecorder;
 use super::progress::FrameNumber;
@@ -25,19 +26,15 @@ pub use super::shared_recorder::SharedRecorder;
 use crate::frame::{CommandBufferId, PassId};
 use crate::lower::Parity;
 
-/// A bound frame, as of one point of its recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Moment {
-    bound: u64,
-    begun: u64,
-}
+/// The last selection, begin or submission of a bound frame. No other one in the process is equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moment(u64);
 
 impl Moment {
-    fn of(bound: &BoundFrame) -> Moment {
-        Moment {
-            bound: bound.number,
-            begun: bound.begun,
-        }
+    /// A new one.
+    pub(super) fn now() -> Moment {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Moment(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
@@ -61,7 +58,7 @@ impl FrameRecorder<'_> {
     /// Ends the borrow of the dynamic frame; [`DynamicFrame::attach`] continues.
     pub fn detach(self) -> DetachedRecorder {
         DetachedRecorder {
-            moment: Moment::of(self.bound),
+            moment: self.bound.moment,
             number: self.number,
             parity: self.parity,
             encoded: self.encoded,
@@ -72,16 +69,16 @@ impl FrameRecorder<'_> {
 impl DynamicFrame {
     /// The frame that was selected last, until it is begun.
     pub fn selected(&mut self) -> Option<SelectedFrame<'_>> {
-        let begun = self.selected_begun;
-        let bound = self.last_bound_mut().filter(|bound| bound.begun == begun)?;
+        let moment = self.selected_moment;
+        let bound = self.last_bound_mut().filter(|bound| bound.moment == moment)?;
         Some(bound.into())
     }
 
-    /// The recorder that was detached; `None` if its frame was submitted or another one begun, or it is not from this dynamic frame. The
+    /// The recorder that was detached; `None` if its frame was submitted, another one was selected, or it is not from this dynamic frame. The
     /// detached one stays valid if the recorder is dropped, or [`submit`](FrameRecorder::submit) fails before anything is submitted.
     pub fn attach(&mut self, recorder: &DetachedRecorder) -> Option<FrameRecorder<'_>> {
         let bound = self.last_bound_mut()?;
-        (Moment::of(bound) == recorder.moment).then_some(FrameRecorder {
+        (bound.moment == recorder.moment).then_some(FrameRecorder {
             bound,
             number: recorder.number,
             parity: recorder.parity,
@@ -92,7 +89,7 @@ impl DynamicFrame {
     /// As [`DynamicFrame::attach`], for several threads at once.
     pub fn share(&self, recorder: &DetachedRecorder) -> Option<SharedRecorder<'_>> {
         let bound = self.last_selected()?;
-        (Moment::of(bound) == recorder.moment).then_some(SharedRecorder {
+        (bound.moment == recorder.moment).then_some(SharedRecorder {
             bound,
             parity: recorder.parity,
             encoded: recorder.encoded,
@@ -122,7 +119,7 @@ impl<'a> SharedRecorder<'a> {
     /// Ends the borrow of commands that this recorder records; [`SharedRecorder::attach`] continues.
     pub fn detach(&self, commands: Commands<'a>) -> DetachedCommands {
         DetachedCommands {
-            moment: Moment::of(commands.bound),
+            moment: commands.bound.moment,
             encoded: self.encoded,
             parity: commands.parity,
             handle: commands.handle,
@@ -141,7 +138,7 @@ impl<'a> SharedRecorder<'a> {
     /// # Errors
     /// If they are from another frame; returns them unchanged.
     pub fn attach(&self, commands: DetachedCommands) -> Result<Commands<'a>, DetachedCommands> {
-        if commands.moment != Moment::of(self.bound) || commands.encoded != self.encoded {
+        if commands.moment != self.bound.moment || commands.encoded != self.encoded {
             return Err(commands);
         }
         Ok(Commands {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::bound_frame::{BoundFrame, KeptHistories};
+use super::detached::Moment;
 use super::device::Device;
 use super::error::RuntimeRule;
 use super::progress::FrameNumber;
@@ -65,10 +66,10 @@ pub struct DynamicFrame {
     selected: u64,
     /// The bound frame that the shared objects have their debug names from.
     named: u64,
-    /// The bound frame selected last: its place among those known, its number, and how often it was begun by then.
+    /// The bound frame selected last: its place among those known, its number, and when it was selected.
     last: usize,
     last_number: Option<u64>,
-    pub(super) selected_begun: u64,
+    pub(super) selected_moment: Moment,
 }
 
 /// A description, its plan, and what is bound for it. One with several histories may occur twice, with the copies of some swapped.
@@ -101,7 +102,7 @@ impl Device {
             named: 0,
             last: 0,
             last_number: None,
-            selected_begun: 0,
+            selected_moment: Moment::default(),
         })
     }
 }
@@ -198,7 +199,8 @@ impl DynamicFrame {
         let bound = known.bound.as_mut().expect("it was found or bound above");
         (known.used, bound.next) = (self.selected, parity);
         (self.last, self.last_number) = (index, Some(bound.number));
-        self.selected_begun = bound.begun;
+        bound.moment = Moment::now();
+        self.selected_moment = bound.moment;
         if self.named != bound.number {
             bound.name_objects();
             self.named = bound.number;

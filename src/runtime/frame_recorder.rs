@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::bound_access::{AccessKey, BoundAccess};
 use super::bound_frame::BoundFrame;
+use super::detached::Moment;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::import::Imports;
@@ -76,7 +77,7 @@ impl BoundFrame {
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = self.series.progress().next(&self.state)?;
         let parity = self.parity();
-        self.begun += 1;
+        self.moment = Moment::now();
         for slot in &self.slots {
             slot.free();
         }

@@ -9,6 +9,7 @@
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
+use super::detached::Moment;
 use super::device_state::DeviceState;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
@@ -26,8 +27,8 @@ impl BoundFrame {
         frame: usize,
         mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
-        self.begun += 1;
         self.series.shared_progress().prepare(&self.state)?;
+        self.moment = Moment::now();
         let timelines = self.timelines.clone();
         let mut queues = timelines.lock();
         for base in &mut self.bases {
