@@ -304,6 +304,29 @@ void test_own_submissions(const RuntimeGpu &runtime) {
     std::puts("own submissions");
 }
 
+/** Losses that a callback and the program report, on devices of tileheap's of their own: the VkDevice itself is not lost. */
+void test_lost_devices(const RuntimeGpu &runtime) {
+    VmaBlocks blocks(runtime.gpu.allocator);
+    for (const bool submitting : {true, false}) {
+        tileheap::Device device = tileheap::Device::create(runtime.desc(), blocks).value();
+        Plaza plaza(runtime.gpu, device);
+        DynamicFrame &dynamic = plaza.dynamic;
+        plaza.run();
+        EXPECT(dynamic.abandon(), TH_STATUS_ERROR_WRONG_STATE, "thDestroyDynamicFrame"); // Nothing is lost.
+        plaza.begin();
+        for (uint32_t index = 0; index < COMMAND_BUFFER_COUNT; index++) plaza.record(index);
+        if (submitting)
+            EXPECT(dynamic.submit_with([](const ThSubmitCall &) { return VK_ERROR_DEVICE_LOST; }), TH_STATUS_ERROR_DEVICE_LOST, "");
+        else
+            device.report_lost().value();
+        CHECK(device.is_lost());
+        EXPECT(device.trim(), TH_STATUS_ERROR_DEVICE_LOST, "");
+        check(vkDeviceWaitIdle(runtime.gpu.device), "vkDeviceWaitIdle");
+        CHECK(dynamic.abandon() && !dynamic.get() && device.destroy());
+    }
+    std::puts("lost devices");
+}
+
 /** A render pass and a copy whose contents are in secondary command buffers; the picture has the clear value. */
 void test_secondaries(const RuntimeGpu &runtime) {
     enum : uint32_t { DRAW, COPY };
@@ -419,6 +442,7 @@ int main() {
         test_areas_and_skipped_passes(runtime);
         test_wrong_calls(runtime);
         test_own_submissions(runtime);
+        test_lost_devices(runtime);
         test_secondaries(runtime);
         test_failing_blocks(runtime);
     } catch (const std::exception &error) {
