@@ -19,7 +19,8 @@
  * - The library has no settings, starts no threads and prints nothing. Blocks of ordinary device memory come from the program's callbacks; only
  *   tile memory and lazily allocated memory, which must be objects of their own, come from vkAllocateMemory. The handle table is the only
  *   state that objects share.
- * - Callbacks must neither throw nor longjmp, and call no function of the object that calls them.
+ * - Callbacks must neither throw nor longjmp. Those of the runtime must not call functions of devices and dynamic frames, which return
+ *   TH_STATUS_ERROR_IN_USE, and must not wait for a mutex that another thread holds while it calls the library.
  */
 
 #ifndef TILEHEAP_H
@@ -97,11 +98,11 @@ TH_ENUM(ThStatus, int32_t) {
     TH_STATUS_ERROR_VULKAN = -13,
     /** A defect of the library. The objects of the call can only be destroyed. */
     TH_STATUS_ERROR_INTERNAL = -14,
-    /** The object is not in the state that the function needs: functions are called in another order. The message names the one to call. */
+    /** Functions were called in the wrong order; the message names the function to call first. */
     TH_STATUS_ERROR_WRONG_STATE = -15,
     /** The memory of the device or the host, or the memory limit, is used up. */
     TH_STATUS_ERROR_OUT_OF_MEMORY = -16,
-    /** A Vulkan call has returned `VK_ERROR_DEVICE_LOST`: nothing more runs on the device. */
+    /** The device is lost (`VK_ERROR_DEVICE_LOST`). Submitted work may still be executing until `vkDeviceWaitIdle` returns, with any result. */
     TH_STATUS_ERROR_DEVICE_LOST = -17,
 };
 
@@ -495,13 +496,24 @@ typedef struct ThArrangementT ThArrangementT;
 /** The recording of one command buffer. */
 typedef struct ThCommandsT ThCommandsT;
 
-/** What tileheap adds to the creation of a device. */
+/** Extensions and features that tileheap adds to a `VkDeviceCreateInfo`. */
 typedef struct ThDeviceAdditionsT ThDeviceAdditionsT;
 
 /** A device of the program on which frames run. */
 typedef struct ThDeviceT ThDeviceT;
 
-/** A frame that may be described anew every time. */
+/**
+ * A frame that may be described anew every time.
+ *
+ * ```text
+ *        thSelectFrame        thBeginFrame           thSubmitFrame
+ * idle ---------------> selected ---------> recording -----------> idle
+ *   ^                                           | thAbandonRecording
+ *   +-------------------------------------------+
+ * ```
+ * Every frame is selected, even if its description has not changed. Frames of a dynamic frame execute one after another on the device and share all
+ * images and buffers. Only command buffers, pools, imported objects and data written by the host need a copy per frame in flight.
+ */
 typedef struct ThDynamicFrameT ThDynamicFrameT;
 
 /** Receives the messages of functions that fail. */
@@ -638,7 +650,10 @@ typedef struct ThResourceDesc {
     VkImageUsageFlags imageUsage;
     /** Usage of a buffer besides that of its accesses. */
     VkBufferUsageFlags bufferUsage;
-    /** A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. */
+    /**
+     * A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. It has no
+     * effect on dynamic frames.
+     */
     uint32_t hook;
     /** Zero. */
     uint32_t reserved;
@@ -708,7 +723,7 @@ typedef struct ThPassDesc {
     VkSampleCountFlags samples;
     /** The cost of one more execution, in bytes of memory traffic, with `TH_PASS_FLAG_STRIPS`. */
     uint64_t repeatBytes;
-    /** A number that the caller chooses for structures that it chains to the render pass; 0 for none. */
+    /** A number that the caller chooses for structures that it chains to the render pass; 0 for none. It has no effect on dynamic frames. */
     uint32_t hook;
     /** The number of `accesses`. */
     uint32_t accessCount;
@@ -2049,7 +2064,7 @@ typedef struct ThDeviceAdditionsDesc {
 /** Additions to a device: `thCreateDeviceAdditions`. */
 typedef struct ThDeviceAdditionsT *ThDeviceAdditions;
 
-/** A queue of the device. */
+/** A queue handle with its family. */
 typedef struct ThDeviceQueue {
     /** The queue. */
     VkQueue queue;
@@ -2063,7 +2078,7 @@ typedef struct ThDeviceQueue {
 typedef struct ThBlockRequest {
     /** The size of the structure in the library's version. */
     uint32_t structSize;
-    /** Whether device addresses of buffers in it may be used: `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`. */
+    /** `VK_TRUE` if the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`. */
     VkBool32 deviceAddress;
     /** Its name, for reports; valid during the call. */
     struct ThStringView name;
@@ -2081,7 +2096,7 @@ typedef struct ThBlock {
     VkDeviceMemory memory;
     /** The offset of the block in it, a multiple of the alignment. */
     VkDeviceSize offset;
-    /** The first byte of the block, if its memory is mapped for as long as it is allocated; or null. */
+    /** Reserved for later versions: null, or the first byte of the block if its memory is mapped for as long as it is allocated. */
     void *mapped;
     /** The program's own handle of the block. */
     void *token;
@@ -2092,6 +2107,7 @@ typedef struct ThBlock {
  * returns `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
  *
  * The library calls it on the thread that calls a function of the device or of one of its frames, on several threads at once if they do.
+ * It must not wait for a mutex that another thread holds while it calls the library.
  */
 typedef VkResult (*PFN_thAllocateBlock)(void *data,
                                         const struct ThBlockRequest *request,
@@ -2099,7 +2115,7 @@ typedef VkResult (*PFN_thAllocateBlock)(void *data,
 
 /**
  * Frees a block: nothing is bound to it any more. The library calls it on the thread that calls a function of the device or of one of its
- * frames, on several threads at once if they do.
+ * frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
  */
 typedef void (*PFN_thFreeBlock)(void *data,
                                 const struct ThBlock *block);
@@ -2142,6 +2158,9 @@ typedef struct ThDeviceDesc {
 /** A device: `thCreateDevice`. */
 typedef struct ThDeviceT *ThDevice;
 
+/** Uses the queues of a device. */
+typedef void (*PFN_thUseQueues)(void *data);
+
 /** Inputs of a dynamic frame. */
 typedef struct ThDynamicFrameDesc {
     /** `sizeof(ThDynamicFrameDesc)`. */
@@ -2163,7 +2182,11 @@ typedef struct ThSelectedFrame {
     uint32_t structSize;
     /** Which copy of history resources is current in this frame. */
     ThParity parity;
-    /** The number of what is bound for the description: a key for descriptor sets. Another number means other images and buffers. */
+    /**
+     * Identifies the images and buffers bound for the description: a key for descriptor sets. A number is never used again on the device. A
+     * description gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed
+     * once the device has completed the frames that use them.
+     */
     uint64_t bound;
     /** The number of passes of the description. */
     uint32_t passCount;
@@ -2179,9 +2202,9 @@ typedef struct ThSelectedFrame {
 typedef struct ThPassTarget {
     /** `sizeof(ThPassTarget)`. */
     uint32_t structSize;
-    /** Whether rendering is dynamic: pipelines chain `VkPipelineRenderingCreateInfo`, and have no render pass. */
+    /** `VK_TRUE` for dynamic rendering: pipelines chain `VkPipelineRenderingCreateInfo`, and have no render pass. */
     VkBool32 dynamic;
-    /** The render pass; null if rendering is dynamic. */
+    /** The render pass, which lives as long as the device object; null for dynamic rendering. */
     VkRenderPass renderPass;
     /** The number of the subpass. */
     uint32_t subpass;
@@ -2216,7 +2239,7 @@ typedef struct ThPassTarget {
 typedef struct ThBoundAccess {
     /** `sizeof(ThBoundAccess)`. */
     uint32_t structSize;
-    /** How the pass uses it. */
+    /** The kind of access. */
     ThAccessKind kind;
     /** The index of the resource. */
     uint32_t resource;
@@ -2339,8 +2362,9 @@ typedef struct ThSubmitCall {
 } ThSubmitCall;
 
 /**
- * Submits exactly what it is given, before it returns. The program may add waits and signals of its own by other submissions, or by copies of
- * the arrays.
+ * Calls `vkQueueSubmit2` (or `vkQueueSubmit`) once with these submits, in order, and with `fence`, and returns its result. The program may pass a copy
+ * with more waits and signals. It is called on the thread that called `thSubmitFrameWith`, with the queues of the device locked; the submission must
+ * be made before it returns. It must not wait for a mutex that another thread holds while it calls the library.
  */
 typedef VkResult (*PFN_thSubmit)(void *data,
                                  const struct ThSubmitCall *call);
@@ -2394,6 +2418,15 @@ ThStatus thGetErrorMessage(ThError error,
 TH_API
 ThStatus thGetErrorRule(ThError error,
                         struct ThStringView *rule);
+
+/**
+ * Returns the result of the Vulkan call that made the last function fail with this error object; `VK_SUCCESS` if none did.
+ *
+ * Thread safety: an error object may be used by one thread at a time.
+ */
+TH_API
+ThStatus thGetErrorResult(ThError error,
+                          VkResult *result);
 
 /**
  * Destroys an error object. A null handle is ignored.
@@ -3055,9 +3088,10 @@ ThStatus thCreateDevice(const struct ThDeviceDesc *desc,
 /**
  * Destroys what tileheap has created on a device; the device itself stays. A null handle is ignored.
  *
- * The device does nothing any more: `vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if it is lost.
+ * The device must be idle: `vkDeviceWaitIdle` has returned; `VK_ERROR_DEVICE_LOST` is accepted.
  *
- * Fails with `TH_STATUS_ERROR_IN_USE` if the device has dynamic frames.
+ * Fails with `TH_STATUS_ERROR_IN_USE` if the device has dynamic frames, or another thread is inside of a function of the device, `thWaitForFrame`
+ * included.
  *
  * Thread safety: no other thread uses the handle.
  */
@@ -3107,8 +3141,20 @@ ThStatus thReportDeviceLost(ThDevice device,
                             ThError error);
 
 /**
- * Destroys what was retired and is complete on the device, and frees all memory that no frame uses: after frames were destroyed, or to make
- * room. `waiting` receives how many retired frames the device has not completed; it may be null.
+ * Calls `useQueues` while the queues of the device are locked: for submissions, presents and `vkDeviceWaitIdle` of the program, if other threads
+ * may submit frames meanwhile. The callback must not call functions of devices and dynamic frames.
+ *
+ * Thread safety: may be called by several threads at once; each waits until the queues are free.
+ */
+TH_API
+ThStatus thUseQueues(ThDevice device,
+                     PFN_thUseQueues useQueues,
+                     void *userData,
+                     ThError error);
+
+/**
+ * Destroys objects of dynamic frames that were destroyed and of descriptions that were replaced, once the device has completed the frames that use
+ * them, and frees all memory that no frame uses. `waiting` receives how many of those descriptions the device still uses; it may be null.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3129,15 +3175,18 @@ ThStatus thCreateDynamicFrame(const struct ThDynamicFrameDesc *desc,
                               ThError error);
 
 /**
- * Selects the description of the next frame: finds what is bound for it, or plans and binds it. A description that is known takes a comparison
- * and allocates nothing. Selecting again selects another one, until the frame is begun.
+ * Selects the description of the next frame: finds what is bound for it, or plans and binds it. Selecting a known description costs one comparison
+ * and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call only.
+ *
+ * Histories are identified by name: one that the new description declares as an older one did keeps its contents, whatever other descriptions came
+ * in between.
  *
  * Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread uses objects of the frame
  * meanwhile, to record commands or update descriptors.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` as `thCreateFrame` and `thCreatePlan`, with
  * `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. What is already
- * bound stays bound.
+ * bound stays bound, but no frame is selected after an error.
  *
  * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
  */
@@ -3149,7 +3198,8 @@ ThStatus thSelectFrame(ThDynamicFrame frame,
 
 /**
  * Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.
- * Only devices without dynamic rendering cache anything. No frame that uses the view is in flight.
+ * Only passes that are rendered with render pass objects cache anything: it may be left out if `ThPassTarget::dynamic` is true for all passes that
+ * use the image. No frame that uses the view may be in flight.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
  *
@@ -3173,8 +3223,8 @@ ThStatus thDestroyDynamicFrame(ThDynamicFrame frame,
                                ThError error);
 
 /**
- * Destroys a dynamic frame and its objects at once, after the device was lost: waits for nothing. `vkDeviceWaitIdle` has returned since, with
- * any result, and nothing was submitted after it. A null handle is ignored.
+ * Destroys a dynamic frame and its objects at once, after the device was lost: waits for nothing. `vkDeviceWaitIdle` must have returned since, with
+ * any result, and nothing may be submitted after it. A null handle is ignored.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if the device is not lost, and with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being
  * recorded, or another call uses it.
@@ -3190,7 +3240,8 @@ ThStatus thAbandonDynamicFrame(ThDynamicFrame frame,
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
  *
- * Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+ * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
+ * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
  */
 TH_API
 ThStatus thGetSelectedPlan(ThDynamicFrame frame,
@@ -3202,7 +3253,8 @@ ThStatus thGetSelectedPlan(ThDynamicFrame frame,
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
  *
- * Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+ * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
+ * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
  */
 TH_API
 ThStatus thGetSelectedQueue(ThDynamicFrame frame,
@@ -3217,7 +3269,8 @@ ThStatus thGetSelectedQueue(ThDynamicFrame frame,
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
  * subpass, or it is not a render pass.
  *
- * Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+ * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
+ * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
  */
 TH_API
 ThStatus thGetPassTarget(ThDynamicFrame frame,
@@ -3233,7 +3286,8 @@ ThStatus thGetPassTarget(ThDynamicFrame frame,
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected or being recorded.
  *
- * Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+ * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
+ * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
  */
 TH_API
 ThStatus thGetBoundAccess(ThDynamicFrame frame,
@@ -3244,9 +3298,11 @@ ThStatus thGetBoundAccess(ThDynamicFrame frame,
 
 /**
  * Begins the selected frame. Earlier frames may still run on the device; the program limits how many with `thWaitForFrame`. `imports` may be
- * null, and `number`, which receives the frame's number for `thWaitForFrame`, too.
+ * null, and `number`, which receives the frame's number for `thWaitForFrame`, too. Frames are numbered from 0; one that is given up does not use up
+ * its number.
  *
- * Imported handles are alive until the frame is complete, and in the described entry states when the command buffers that use them run.
+ * Imported handles must be alive until the frame is complete, and in the described entry states when the command buffers that use them run. Structures
+ * and arrays are read during the call only.
  *
  * After an error, select the frame again. Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected, and with
  * `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame.
@@ -3275,8 +3331,8 @@ ThStatus thImport(ThDynamicFrame frame,
                   ThError error);
 
 /**
- * Restricts a render pass to a part of its described area in this frame, so that a resolution that changes every frame needs no other objects;
- * a null area renders nothing, and `thSkipPass` skips the pass. Later reads of its attachments stay inside of the area.
+ * Restricts a render pass to part of its described area in this frame, for dynamic resolution. If `area` is null, the pass renders nothing and must be
+ * skipped with `thSkipPass`. Later passes must not read outside of the area.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass is not a render
  * pass, the area is empty or not inside of the described one, or the pass's command buffer is already recorded.
@@ -3291,7 +3347,8 @@ ThStatus thSetArea(ThDynamicFrame frame,
                    ThError error);
 
 /**
- * Begins a secondary command buffer for a subpass of a render pass, with the inheritance that it needs. Record draws, end it with
+ * Begins a secondary command buffer for a subpass of a render pass, with the inheritance that it needs, `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT` and
+ * `VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT`. Record draws, end it with
  * `vkEndCommandBuffer`, and pass it to `thExecuteSecondaries`.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
@@ -3310,7 +3367,8 @@ ThStatus thBeginSecondary(ThDynamicFrame frame,
  * Binds the tile memory of a compute or transfer pass in a secondary command buffer that the program has begun, before its first action
  * command. Records nothing if the pass runs without bound tile memory.
  *
- * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or it
+ * is a render pass: `thBeginSecondary` begins its secondary command buffers.
  *
  * Thread safety: may be called by several threads at once, with different command buffers and pools.
  */
@@ -3327,8 +3385,9 @@ ThStatus thBindSecondaryTileMemory(ThDynamicFrame frame,
  * up with `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
  * another, or abandon it if the device is lost.
  *
- * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. Nothing else uses the
- * queues meanwhile, except other frames of the device.
+ * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
+ * queues of the device are locked during the call: other submissions, presents and `vkDeviceWaitIdle` of the program go through `thUseQueues`. No other
+ * function accesses a queue.
  */
 TH_API
 ThStatus thSubmitFrame(ThDynamicFrame frame,
@@ -3348,7 +3407,8 @@ ThStatus thSubmitFrameWith(ThDynamicFrame frame,
                            ThError error);
 
 /**
- * Gives the frame that is being recorded up: it has no effect, and the next one has the same number. The program resets the command buffers
+ * Gives the frame that is being recorded up, after `VK_ERROR_OUT_OF_DATE_KHR` for example: it has no effect, and the next one has the same number. The
+ * program resets the command buffers
  * that were recorded; imported semaphores are neither waited for nor signalled.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
@@ -3375,7 +3435,7 @@ ThStatus thWaitForFrame(ThDynamicFrame frame,
                         ThError error);
 
 /**
- * Returns how many frames are complete on the device: frames with smaller numbers are; 0 before the first.
+ * Returns the number of completed frames: frame n is complete if n is less than `count`.
  *
  * Fails with `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost.
  *
@@ -3387,9 +3447,10 @@ ThStatus thGetCompletedFrame(ThDynamicFrame frame,
                              ThError error);
 
 /**
- * Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer`. `commandBufferIndex` is the one of the description;
- * `commandBuffer` is a primary one of a pool for the family of its queue, in the initial state or from a pool that may reset it. Nothing else
- * uses it until the frame is complete, and no other thread uses its pool while it is recorded.
+ * Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.
+ * `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary one of a pool for the family of its queue
+ * (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other thread
+ * its pool until the recording is finished or discarded.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
  * passes uses something that is not imported.
@@ -3406,7 +3467,10 @@ ThStatus thRecordCommands(ThDynamicFrame frame,
 /**
  * Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into the command buffer, or
  * secondary command buffers with `thExecuteSecondaries`; then call `thEndPass`. `pass` is its index in the description; `passCommands` may be
- * null.
+ * null. Passes are begun or skipped in the order of the description.
+ *
+ * No dynamic state is set. Pipelines, descriptor sets, push constants and dynamic state that were bound before `thBeginPass` are undefined after it,
+ * since tileheap may record pipelines of its own between passes. Record no barriers for resources of the frame.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it renders
  * nothing in this frame.

@@ -17,7 +17,7 @@ use crate::vulkan::VulkanResult;
 pub struct BlockRequest {
     /// The size of the structure in the library's version.
     pub struct_size: u32,
-    /// Whether device addresses of buffers in it may be used: `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+    /// `VK_TRUE` if the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub device_address: vk::Bool32,
     /// Its name, for reports; valid during the call.
     pub name: StringView,
@@ -37,7 +37,7 @@ pub struct Block {
     pub memory: vk::DeviceMemory,
     /// The offset of the block in it, a multiple of the alignment.
     pub offset: vk::DeviceSize,
-    /// The first byte of the block, if its memory is mapped for as long as it is allocated; or null.
+    /// Reserved for later versions: null, or the first byte of the block if its memory is mapped for as long as it is allocated.
     pub mapped: *mut c_void,
     /// The program's own handle of the block.
     pub token: *mut c_void,

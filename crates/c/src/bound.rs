@@ -25,9 +25,9 @@ sized! { Output: PassTarget to color_inputs; BoundAccess to address; }
 pub struct PassTarget {
     /// `sizeof(ThPassTarget)`.
     pub struct_size: u32,
-    /// Whether rendering is dynamic: pipelines chain `VkPipelineRenderingCreateInfo`, and have no render pass.
+    /// `VK_TRUE` for dynamic rendering: pipelines chain `VkPipelineRenderingCreateInfo`, and have no render pass.
     pub dynamic: vk::Bool32,
-    /// The render pass; null if rendering is dynamic.
+    /// The render pass, which lives as long as the device object; null for dynamic rendering.
     pub render_pass: vk::RenderPass,
     /// The number of the subpass.
     pub subpass: u32,
@@ -62,7 +62,7 @@ pub struct PassTarget {
 pub struct BoundAccess {
     /// `sizeof(ThBoundAccess)`.
     pub struct_size: u32,
-    /// How the pass uses it.
+    /// The kind of access.
     pub kind: AccessKind,
     /// The index of the resource.
     pub resource: u32,
@@ -94,7 +94,8 @@ pub struct BoundAccess {
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
 ///
-/// Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+/// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
+/// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
 #[unsafe(export_name = "thGetSelectedPlan")]
 pub unsafe extern "C" fn get_selected_plan(
     frame: DynamicFrameHandle,
@@ -116,7 +117,8 @@ pub unsafe extern "C" fn get_selected_plan(
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
 ///
-/// Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+/// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
+/// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
 #[unsafe(export_name = "thGetSelectedQueue")]
 pub unsafe extern "C" fn get_selected_queue(
     frame: DynamicFrameHandle,
@@ -146,7 +148,8 @@ pub unsafe extern "C" fn get_selected_queue(
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
 /// subpass, or it is not a render pass.
 ///
-/// Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+/// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
+/// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
 #[unsafe(export_name = "thGetPassTarget")]
 pub unsafe extern "C" fn get_pass_target(
     frame: DynamicFrameHandle,
@@ -201,7 +204,8 @@ pub(crate) fn target_of(bound: &BoundFrame, pass: u32, subpass: u32) -> Result<&
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected or being recorded.
 ///
-/// Thread safety: may be called by several threads at once, except during `thSelectFrame` and functions that change the recording.
+/// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
+/// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
 #[unsafe(export_name = "thGetBoundAccess")]
 pub unsafe extern "C" fn get_bound_access(
     frame: DynamicFrameHandle,

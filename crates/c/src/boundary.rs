@@ -38,8 +38,16 @@ pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status,
         status,
         message,
         rule,
+        result,
     } = fault;
-    ErrorObject::set(error, Failure { message, rule });
+    ErrorObject::set(
+        error,
+        Failure {
+            message,
+            rule,
+            result,
+        },
+    );
     status
 }
 

@@ -119,9 +119,10 @@ fn give_back(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, fram
     frame.open.fetch_sub(1, Ordering::AcqRel);
 }
 
-/// Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer`. `commandBufferIndex` is the one of the description;
-/// `commandBuffer` is a primary one of a pool for the family of its queue, in the initial state or from a pool that may reset it. Nothing else
-/// uses it until the frame is complete, and no other thread uses its pool while it is recorded.
+/// Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.
+/// `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary one of a pool for the family of its queue
+/// (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other thread
+/// its pool until the recording is finished or discarded.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
 /// passes uses something that is not imported.
@@ -182,7 +183,10 @@ fn record(
 
 /// Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into the command buffer, or
 /// secondary command buffers with `thExecuteSecondaries`; then call `thEndPass`. `pass` is its index in the description; `passCommands` may be
-/// null.
+/// null. Passes are begun or skipped in the order of the description.
+///
+/// No dynamic state is set. Pipelines, descriptor sets, push constants and dynamic state that were bound before `thBeginPass` are undefined after it,
+/// since tileheap may record pipelines of its own between passes. Record no barriers for resources of the frame.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it renders
 /// nothing in this frame.

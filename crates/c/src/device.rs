@@ -12,7 +12,7 @@ use tileheap::units::Bytes;
 use crate::additions::DeviceAdditionsObject;
 use crate::blocks::{AllocateBlockCallback, Blocks, FreeBlockCallback};
 use crate::boundary::run;
-use crate::callbacks::check_not_calling_back;
+use crate::callbacks::{call_back, check_not_calling_back};
 use crate::handles::{Handle, object};
 use crate::loader;
 use crate::opaque::*;
@@ -33,7 +33,7 @@ pub struct DeviceObject {
     frames: AtomicU32,
 }
 
-/// A queue of the device.
+/// A queue handle with its family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct DeviceQueue {
@@ -251,9 +251,10 @@ unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
 
 /// Destroys what tileheap has created on a device; the device itself stays. A null handle is ignored.
 ///
-/// The device does nothing any more: `vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if it is lost.
+/// The device must be idle: `vkDeviceWaitIdle` has returned; `VK_ERROR_DEVICE_LOST` is accepted.
 ///
-/// Fails with `TH_STATUS_ERROR_IN_USE` if the device has dynamic frames.
+/// Fails with `TH_STATUS_ERROR_IN_USE` if the device has dynamic frames, or another thread is inside of a function of the device, `thWaitForFrame`
+/// included.
 ///
 /// Thread safety: no other thread uses the handle.
 #[unsafe(export_name = "thDestroyDevice")]
@@ -362,8 +363,34 @@ pub extern "C" fn report_device_lost(device: DeviceHandle, error: ErrorHandle) -
     })
 }
 
-/// Destroys what was retired and is complete on the device, and frees all memory that no frame uses: after frames were destroyed, or to make
-/// room. `waiting` receives how many retired frames the device has not completed; it may be null.
+/// Uses the queues of a device.
+pub type UseQueuesCallback = Option<unsafe extern "C" fn(data: *mut c_void)>;
+
+/// Calls `use_queues` while the queues of the device are locked: for submissions, presents and `vkDeviceWaitIdle` of the program, if other threads
+/// may submit frames meanwhile. The callback must not call functions of devices and dynamic frames.
+///
+/// Thread safety: may be called by several threads at once; each waits until the queues are free.
+#[unsafe(export_name = "thUseQueues")]
+pub unsafe extern "C" fn use_queues(
+    device: DeviceHandle,
+    use_queues: UseQueuesCallback,
+    user_data: *mut c_void,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let callback = use_queues.ok_or_else(|| Fault::null("useQueues"))?;
+        let object = device.get()?;
+        let device = object.device()?;
+        let locked = device.lock_queues();
+        // SAFETY: the program's function.
+        call_back(|| unsafe { callback(user_data) });
+        drop(locked);
+        Ok(())
+    })
+}
+
+/// Destroys objects of dynamic frames that were destroyed and of descriptions that were replaced, once the device has completed the frames that use
+/// them, and frees all memory that no frame uses. `waiting` receives how many of those descriptions the device still uses; it may be null.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thTrimDevice")]

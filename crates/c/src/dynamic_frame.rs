@@ -39,7 +39,9 @@ pub struct SelectedFrame {
     pub struct_size: u32,
     /// Which copy of history resources is current in this frame.
     pub parity: Parity,
-    /// The number of what is bound for the description: a key for descriptor sets. Another number means other images and buffers.
+    /// Identifies the images and buffers bound for the description: a key for descriptor sets. A number is never used again on the device. A
+    /// description gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed
+    /// once the device has completed the frames that use them.
     pub bound: u64,
     /// The number of passes of the description.
     pub pass_count: u32,
@@ -121,8 +123,11 @@ pub unsafe extern "C" fn create_dynamic_frame(
     })
 }
 
-/// Selects the description of the next frame: finds what is bound for it, or plans and binds it. A description that is known takes a comparison
-/// and allocates nothing. Selecting again selects another one, until the frame is begun.
+/// Selects the description of the next frame: finds what is bound for it, or plans and binds it. Selecting a known description costs one comparison
+/// and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call only.
+///
+/// Histories are identified by name: one that the new description declares as an older one did keeps its contents, whatever other descriptions came
+/// in between.
 ///
 /// Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread uses objects of the frame
 /// meanwhile, to record commands or update descriptors.
@@ -151,7 +156,8 @@ pub unsafe extern "C" fn select_frame(
 }
 
 /// Forgets what is cached for the view of an imported image, before the program destroys the view: another view may get the same handle.
-/// Only devices without dynamic rendering cache anything. No frame that uses the view is in flight.
+/// Only passes that are rendered with render pass objects cache anything: it may be left out if `ThPassTarget::dynamic` is true for all passes that
+/// use the image. No frame that uses the view may be in flight.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
 ///
@@ -192,8 +198,8 @@ pub extern "C" fn destroy_dynamic_frame(frame: DynamicFrameHandle, error: ErrorH
     })
 }
 
-/// Destroys a dynamic frame and its objects at once, after the device was lost: waits for nothing. `vkDeviceWaitIdle` has returned since, with
-/// any result, and nothing was submitted after it. A null handle is ignored.
+/// Destroys a dynamic frame and its objects at once, after the device was lost: waits for nothing. `vkDeviceWaitIdle` must have returned since, with
+/// any result, and nothing may be submitted after it. A null handle is ignored.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if the device is not lost, and with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being
 /// recorded, or another call uses it.

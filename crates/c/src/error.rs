@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use ash::vk;
+
 use crate::handles::{Handle, object};
 use crate::opaque::{ErrorHandle, ErrorT};
 
@@ -19,6 +21,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// The rule of Vulkan that a description breaks; empty for other failures.
     pub(crate) rule: &'static str,
+    /// What a Vulkan call returned; success for other failures.
+    pub(crate) result: vk::Result,
 }
 
 impl ErrorObject {

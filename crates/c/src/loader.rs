@@ -91,8 +91,8 @@ pub(crate) unsafe fn query(
     Ok((instance, support))
 }
 
-/// The functions of capabilities: the version of Vulkan that has them without `KHR`.
-const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 10] = {
+/// The functions of capabilities, and the version of Vulkan that has them without `KHR`. Without those of tile memory, the runtime uses none.
+const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 8] = {
     use Capabilities as C;
     const NEVER: u32 = u32::MAX;
     const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
@@ -145,15 +145,6 @@ const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 10] = {
                 c"vkSetDebugUtilsObjectNameEXT",
                 c"vkCmdBeginDebugUtilsLabelEXT",
                 c"vkCmdEndDebugUtilsLabelEXT",
-            ],
-        ),
-        (C::TILE_MEMORY, NEVER, &[c"vkCmdBindTileMemoryQCOM"]),
-        (
-            C::TILE_PROPERTIES,
-            NEVER,
-            &[
-                c"vkGetDynamicRenderingTilePropertiesQCOM",
-                c"vkGetFramebufferTilePropertiesQCOM",
             ],
         ),
     ]

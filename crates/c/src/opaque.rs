@@ -20,11 +20,20 @@ pub struct ArrangementT(());
 pub struct LowererT(());
 /// The previous users of each placement's bytes.
 pub struct AliasingT(());
-/// What tileheap adds to the creation of a device.
+/// Extensions and features that tileheap adds to a `VkDeviceCreateInfo`.
 pub struct DeviceAdditionsT(());
 /// A device of the program on which frames run.
 pub struct DeviceT(());
 /// A frame that may be described anew every time.
+///
+/// ```text
+///        thSelectFrame        thBeginFrame           thSubmitFrame
+/// idle ---------------> selected ---------> recording -----------> idle
+///   ^                                           | thAbandonRecording
+///   +-------------------------------------------+
+/// ```
+/// Every frame is selected, even if its description has not changed. Frames of a dynamic frame execute one after another on the device and share all
+/// images and buffers. Only command buffers, pools, imported objects and data written by the host need a copy per frame in flight.
 pub struct DynamicFrameT(());
 /// The recording of one command buffer.
 pub struct CommandsT(());

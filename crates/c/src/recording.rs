@@ -39,15 +39,18 @@ pub struct SubmitCall {
     pub reserved: u32,
 }
 
-/// Submits exactly what it is given, before it returns. The program may add waits and signals of its own by other submissions, or by copies of
-/// the arrays. It must not wait for a mutex that another thread holds while it calls the library.
+/// Calls `vkQueueSubmit2` (or `vkQueueSubmit`) once with these submits, in order, and with `fence`, and returns its result. The program may pass a copy
+/// with more waits and signals. It is called on the thread that called `thSubmitFrameWith`, with the queues of the device locked; the submission must
+/// be made before it returns. It must not wait for a mutex that another thread holds while it calls the library.
 pub type SubmitCallback =
     Option<unsafe extern "C" fn(data: *mut c_void, call: *const SubmitCall) -> VulkanResult>;
 
 /// Begins the selected frame. Earlier frames may still run on the device; the program limits how many with `thWaitForFrame`. `imports` may be
-/// null, and `number`, which receives the frame's number for `thWaitForFrame`, too.
+/// null, and `number`, which receives the frame's number for `thWaitForFrame`, too. Frames are numbered from 0; one that is given up does not use up
+/// its number.
 ///
-/// Imported handles are alive until the frame is complete, and in the described entry states when the command buffers that use them run.
+/// Imported handles must be alive until the frame is complete, and in the described entry states when the command buffers that use them run. Structures
+/// and arrays are read during the call only.
 ///
 /// After an error, select the frame again. Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected, and with
 /// `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame.
@@ -99,8 +102,8 @@ pub unsafe extern "C" fn import(
     })
 }
 
-/// Restricts a render pass to a part of its described area in this frame, so that a resolution that changes every frame needs no other objects;
-/// a null area renders nothing, and `thSkipPass` skips the pass. Later reads of its attachments stay inside of the area.
+/// Restricts a render pass to part of its described area in this frame, for dynamic resolution. If `area` is null, the pass renders nothing and must be
+/// skipped with `thSkipPass`. Later passes must not read outside of the area.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass is not a render
 /// pass, the area is empty or not inside of the described one, or the pass's command buffer is already recorded.
@@ -128,7 +131,8 @@ pub unsafe extern "C" fn set_area(
     })
 }
 
-/// Begins a secondary command buffer for a subpass of a render pass, with the inheritance that it needs. Record draws, end it with
+/// Begins a secondary command buffer for a subpass of a render pass, with the inheritance that it needs, `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT` and
+/// `VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT`. Record draws, end it with
 /// `vkEndCommandBuffer`, and pass it to `thExecuteSecondaries`.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
@@ -200,8 +204,9 @@ pub extern "C" fn bind_secondary_tile_memory(
 /// up with `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
 /// another, or abandon it if the device is lost.
 ///
-/// Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. Nothing else uses the
-/// queues meanwhile, except other frames of the device.
+/// Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
+/// queues of the device are locked during the call: other submissions, presents and `vkDeviceWaitIdle` of the program go through `thUseQueues`. No other
+/// function accesses a queue.
 #[unsafe(export_name = "thSubmitFrame")]
 pub extern "C" fn submit_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
     run(error, || {
@@ -270,7 +275,8 @@ pub unsafe extern "C" fn submit_frame_with(
     })
 }
 
-/// Gives the frame that is being recorded up: it has no effect, and the next one has the same number. The program resets the command buffers
+/// Gives the frame that is being recorded up, after `VK_ERROR_OUT_OF_DATE_KHR` for example: it has no effect, and the next one has the same number. The
+/// program resets the command buffers
 /// that were recorded; imported semaphores are neither waited for nor signalled.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
@@ -311,7 +317,7 @@ pub extern "C" fn wait_for_frame(
     })
 }
 
-/// Returns how many frames are complete on the device: frames with smaller numbers are; 0 before the first.
+/// Returns the number of completed frames: frame n is complete if n is less than `count`.
 ///
 /// Fails with `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost.
 ///

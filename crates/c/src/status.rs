@@ -44,11 +44,11 @@ pub enum Status {
     ErrorVulkan = -13,
     /// A defect of the library. The objects of the call can only be destroyed.
     ErrorInternal = -14,
-    /// The object is not in the state that the function needs: functions are called in another order. The message names the one to call.
+    /// Functions were called in the wrong order; the message names the function to call first.
     ErrorWrongState = -15,
     /// The memory of the device or the host, or the memory limit, is used up.
     ErrorOutOfMemory = -16,
-    /// A Vulkan call has returned `VK_ERROR_DEVICE_LOST`: nothing more runs on the device.
+    /// The device is lost (`VK_ERROR_DEVICE_LOST`). Submitted work may still be executing until `vkDeviceWaitIdle` returns, with any result.
     ErrorDeviceLost = -17,
 }
 
@@ -59,6 +59,8 @@ pub(crate) struct Fault {
     pub(crate) message: String,
     /// The rule of Vulkan that a description breaks; empty for other faults.
     pub(crate) rule: &'static str,
+    /// What a Vulkan call returned; success for other faults.
+    pub(crate) result: vk::Result,
 }
 
 impl Fault {
@@ -67,6 +69,7 @@ impl Fault {
             status,
             message: message.into(),
             rule: "",
+            result: vk::Result::SUCCESS,
         }
     }
 
@@ -118,6 +121,10 @@ impl<E: Into<tileheap::Error>> From<E> for Fault {
             status: status_of(&error),
             message: in_full(&error),
             rule: error.invalid_usage().map_or("", |broken| broken.rule),
+            result: match &error {
+                tileheap::Error::Runtime(RuntimeError::Vulkan { result, .. }) => *result,
+                _ => vk::Result::SUCCESS,
+            },
         }
     }
 }

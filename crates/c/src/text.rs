@@ -7,6 +7,7 @@ use crate::opaque::{ErrorHandle, TextHandle, TextT};
 use crate::status::{Fault, Status};
 use crate::strings::{StringView, view};
 use crate::structs::{begin, put};
+use crate::vulkan::VulkanResult;
 
 /// A text.
 pub struct TextObject {
@@ -53,6 +54,18 @@ pub unsafe extern "C" fn get_error_rule(error: ErrorHandle, rule: *mut StringVie
         let object = error.get()?;
         // SAFETY: null or writable.
         object.with(|last| unsafe { put(rule, view(last.rule), "rule") })
+    })
+}
+
+/// Returns the result of the Vulkan call that made the last function fail with this error object; `VK_SUCCESS` if none did.
+///
+/// Thread safety: an error object may be used by one thread at a time.
+#[unsafe(export_name = "thGetErrorResult")]
+pub unsafe extern "C" fn get_error_result(error: ErrorHandle, result: *mut VulkanResult) -> Status {
+    run(std::ptr::null_mut(), || {
+        let object = error.get()?;
+        // SAFETY: null or writable.
+        object.with(|last| unsafe { put(result, last.result, "result") })
     })
 }
 

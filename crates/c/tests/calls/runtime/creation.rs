@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
+use std::sync::Mutex;
 
 use ash::vk;
 use tileheap::ffi::tile_memory_heap;
@@ -84,7 +85,24 @@ fn additions_of_nothing_are_errors() {
     let wrong = vk::DeviceQueueCreateInfo::default();
     let good = additions_desc(&rig, &info);
     type Change<'a> = &'a dyn Fn(&mut DeviceAdditionsDesc);
-    let wrongs: [(Change<'_>, Status, &str); 7] = [
+    let names = [c"VK_KHR_swapchain".as_ptr(), null()];
+    let with_names = |count, names: *const *const std::ffi::c_char| vk::DeviceCreateInfo {
+        enabled_extension_count: count,
+        pp_enabled_extension_names: names,
+        ..Default::default()
+    };
+    let (no_names, null_name) = (with_names(1, null()), with_names(2, names.as_ptr()));
+    let wrongs: [(Change<'_>, Status, &str); 9] = [
+        (
+            &|desc| desc.create_info = &raw const no_names,
+            Status::ErrorNullPointer,
+            "ppEnabledExtensionNames",
+        ),
+        (
+            &|desc| desc.create_info = &raw const null_name,
+            Status::ErrorNullPointer,
+            "ppEnabledExtensionNames[1]",
+        ),
         (
             &|desc| desc.struct_size = 8,
             Status::ErrorStructSize,
@@ -134,18 +152,76 @@ fn additions_of_nothing_are_errors() {
     assert_eq!(unwritten.unwrap_err().0, Status::ErrorNullPointer);
 }
 
+/// The fake driver's loader, but devices have no debug names.
+unsafe extern "system" fn without_names(
+    instance: vk::Instance,
+    name: *const std::ffi::c_char,
+) -> vk::PFN_vkVoidFunction {
+    unsafe extern "system" fn of_device(
+        device: vk::Device,
+        name: *const std::ffi::c_char,
+    ) -> vk::PFN_vkVoidFunction {
+        match th!(CStr::from_ptr(name)).to_bytes() {
+            b"vkSetDebugUtilsObjectNameEXT" => None,
+            _ => {
+                let (instance, loader) = *LOADER.lock().unwrap();
+                let real = th!(loader.unwrap()(
+                    vk::Handle::from_raw(instance),
+                    c"vkGetDeviceProcAddr".as_ptr()
+                ));
+                let real: vk::PFN_vkGetDeviceProcAddr = th!(std::mem::transmute(real.unwrap()));
+                th!(real(device, name))
+            }
+        }
+    }
+    if th!(CStr::from_ptr(name)) == c"vkGetDeviceProcAddr" {
+        let own: vk::PFN_vkGetDeviceProcAddr = of_device;
+        return Some(th!(std::mem::transmute::<
+            vk::PFN_vkGetDeviceProcAddr,
+            unsafe extern "system" fn(),
+        >(own)));
+    }
+    let (_, loader) = *LOADER.lock().unwrap();
+    th!(loader.unwrap()(instance, name))
+}
+
+/// The instance and loader of the test that uses [`without_names`].
+static LOADER: Mutex<(u64, Option<vk::PFN_vkGetInstanceProcAddr>)> = Mutex::new((0, None));
+
 #[test]
 fn devices_of_nothing_are_errors() {
     let engine = Engine::new(Config::modern());
     let additions = additions(&engine.rig).unwrap();
     let queues = queues(&engine.rig);
     let good = device_desc(&engine.rig, additions, &queues, &engine.allocator);
+    let instance = vk::Handle::as_raw(good.instance);
+    *LOADER.lock().unwrap() = (instance, good.get_instance_proc_addr);
     let nowhere = [DeviceQueue {
         queue: vk::Queue::null(),
         ..queues[0]
     }];
     type Change<'a> = &'a dyn Fn(&mut DeviceDesc);
-    let wrongs: [(Change<'_>, Status, &str); 11] = [
+    let wrongs: [(Change<'_>, Status, &str); 15] = [
+        (
+            &|desc| desc.api_version = vk::API_VERSION_1_2,
+            Status::ErrorInvalidArgument,
+            "apiVersion",
+        ),
+        (
+            &|desc| desc.physical_device = vk::Handle::from_raw(8),
+            Status::ErrorInvalidArgument,
+            "physicalDevice",
+        ),
+        (
+            &|desc| desc.instance = vk::Handle::from_raw(8),
+            Status::ErrorInvalidArgument,
+            "instance",
+        ),
+        (
+            &|desc| desc.get_instance_proc_addr = Some(without_names),
+            Status::ErrorVulkan,
+            "vkSetDebugUtilsObjectNameEXT: create the instance with VK_EXT_debug_utils",
+        ),
         (
             &|desc| desc.struct_size = 4,
             Status::ErrorStructSize,

@@ -7,11 +7,12 @@ use tileheap_c::device::*;
 use tileheap_c::dynamic_frame::*;
 use tileheap_c::recording::*;
 use tileheap_c::status::Status;
+use tileheap_c::text::*;
 use tileheap_testkit::assert_says;
 use tileheap_testkit::fake_driver::Config;
 use tileheap_testkit::runtime_rig::on_fake;
 
-use super::super::c::{call, get};
+use super::super::c::{call, get, sized};
 use super::engine::*;
 
 #[test]
@@ -163,6 +164,66 @@ fn a_lost_device_is_abandoned() {
         call(|error| abandon_dynamic_frame(engine.frame, error)).unwrap();
         engine.end_device();
     }
+}
+
+#[test]
+fn error_objects_have_the_result_of_the_call_that_failed() {
+    let engine = Engine::new(Config::modern());
+    let mut error = std::ptr::null_mut();
+    assert_eq!(th!(create_error(&mut error)), Status::Success);
+    let result = || {
+        let mut result = vk::Result::ERROR_UNKNOWN;
+        assert_eq!(th!(get_error_result(error, &mut result)), Status::Success);
+        result
+    };
+    assert_eq!(result(), vk::Result::SUCCESS);
+    *engine.allocator.failures.lock().unwrap() = vec![vk::Result::ERROR_OUT_OF_HOST_MEMORY; 8];
+    let desc = &engine.described.desc;
+    let status = th!(select_frame(engine.frame, desc, &mut sized(), error));
+    assert_eq!(
+        (status, result()),
+        (Status::ErrorOutOfMemory, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
+    );
+    engine.allocator.failures.lock().unwrap().clear();
+    engine
+        .rig
+        .driver
+        .fail("vkCreateImage", 0, vk::Result::ERROR_TOO_MANY_OBJECTS);
+    let status = th!(select_frame(engine.frame, desc, &mut sized(), error));
+    assert_eq!(
+        (status, result()),
+        (Status::ErrorVulkan, vk::Result::ERROR_TOO_MANY_OBJECTS)
+    );
+    // A failure without a call of Vulkan.
+    assert_eq!(submit_frame(engine.frame, error), Status::ErrorWrongState);
+    assert_eq!(result(), vk::Result::SUCCESS);
+    assert_eq!(destroy_error(error), Status::Success);
+    engine.end();
+}
+
+#[test]
+fn queues_are_used_while_no_frame_is_submitted() {
+    /// # Safety
+    /// The pointer is the engine.
+    unsafe extern "C" fn wait_idle(data: *mut std::ffi::c_void) {
+        let engine = th!(&*data.cast::<Engine>());
+        on_fake!(engine.rig.device.device_wait_idle()).unwrap();
+        let none = std::ptr::null_mut();
+        assert_eq!(
+            th!(use_queues(engine.device, Some(wait_idle), data, none)),
+            Status::ErrorInUse
+        );
+        assert_eq!(submit_frame(engine.frame, none), Status::ErrorInUse);
+    }
+    let engine = Engine::new(Config::modern().asynchronous());
+    engine.run().unwrap();
+    let data = (&raw const engine).cast_mut().cast();
+    call(|error| th!(use_queues(engine.device, Some(wait_idle), data, error))).unwrap();
+    assert_eq!(engine.rig.driver.pending(), 0);
+    let missing = call(|error| th!(use_queues(engine.device, None, data, error)));
+    assert_eq!(missing.unwrap_err().0, Status::ErrorNullPointer);
+    engine.run().unwrap();
+    engine.end();
 }
 
 #[test]

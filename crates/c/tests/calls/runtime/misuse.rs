@@ -17,7 +17,7 @@ use tileheap_c::status::Status;
 use tileheap_testkit::assert_says;
 use tileheap_testkit::fake_driver::Config;
 
-use super::super::c::{self, call, get, sized, view};
+use super::super::c::{self, call, fill, get, sized, view};
 use super::engine::*;
 
 /// The name of a function of a handle, and a call with arguments that are otherwise good.
@@ -240,7 +240,7 @@ fn indices_that_do_not_exist_are_errors() {
     type Call<'a> = &'a dyn Fn(ErrorHandle) -> Status;
     let mut queue = queues(&engine.rig)[0];
     let to_queue = &raw mut queue;
-    let wrongs: [(Call<'_>, &[&str]); 12] = [
+    let wrongs: [(Call<'_>, &[&str]); 14] = [
         (
             &|error| th!(begin_pass(commands, 8, null_mut(), error)),
             &["pass 8", "there are 8"],
@@ -284,6 +284,21 @@ fn indices_that_do_not_exist_are_errors() {
         (
             &|error| bind_secondary_tile_memory(frame, buffer(), 8, error),
             &["pass 8"],
+        ),
+        (
+            &|error| bind_secondary_tile_memory(frame, buffer(), LIGHTING, error),
+            &["lighting", "render pass", "thBeginSecondary"],
+        ),
+        (
+            &|error| {
+                th!(execute_secondaries(
+                    commands,
+                    1,
+                    std::ptr::without_provenance(9),
+                    error
+                ))
+            },
+            &["not aligned"],
         ),
         (
             &|error| th!(record_commands(frame, 4, buffer(), &mut null_mut(), error)),
@@ -542,4 +557,23 @@ fn options_and_modes_of_dynamic_frames_are_checked() {
     let plan = get(|to, error| th!(get_selected_plan(engine.frame, to, error))).unwrap();
     engine.end();
     call(|_| destroy_plan(plan)).unwrap();
+}
+
+#[test]
+fn after_a_selection_that_fails_nothing_is_selected() {
+    let engine = Engine::new(Config::modern());
+    engine.run().unwrap();
+    // Still known after the frame was submitted.
+    let target: c::Result<PassTarget> = fill(|to, error| th!(get_pass_target(engine.frame, 0, 0, to, error)));
+    assert!(target.is_ok());
+    let nameless: FrameDesc = sized();
+    let failed = call(|error| th!(select_frame(engine.frame, &nameless, &mut sized(), error)));
+    assert_eq!(failed.unwrap_err().0, Status::ErrorNullPointer);
+    for (name, function) in &SHARED[3..7] {
+        let (status, message) = call(|error| function(engine.frame, error)).unwrap_err();
+        assert_eq!(status, Status::ErrorWrongState, "{name}");
+        assert_says(message, &["thSelectFrame"]);
+    }
+    engine.run().unwrap();
+    engine.end();
 }
