@@ -9,10 +9,10 @@ use ash::vk;
 
 use super::bound_access::{AccessKey, BoundAccess, BoundObject, Buffer};
 use super::command_slot::CommandSlot;
-use super::detached::Moment;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::encoded_frame::{EncodedFrame, Encoding};
+use super::moment::Moment;
 use super::owned::OwnedObjects;
 use super::pool::{Ends, Lease};
 use super::progress::FrameNumber;

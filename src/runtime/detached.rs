@@ -13,30 +13,18 @@
 //! mutably meanwhile, as any program does that puts it behind a lock.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 
 use super::dynamic_frame::DynamicFrame;
 use super::frame_recorder::FrameRecorder;
+use super::moment::Moment;
 use super::progress::FrameNumber;
 use super::record::{Commands, TileBinding};
 use super::selected_frame::SelectedFrame;
 pub use super::shared_recorder::SharedRecorder;
 use crate::frame::{CommandBufferId, PassId};
 use crate::lower::Parity;
-
-/// The last selection, begin or submission of a bound frame. No other one in the process is equal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Moment(u64);
-
-impl Moment {
-    /// A new one.
-    pub(super) fn now() -> Moment {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        Moment(LAST.fetch_add(1, Ordering::Relaxed) + 1)
-    }
-}
 
 /// A [`FrameRecorder`] without its borrow of the dynamic frame.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::bound_frame::{BoundFrame, KeptHistories};
-use super::detached::Moment;
 use super::device::Device;
 use super::error::RuntimeRule;
+use super::moment::Moment;
 use super::progress::FrameNumber;
 use super::selected_frame::SelectedFrame;
 use super::series::Series;

@@ -4,10 +4,10 @@ use ash::vk;
 
 use super::bound_access::{AccessKey, BoundAccess};
 use super::bound_frame::BoundFrame;
-use super::detached::Moment;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::import::Imports;
+use super::moment::Moment;
 use super::progress::FrameNumber;
 use super::record::Commands;
 use super::rendering::Rendering;

@@ -81,6 +81,7 @@ mod instance;
 mod legacy;
 mod measure;
 mod memory;
+mod moment;
 mod names;
 pub mod objects;
 mod one_shot;

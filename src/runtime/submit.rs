@@ -9,10 +9,10 @@
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
-use super::detached::Moment;
 use super::device_state::DeviceState;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
+use super::moment::Moment;
 use super::progress::FrameNumber;
 use super::submission::{Signal, Submission, SubmitCall};
 use crate::Result;
