@@ -85,14 +85,17 @@ struct Error {
     std::string message;
     /** The rule of Vulkan that a description breaks ("VUID-..."); empty for other errors. */
     std::string rule;
+    /** The result of the Vulkan call that failed; VK_SUCCESS for other errors. */
+    VkResult result = VK_SUCCESS;
 };
 
 /** An Error as an exception. */
 class Exception : public std::runtime_error {
 public:
-    explicit Exception(const Error &error) : std::runtime_error(error.message), status(error.status), rule(error.rule) {}
+    explicit Exception(const Error &error) : std::runtime_error(error.message), status(error.status), rule(error.rule), result(error.result) {}
     ThStatus status;
     std::string rule;
+    VkResult result;
 };
 
 /** A value or an Error. */
@@ -181,11 +184,13 @@ inline ErrorObject new_error() {
 
 inline Error error_of(ThStatus status, ThError error) {
     ThStringView message = {}, rule = {};
+    VkResult result = VK_SUCCESS;
     if (error) {
         thGetErrorMessage(error, &message);
         thGetErrorRule(error, &rule);
+        thGetErrorResult(error, &result);
     }
-    return {status, std::string(to_cpp(message)), std::string(to_cpp(rule))};
+    return {status, std::string(to_cpp(message)), std::string(to_cpp(rule)), result};
 }
 
 /** Calls a function, and once more with an error object if it fails, for its message: a failed call has no effect. */
@@ -1026,6 +1031,20 @@ public:
     Result<Success> report_lost() const {
         return detail::run([&](auto error) { return thReportDeviceLost(get(), error); });
     }
+    /** thUseQueues: `use()` is called while the queues are locked, and its exceptions leave this function. */
+    template <class Use>
+    Result<Success> use_queues(Use use) const {
+        const PFN_thUseQueues callback = [](void *data) {
+            (void)detail::catch_exceptions([&] {
+                (*static_cast<Use *>(data))();
+                return VK_SUCCESS;
+            });
+        };
+        detail::forget_exception();
+        auto used = detail::run([&](auto error) { return thUseQueues(get(), callback, &use, error); });
+        detail::rethrow(TH_STATUS_ERROR_VULKAN);
+        return used;
+    }
     /** thTrimDevice. The result is how many retired frames are still running. */
     Result<uint32_t> trim() const {
         return detail::call(uint32_t(0), [&](auto &out, auto error) { return thTrimDevice(get(), &out, error); });
@@ -1205,7 +1224,8 @@ public:
             return Error{TH_STATUS_ERROR_INVALID_ARGUMENT,
                          "pass " + std::to_string(pass) + " has no access of resource " + std::to_string(resource) +
                              (version == TH_HISTORY_VERSION_CURRENT ? "" : " in its previous version"),
-                         {}};
+                         {},
+                         VK_SUCCESS};
         }
     }
 

@@ -88,6 +88,21 @@ struct Plaza {
 void test_devices(RuntimeGpu &runtime) {
     CHECK(runtime.device.profile().value().info()->features & TH_FEATURE_FLAG_TIMELINE_SEMAPHORE);
     CHECK(!runtime.device.report()->empty() && !runtime.device.is_lost());
+    bool is_idle = false;
+    runtime.device
+        .use_queues([&] {
+            CHECK(!runtime.device.trim()); // From inside.
+            is_idle = vkDeviceWaitIdle(runtime.gpu.device) == VK_SUCCESS;
+        })
+        .value();
+    CHECK(is_idle);
+    bool is_thrown = false;
+    try {
+        (void)runtime.device.use_queues([] { throw std::logic_error("the program's own"); });
+    } catch (const std::logic_error &) {
+        is_thrown = true;
+    }
+    CHECK(is_thrown && runtime.device.use_queues([] {}));
     auto wrong = runtime.desc();
     CHECK(!tileheap::Device::create(wrong)); // Without an allocator.
     wrong.queueCount = 0;
@@ -315,10 +330,13 @@ void test_lost_devices(const RuntimeGpu &runtime) {
         EXPECT(dynamic.abandon(), TH_STATUS_ERROR_WRONG_STATE, "thDestroyDynamicFrame"); // Nothing is lost.
         plaza.begin();
         for (uint32_t index = 0; index < COMMAND_BUFFER_COUNT; index++) plaza.record(index);
-        if (submitting)
-            EXPECT(dynamic.submit_with([](const ThSubmitCall &) { return VK_ERROR_DEVICE_LOST; }), TH_STATUS_ERROR_DEVICE_LOST, "");
-        else
+        if (submitting) {
+            const auto lost = dynamic.submit_with([](const ThSubmitCall &) { return VK_ERROR_DEVICE_LOST; });
+            EXPECT(lost, TH_STATUS_ERROR_DEVICE_LOST, "");
+            CHECK(lost.error().result == VK_ERROR_DEVICE_LOST);
+        } else {
             device.report_lost().value();
+        }
         CHECK(device.is_lost());
         EXPECT(device.trim(), TH_STATUS_ERROR_DEVICE_LOST, "");
         check(vkDeviceWaitIdle(runtime.gpu.device), "vkDeviceWaitIdle");
@@ -351,6 +369,7 @@ void test_secondaries(const RuntimeGpu &runtime) {
         EXPECT(dynamic.begin_secondary(draw, COPY), TH_STATUS_ERROR_INVALID_ARGUMENT, "copy");
         EXPECT(dynamic.begin_secondary(draw, DRAW, 1), TH_STATUS_ERROR_INVALID_ARGUMENT, "1");
         EXPECT(dynamic.bind_secondary_tile_memory(copy, 9), TH_STATUS_ERROR_INVALID_ARGUMENT, "9");
+        EXPECT(dynamic.bind_secondary_tile_memory(copy, DRAW), TH_STATUS_ERROR_INVALID_ARGUMENT, "draw"); // A render pass.
         dynamic.begin_secondary(draw, DRAW).value();
         check(vkEndCommandBuffer(draw), "vkEndCommandBuffer");
         const auto inheritance = make<VkCommandBufferInheritanceInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO);
@@ -420,7 +439,10 @@ void test_failing_blocks(const RuntimeGpu &runtime) {
         }
         CHECK(caught);
         blocks.throws = 3;
-        EXPECT(plaza.dynamic.select(plaza.builder), TH_STATUS_ERROR_OUT_OF_MEMORY, "");
+        const auto failed = plaza.dynamic.select(plaza.builder);
+        EXPECT(failed, TH_STATUS_ERROR_OUT_OF_MEMORY, "");
+        CHECK(failed.error().result == VK_ERROR_OUT_OF_DEVICE_MEMORY);
+        EXPECT(plaza.dynamic.access(0, 0), TH_STATUS_ERROR_WRONG_STATE, "thSelectFrame"); // Nothing is selected.
         blocks.throws = 0;
         plaza.run();
         CHECK(blocks.held > 0);

@@ -124,7 +124,7 @@ static void test_results_and_owners() {
     } catch (const Exception &exception) {
         thrown = exception.status == TH_STATUS_ERROR_INVALID_ARGUMENT && wrong.error().message == exception.what();
     }
-    CHECK(thrown);
+    CHECK(thrown && wrong.error().result == VK_SUCCESS);
     CHECK(!Frame().info() && Frame().info().error().status == TH_STATUS_ERROR_INVALID_HANDLE);
 
     const uint32_t before = object_count();
@@ -253,7 +253,7 @@ static void test_runtime_without_device() {
 
     Device device;
     CHECK(is_invalid(device.profile()) && is_invalid(device.report()) && !device.is_lost() && is_invalid(device.report_lost()));
-    CHECK(is_invalid(device.trim()) && is_invalid(DynamicFrame::create(device)) && device.destroy());
+    CHECK(is_invalid(device.trim()) && is_invalid(device.use_queues([] {})) && is_invalid(DynamicFrame::create(device)) && device.destroy());
 
     DynamicFrame frame;
     FrameBuilder builder("nothing", {64, 64});
