@@ -16,11 +16,12 @@ struct Program {
     bool blends;
 };
 
-Program program_of(uint32_t pass) {
+Program program_of(uint32_t pass, size_t colors) {
     const auto screen = [](Words fragment) { return Program{fullscreen_vert, fragment, VK_CULL_MODE_NONE, false, false}; };
     switch (pass) {
     case SHADOW: return {plaza_shadow_vert, {}, VK_CULL_MODE_NONE, true, false};
-    case GBUFFER: return {plaza_gbuffer_vert, plaza_gbuffer_frag, VK_CULL_MODE_BACK_BIT, true, false};
+    case GBUFFER: // Without motion if there is no attachment for it.
+        return {plaza_gbuffer_vert, colors > 2 ? Words(plaza_gbuffer_frag) : Words(plaza_still_frag), VK_CULL_MODE_BACK_BIT, true, false};
     case LIGHTING: return screen(plaza_lighting_frag);
     case HALOS: return {plaza_halos_vert, plaza_halos_frag, VK_CULL_MODE_NONE, false, true};
     case TEMPORAL: return screen(plaza_temporal_frag);
@@ -95,7 +96,7 @@ void Passes::create_layout() {
 }
 
 void Passes::create_pipeline(uint32_t pass, const Target &target) {
-    const Program program = program_of(pass);
+    const Program program = program_of(pass, target.colors.size());
     const Module vertex_module(device_, program.vertex), fragment_module(device_, program.fragment);
     auto vertex = make<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
     vertex.stage = VK_SHADER_STAGE_VERTEX_BIT;

@@ -1,0 +1,9 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+// Colour and normal of surfaces, for frames without temporal antialiasing.
+
+#include "plaza_surface.glsl"
+
+void main() {
+    write_surface();
+}
