@@ -1,0 +1,132 @@
+/* The frame's images, at planned offsets of tile memory and of shared blocks. */
+#pragma once
+
+#include <algorithm>
+
+#include <guide.hpp>
+
+struct Image {
+    VkImage handle = VK_NULL_HANDLE;
+    VkImageView view = VK_NULL_HANDLE;
+    /** What to wait for before the first use in a frame: the stages and writes of the previous users of the image's bytes. */
+    VkPipelineStageFlags2 previous_stages = 0;
+    VkAccessFlags2 previous_writes = 0;
+};
+
+/** A block of memory: of VMA, or tile memory. */
+struct Block {
+    VmaAllocation memory = VK_NULL_HANDLE;
+    VkDeviceMemory tile_memory = VK_NULL_HANDLE;
+    VkDeviceSize size = 0;
+};
+
+class Images {
+public:
+    Images(const guide::Gpu &gpu, VkExtent2D size, const tileheap::Plan &plan, const tileheap::Aliasing &aliasing) : Images(gpu) {
+        const ThPlanArrays planned = plan.arrays().value();
+        for (const ThPlannedPlacement &placement : tileheap::Span(planned.placements, planned.placementCount))
+            if (placement.object != TH_NONE) create(placement.resource, size, placement.memory == TH_MEMORY_KIND_TILE);
+        for (uint32_t object = 0; object < planned.objectCount; object++) allocate(planned, object);
+        const ThAliasingArrays users = aliasing.arrays().value();
+        for (const ThAliasingRow &row : tileheap::Span(users.placements, users.placementCount)) {
+            bind(row);
+            for (const ThPreviousUser &user : tileheap::Span(users.previous, users.previousCount)[row.previous]) {
+                images_[row.resource].previous_stages |= user.stages;
+                images_[row.resource].previous_writes |= user.writes;
+            }
+        }
+    }
+    ~Images() {
+        for (const Image &image : images_) {
+            vkDestroyImageView(gpu_.device, image.view, nullptr);
+            vkDestroyImage(gpu_.device, image.handle, nullptr);
+        }
+        for (const Block &block : blocks_) {
+            vmaFreeMemory(gpu_.allocator, block.memory);
+            vkFreeMemory(gpu_.device, block.tile_memory, nullptr);
+        }
+    }
+    Images(const Images &) = delete;
+    Images &operator=(const Images &) = delete;
+
+    const Image &operator[](uint32_t index) const { return images_[index]; }
+    /** The tile memory object of the plan. */
+    VkDeviceMemory tile_memory(uint32_t object) const { return blocks_[object].tile_memory; }
+
+    guide::Memory memory() const {
+        guide::Memory sum = {0, 0};
+        for (const Block &block : blocks_) (block.tile_memory ? sum.tile : sum.ordinary) += block.size;
+        return sum;
+    }
+
+private:
+    explicit Images(const guide::Gpu &gpu) : gpu_(gpu) {}
+
+    void create(uint32_t index, VkExtent2D size, bool tile) {
+        const VkExtent2D extent = guide::extent_of(index, size);
+        auto info = guide::make<VkImageCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO);
+        info.imageType = VK_IMAGE_TYPE_2D;
+        info.format = guide::format_of(index);
+        info.extent = {extent.width, extent.height, 1};
+        info.mipLevels = info.arrayLayers = 1;
+        info.samples = VK_SAMPLE_COUNT_1_BIT;
+        info.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
+        info.usage |= guide::is_depth(index) ? VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT : VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
+        if (tile) info.usage |= VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
+        guide::check(vkCreateImage(gpu_.device, &info, nullptr, &images_[index].handle), "vkCreateImage");
+    }
+
+    /** Allocates a memory object of the plan, for all images that are placed in it. */
+    void allocate(const ThPlanArrays &planned, uint32_t object) {
+        const auto [kind, type, size] = planned.objects[object];
+        VkMemoryRequirements needs = {size, 1, 1u << type};
+        VkImage image = VK_NULL_HANDLE;
+        uint32_t image_count = 0;
+        for (const ThPlannedPlacement &placement : tileheap::Span(planned.placements, planned.placementCount)) {
+            if (placement.object != object) continue;
+            image = images_[placement.resource].handle;
+            image_count++;
+            VkMemoryRequirements of_image;
+            vkGetImageMemoryRequirements(gpu_.device, image, &of_image);
+            needs.alignment = std::max(needs.alignment, of_image.alignment);
+            const bool fits = of_image.size <= placement.size && placement.offset % of_image.alignment == 0;
+            if (!fits || !(of_image.memoryTypeBits & needs.memoryTypeBits))
+                throw std::runtime_error(std::string(guide::name_of(placement.resource)) + ": the image is not the one that was planned");
+        }
+        Block &block = blocks_.emplace_back();
+        block.size = needs.size;
+        if (kind == TH_MEMORY_KIND_TILE) {
+            const VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, size, type};
+            return guide::check(vkAllocateMemory(gpu_.device, &info, nullptr, &block.tile_memory), "vkAllocateMemory");
+        }
+        VmaAllocationCreateInfo info = {};
+        info.flags = VMA_ALLOCATION_CREATE_CAN_ALIAS_BIT;
+        info.memoryTypeBits = needs.memoryTypeBits;
+        guide::check(image_count == 1 ? vmaAllocateMemoryForImage(gpu_.allocator, image, &info, &block.memory, nullptr) // May be dedicated.
+                                      : vmaAllocateMemory(gpu_.allocator, &needs, &info, &block.memory, nullptr),
+                     "vmaAllocateMemory");
+    }
+
+    void bind(const ThAliasingRow &row) {
+        const VkImage image = images_[row.resource].handle;
+        if (row.memory == TH_MEMORY_KIND_TILE)
+            guide::check(vkBindImageMemory(gpu_.device, image, blocks_[row.object].tile_memory, row.offset), "vkBindImageMemory");
+        else
+            guide::check(vmaBindImageMemory2(gpu_.allocator, blocks_[row.object].memory, row.offset, image, nullptr), "vmaBindImageMemory2");
+        create_view(row.resource);
+    }
+
+    void create_view(uint32_t index) {
+        auto info = guide::make<VkImageViewCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO);
+        info.image = images_[index].handle;
+        info.viewType = VK_IMAGE_VIEW_TYPE_2D;
+        info.format = guide::format_of(index);
+        const VkImageAspectFlags aspect = guide::is_depth(index) ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT;
+        info.subresourceRange = {aspect, 0, 1, 0, 1};
+        guide::check(vkCreateImageView(gpu_.device, &info, nullptr, &images_[index].view), "vkCreateImageView");
+    }
+
+    const guide::Gpu &gpu_;
+    std::array<Image, guide::TRANSIENT_COUNT> images_;
+    std::vector<Block> blocks_;
+};
