@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "the other test program uses the rest")]
 mod c;
 mod execute;
+mod guide;
 mod plaza;
 
 use std::ptr::null_mut;

@@ -13,7 +13,7 @@ const FRAMES: [&str; 7] = [
 const BYTES: u64 = 4 * (4 * 320 * 180 + 5 * 203 * 117);
 
 /// Runs a program that renders, and returns its output and a file with the texels.
-fn render(mut program: Command, name: &str) -> (String, PathBuf) {
+pub(super) fn render(mut program: Command, name: &str) -> (String, PathBuf) {
     let texels = own_file(&format!("plaza-{name}.rgba"));
     program.args(FRAMES).arg("--texels").arg(&texels);
     program
@@ -32,7 +32,7 @@ fn render(mut program: Command, name: &str) -> (String, PathBuf) {
 }
 
 #[track_caller]
-fn assert_same_texels(one: &PathBuf, other: &PathBuf) {
+pub(super) fn assert_same_texels(one: &PathBuf, other: &PathBuf) {
     let [one_texels, other_texels] = [one, other].map(|path| std::fs::read(path).unwrap());
     let differing = one_texels.chunks(4).zip(other_texels.chunks(4));
     let differing = differing.filter(|(one, other)| one != other).count();
