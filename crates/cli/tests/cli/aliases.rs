@@ -1,4 +1,5 @@
-//! `run --layer aliasing` on `examples/alias_bugs`: each bug fails with its message, and the same program without it passes.
+//! `run --layer aliasing` on `examples/alias_bugs`: each bug fails with its message, and the same program without it passes. So do programs of
+//! `examples/cpp/guide`.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::run::{place, scratch, tileheap};
-use crate::support::{skip, workspace};
+use crate::support::{cpp_program, skip, workspace};
 
 const CONTENTS: &str = "TILEHEAP-reads-discarded";
 const ORDER: &str = "TILEHEAP-missing-order";
@@ -28,14 +29,20 @@ const BUGS: [(&str, &str); 13] = [
     ("unstored-attachment", CONTENTS),
 ];
 
-/// The exit status, and the ids of all messages.
-fn run(folder: &str, program: &str, bug: &str, more: &[&str]) -> (i32, Vec<String>) {
-    let (outcome, picture) = (place("aliases.json"), place("aliases.png"));
+/// Runs a program under the layer: the exit status, and the ids of all messages.
+fn run(folder: &str, program: &[&str]) -> (i32, Vec<String>) {
+    let outcome = place("aliases.json");
     let options = [
-        "run", "--layer", "aliasing", "--layers", folder, "--json", &outcome, "--", program, "--output",
-        &picture, "--bug", bug,
+        "run",
+        "--layer",
+        "aliasing",
+        "--layers",
+        folder,
+        "--json",
+        &outcome,
+        "--",
     ];
-    let run = tileheap(&[&options[..], more].concat());
+    let run = tileheap(&[&options[..], program].concat());
     let text = std::fs::read_to_string(scratch("aliases.json")).expect("the outcome is written");
     let outcome: Value = serde_json::from_str(&text).expect("JSON");
     let messages = outcome["messages"].as_array().expect("a list of messages");
@@ -45,20 +52,28 @@ fn run(folder: &str, program: &str, bug: &str, more: &[&str]) -> (i32, Vec<Strin
     (run.status, ids.map(str::to_owned).collect())
 }
 
-#[test]
-fn every_bug_with_shared_memory_fails_and_its_fixed_program_passes() {
+/// The folder of the layer; none, and the calling test listed as skipped, if it is not staged.
+fn layer() -> Option<String> {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
-        return skip("the test bed has an environment of its own");
+        skip("the test bed has an environment of its own");
+        return None;
     }
     let folder = workspace().join("target/aliasing");
     let folder = std::env::var("TILEHEAP_ALIASING").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
+    if !Path::new(&folder).join("libtileheap_aliasing.so").is_file() {
+        skip("the layer is not staged: scripts/stage-aliasing.sh");
+        return None;
+    }
+    Some(folder)
+}
+
+#[test]
+fn every_bug_with_shared_memory_fails_and_its_fixed_program_passes() {
+    let Some(folder) = layer() else { return };
     let built =
         std::env::var_os("TILEHEAP_BUILT_EXAMPLES").map(|examples| Path::new(&examples).join("alias_bugs"));
-    let staged = Path::new(&folder).join("libtileheap_aliasing.so").is_file();
-    let (Some(program), true) = (built, staged) else {
-        return skip(
-            "the layer is not staged, or TILEHEAP_BUILT_EXAMPLES is not set: scripts/test.sh does both",
-        );
+    let Some(program) = built else {
+        return skip("TILEHEAP_BUILT_EXAMPLES is not set: scripts/test.sh does it");
     };
     let program = program.to_str().expect("UTF-8");
     let listed = Command::new(program)
@@ -70,10 +85,33 @@ fn every_bug_with_shared_memory_fails_and_its_fixed_program_passes() {
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.split_whitespace().next());
     assert!(listed.eq(BUGS.map(|(bug, _)| bug)), "the table has every bug");
+    let picture = place("aliases.png");
     for (bug, id) in BUGS {
-        let wrong = run(&folder, program, bug, &[]);
+        let command = [program, "--output", &picture, "--bug", bug];
+        let wrong = run(&folder, &command);
         assert_eq!(wrong, (3, vec![id.to_owned()]), "{bug}");
-        let right = run(&folder, program, bug, &["--fixed"]);
+        let right = run(&folder, &[&command[..], &["--fixed"]].concat());
         assert_eq!(right, (0, vec![]), "{bug}, without it");
+    }
+}
+
+/// The steps of the guide's chapter on C++ from the one on that shares memory.
+#[test]
+fn programs_of_the_guide_order_what_shares_memory() {
+    let Some(folder) = layer() else { return };
+    let (texels, picture) = (place("guide.rgba"), place("guide.png"));
+    let steps = (2..).map(|step| (step, workspace().join(format!("examples/cpp/guide/step_{step}"))));
+    let steps = steps.take_while(|(_, folder)| folder.is_dir());
+    let steps: Vec<usize> = steps.map(|(step, _)| step).collect();
+    assert!(steps.len() >= 3, "{steps:?}");
+    for step in steps {
+        let Some(program) = cpp_program(&format!("guide_{step}")) else {
+            return;
+        };
+        let program = program.get_program().to_str().expect("UTF-8");
+        let size = ["--size", "160x90", "--resize", "101x59", "--frames", "6"];
+        let files = ["--toggle", "--texels", &texels, "--output", &picture];
+        let ran = run(&folder, &[&[program][..], &size, &files].concat());
+        assert_eq!(ran, (0, vec![]), "guide_{step}");
     }
 }
