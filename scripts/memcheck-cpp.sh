@@ -52,7 +52,7 @@ for compiler in gcc clang; do
     }
     sanitized=(env VK_DRIVER_FILES="${drivers[0]}" LD_PRELOAD="${libraries[*]} $driver" ASAN_OPTIONS=detect_leaks=1
         LSAN_OPTIONS="suppressions=$logs/sanitizer-suppressions")
-    for program in tables runtime; do
+    for program in tables runtime guide_{0..6}; do
         judge "$program-$compiler-sanitized" "${sanitized[@]}" "$folder/$program" "${arguments[@]}" "$logs/$program-$compiler.rgba"
     done
     judge "test_runtime-$compiler-sanitized" "${sanitized[@]}" "$folder/test_runtime"
@@ -65,5 +65,8 @@ for program in tables runtime; do
 done
 for picture in tables-gcc tables-clang runtime-gcc runtime-clang runtime-valgrind; do
     cmp "$logs/$picture.rgba" "$logs/tables-valgrind.rgba" || status=1
+done
+for picture in guide_{0..6}-{gcc,clang}; do
+    cmp "$logs/$picture.rgba" "$logs/guide_0-gcc.rgba" || status=1
 done
 exit "$status"
