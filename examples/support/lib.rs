@@ -40,6 +40,7 @@ mod guide {
         readme "../../docs/guide/README.md"
         tile_memory "../../docs/guide/tile_memory.md"
         integrate "../../docs/guide/integrate.md"
+        cpp "../../docs/guide/cpp.md"
         dynamic_frames "../../docs/guide/dynamic_frames.md"
         reports "../../docs/guide/reports.md"
         arrangements "../../docs/guide/arrangements.md"

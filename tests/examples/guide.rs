@@ -1,6 +1,7 @@
-//! The guide agrees with its sources: the diffs between the steps of `examples/forward`, the C++ program, the list of chapters.
+//! The guide agrees with its sources: the diffs between the steps of `examples/forward` and of
+//! `examples/cpp/guide`, the C++ program, the list of chapters.
 //!
-//! `TILEHEAP_REWRITE=1 cargo test -p tileheap --test examples` writes the diffs into the guide.
+//! `TILEHEAP_REWRITE=1 cargo test -p tileheap --test examples` writes the sources into the guide.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,94 +23,185 @@ fn names(folder: PathBuf) -> BTreeSet<String> {
     entries.map(|entry| name(entry).expect("UTF-8")).collect()
 }
 
-/// The files that steps after the first change, as `step_1/gpu.rs`.
-fn changed() -> Vec<String> {
-    let steps = (1..).map(|step| format!("step_{step}"));
-    let folders = steps.map(|step| (root().join("examples/forward").join(&step), step));
-    let there = folders.take_while(|(folder, _)| folder.is_dir());
-    there
-        .flat_map(|(folder, step)| {
-            names(folder)
-                .into_iter()
-                .map(move |file| format!("{step}/{file}"))
-        })
-        .collect()
+/// A chapter that converts a program in steps, and the folder of the program: `step_N` has the files that step N changes.
+struct Chapter {
+    path: &'static str,
+    folder: &'static str,
 }
 
-/// The difference between a step's file and the newest one before it.
-fn difference(changed: &str) -> String {
-    let (step, file) = changed.split_once('/').expect("a step and a file");
-    let step: u32 = step
-        .strip_prefix("step_")
-        .and_then(|step| step.parse().ok())
-        .expect("a number");
-    let earlier = (0..step).rev().map(|step| format!("step_{step}/{file}"));
-    let before = earlier
-        .map(|path| format!("examples/forward/{path}"))
-        .find(|path| root().join(path).is_file());
-    let (old, new) = (
-        before.as_deref().map_or_else(String::new, read),
-        read(&format!("examples/forward/{changed}")),
-    );
-    let from = before.unwrap_or_else(|| "/dev/null".to_owned());
-    TextDiff::from_lines(&old, &new)
-        .unified_diff()
-        .context_radius(3)
-        .header(&from, &format!("examples/forward/{changed}"))
-        .to_string()
-}
+const CHAPTERS: [Chapter; 2] = [
+    Chapter {
+        path: "docs/guide/integrate.md",
+        folder: "examples/forward",
+    },
+    Chapter {
+        path: "docs/guide/cpp.md",
+        folder: "examples/cpp/guide",
+    },
+];
 
-/// The guide with the current diff after each mark; and the marks.
-fn with_differences(text: &str) -> (String, Vec<String>) {
-    let (mut written, mut marks) = (String::new(), Vec::new());
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        written += line;
-        written.push('\n');
-        let mark = line
-            .strip_prefix("<!-- diff: ")
-            .and_then(|rest| rest.strip_suffix(" -->"));
-        let Some(mark) = mark else { continue };
-        if lines.peek() == Some(&"```diff") {
-            // The old diff, to its closing fence: no line of a diff starts with one.
-            let _old = lines.by_ref().find(|line| *line == "```");
+impl Chapter {
+    /// The files that steps after the first change, as `step_1/gpu.rs`.
+    fn changed(&self) -> BTreeSet<String> {
+        let steps = (1..).map(|step| format!("step_{step}"));
+        let folders = steps.map(|step| (root().join(self.folder).join(&step), step));
+        let there = folders.take_while(|(folder, _)| folder.is_dir());
+        there
+            .flat_map(|(folder, step)| {
+                names(folder)
+                    .into_iter()
+                    .map(move |file| format!("{step}/{file}"))
+            })
+            .collect()
+    }
+
+    /// The difference between a step's file and the newest one before it: all of it, or the hunks that contain a text.
+    fn difference(&self, changed: &str, text: Option<&str>) -> String {
+        let (step, file) = changed.split_once('/').expect("a step and a file");
+        let step: u32 = step
+            .strip_prefix("step_")
+            .and_then(|step| step.parse().ok())
+            .expect("a number");
+        let earlier = (0..step).rev().map(|step| format!("step_{step}/{file}"));
+        let before = earlier
+            .map(|path| format!("{}/{path}", self.folder))
+            .find(|path| root().join(path).is_file());
+        let to = format!("{}/{changed}", self.folder);
+        let (old, new) = (before.as_deref().map_or_else(String::new, read), read(&to));
+        let from = before.unwrap_or_else(|| "/dev/null".to_owned());
+        let mut written = format!("--- {from}\n+++ {to}\n");
+        let diff = TextDiff::from_lines(&old, &new);
+        let mut shown = 0;
+        for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+            let hunk = hunk.to_string();
+            if text.is_none_or(|text| hunk.contains(text)) {
+                written += &hunk;
+                shown += 1;
+            }
         }
-        written += &format!("```diff\n{}```\n", difference(mark));
-        marks.push(mark.to_owned());
+        assert!(shown > 0, "{to}: no hunk contains {text:?}");
+        written
     }
-    (written, marks)
+
+    /// The lines of a file from the first one that contains a text to the next empty one.
+    fn part(&self, file: &str, text: &str) -> String {
+        let path = format!("{}/{file}", self.folder);
+        let program = read(&path);
+        let lines = program.lines().skip_while(|line| !line.contains(text));
+        let part: String = lines
+            .take_while(|line| !line.is_empty())
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert!(!part.is_empty(), "{path}: no line contains {text:?}");
+        part
+    }
+
+    /// The source that belongs below a line of the guide, in fences, and its file:
+    ///
+    /// - `<!-- diff: step_1/gpu.rs -->`: the difference to the step before;
+    /// - `<!-- diff: step_1/gpu.rs, hunks with TEXT -->`: the hunks of it that contain the text;
+    /// - `<!-- part: step_1/gpu.rs, from TEXT -->`: lines of the file.
+    fn shown<'a>(&self, line: &'a str) -> Option<(&'a str, String)> {
+        let mark = line.strip_prefix("<!-- ")?.strip_suffix(" -->")?;
+        let (kind, rest) = mark.split_once(": ")?;
+        let (file, rest) = rest
+            .split_once(", ")
+            .map_or((rest, None), |(file, rest)| (file, Some(rest)));
+        let text = |words: &str| {
+            rest.map(|rest| {
+                rest.strip_prefix(words)
+                    .unwrap_or_else(|| panic!("{line}: not `{words}`"))
+            })
+        };
+        let source = match kind {
+            "diff" => format!("```diff\n{}```\n", self.difference(file, text("hunks with "))),
+            "part" => {
+                let text = text("from ").unwrap_or_else(|| panic!("{line}: from which line?"));
+                format!("```cpp\n{}```\n", self.part(file, text))
+            }
+            _ => return None,
+        };
+        Some((file, source))
+    }
+
+    /// The guide with the current source after each mark; and the files.
+    fn with_sources(&self, text: &str) -> (String, BTreeSet<String>) {
+        let (mut written, mut files) = (String::new(), BTreeSet::new());
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            written += line;
+            written.push('\n');
+            let Some((file, source)) = self.shown(line) else {
+                continue;
+            };
+            if lines.peek().is_some_and(|next| next.starts_with("```")) {
+                // The old one, to its closing fence: no line of a source starts with one.
+                let _old = lines.by_ref().find(|line| *line == "```");
+            }
+            written += &source;
+            files.insert(file.to_owned());
+        }
+        (written, files)
+    }
 }
 
 #[test]
-fn the_guide_shows_every_difference_between_the_steps() {
-    let path = "docs/guide/integrate.md";
-    let text = read(path);
-    let (written, marks) = with_differences(&text);
-    if std::env::var_os("TILEHEAP_REWRITE").is_some() {
-        fs::write(root().join(path), &written).expect("the guide can be written");
-    } else if let Some((line, (is, should))) = (1..)
-        .zip(text.lines().zip(written.lines()))
-        .find(|(_, (is, should))| is != should)
-    {
-        panic!(
-            "{path}:{line} is `{is}`, and should be `{should}`: TILEHEAP_REWRITE=1 cargo test -p tileheap --test examples"
-        );
-    } else {
-        assert_eq!(text.len(), written.len(), "{path} ends too early");
+fn the_guide_shows_what_every_step_changes() {
+    for chapter in CHAPTERS {
+        let path = chapter.path;
+        let text = read(path);
+        let (written, files) = chapter.with_sources(&text);
+        if std::env::var_os("TILEHEAP_REWRITE").is_some() {
+            fs::write(root().join(path), &written).expect("the guide can be written");
+        } else if let Some((line, (is, should))) = (1..)
+            .zip(text.lines().zip(written.lines()))
+            .find(|(_, (is, should))| is != should)
+        {
+            panic!(
+                "{path}:{line} is `{is}`, and should be `{should}`: TILEHEAP_REWRITE=1 cargo test -p tileheap --test examples"
+            );
+        } else {
+            assert_eq!(text.len(), written.len(), "{path} ends too early");
+        }
+        let there = chapter.changed();
+        let missing: Vec<&String> = there.difference(&files).collect();
+        assert!(missing.is_empty(), "{path} shows nothing of {missing:?}");
+        assert!(there.len() >= 6, "{there:?}");
     }
-    let (shown, there): (BTreeSet<_>, BTreeSet<_>) =
-        (marks.iter().collect(), changed().into_iter().collect());
-    assert_eq!(shown, there.iter().collect::<BTreeSet<_>>());
-    assert!(there.len() >= 6, "{there:?}");
 }
 
 #[test]
-fn differences_are_found_again() {
-    let (once, marks) = with_differences("a\n<!-- diff: step_4/seen.rs -->\nb\n");
-    assert_eq!(marks, ["step_4/seen.rs"]);
-    assert!(once.contains("-    let batch = frame.batch(submit);"), "{once}");
-    assert!(once.starts_with("a\n") && once.ends_with("```\nb\n"), "{once}");
-    assert_eq!(with_differences(&once).0, once);
+fn sources_are_found_again() {
+    let [forward, cpp] = CHAPTERS;
+    let cases = [
+        (
+            &forward,
+            "step_4/seen.rs",
+            "<!-- diff: step_4/seen.rs -->",
+            "-    let batch = frame.batch(submit);",
+        ),
+        (
+            &cpp,
+            "step_3/renderer.hpp",
+            "<!-- diff: step_3/renderer.hpp, hunks with bind_tile_memory(commands, SHADOW) -->",
+            "+        bind_tile_memory(commands, SHADOW);",
+        ),
+        (
+            &cpp,
+            "step_4/renderer.hpp",
+            "<!-- part: step_4/renderer.hpp, from Waits for a frame in flight -->",
+            "    void wait(uint32_t slot) const",
+        ),
+    ];
+    for (chapter, file, mark, line) in cases {
+        let (once, files) = chapter.with_sources(&format!("a\n{mark}\nb\n"));
+        assert_eq!(files, BTreeSet::from([file.to_owned()]));
+        assert!(once.contains(line), "{once}");
+        assert!(once.starts_with("a\n") && once.ends_with("```\nb\n"), "{once}");
+        assert_eq!(chapter.with_sources(&once).0, once);
+    }
+    let some = cpp.difference("step_3/renderer.hpp", Some("bind_tile_memory(commands, SHADOW)"));
+    assert!(some.len() < cpp.difference("step_3/renderer.hpp", None).len());
 }
 
 #[test]

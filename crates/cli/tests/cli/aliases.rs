@@ -33,14 +33,7 @@ const BUGS: [(&str, &str); 13] = [
 fn run(folder: &str, program: &[&str]) -> (i32, Vec<String>) {
     let outcome = place("aliases.json");
     let options = [
-        "run",
-        "--layer",
-        "aliasing",
-        "--layers",
-        folder,
-        "--json",
-        &outcome,
-        "--",
+        "run", "--layer", "aliasing", "--layers", folder, "--json", &outcome, "--",
     ];
     let run = tileheap(&[&options[..], program].concat());
     let text = std::fs::read_to_string(scratch("aliases.json")).expect("the outcome is written");
