@@ -9,7 +9,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 need_vulkan
-need_packages clang valgrind libvulkan-dev
+need_packages clang libclang-rt-14-dev valgrind libvulkan-dev
 logs=$root/target/memcheck
 mkdir -p "$logs"
 cargo build --quiet --package tileheap-c </dev/null
