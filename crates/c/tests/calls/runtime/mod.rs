@@ -1,6 +1,7 @@
 //! The runtime through C, on the testkit's fake driver.
 
 mod creation;
+mod detached;
 mod engine;
 mod failures;
 mod frames;
