@@ -3437,7 +3437,7 @@ ThStatus thWaitForFrame(ThDynamicFrame frame,
 /**
  * Returns the number of completed frames: frame n is complete if n is less than `count`.
  *
- * Fails with `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost.
+ * Fails with `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost, unless all submitted frames were known to be complete before.
  *
  * Thread safety: may be called by several threads at once, also while others select, record and submit.
  */

@@ -319,7 +319,7 @@ pub extern "C" fn wait_for_frame(
 
 /// Returns the number of completed frames: frame n is complete if n is less than `count`.
 ///
-/// Fails with `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost.
+/// Fails with `TH_STATUS_ERROR_DEVICE_LOST` if the device is lost, unless all submitted frames were known to be complete before.
 ///
 /// Thread safety: may be called by several threads at once, also while others select, record and submit.
 #[unsafe(export_name = "thGetCompletedFrame")]
