@@ -9,7 +9,7 @@
 #   tileheap capture -- ./game               then works in any folder, as does
 #   tileheap run -- ./game
 #
-# --built installs what cargo built last for debugging, without a build. --uninstall removes what was installed, and the folders that the
+# --built installs cargo's last debug build, and builds nothing. --uninstall removes the installed files, and the folders that the
 # installation created, unless something else is in them. A second installation replaces the first. For Linux.
 set -euo pipefail
 
@@ -45,7 +45,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 layers=(emulator capture aliasing)
 manifests=share/vulkan/explicit_layer.d
-# What was installed, a line each: `file PATH` and `folder PATH`, relative to the prefix. Folders above the prefix are `..` and so on.
+# The list of installed files and created folders, one per line:
+# `file PATH` and `folder PATH`, relative to the prefix. Folders above the prefix are `..` and so on.
 list=lib/tileheap/installed.txt
 
 # Prints the paths of one kind, `file` or `folder`, in the list.
@@ -151,7 +152,7 @@ for layer in "${layers[@]}"; do
     place 644 "$work/libtileheap_$layer.so" "lib/tileheap/libtileheap_$layer.so"
     place 644 "$work/VkLayer_tileheap_$layer.json" "$manifests/VkLayer_tileheap_$layer.json"
 done
-# What an earlier version installed, and this one does not.
+# Remove files of an earlier version that this one does not have.
 listed file | grep -vxF -f <(printf '%s\n' "${files[@]}") | remove_files || true
 { listed folder | sed 's/^/folder /' && printf 'file %s\n' "${files[@]}"; } >"$work/final.txt"
 place 644 "$work/final.txt" "$list"
@@ -161,7 +162,7 @@ case :$PATH: in
     *":$prefix/bin:"*) ;;
     *) say "The shell does not find the command yet: export PATH=${prefix@Q}/bin:\$PATH" ;;
 esac
-# What the loader searches, besides folders of configuration.
+# The loader's search path, without configuration folders.
 case :${XDG_DATA_HOME:-${HOME:-}/.local/share}:${XDG_DATA_DIRS:-/usr/local/share:/usr/share}: in
     *":$prefix/share:"* | *":$prefix/share/:"*) ;;
     *)

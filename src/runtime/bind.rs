@@ -51,7 +51,7 @@ pub(super) struct Binder<'a> {
 }
 
 impl Binder<'_> {
-    /// Binds the only frame of a new series: it knows the situations of its next frames, and lowers them.
+    /// Binds the only frame of a new series, and lowers its next frames in advance.
     pub(super) fn bind_ahead(self, plan: &Arc<Checked<Plan>>) -> Result<BoundFrame> {
         let mut bound = self.bind(plan)?;
         match bound.lower_ahead() {

@@ -85,7 +85,7 @@ pub struct BoundFrame {
     pub(super) number: u64,
     /// The parity of the next frame.
     pub(super) next: Parity,
-    /// A recorder that was detached at another one is out of date.
+    /// Changes with each selection, begin and submission; a recorder detached at an earlier moment is out of date.
     pub(super) moment: Moment,
     /// Additional waits of the next frame: for work of others, on queues that this frame does not use.
     pub(super) takeover: Ends,

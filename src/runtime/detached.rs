@@ -7,10 +7,10 @@
 //!                       │ DynamicFrame::attach: FrameRecorder      │ attach: Commands
 //!                       └ DynamicFrame::share: SharedRecorder      ┘
 //! ```
-//! What is detached allocates nothing, and is out of date once its frame is submitted, or another frame is selected or begun: then it cannot be
-//! attached again.
-//! The borrow checker no longer sees that a recorder is in use, so the program has to keep other threads from using the dynamic frame
-//! mutably meanwhile, as any program does that puts it behind a lock.
+//! Detaching does not allocate. A detached object is out of date once its frame is submitted, or another frame is selected or begun: then it can no
+//! longer be attached.
+//! The borrow checker no longer sees that a recorder is in use, so the program must keep other threads from using the dynamic frame
+//! mutably at the same time, for example with a lock.
 
 use std::cell::Cell;
 

@@ -215,7 +215,7 @@ impl DynamicFrame {
         description: &FrameBuilder,
         plan: Arc<Checked<Plan>>,
     ) -> Result<(usize, Parity)> {
-        // Binding renames what it borrows, also where it fails later.
+        // Binding renames what it borrows, even if it fails later.
         self.named = 0;
         let mut bound = self.device.bind_for(&plan, &self.series, &[])?;
         let parity = match bound.parity_for_histories() {

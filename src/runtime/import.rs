@@ -405,7 +405,7 @@ fn uses(frame: &Frame, tables: &Lowered, row: &PassRow, missing: &MissingImport)
     }
 }
 
-/// Whether a recorded pass, or its barriers, use an object.
+/// True if a recorded pass or its barriers use an object.
 fn uses_object(frame: &Frame, tables: &Lowered, row: &PassRow, is_it: impl Fn(Object) -> bool) -> bool {
     let is_in_barriers = |barriers: &DependencyRow| {
         let images = barriers.images.of(&tables.image_barriers).iter();

@@ -25,7 +25,7 @@ use crate::units::{Alignment, Bytes};
 const REMEMBERED: usize = 1 << 13;
 
 impl DeviceState {
-    /// Queries the requirements of every resource of a frame; the driver must not even be asked about what it cannot create.
+    /// Queries the requirements of every resource of a frame. Querying resources that the device cannot create is invalid usage.
     pub(super) fn measure(&self, runnable: Runnable<'_>) -> Result<Requirements> {
         let frame = runnable.frame();
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();

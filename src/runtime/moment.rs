@@ -1,4 +1,4 @@
-//! Points of a bound frame's use, which tell whether what was detached at one is out of date.
+//! Points in the use of a bound frame, which identify detached objects that are out of date.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -20,7 +20,7 @@ pub(super) struct RetiredObjects {
 impl RetiredObjects {
     /// True if the device has completed every submission that uses them, and the fences of a series have no other user.
     fn is_complete(&self, state: &DeviceState) -> Result<bool> {
-        // The fences of a series outlive its retired frames and handles to its progress, which ask for their status.
+        // The fences of a series outlive its retired frames and handles to its progress, which query their status.
         if !self.is_bound_frame && Arc::strong_count(&self.progress) > 1 {
             return Ok(false);
         }

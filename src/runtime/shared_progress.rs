@@ -18,7 +18,7 @@ use crate::Result;
 
 /// The frames of a series, shared by its bound frames and by threads that wait for them.
 ///
-/// The lock is held for moments only, never while the device is waited for.
+/// The lock is held only briefly, never while waiting for the device.
 pub(super) struct SharedProgress {
     progress: Mutex<Progress>,
     /// Notified when a thread no longer waits for a fence.
@@ -55,7 +55,7 @@ impl SharedProgress {
     /// Waits for a frame; false if time ran out.
     pub(super) fn wait(&self, state: &DeviceState, frame: FrameNumber, timeout: u64) -> Result<bool> {
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout));
-        // One object after the other: this way no list is needed.
+        // Waits for one object at a time, which needs no list.
         for index in 0.. {
             let mut progress = self.lock();
             let Some(target) = progress.wait_target(state, frame, index)? else {

@@ -1,4 +1,4 @@
-//! What several threads can use of a recorder at once.
+//! The functions of a recorder that several threads can call at once.
 
 use std::sync::atomic::Ordering;
 
@@ -211,7 +211,7 @@ impl<'a> SharedRecorder<'a> {
     }
 }
 
-/// Whether an attachment of a render pass is imported.
+/// True if an attachment of a render pass is imported.
 fn has_imports(tables: &Lowered, instance: &InstanceRow) -> bool {
     let mut attachments = instance.attachments.of(&tables.attachments).iter();
     attachments.any(|attachment| {

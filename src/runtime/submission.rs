@@ -47,7 +47,7 @@ pub struct SubmitCall<'a> {
     pub batches: &'a [vk::SubmitInfo2<'a>],
     /// To be signalled by the call; null unless fences count the frames.
     pub fence: vk::Fence,
-    /// Whether the semaphores are timelines.
+    /// True if the semaphores are timeline semaphores.
     pub(super) has_timelines: bool,
 }
 

@@ -503,7 +503,7 @@ typedef struct ThDeviceAdditionsT ThDeviceAdditionsT;
 typedef struct ThDeviceT ThDeviceT;
 
 /**
- * A frame that may be described anew every time.
+ * A frame whose description may change from frame to frame.
  *
  * ```text
  *        thSelectFrame        thBeginFrame           thSubmitFrame
@@ -2038,7 +2038,7 @@ typedef struct ThAliasingArrays {
     const ThOptionalIndex *tileMemory;
 } ThAliasingArrays;
 
-/** A device that will be created. */
+/** Describes the device that the program is going to create. */
 typedef struct ThDeviceAdditionsDesc {
     /** `sizeof(ThDeviceAdditionsDesc)`. */
     uint32_t structSize;
@@ -2051,13 +2051,13 @@ typedef struct ThDeviceAdditionsDesc {
     /** The physical device. */
     VkPhysicalDevice physicalDevice;
     /**
-     * What the program itself creates the device with. Its names, its chain and its queues are used until `vkCreateDevice` has returned.
-     * A structure of features that it chains is not changed: what it denies stays disabled.
+     * The program's own creation info. Its names, chain and queue infos must stay valid until `vkCreateDevice` has returned.
+     * Feature structures in its chain are not changed: a feature that they disable stays disabled.
      */
     const VkDeviceCreateInfo *createInfo;
     /** Leaves `VK_QCOM_tile_memory_heap` out. */
     VkBool32 withoutTileMemory;
-    /** Gives objects names and passes labels. The instance has `VK_EXT_debug_utils` enabled. */
+    /** Names objects and labels passes. `VK_EXT_debug_utils` must be enabled on the instance. */
     VkBool32 debugNames;
 } ThDeviceAdditionsDesc;
 
@@ -2074,7 +2074,7 @@ typedef struct ThDeviceQueue {
     VkQueueFlags capabilities;
 } ThDeviceQueue;
 
-/** A block of ordinary memory that the library asks for. */
+/** A request for a block of ordinary memory. */
 typedef struct ThBlockRequest {
     /** The size of the structure in the library's version. */
     uint32_t structSize;
@@ -2096,15 +2096,15 @@ typedef struct ThBlock {
     VkDeviceMemory memory;
     /** The offset of the block in it, a multiple of the alignment. */
     VkDeviceSize offset;
-    /** Reserved for later versions: null, or the first byte of the block if its memory is mapped for as long as it is allocated. */
+    /** Reserved for later versions: null, or the first byte of the block if its memory stays mapped while the block is allocated. */
     void *mapped;
     /** The program's own handle of the block. */
     void *token;
 } ThBlock;
 
 /**
- * Allocates a block, which nothing else uses until it is freed, and fills `block`, which is all zeros before. Without enough memory, it
- * returns `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
+ * Allocates a block that nothing else may use until it is freed, and fills `block`, which is zeroed beforehand. If memory runs out, it must
+ * return `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
  *
  * The library calls it on the thread that calls a function of the device or of one of its frames, on several threads at once if they do.
  * It must not wait for a mutex that another thread holds while it calls the library.
@@ -2114,13 +2114,13 @@ typedef VkResult (*PFN_thAllocateBlock)(void *data,
                                         struct ThBlock *block);
 
 /**
- * Frees a block: nothing is bound to it any more. The library calls it on the thread that calls a function of the device or of one of its
+ * Frees a block to which nothing is bound any more. The library calls it on the thread that calls a function of the device or of one of its
  * frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
  */
 typedef void (*PFN_thFreeBlock)(void *data,
                                 const struct ThBlock *block);
 
-/** A device that the program has created. */
+/** Describes a device that the program has created. */
 typedef struct ThDeviceDesc {
     /** `sizeof(ThDeviceDesc)`. */
     uint32_t structSize;
@@ -2138,7 +2138,7 @@ typedef struct ThDeviceDesc {
     ThDeviceAdditions additions;
     /** The number of `queues`. */
     uint32_t queueCount;
-    /** Uses no tile memory, although the device has it enabled. */
+    /** Do not use tile memory, even if it is enabled on the device. */
     VkBool32 withoutTileMemory;
     /**
      * The queues that frames may be submitted to. Each queue of a frame gets the first unassigned one that is capable of it, else the first
@@ -2151,7 +2151,7 @@ typedef struct ThDeviceDesc {
     PFN_thFreeBlock freeBlock;
     /** The first argument of both. */
     void *userData;
-    /** The most bytes that all frames of the device may hold; 0 for what the system allows (`VK_EXT_memory_budget`). */
+    /** The maximum number of bytes that all frames of the device may hold; 0 for the limit of the system (`VK_EXT_memory_budget`). */
     uint64_t memoryLimit;
 } ThDeviceDesc;
 
@@ -2198,25 +2198,28 @@ typedef struct ThSelectedFrame {
     uint32_t resourceCount;
 } ThSelectedFrame;
 
-/** What pipelines of a subpass are created with. Pipelines outlive a resize: another description with the same formats has compatible targets. */
+/**
+ * Creation parameters for the pipelines of a subpass. Pipelines survive a resize: another description with the same formats has compatible
+ * targets.
+ */
 typedef struct ThPassTarget {
     /** `sizeof(ThPassTarget)`. */
     uint32_t structSize;
-    /** `VK_TRUE` for dynamic rendering: pipelines chain `VkPipelineRenderingCreateInfo`, and have no render pass. */
+    /** `VK_TRUE` for dynamic rendering: pipelines must chain `VkPipelineRenderingCreateInfo`, with a null render pass. */
     VkBool32 dynamic;
-    /** The render pass, which lives as long as the device object; null for dynamic rendering. */
+    /** The render pass, which is valid as long as the device object; null for dynamic rendering. */
     VkRenderPass renderPass;
     /** The number of the subpass. */
     uint32_t subpass;
     /** Samples of every attachment; 1 without attachments. */
     VkSampleCountFlags samples;
-    /** The views of multiview; 0 without. */
+    /** The view mask of multiview; 0 without multiview. */
     uint32_t viewMask;
-    /** The layers that are rendered to, without multiview. */
+    /** The number of layers rendered to, without multiview. */
     uint32_t layers;
     /** The extent of the described render area. */
     VkExtent2D extent;
-    /** The aspects of depth and stencil that the subpass uses: pipelines test and write no other. */
+    /** The aspects of depth and stencil that the subpass uses: pipelines must not test or write others. */
     VkImageAspectFlags depthAspects;
     /** The format of the depth aspect, or `VK_FORMAT_UNDEFINED`. */
     VkFormat depthFormat;
@@ -2235,7 +2238,7 @@ typedef struct ThPassTarget {
     const uint32_t *colorInputs;
 } ThPassTarget;
 
-/** The object that an access of a pass uses: what a descriptor, a copy or a clear needs. */
+/** The object that an access of a pass uses, with the parameters for a descriptor, a copy or a clear. */
 typedef struct ThBoundAccess {
     /** `sizeof(ThBoundAccess)`. */
     uint32_t structSize;
@@ -2247,7 +2250,7 @@ typedef struct ThBoundAccess {
     ThHistoryVersion version;
     /** The subpass that uses it. */
     uint32_t subpass;
-    /** The layout of an image during the pass. For depth and stencil used together in layouts of their own, the depth layout. */
+    /** The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout. */
     VkImageLayout layout;
     /** The part of an image. Slices of 3D images are layers. */
     VkImageSubresourceRange range;
@@ -2431,7 +2434,7 @@ ThStatus thGetErrorResult(ThError error,
 /**
  * Destroys an error object. A null handle is ignored.
  *
- * Thread safety: no other thread uses the object.
+ * Thread safety: no other thread may use the object during the call.
  */
 TH_API
 ThStatus thDestroyError(ThError error);
@@ -2449,7 +2452,7 @@ ThStatus thGetText(ThText text,
 /**
  * Destroys a text. A null handle is ignored.
  *
- * Thread safety: no other thread uses the text.
+ * Thread safety: no other thread may use the text during the call.
  */
 TH_API
 ThStatus thDestroyText(ThText text);
@@ -2557,7 +2560,7 @@ ThStatus thWriteProfile(ThProfile profile,
 /**
  * Destroys a profile. Objects that were created from it keep what they need. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyProfile(ThProfile profile);
@@ -2659,7 +2662,7 @@ ThStatus thFindFrameName(ThFrame frame,
 /**
  * Destroys a frame. Objects that were created from it keep what they need. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyFrame(ThFrame frame);
@@ -2722,7 +2725,7 @@ ThStatus thGetResourceRequirements(ThRequirements requirements,
 /**
  * Destroys requirements. Plans that were made from them keep what they need. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyRequirements(ThRequirements requirements);
@@ -2739,7 +2742,7 @@ ThStatus thCreatePlanner(ThPlanner *planner,
 /**
  * Destroys a planner. Its plans stay. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyPlanner(ThPlanner planner);
@@ -2851,7 +2854,7 @@ ThStatus thWritePlan(ThPlan plan,
 /**
  * Destroys a plan. Tables and arrangements that were made from it keep what they need. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyPlan(ThPlan plan);
@@ -2928,7 +2931,7 @@ ThStatus thWriteArrangement(ThArrangement arrangement,
 /**
  * Destroys an arrangement. Its frame stays. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyArrangement(ThArrangement arrangement);
@@ -2993,7 +2996,7 @@ ThStatus thWriteLowered(ThLowerer lowerer,
 /**
  * Destroys a lowerer and its tables. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyLowerer(ThLowerer lowerer);
@@ -3034,7 +3037,7 @@ ThStatus thWriteAliasing(ThAliasing aliasing,
 /**
  * Destroys the object. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyAliasing(ThAliasing aliasing);
@@ -3065,16 +3068,16 @@ ThStatus thGetDeviceCreateInfo(ThDeviceAdditions additions,
                                ThError error);
 
 /**
- * Destroys the additions. Devices that were created with them stay. A null handle is ignored.
+ * Destroys the additions. Devices that were created with them stay valid. A null handle is ignored.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyDeviceAdditions(ThDeviceAdditions additions);
 
 /**
- * Wraps a device that the program has created: tileheap plans, binds, records and submits frames on it. The device, its queues and the
- * instance stay the program's.
+ * Wraps a device that the program has created: tileheap plans, binds, records and submits frames on it. The program keeps
+ * ownership of the device, its queues and the instance.
  *
  * Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function.
  *
@@ -3086,21 +3089,21 @@ ThStatus thCreateDevice(const struct ThDeviceDesc *desc,
                         ThError error);
 
 /**
- * Destroys what tileheap has created on a device; the device itself stays. A null handle is ignored.
+ * Destroys everything that tileheap has created on a device, but not the `VkDevice`. A null handle is ignored.
  *
- * The device must be idle: `vkDeviceWaitIdle` has returned; `VK_ERROR_DEVICE_LOST` is accepted.
+ * The device must be idle: call `vkDeviceWaitIdle` first, which may return `VK_ERROR_DEVICE_LOST`.
  *
  * Fails with `TH_STATUS_ERROR_IN_USE` if the device has dynamic frames, or another thread is inside of a function of the device, `thWaitForFrame`
  * included.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyDevice(ThDevice device,
                          ThError error);
 
 /**
- * Creates the profile of a device as it is in use. Destroy it with `thDestroyProfile`.
+ * Creates a profile of a device with the capabilities that tileheap uses on it. Destroy it with `thDestroyProfile`.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3110,8 +3113,8 @@ ThStatus thGetDeviceProfile(ThDevice device,
                             ThError error);
 
 /**
- * Writes what is in use of a device: capabilities, tile memory or why there is none, queues, and the memory that its frames hold. Destroy the
- * text with `thDestroyText`.
+ * Writes the capabilities in use on a device, its tile memory or the reason that there is none, its queues, and the memory that its frames
+ * hold. Destroy the text with `thDestroyText`.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3154,7 +3157,7 @@ ThStatus thUseQueues(ThDevice device,
 
 /**
  * Destroys objects of dynamic frames that were destroyed and of descriptions that were replaced, once the device has completed the frames that use
- * them, and frees all memory that no frame uses. `waiting` receives how many of those descriptions the device still uses; it may be null.
+ * them, and frees all memory that no frame uses. `waiting` receives the number of those descriptions that the device still uses; it may be null.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3164,7 +3167,8 @@ ThStatus thTrimDevice(ThDevice device,
                       ThError error);
 
 /**
- * Creates a frame whose description may change every time. Each description is planned and bound once; all of them share blocks of memory, and
+ * Creates a dynamic frame, whose description may change from frame to frame.
+ * Each description is planned and bound once; all of them share blocks of memory, and
  * images and buffers that are identical.
  *
  * Thread safety: may be called by several threads at once.
@@ -3178,17 +3182,17 @@ ThStatus thCreateDynamicFrame(const struct ThDynamicFrameDesc *desc,
  * Selects the description of the next frame: finds what is bound for it, or plans and binds it. Selecting a known description costs one comparison
  * and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call only.
  *
- * Histories are identified by name: one that the new description declares as an older one did keeps its contents, whatever other descriptions came
- * in between.
+ * Histories are identified by name: a history that is declared as in an earlier description keeps its contents, even if other descriptions were
+ * selected in between.
  *
- * Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread uses objects of the frame
- * meanwhile, to record commands or update descriptors.
+ * Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread may use
+ * objects of the frame during the call, to record commands or update descriptors.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` as `thCreateFrame` and `thCreatePlan`, with
- * `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. What is already
- * bound stays bound, but no frame is selected after an error.
+ * `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. Objects
+ * that are already bound stay bound, but no frame is selected after an error.
  *
- * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+ * Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
 ThStatus thSelectFrame(ThDynamicFrame frame,
@@ -3203,7 +3207,7 @@ ThStatus thSelectFrame(ThDynamicFrame frame,
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
  *
- * Thread safety: no other thread uses the frame meanwhile; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+ * Thread safety: no other thread may use the frame during the call; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
 ThStatus thForgetView(ThDynamicFrame frame,
@@ -3216,20 +3220,20 @@ ThStatus thForgetView(ThDynamicFrame frame,
  *
  * Fails with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being recorded, or another call uses it.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thDestroyDynamicFrame(ThDynamicFrame frame,
                                ThError error);
 
 /**
- * Destroys a dynamic frame and its objects at once, after the device was lost: waits for nothing. `vkDeviceWaitIdle` must have returned since, with
- * any result, and nothing may be submitted after it. A null handle is ignored.
+ * Destroys a dynamic frame and its objects at once, without waiting, after the device was lost. `vkDeviceWaitIdle` must have returned since the
+ * loss, with any result, and nothing may be submitted after it. A null handle is ignored.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if the device is not lost, and with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being
  * recorded, or another call uses it.
  *
- * Thread safety: no other thread uses the handle.
+ * Thread safety: no other thread may use the handle during the call.
  */
 TH_API
 ThStatus thAbandonDynamicFrame(ThDynamicFrame frame,
@@ -3249,7 +3253,7 @@ ThStatus thGetSelectedPlan(ThDynamicFrame frame,
                            ThError error);
 
 /**
- * Returns the device queue that runs a queue of the selected frame: command pools are created for its family.
+ * Returns the device queue that runs a queue of the selected frame. Create command pools for its family.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
  *
@@ -3263,11 +3267,11 @@ ThStatus thGetSelectedQueue(ThDynamicFrame frame,
                             ThError error);
 
 /**
- * Returns what pipelines of a subpass of a render pass are created with: subpass 0 for passes that have one. Arrays are valid until the next
- * `thSelectFrame`, or until the frame is destroyed.
+ * Returns the creation parameters for the pipelines of a subpass of a render pass: subpass 0 if the pass has only one. Arrays are valid until
+ * the next `thSelectFrame`, or until the frame is destroyed.
  *
- * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
- * subpass, or it is not a render pass.
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass or
+ * subpass does not exist, or the pass is not a render pass.
  *
  * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
  * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
@@ -3280,8 +3284,8 @@ ThStatus thGetPassTarget(ThDynamicFrame frame,
                          ThError error);
 
 /**
- * Returns the object that an access of a pass uses in the selected frame; `access` is its index among the accesses that the pass describes. While
- * the frame is recorded, also objects that were imported; before, those are null. What is bound does not change as long as
+ * Returns the object that an access of a pass uses in the selected frame; `access` is its index among the accesses that the pass describes. Imported
+ * objects are null until the frame has begun and they are imported. The bound objects do not change as long as
  * `ThSelectedFrame::bound` and `ThSelectedFrame::parity` are the same.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected or being recorded.
@@ -3298,8 +3302,8 @@ ThStatus thGetBoundAccess(ThDynamicFrame frame,
 
 /**
  * Begins the selected frame. Earlier frames may still run on the device; the program limits how many with `thWaitForFrame`. `imports` may be
- * null, and `number`, which receives the frame's number for `thWaitForFrame`, too. Frames are numbered from 0; one that is given up does not use up
- * its number.
+ * null. `number` receives the frame's number for `thWaitForFrame`; it may be null. Frames are numbered from 0; the number of an abandoned frame is
+ * reused.
  *
  * Imported handles must be alive until the frame is complete, and in the described entry states when the command buffers that use them run. Structures
  * and arrays are read during the call only.
@@ -3307,7 +3311,7 @@ ThStatus thGetBoundAccess(ThDynamicFrame frame,
  * After an error, select the frame again. Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected, and with
  * `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame.
  *
- * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+ * Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
 ThStatus thBeginFrame(ThDynamicFrame frame,
@@ -3322,8 +3326,8 @@ ThStatus thBeginFrame(ThDynamicFrame frame,
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded or a command buffer that uses the resource is already recorded, and with
  * `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame; nothing is imported then.
  *
- * Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
- * `TH_STATUS_ERROR_IN_USE`.
+ * Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
+ * fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
 ThStatus thImport(ThDynamicFrame frame,
@@ -3337,8 +3341,8 @@ ThStatus thImport(ThDynamicFrame frame,
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass is not a render
  * pass, the area is empty or not inside of the described one, or the pass's command buffer is already recorded.
  *
- * Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
- * `TH_STATUS_ERROR_IN_USE`.
+ * Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
+ * fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
 ThStatus thSetArea(ThDynamicFrame frame,
@@ -3381,13 +3385,13 @@ ThStatus thBindSecondaryTileMemory(ThDynamicFrame frame,
 /**
  * Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
  *
- * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; the frame can be completed, or given
- * up with `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; finish the recording, or call
+ * `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
  * another, or abandon it if the device is lost.
  *
- * Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
- * queues of the device are locked during the call: other submissions, presents and `vkDeviceWaitIdle` of the program go through `thUseQueues`. No other
- * function accesses a queue.
+ * Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
+ * queues of the device are locked during the call: other submissions, presents and `vkDeviceWaitIdle` of the program must go through
+ * `thUseQueues`. No other function accesses a queue.
  */
 TH_API
 ThStatus thSubmitFrame(ThDynamicFrame frame,
@@ -3398,7 +3402,7 @@ ThStatus thSubmitFrame(ThDynamicFrame frame,
  *
  * Fails with `TH_STATUS_ERROR_VULKAN`, or the status for its result, if `submit` returns an error.
  *
- * Thread safety: as `thSubmitFrame`. The callback uses no device and no dynamic frame of the library.
+ * Thread safety: as `thSubmitFrame`. The callback must not call functions of devices and dynamic frames.
  */
 TH_API
 ThStatus thSubmitFrameWith(ThDynamicFrame frame,
@@ -3407,14 +3411,13 @@ ThStatus thSubmitFrameWith(ThDynamicFrame frame,
                            ThError error);
 
 /**
- * Gives the frame that is being recorded up, after `VK_ERROR_OUT_OF_DATE_KHR` for example: it has no effect, and the next one has the same number. The
- * program resets the command buffers
- * that were recorded; imported semaphores are neither waited for nor signalled.
+ * Abandons the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same
+ * number. The program must reset the command buffers that were recorded; imported semaphores are neither waited for nor signalled.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
  *
- * Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
- * `TH_STATUS_ERROR_IN_USE`.
+ * Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
+ * fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
 ThStatus thAbandonRecording(ThDynamicFrame frame,
@@ -3450,7 +3453,7 @@ ThStatus thGetCompletedFrame(ThDynamicFrame frame,
  * Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.
  * `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary one of a pool for the family of its queue
  * (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other thread
- * its pool until the recording is finished or discarded.
+ * may use its pool until the recording is finished or discarded.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
  * passes uses something that is not imported.
@@ -3467,10 +3470,10 @@ ThStatus thRecordCommands(ThDynamicFrame frame,
 /**
  * Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into the command buffer, or
  * secondary command buffers with `thExecuteSecondaries`; then call `thEndPass`. `pass` is its index in the description; `passCommands` may be
- * null. Passes are begun or skipped in the order of the description.
+ * null. Passes must be begun or skipped in the order of the description.
  *
  * No dynamic state is set. Pipelines, descriptor sets, push constants and dynamic state that were bound before `thBeginPass` are undefined after it,
- * since tileheap may record pipelines of its own between passes. Record no barriers for resources of the frame.
+ * since tileheap may bind its own pipelines between passes. Do not record barriers for resources of the frame.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it renders
  * nothing in this frame.
@@ -3498,7 +3501,8 @@ ThStatus thNextSubpass(ThCommands commands,
  * Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
  * current subpass of a render pass with `TH_PASS_FLAG_SECONDARY`. Execute all contents of a subpass in one call.
  *
- * Those of a render pass were begun for this subpass in this frame with `thBeginSecondary`. They are executable, and not pending elsewhere.
+ * Those of a render pass must have been begun for this subpass in this frame with `thBeginSecondary`. They must be in the executable state, and
+ * not pending.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it is a render pass with inline
  * contents.
@@ -3523,7 +3527,7 @@ ThStatus thEndPass(ThCommands commands,
                    ThError error);
 
 /**
- * Leaves a pass out of this frame: one with `skippedOutputs`, or one that renders nothing (`thSetArea`). Its barriers are recorded, and its
+ * Skips a pass in this frame: one with `skippedOutputs`, or one that renders nothing (`thSetArea`). Its barriers are recorded, and its
  * attachments are loaded, cleared and stored as usual.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it cannot be
@@ -3537,10 +3541,10 @@ ThStatus thSkipPass(ThCommands commands,
                     ThError error);
 
 /**
- * Ends the command buffer (`vkEndCommandBuffer`) and destroys the handle, also if it fails.
+ * Ends the command buffer (`vkEndCommandBuffer`) and destroys the handle, even if it fails.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a pass was not recorded or not ended: the frame cannot be submitted then; call
- * `thAbandonRecording`. Leaves the handle valid only with `TH_STATUS_ERROR_IN_USE`.
+ * `thAbandonRecording`. After `TH_STATUS_ERROR_IN_USE`, the handle is still valid.
  *
  * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
  */
@@ -3549,8 +3553,8 @@ ThStatus thFinishCommands(ThCommands commands,
                           ThError error);
 
 /**
- * Gives a recording up and destroys the handle, after an error of the program's own: the command buffer stays as it is, for the program to
- * reset, and the frame cannot be submitted; call `thAbandonRecording`. A null handle is ignored.
+ * Discards a recording and destroys the handle, for example after an error in the program. The program must reset the command buffer. The frame
+ * can no longer be submitted; call `thAbandonRecording`. A null handle is ignored.
  *
  * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
  */

@@ -718,7 +718,7 @@ private:
  *
  * Calls to submit, batch and command_buffer are optional: by default, the frame is one command buffer on a graphics queue.
  *
- * A builder that is reset and filled again, for example for every frame, allocates nothing once it has been filled with as much before.
+ * A builder that is reset and filled again, for example for every frame, does not allocate once its memory is large enough.
  */
 class FrameBuilder {
 public:
@@ -835,7 +835,7 @@ public:
             point(pass.desc.accesses, pass.desc.accessCount, pass.accesses);
             pass_descs_.push_back(pass.desc);
         }
-        // Each has the next ones of what it contains.
+        // The contents of each are the next elements of the array one level below.
         const ThPassDesc *passes = pass_descs_.data();
         for (ThCommandBufferDesc &commands : command_buffers_) passes += take(commands.passes, commands.passCount, passes);
         const ThCommandBufferDesc *commands = command_buffers_.data();
@@ -877,7 +877,7 @@ private:
         use.stages = stages;
         return use;
     }
-    /** Copies a name into a string that has memory from before the reset, if there is one. */
+    /** Copies a name, into the memory of a string from before the reset if there is one. */
     ThStringView keep(std::string_view name) {
         std::string &kept = name_count_ < names_.size() ? names_[name_count_] : names_.emplace_back();
         name_count_++;
@@ -902,7 +902,7 @@ private:
     std::vector<ThResourceDesc> resources_;
     std::vector<ThQueueDesc> queues_;
     std::vector<ThSemaphoreDesc> semaphores_;
-    /** In order of submission; each has the number of the next ones that it contains. */
+    /** In order of submission; each has the number of elements that it takes from the next array. */
     std::vector<ThSubmitDesc> submits_;
     std::vector<ThBatchDesc> batches_;
     std::vector<ThSemaphoreUse> waits_;
@@ -916,13 +916,13 @@ private:
 namespace detail {
 
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-/** The exception that a callback has thrown in the current call of this thread. */
+/** The exception thrown by a callback during the current call of this thread. */
 inline std::exception_ptr &exception_of_callback() {
     static thread_local std::exception_ptr exception;
     return exception;
 }
 
-/** Calls a function of the program in a callback of C: an exception becomes a VkResult, and `call_once` throws it again. */
+/** Calls a function of the program from a C callback: an exception becomes a VkResult, and `call_once` rethrows it. */
 template <class Function>
 VkResult catch_exceptions(Function function) noexcept {
     try {
@@ -940,7 +940,7 @@ inline void forget_exception() { exception_of_callback() = nullptr; }
 inline void rethrow(ThStatus status) {
     if (!exception_of_callback()) return;
     const std::exception_ptr exception = std::exchange(exception_of_callback(), nullptr);
-    if (status < 0) std::rethrow_exception(exception); // Otherwise, the library did without.
+    if (status < 0) std::rethrow_exception(exception); // Otherwise, the library recovered.
 }
 #else
 template <class Function>
@@ -951,7 +951,7 @@ inline void forget_exception() {}
 inline void rethrow(ThStatus) {}
 #endif
 
-/** Calls a function that has effects when it fails, or calls back: only once, with an error object that exists. */
+/** Calls a function that has side effects if it fails, or that invokes callbacks: only once, with an existing error object. */
 template <class Output, class Function>
 Result<Output> call_once(ThError error, Output output, Function function) {
     forget_exception();
@@ -988,7 +988,7 @@ public:
     }
 };
 
-/** A device of the program's, with queues and an allocator, that frames run on. Destroy dynamic frames first. */
+/** The program's device, with the queues and the allocator that dynamic frames use. Destroy its dynamic frames first. */
 class Device : public Owner<ThDevice, detail::destroy_device> {
 public:
     using Owner::Owner;
@@ -1001,8 +1001,8 @@ public:
         return Device(*handle);
     }
     /**
-     * The same with an allocator of blocks, which outlives the device and can be called by any thread that calls the library. It has
-     * `VkResult allocate(const ThBlockRequest &, ThBlock &)`, whose exceptions leave the call that needed the block, and
+     * The same with a block allocator, which must outlive the device and is called on any thread that calls the library. It must have
+     * `VkResult allocate(const ThBlockRequest &, ThBlock &)`, whose exceptions propagate out of the call that needed the block, and
      * `void free(const ThBlock &)`, which must not throw.
      */
     template <class Allocator>
@@ -1031,7 +1031,7 @@ public:
     Result<Success> report_lost() const {
         return detail::run([&](auto error) { return thReportDeviceLost(get(), error); });
     }
-    /** thUseQueues: `use()` is called while the queues are locked, and its exceptions leave this function. */
+    /** thUseQueues: `use()` is called while the queues are locked, and its exceptions propagate out of this function. */
     template <class Use>
     Result<Success> use_queues(Use use) const {
         const PFN_thUseQueues callback = [](void *data) {
@@ -1045,7 +1045,7 @@ public:
         detail::rethrow(TH_STATUS_ERROR_VULKAN);
         return used;
     }
-    /** thTrimDevice. The result is how many retired frames are still running. */
+    /** thTrimDevice. Returns the number of retired frames that are still executing. */
     Result<uint32_t> trim() const {
         return detail::call(uint32_t(0), [&](auto &out, auto error) { return thTrimDevice(get(), &out, error); });
     }
@@ -1103,7 +1103,7 @@ enum class WaitStatus { complete, timeout };
 class Commands : public Owner<ThCommands, detail::discard_commands> {
 public:
     using Owner::Owner;
-    /** `error` receives messages; no other thread uses it meanwhile. */
+    /** `error` receives messages; no other thread may use it at the same time. */
     Commands(ThCommands handle, ThError error) : Owner(handle), error_(error) {}
 
     /** thBeginPass */
@@ -1129,7 +1129,7 @@ public:
     Result<Success> skip(uint32_t pass) {
         return detail::run_once(error_, [&](auto error) { return thSkipPass(get(), pass, error); });
     }
-    /** thFinishCommands. The handle is gone afterwards, except after TH_STATUS_ERROR_IN_USE. */
+    /** thFinishCommands. Destroys the handle, unless it fails with TH_STATUS_ERROR_IN_USE. */
     Result<Success> finish() {
         return end([&](auto error) { return thFinishCommands(get(), error); });
     }
@@ -1150,7 +1150,7 @@ private:
 };
 
 /**
- * A frame whose description may change every time.
+ * A frame whose description may change from frame to frame.
  *
  *     frame.select(builder).value();
  *     frame.begin({images, buffers}).value();
@@ -1160,8 +1160,8 @@ private:
  *     commands.finish().value();
  *     frame.submit().value();
  *
- * One thread at a time calls it, except for `record`, `access`, `begin_secondary` and `bind_secondary_tile_memory` between `begin` and
- * `submit`, and for `wait` and `completed`. Nothing here allocates for a known description, unless it fails.
+ * Only one thread at a time may call its functions, except for `record`, `access`, `begin_secondary` and `bind_secondary_tile_memory` between `begin` and
+ * `submit`, and for `wait` and `completed`. With a known description, no function allocates unless it fails.
  */
 class DynamicFrame : public Owner<ThDynamicFrame, detail::destroy_dynamic_frame> {
 public:
@@ -1215,7 +1215,7 @@ public:
         return detail::call(sized<ThBoundAccess>(),
                             [&](auto &out, auto error) { return thGetBoundAccess(get(), pass, access, &out, error); });
     }
-    /** thGetBoundAccess of the first access of a resource that a pass describes, in a linear search. */
+    /** thGetBoundAccess for the first access of a pass to a resource, found by linear search. */
     Result<ThBoundAccess> access_of(uint32_t pass, uint32_t resource, ThHistoryVersion version = TH_HISTORY_VERSION_CURRENT) const {
         for (uint32_t index = 0;; index++) {
             auto bound = access(pass, index);
@@ -1270,7 +1270,7 @@ public:
     Result<Success> submit() {
         return detail::run_once(error(), [&](auto error) { return thSubmitFrame(get(), error); });
     }
-    /** thSubmitFrameWith: `submit(const ThSubmitCall &)` returns a VkResult, and its exceptions leave this function. */
+    /** thSubmitFrameWith: `submit(const ThSubmitCall &)` returns a VkResult, and its exceptions propagate out of this function. */
     template <class Submit>
     Result<Success> submit_with(Submit submit) {
         const PFN_thSubmit callback = [](void *data, const ThSubmitCall *call) -> VkResult {
@@ -1301,7 +1301,7 @@ private:
         return errors_[0].get();
     }
 
-    /** An error object for calls that one thread at a time makes, and one for each command buffer. */
+    /** One error object for the functions that only one thread may call at a time, and one for each command buffer. */
     std::vector<detail::ErrorObject> errors_;
 };
 

@@ -1,4 +1,4 @@
-//! What tileheap adds to the creation of the program's device.
+//! Extensions and features that tileheap adds to the program's device.
 
 use ash::vk;
 use tileheap::profile::OptionalFeatures;
@@ -27,7 +27,7 @@ pub struct DeviceAdditionsObject {
     info: CreateInfo,
 }
 
-/// A device that will be created.
+/// Describes the device that the program is going to create.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DeviceAdditionsDesc {
@@ -41,12 +41,12 @@ pub struct DeviceAdditionsDesc {
     pub instance: vk::Instance,
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
-    /// What the program itself creates the device with. Its names, its chain and its queues are used until `vkCreateDevice` has returned.
-    /// A structure of features that it chains is not changed: what it denies stays disabled.
+    /// The program's own creation info. Its names, chain and queue infos must stay valid until `vkCreateDevice` has returned.
+    /// Feature structures in its chain are not changed: a feature that they disable stays disabled.
     pub create_info: *const vk::DeviceCreateInfo<'static>,
     /// Leaves `VK_QCOM_tile_memory_heap` out.
     pub without_tile_memory: vk::Bool32,
-    /// Gives objects names and passes labels. The instance has `VK_EXT_debug_utils` enabled.
+    /// Names objects and labels passes. `VK_EXT_debug_utils` must be enabled on the instance.
     pub debug_names: vk::Bool32,
 }
 
@@ -112,7 +112,7 @@ unsafe fn additions_of(desc: &DeviceAdditionsDesc) -> Result<DeviceAdditionsObje
     let info = unsafe { desc.create_info.read_unaligned() };
     if info.s_type != vk::StructureType::DEVICE_CREATE_INFO {
         return Err(Fault::argument(format!(
-            "sType of createInfo is {}, and VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO is {}",
+            "sType of createInfo is {}, not VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO ({})",
             info.s_type.as_raw(),
             vk::StructureType::DEVICE_CREATE_INFO.as_raw()
         )));
@@ -163,9 +163,9 @@ pub unsafe extern "C" fn get_device_create_info(
     })
 }
 
-/// Destroys the additions. Devices that were created with them stay. A null handle is ignored.
+/// Destroys the additions. Devices that were created with them stay valid. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyDeviceAdditions")]
 pub extern "C" fn destroy_device_additions(additions: DeviceAdditionsHandle) -> Status {
     run(std::ptr::null_mut(), || additions.destroy())

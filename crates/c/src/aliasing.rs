@@ -153,7 +153,7 @@ pub unsafe extern "C" fn write_aliasing(
 
 /// Destroys the object. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyAliasing")]
 pub extern "C" fn destroy_aliasing(aliasing: AliasingHandle) -> Status {
     run(std::ptr::null_mut(), || aliasing.destroy())

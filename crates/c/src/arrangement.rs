@@ -417,7 +417,7 @@ pub unsafe extern "C" fn write_arrangement(
 
 /// Destroys an arrangement. Its frame stays. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyArrangement")]
 pub extern "C" fn destroy_arrangement(arrangement: ArrangementHandle) -> Status {
     run(std::ptr::null_mut(), || arrangement.destroy())

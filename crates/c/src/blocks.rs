@@ -11,7 +11,7 @@ use crate::callbacks::call_back;
 use crate::strings::{StringView, view};
 use crate::vulkan::VulkanResult;
 
-/// A block of ordinary memory that the library asks for.
+/// A request for a block of ordinary memory.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct BlockRequest {
@@ -37,14 +37,14 @@ pub struct Block {
     pub memory: vk::DeviceMemory,
     /// The offset of the block in it, a multiple of the alignment.
     pub offset: vk::DeviceSize,
-    /// Reserved for later versions: null, or the first byte of the block if its memory is mapped for as long as it is allocated.
+    /// Reserved for later versions: null, or the first byte of the block if its memory stays mapped while the block is allocated.
     pub mapped: *mut c_void,
     /// The program's own handle of the block.
     pub token: *mut c_void,
 }
 
-/// Allocates a block, which nothing else uses until it is freed, and fills `block`, which is all zeros before. Without enough memory, it
-/// returns `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
+/// Allocates a block that nothing else may use until it is freed, and fills `block`, which is zeroed beforehand. If memory runs out, it must
+/// return `VK_ERROR_OUT_OF_DEVICE_MEMORY` or `VK_ERROR_OUT_OF_HOST_MEMORY`; the library then frees what it does not need and may ask again.
 ///
 /// The library calls it on the thread that calls a function of the device or of one of its frames, on several threads at once if they do.
 /// It must not wait for a mutex that another thread holds while it calls the library.
@@ -52,7 +52,7 @@ pub type AllocateBlockCallback = Option<
     unsafe extern "C" fn(data: *mut c_void, request: *const BlockRequest, block: *mut Block) -> VulkanResult,
 >;
 
-/// Frees a block: nothing is bound to it any more. The library calls it on the thread that calls a function of the device or of one of its
+/// Frees a block to which nothing is bound any more. The library calls it on the thread that calls a function of the device or of one of its
 /// frames, on several threads at once if they do. It must not wait for a mutex that another thread holds while it calls the library.
 pub type FreeBlockCallback = Option<unsafe extern "C" fn(data: *mut c_void, block: *const Block)>;
 
@@ -121,14 +121,16 @@ unsafe impl BlockAllocator for Blocks {
         }
         if block.memory == vk::DeviceMemory::null() {
             return Err(BlockError::Other(
-                "allocateBlock returned VK_SUCCESS and no memory".into(),
+                "allocateBlock returned VK_SUCCESS without a memory object".into(),
             ));
         }
         let alignment = request.requirements.alignment;
         if alignment > 0 && block.offset % alignment != 0 {
             self.free_block(&block);
             let offset = block.offset;
-            let message = format!("allocateBlock returned offset {offset}, and the alignment is {alignment}");
+            let message = format!(
+                "allocateBlock returned offset {offset}, not a multiple of the alignment {alignment}"
+            );
             return Err(BlockError::Other(message.into()));
         }
         let bytes = request.requirements.size as usize;

@@ -1,4 +1,4 @@
-//! What is bound for the selected frame: plan, queues, targets of pipelines, and the objects of accesses.
+//! Queries of the selected frame: its plan, queues, render targets of pipelines, and the objects of accesses.
 
 use ash::vk;
 use tileheap::frame::AccessKind;
@@ -19,27 +19,28 @@ use crate::structs::{self, begin, put, sized, write};
 
 sized! { Output: PassTarget to color_inputs; BoundAccess to address; }
 
-/// What pipelines of a subpass are created with. Pipelines outlive a resize: another description with the same formats has compatible targets.
+/// Creation parameters for the pipelines of a subpass. Pipelines survive a resize: another description with the same formats has compatible
+/// targets.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PassTarget {
     /// `sizeof(ThPassTarget)`.
     pub struct_size: u32,
-    /// `VK_TRUE` for dynamic rendering: pipelines chain `VkPipelineRenderingCreateInfo`, and have no render pass.
+    /// `VK_TRUE` for dynamic rendering: pipelines must chain `VkPipelineRenderingCreateInfo`, with a null render pass.
     pub dynamic: vk::Bool32,
-    /// The render pass, which lives as long as the device object; null for dynamic rendering.
+    /// The render pass, which is valid as long as the device object; null for dynamic rendering.
     pub render_pass: vk::RenderPass,
     /// The number of the subpass.
     pub subpass: u32,
     /// Samples of every attachment; 1 without attachments.
     pub samples: vk::SampleCountFlags,
-    /// The views of multiview; 0 without.
+    /// The view mask of multiview; 0 without multiview.
     pub view_mask: u32,
-    /// The layers that are rendered to, without multiview.
+    /// The number of layers rendered to, without multiview.
     pub layers: u32,
     /// The extent of the described render area.
     pub extent: vk::Extent2D,
-    /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
+    /// The aspects of depth and stencil that the subpass uses: pipelines must not test or write others.
     pub depth_aspects: vk::ImageAspectFlags,
     /// The format of the depth aspect, or `VK_FORMAT_UNDEFINED`.
     pub depth_format: vk::Format,
@@ -56,7 +57,7 @@ pub struct PassTarget {
     pub color_inputs: *const u32,
 }
 
-/// The object that an access of a pass uses: what a descriptor, a copy or a clear needs.
+/// The object that an access of a pass uses, with the parameters for a descriptor, a copy or a clear.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BoundAccess {
@@ -70,7 +71,7 @@ pub struct BoundAccess {
     pub version: Version,
     /// The subpass that uses it.
     pub subpass: u32,
-    /// The layout of an image during the pass. For depth and stencil used together in layouts of their own, the depth layout.
+    /// The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout.
     pub layout: vk::ImageLayout,
     /// The part of an image. Slices of 3D images are layers.
     pub range: vk::ImageSubresourceRange,
@@ -113,7 +114,7 @@ pub unsafe extern "C" fn get_selected_plan(
     })
 }
 
-/// Returns the device queue that runs a queue of the selected frame: command pools are created for its family.
+/// Returns the device queue that runs a queue of the selected frame. Create command pools for its family.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
 ///
@@ -142,11 +143,11 @@ pub unsafe extern "C" fn get_selected_queue(
     })
 }
 
-/// Returns what pipelines of a subpass of a render pass are created with: subpass 0 for passes that have one. Arrays are valid until the next
-/// `thSelectFrame`, or until the frame is destroyed.
+/// Returns the creation parameters for the pipelines of a subpass of a render pass: subpass 0 if the pass has only one. Arrays are valid until
+/// the next `thSelectFrame`, or until the frame is destroyed.
 ///
-/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
-/// subpass, or it is not a render pass.
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass or
+/// subpass does not exist, or the pass is not a render pass.
 ///
 /// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
 /// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
@@ -198,8 +199,8 @@ pub(crate) fn target_of(bound: &BoundFrame, pass: u32, subpass: u32) -> Result<&
     })
 }
 
-/// Returns the object that an access of a pass uses in the selected frame; `access` is its index among the accesses that the pass describes. While
-/// the frame is recorded, also objects that were imported; before, those are null. What is bound does not change as long as
+/// Returns the object that an access of a pass uses in the selected frame; `access` is its index among the accesses that the pass describes. Imported
+/// objects are null until the frame has begun and they are imported. The bound objects do not change as long as
 /// `ThSelectedFrame::bound` and `ThSelectedFrame::parity` are the same.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected or being recorded.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use crate::status::Fault;
 
 thread_local! {
-    /// Whether a callback runs on this thread.
+    /// True while a callback is running on this thread.
     static CALLING_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn call_back<R>(callback: impl FnOnce() -> R) -> R {
     result
 }
 
-/// An error inside of a callback.
+/// Fails inside of a callback.
 pub(crate) fn check_not_calling_back() -> Result<(), Fault> {
     match CALLING_BACK.get() {
         false => Ok(()),

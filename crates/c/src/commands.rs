@@ -59,7 +59,7 @@ fn with<R>(
         Err(detached) => {
             *commands = Some(detached);
             return Err(Fault::state(
-                "the frame of the recording is not being recorded any more",
+                "the frame of this recording is no longer being recorded",
             ));
         }
     };
@@ -93,7 +93,7 @@ fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), 
 /// Ends a recording, whatever state it is in.
 fn discard(commands: CommandsHandle) -> Result<(), Fault> {
     let object = commands.get()?;
-    // A call of another thread is not waited for, but a lock that a defect has poisoned is taken.
+    // Fails if another thread holds the lock, but takes a poisoned one.
     let (mut slot, is_usable) = match object.open.lock() {
         Ok(slot) => (slot, true),
         Err(fault) if fault.status == Status::ErrorInUse => return Err(fault),
@@ -122,7 +122,7 @@ fn give_back(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, fram
 /// Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.
 /// `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary one of a pool for the family of its queue
 /// (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other thread
-/// its pool until the recording is finished or discarded.
+/// may use its pool until the recording is finished or discarded.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
 /// passes uses something that is not imported.
@@ -183,10 +183,10 @@ fn record(
 
 /// Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into the command buffer, or
 /// secondary command buffers with `thExecuteSecondaries`; then call `thEndPass`. `pass` is its index in the description; `passCommands` may be
-/// null. Passes are begun or skipped in the order of the description.
+/// null. Passes must be begun or skipped in the order of the description.
 ///
 /// No dynamic state is set. Pipelines, descriptor sets, push constants and dynamic state that were bound before `thBeginPass` are undefined after it,
-/// since tileheap may record pipelines of its own between passes. Record no barriers for resources of the frame.
+/// since tileheap may bind its own pipelines between passes. Do not record barriers for resources of the frame.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it renders
 /// nothing in this frame.
@@ -253,7 +253,8 @@ fn not_begun() -> Fault {
 /// Executes secondary command buffers: of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
 /// current subpass of a render pass with `TH_PASS_FLAG_SECONDARY`. Execute all contents of a subpass in one call.
 ///
-/// Those of a render pass were begun for this subpass in this frame with `thBeginSecondary`. They are executable, and not pending elsewhere.
+/// Those of a render pass must have been begun for this subpass in this frame with `thBeginSecondary`. They must be in the executable state, and
+/// not pending.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it is a render pass with inline
 /// contents.
@@ -315,7 +316,7 @@ pub extern "C" fn end_pass(commands: CommandsHandle, error: ErrorHandle) -> Stat
     })
 }
 
-/// Leaves a pass out of this frame: one with `skippedOutputs`, or one that renders nothing (`thSetArea`). Its barriers are recorded, and its
+/// Skips a pass in this frame: one with `skippedOutputs`, or one that renders nothing (`thSetArea`). Its barriers are recorded, and its
 /// attachments are loaded, cleared and stored as usual.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it cannot be
@@ -332,10 +333,10 @@ pub extern "C" fn skip_pass(commands: CommandsHandle, pass: u32, error: ErrorHan
     })
 }
 
-/// Ends the command buffer (`vkEndCommandBuffer`) and destroys the handle, also if it fails.
+/// Ends the command buffer (`vkEndCommandBuffer`) and destroys the handle, even if it fails.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a pass was not recorded or not ended: the frame cannot be submitted then; call
-/// `thAbandonRecording`. Leaves the handle valid only with `TH_STATUS_ERROR_IN_USE`.
+/// `thAbandonRecording`. After `TH_STATUS_ERROR_IN_USE`, the handle is still valid.
 ///
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thFinishCommands")]
@@ -343,8 +344,8 @@ pub extern "C" fn finish_commands(commands: CommandsHandle, error: ErrorHandle) 
     run(error, || close(commands, |commands| Ok(commands.finish()?)))
 }
 
-/// Gives a recording up and destroys the handle, after an error of the program's own: the command buffer stays as it is, for the program to
-/// reset, and the frame cannot be submitted; call `thAbandonRecording`. A null handle is ignored.
+/// Discards a recording and destroys the handle, for example after an error in the program. The program must reset the command buffer. The frame
+/// can no longer be submitted; call `thAbandonRecording`. A null handle is ignored.
 ///
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thDiscardCommands")]

@@ -45,7 +45,7 @@ const VIEW_TYPES: [vk::ImageViewType; 7] = [
     vk::ImageViewType::CUBE_ARRAY,
 ];
 
-/// A frame that is being described, with the ids of what was declared. Its memory is used again.
+/// A frame that is being described, with the ids of declared objects. Its memory is reused.
 #[derive(Default)]
 pub(crate) struct Description {
     pub(crate) builder: FrameBuilder,
@@ -54,7 +54,7 @@ pub(crate) struct Description {
     semaphores: Vec<SemaphoreId>,
 }
 
-/// A resource, and what its accesses need of its description.
+/// A resource, and the parts of its description that its accesses need.
 #[derive(Clone, Copy)]
 struct Declared {
     id: ResourceId,
@@ -77,7 +77,7 @@ pub(crate) unsafe fn frame(desc: *const FrameDesc) -> Result<Frame, Fault> {
 }
 
 impl Description {
-    /// Describes anew what a structure describes.
+    /// Replaces the description with that of a structure.
     ///
     /// # Safety
     /// Every pointer in the structure is null or points to as many elements as its count says, and strings can be read.
@@ -86,7 +86,7 @@ impl Description {
         let desc = unsafe { read(desc) }?;
         if desc.submit_count > 0 && desc.pass_count > 0 {
             return Err(Fault::argument(
-                "ThFrameDesc has both submits and passes: give one of them",
+                "ThFrameDesc has both submits and passes: set only one of them",
             ));
         }
         // SAFETY: the caller's duty.

@@ -45,7 +45,7 @@ pub struct DeviceQueue {
     pub capabilities: vk::QueueFlags,
 }
 
-/// A device that the program has created.
+/// Describes a device that the program has created.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DeviceDesc {
@@ -65,7 +65,7 @@ pub struct DeviceDesc {
     pub additions: DeviceAdditionsHandle,
     /// The number of `queues`.
     pub queue_count: u32,
-    /// Uses no tile memory, although the device has it enabled.
+    /// Do not use tile memory, even if it is enabled on the device.
     pub without_tile_memory: vk::Bool32,
     /// The queues that frames may be submitted to. Each queue of a frame gets the first unassigned one that is capable of it, else the first
     /// capable one.
@@ -76,7 +76,7 @@ pub struct DeviceDesc {
     pub free_block: FreeBlockCallback,
     /// The first argument of both.
     pub user_data: *mut c_void,
-    /// The most bytes that all frames of the device may hold; 0 for what the system allows (`VK_EXT_memory_budget`).
+    /// The maximum number of bytes that all frames of the device may hold; 0 for the limit of the system (`VK_EXT_memory_budget`).
     pub memory_limit: u64,
 }
 
@@ -126,7 +126,7 @@ impl DeviceObject {
 
 impl Drop for DeviceObject {
     fn drop(&mut self) {
-        // Only where its lock was poisoned while it was in use: its memory is lost, and the program's device may be gone.
+        // Only if its lock was poisoned during a call: leaks its memory, since the program's device may no longer exist.
         let device = self.device.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(device) = device.take() {
             std::mem::forget(device);
@@ -145,8 +145,8 @@ impl std::ops::Deref for DeviceInUse<'_> {
     }
 }
 
-/// Wraps a device that the program has created: tileheap plans, binds, records and submits frames on it. The device, its queues and the
-/// instance stay the program's.
+/// Wraps a device that the program has created: tileheap plans, binds, records and submits frames on it. The program keeps
+/// ownership of the device, its queues and the instance.
 ///
 /// Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function.
 ///
@@ -249,14 +249,14 @@ unsafe fn queues_of(desc: &DeviceDesc) -> Result<Vec<Queue>, Fault> {
     (0..desc.queue_count as usize).map(queue).collect()
 }
 
-/// Destroys what tileheap has created on a device; the device itself stays. A null handle is ignored.
+/// Destroys everything that tileheap has created on a device, but not the `VkDevice`. A null handle is ignored.
 ///
-/// The device must be idle: `vkDeviceWaitIdle` has returned; `VK_ERROR_DEVICE_LOST` is accepted.
+/// The device must be idle: call `vkDeviceWaitIdle` first, which may return `VK_ERROR_DEVICE_LOST`.
 ///
 /// Fails with `TH_STATUS_ERROR_IN_USE` if the device has dynamic frames, or another thread is inside of a function of the device, `thWaitForFrame`
 /// included.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyDevice")]
 pub extern "C" fn destroy_device(device: DeviceHandle, error: ErrorHandle) -> Status {
     run(error, || {
@@ -268,7 +268,7 @@ pub extern "C" fn destroy_device(device: DeviceHandle, error: ErrorHandle) -> St
     })
 }
 
-/// Creates the profile of a device as it is in use. Destroy it with `thDestroyProfile`.
+/// Creates a profile of a device with the capabilities that tileheap uses on it. Destroy it with `thDestroyProfile`.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetDeviceProfile")]
@@ -288,8 +288,8 @@ pub unsafe extern "C" fn get_device_profile(
     })
 }
 
-/// Writes what is in use of a device: capabilities, tile memory or why there is none, queues, and the memory that its frames hold. Destroy the
-/// text with `thDestroyText`.
+/// Writes the capabilities in use on a device, its tile memory or the reason that there is none, its queues, and the memory that its frames
+/// hold. Destroy the text with `thDestroyText`.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thWriteDevice")]
@@ -390,7 +390,7 @@ pub unsafe extern "C" fn use_queues(
 }
 
 /// Destroys objects of dynamic frames that were destroyed and of descriptions that were replaced, once the device has completed the frames that use
-/// them, and frees all memory that no frame uses. `waiting` receives how many of those descriptions the device still uses; it may be null.
+/// them, and frees all memory that no frame uses. `waiting` receives the number of those descriptions that the device still uses; it may be null.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thTrimDevice")]

@@ -87,7 +87,8 @@ unsafe fn select(object: &DynamicFrameObject, desc: *const FrameDesc) -> Result<
     })
 }
 
-/// Creates a frame whose description may change every time. Each description is planned and bound once; all of them share blocks of memory, and
+/// Creates a dynamic frame, whose description may change from frame to frame.
+/// Each description is planned and bound once; all of them share blocks of memory, and
 /// images and buffers that are identical.
 ///
 /// Thread safety: may be called by several threads at once.
@@ -110,7 +111,7 @@ pub unsafe extern "C" fn create_dynamic_frame(
         let mode = PlanMode::from_number(desc.mode)?;
         if mode == PlanMode::Improve {
             return Err(Fault::argument(
-                "mode TH_PLAN_MODE_IMPROVE is not one of dynamic frames: use TH_PLAN_MODE_PLAN or TH_PLAN_MODE_NOW",
+                "dynamic frames do not support mode TH_PLAN_MODE_IMPROVE: use TH_PLAN_MODE_PLAN or TH_PLAN_MODE_NOW",
             ));
         }
         let device = desc.device.get()?;
@@ -126,17 +127,17 @@ pub unsafe extern "C" fn create_dynamic_frame(
 /// Selects the description of the next frame: finds what is bound for it, or plans and binds it. Selecting a known description costs one comparison
 /// and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call only.
 ///
-/// Histories are identified by name: one that the new description declares as an older one did keeps its contents, whatever other descriptions came
-/// in between.
+/// Histories are identified by name: a history that is declared as in an earlier description keeps its contents, even if other descriptions were
+/// selected in between.
 ///
-/// Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread uses objects of the frame
-/// meanwhile, to record commands or update descriptors.
+/// Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread may use
+/// objects of the frame during the call, to record commands or update descriptors.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` as `thCreateFrame` and `thCreatePlan`, with
-/// `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. What is already
-/// bound stays bound, but no frame is selected after an error.
+/// `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. Objects
+/// that are already bound stay bound, but no frame is selected after an error.
 ///
-/// Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+/// Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thSelectFrame")]
 pub unsafe extern "C" fn select_frame(
     frame: DynamicFrameHandle,
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn select_frame(
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
 ///
-/// Thread safety: no other thread uses the frame meanwhile; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+/// Thread safety: no other thread may use the frame during the call; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thForgetView")]
 pub extern "C" fn forget_view(frame: DynamicFrameHandle, view: vk::ImageView, error: ErrorHandle) -> Status {
     run(error, || {
@@ -186,7 +187,7 @@ pub extern "C" fn forget_view(frame: DynamicFrameHandle, view: vk::ImageView, er
 ///
 /// Fails with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being recorded, or another call uses it.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyDynamicFrame")]
 pub extern "C" fn destroy_dynamic_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
     run(error, || {
@@ -198,13 +199,13 @@ pub extern "C" fn destroy_dynamic_frame(frame: DynamicFrameHandle, error: ErrorH
     })
 }
 
-/// Destroys a dynamic frame and its objects at once, after the device was lost: waits for nothing. `vkDeviceWaitIdle` must have returned since, with
-/// any result, and nothing may be submitted after it. A null handle is ignored.
+/// Destroys a dynamic frame and its objects at once, without waiting, after the device was lost. `vkDeviceWaitIdle` must have returned since the
+/// loss, with any result, and nothing may be submitted after it. A null handle is ignored.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if the device is not lost, and with `TH_STATUS_ERROR_IN_USE` while one of its command buffers is being
 /// recorded, or another call uses it.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thAbandonDynamicFrame")]
 pub extern "C" fn abandon_dynamic_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
     run(error, || {
@@ -213,7 +214,7 @@ pub extern "C" fn abandon_dynamic_frame(frame: DynamicFrameHandle, error: ErrorH
         };
         if !object.device.device()?.is_device_lost() {
             return Err(Fault::state(
-                "the device is not lost: call thDestroyDynamicFrame, or thReportDeviceLost before",
+                "the device is not lost: call thDestroyDynamicFrame, or thReportDeviceLost first",
             ));
         }
         let taken = object.take()?;

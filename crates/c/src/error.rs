@@ -21,7 +21,7 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// The rule of Vulkan that a description breaks; empty for other failures.
     pub(crate) rule: &'static str,
-    /// What a Vulkan call returned; success for other failures.
+    /// The result of the Vulkan call that failed; success for other failures.
     pub(crate) result: vk::Result,
 }
 

@@ -394,7 +394,7 @@ pub unsafe extern "C" fn find_frame_name(
 
 /// Destroys a frame. Objects that were created from it keep what they need. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyFrame")]
 pub extern "C" fn destroy_frame(frame: FrameHandle) -> Status {
     run(std::ptr::null_mut(), || frame.destroy())

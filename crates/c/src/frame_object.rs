@@ -6,8 +6,8 @@
 //!   ▲                                           │ thAbandonRecording
 //!   └───────────────────────────────────────────┘
 //! ```
-//! Rust's borrows are states here. Functions that change the frame take its lock to write, those that several threads may call take it to
-//! read; neither waits for it.
+//! These states replace Rust's borrows. Functions that change the frame lock it for writing, functions that several threads may call lock it
+//! for reading. Neither waits: a conflicting call fails.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
@@ -36,7 +36,7 @@ pub struct DynamicFrameObject {
     state: RwLock<FrameState>,
     /// Recordings of command buffers that are neither finished nor discarded.
     pub(crate) open: AtomicU32,
-    /// Objects of earlier recordings, to use again.
+    /// Objects of earlier recordings, for reuse.
     pub(crate) spare: Mutex<Vec<Arc<CommandsObject>>>,
 }
 
@@ -92,7 +92,7 @@ impl DynamicFrameObject {
         }
     }
 
-    /// The state, to change it: no other call uses it, and no command buffer is being recorded.
+    /// Locks the state for writing: no other call uses it, and no command buffer is being recorded.
     pub(crate) fn exclusive(&self) -> Result<RwLockWriteGuard<'_, FrameState>, Fault> {
         check_not_calling_back()?;
         // Before the lock is taken: functions of recordings would fail meanwhile.
@@ -255,7 +255,7 @@ impl FrameState {
         self.phase = Phase::Idle;
     }
 
-    /// Whether the recorder can still be used.
+    /// True if the recorder can still be used.
     pub(crate) fn is_recording(&self) -> bool {
         match (&self.frame, &self.phase) {
             (Some(frame), Phase::Recording(recorder)) => frame.share(recorder).is_some(),

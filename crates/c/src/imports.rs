@@ -97,7 +97,7 @@ pub struct Imports {
     pub semaphores: *const ImportedSemaphore,
 }
 
-/// Imports as Rust has them, in memory that is used again.
+/// Imports converted to Rust types, in reused memory.
 #[derive(Default)]
 pub(crate) struct ImportLists {
     images: Vec<own::ImportedImage>,
@@ -178,7 +178,7 @@ impl ImportLists {
     }
 }
 
-/// The levels and layers of a range; what is left open is all there is from the first one on.
+/// The levels and layers of a range; an open end extends to the last one.
 fn range(range: &vk::ImageSubresourceRange, whole: SubresourceRange) -> Result<SubresourceRange, Fault> {
     let run = |what: &str, first: u32, count: u32, all: Run| {
         let end = match count {

@@ -8,7 +8,7 @@ use tileheap::runtime::{Capabilities, Support};
 use crate::status::{Fault, Status};
 use crate::vulkan::OptionalGetInstanceProcAddr;
 
-/// The functions that querying a physical device calls.
+/// The functions for querying a physical device.
 const QUERIES: [&CStr; 7] = [
     c"vkGetPhysicalDeviceProperties",
     c"vkGetPhysicalDeviceMemoryProperties",

@@ -463,7 +463,7 @@ pub unsafe extern "C" fn write_lowered(
 
 /// Destroys a lowerer and its tables. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyLowerer")]
 pub extern "C" fn destroy_lowerer(lowerer: LowererHandle) -> Status {
     run(std::ptr::null_mut(), || lowerer.destroy())

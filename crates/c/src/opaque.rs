@@ -24,7 +24,7 @@ pub struct AliasingT(());
 pub struct DeviceAdditionsT(());
 /// A device of the program on which frames run.
 pub struct DeviceT(());
-/// A frame that may be described anew every time.
+/// A frame whose description may change from frame to frame.
 ///
 /// ```text
 ///        thSelectFrame        thBeginFrame           thSubmitFrame

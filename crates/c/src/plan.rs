@@ -257,7 +257,7 @@ pub unsafe extern "C" fn create_planner(planner: *mut PlannerHandle, error: Erro
 
 /// Destroys a planner. Its plans stay. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyPlanner")]
 pub extern "C" fn destroy_planner(planner: PlannerHandle) -> Status {
     run(std::ptr::null_mut(), || planner.destroy())
@@ -517,7 +517,7 @@ pub unsafe extern "C" fn write_plan(
 
 /// Destroys a plan. Tables and arrangements that were made from it keep what they need. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyPlan")]
 pub extern "C" fn destroy_plan(plan: PlanHandle) -> Status {
     run(std::ptr::null_mut(), || plan.destroy())

@@ -276,7 +276,7 @@ pub unsafe extern "C" fn write_profile(
 
 /// Destroys a profile. Objects that were created from it keep what they need. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyProfile")]
 pub extern "C" fn destroy_profile(profile: ProfileHandle) -> Status {
     run(std::ptr::null_mut(), || profile.destroy())

@@ -46,8 +46,8 @@ pub type SubmitCallback =
     Option<unsafe extern "C" fn(data: *mut c_void, call: *const SubmitCall) -> VulkanResult>;
 
 /// Begins the selected frame. Earlier frames may still run on the device; the program limits how many with `thWaitForFrame`. `imports` may be
-/// null, and `number`, which receives the frame's number for `thWaitForFrame`, too. Frames are numbered from 0; one that is given up does not use up
-/// its number.
+/// null. `number` receives the frame's number for `thWaitForFrame`; it may be null. Frames are numbered from 0; the number of an abandoned frame is
+/// reused.
 ///
 /// Imported handles must be alive until the frame is complete, and in the described entry states when the command buffers that use them run. Structures
 /// and arrays are read during the call only.
@@ -55,7 +55,7 @@ pub type SubmitCallback =
 /// After an error, select the frame again. Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected, and with
 /// `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame.
 ///
-/// Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
+/// Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thBeginFrame")]
 pub unsafe extern "C" fn begin_frame(
     frame: DynamicFrameHandle,
@@ -82,8 +82,8 @@ pub unsafe extern "C" fn begin_frame(
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded or a command buffer that uses the resource is already recorded, and with
 /// `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame; nothing is imported then.
 ///
-/// Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
-/// `TH_STATUS_ERROR_IN_USE`.
+/// Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
+/// fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thImport")]
 pub unsafe extern "C" fn import(
     frame: DynamicFrameHandle,
@@ -108,8 +108,8 @@ pub unsafe extern "C" fn import(
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass is not a render
 /// pass, the area is empty or not inside of the described one, or the pass's command buffer is already recorded.
 ///
-/// Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
-/// `TH_STATUS_ERROR_IN_USE`.
+/// Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
+/// fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thSetArea")]
 pub unsafe extern "C" fn set_area(
     frame: DynamicFrameHandle,
@@ -200,13 +200,13 @@ pub extern "C" fn bind_secondary_tile_memory(
 
 /// Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
 ///
-/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; the frame can be completed, or given
-/// up with `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; finish the recording, or call
+/// `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
 /// another, or abandon it if the device is lost.
 ///
-/// Thread safety: no other thread uses the frame meanwhile, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
-/// queues of the device are locked during the call: other submissions, presents and `vkDeviceWaitIdle` of the program go through `thUseQueues`. No other
-/// function accesses a queue.
+/// Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
+/// queues of the device are locked during the call: other submissions, presents and `vkDeviceWaitIdle` of the program must go through
+/// `thUseQueues`. No other function accesses a queue.
 #[unsafe(export_name = "thSubmitFrame")]
 pub extern "C" fn submit_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
     run(error, || {
@@ -227,7 +227,7 @@ pub extern "C" fn submit_frame(frame: DynamicFrameHandle, error: ErrorHandle) ->
 ///
 /// Fails with `TH_STATUS_ERROR_VULKAN`, or the status for its result, if `submit` returns an error.
 ///
-/// Thread safety: as `thSubmitFrame`. The callback uses no device and no dynamic frame of the library.
+/// Thread safety: as `thSubmitFrame`. The callback must not call functions of devices and dynamic frames.
 #[unsafe(export_name = "thSubmitFrameWith")]
 pub unsafe extern "C" fn submit_frame_with(
     frame: DynamicFrameHandle,
@@ -275,14 +275,13 @@ pub unsafe extern "C" fn submit_frame_with(
     })
 }
 
-/// Gives the frame that is being recorded up, after `VK_ERROR_OUT_OF_DATE_KHR` for example: it has no effect, and the next one has the same number. The
-/// program resets the command buffers
-/// that were recorded; imported semaphores are neither waited for nor signalled.
+/// Abandons the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same
+/// number. The program must reset the command buffers that were recorded; imported semaphores are neither waited for nor signalled.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
 ///
-/// Thread safety: no other thread uses the frame meanwhile, except to wait for it, and no command buffer is being recorded; otherwise fails with
-/// `TH_STATUS_ERROR_IN_USE`.
+/// Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
+/// fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thAbandonRecording")]
 pub extern "C" fn abandon_recording(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
     run(error, || {

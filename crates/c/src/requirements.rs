@@ -411,7 +411,7 @@ pub unsafe extern "C" fn get_resource_requirements(
 
 /// Destroys requirements. Plans that were made from them keep what they need. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the handle.
+/// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyRequirements")]
 pub extern "C" fn destroy_requirements(requirements: RequirementsHandle) -> Status {
     run(std::ptr::null_mut(), || requirements.destroy())

@@ -59,7 +59,7 @@ pub(crate) struct Fault {
     pub(crate) message: String,
     /// The rule of Vulkan that a description breaks; empty for other faults.
     pub(crate) rule: &'static str,
-    /// What a Vulkan call returned; success for other faults.
+    /// The result of the Vulkan call that failed; success for other faults.
     pub(crate) result: vk::Result,
 }
 

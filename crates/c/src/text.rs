@@ -71,7 +71,7 @@ pub unsafe extern "C" fn get_error_result(error: ErrorHandle, result: *mut Vulka
 
 /// Destroys an error object. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the object.
+/// Thread safety: no other thread may use the object during the call.
 #[unsafe(export_name = "thDestroyError")]
 pub extern "C" fn destroy_error(error: ErrorHandle) -> Status {
     run(std::ptr::null_mut(), || error.destroy())
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn get_text(
 
 /// Destroys a text. A null handle is ignored.
 ///
-/// Thread safety: no other thread uses the text.
+/// Thread safety: no other thread may use the text during the call.
 #[unsafe(export_name = "thDestroyText")]
 pub extern "C" fn destroy_text(text: TextHandle) -> Status {
     run(std::ptr::null_mut(), || text.destroy())

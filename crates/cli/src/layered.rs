@@ -25,7 +25,7 @@ use crate::input::shown;
 pub(crate) struct Layer {
     /// As the loader knows it.
     name: &'static str,
-    /// The last part of its manifest's and its library's name, and the folder that it is staged in.
+    /// The suffix of its manifest and library names, and its staging folder.
     short: &'static str,
     /// Names the folder that it is in.
     variable: &'static str,
@@ -53,7 +53,7 @@ pub(crate) const CAPTURE: Layer = Layer {
 };
 
 impl Layer {
-    /// The folder with the layer's manifest. The module has the search order.
+    /// The folder with the layer's manifest. The module documentation has the search order.
     ///
     /// # Errors
     /// If no folder has the manifest, or the manifests found name libraries that do not exist: the message lists what was searched.

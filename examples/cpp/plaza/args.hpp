@@ -28,7 +28,7 @@ struct Args {
 };
 
 /**
- * The main function of a program: parses the command line, and calls `render` unless it asks for help, which begins with `about`. `output` is the
+ * The main function of a program: parses the command line, and calls `render`, or prints a help text that begins with `about`. `output` is the
  * default of Args::output. Prints exceptions, and returns the exit status: 2 for a wrong command line, 1 for other errors.
  */
 int run(int count, char **arguments, const char *about, const char *output, void (*render)(const Args &));

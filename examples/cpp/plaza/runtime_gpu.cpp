@@ -3,7 +3,7 @@
 namespace plaza {
 namespace {
 
-/** Creates a device with what tileheap needs of extensions and features. */
+/** Creates a device with the extensions and features that tileheap needs. */
 VkDevice create_device(const Gpu &gpu, const VkDeviceCreateInfo &info, bool tile_memory, tileheap::DeviceAdditions &additions) {
     auto desc = tileheap::sized<ThDeviceAdditionsDesc>();
     desc.apiVersion = VK_API_VERSION_1_3;

@@ -8,7 +8,7 @@ namespace plaza {
 
 /** Members are destroyed from the last to the first. */
 class RuntimeGpu {
-    /** What the device is created with besides the program's own; alive until tileheap knows the device. */
+    /** Extensions and features for tileheap; alive until the tileheap::Device is created. */
     tileheap::DeviceAdditions additions_;
 
 public:
@@ -22,7 +22,7 @@ public:
     const Gpu gpu;
     const ThDeviceQueue queue;
     VmaBlocks blocks;
-    /** Dynamic frames are destroyed before it. */
+    /** Dynamic frames must be destroyed before it. */
     tileheap::Device device;
 };
 

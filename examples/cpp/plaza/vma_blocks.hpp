@@ -14,7 +14,7 @@
 
 class VmaBlocks {
 public:
-    /** The allocator outlives the tileheap::Device. */
+    /** The allocator must outlive the tileheap::Device. */
     explicit VmaBlocks(VmaAllocator allocator) : allocator_(allocator) {}
 
     VkResult allocate(const ThBlockRequest &request, ThBlock &block) const {

@@ -1,5 +1,5 @@
 /*
- * A deferred renderer on tileheap's runtime: shadows, G-buffer, lighting, halos that can be left out, temporal antialiasing, bloom, tone mapping.
+ * A deferred renderer on tileheap's runtime: shadows, G-buffer, lighting, optional halos, temporal antialiasing, bloom, tone mapping.
  *
  * frame.cpp describes the frame; this file selects it in a dynamic frame, which plans it and creates what it needs, and records its passes;
  * passes.cpp records what they draw; runtime_gpu.cpp creates the device; vma_blocks.hpp provides memory. Tile memory is used on devices with
@@ -54,7 +54,7 @@ public:
         : gpu_(runtime.gpu), pictures_(pictures), dynamic_(tileheap::DynamicFrame::create(runtime.device).value()) {
         for (auto &frame : frames_) frame = std::make_unique<FrameInFlight>(gpu_);
     }
-    /** Waits for frames in flight, which an error may leave. */
+    /** Waits for frames that are still in flight after an error. */
     ~Renderer() { vkDeviceWaitIdle(gpu_.device); }
 
     void draw(VkExtent2D extent, bool halos) {
@@ -129,7 +129,7 @@ private:
 
     /** Descriptor sets of the selected frame: binding n is the n-th image that the pass samples, which are its first accesses. */
     const Inputs &inputs_of(const ThSelectedFrame &selected) {
-        constexpr uint32_t UNUSED_FRAMES = 64; // After which sets are freed: those frames are complete.
+        constexpr uint32_t UNUSED_FRAMES = 64; // Sets are freed after this many frames; those that used them are complete.
         for (auto known = inputs_.begin(); known != inputs_.end();)
             known = known->second.last + UNUSED_FRAMES < drawn_ ? inputs_.erase(known) : std::next(known);
         BoundInputs &inputs = inputs_.try_emplace(selected.bound, *passes_).first->second;

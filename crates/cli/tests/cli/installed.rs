@@ -15,7 +15,7 @@ fn empty(name: &str) -> PathBuf {
     folder.canonicalize().expect("it exists")
 }
 
-/// Runs `scripts/install.sh --built`, which takes what cargo built last; `None` if that is not all there.
+/// Runs `scripts/install.sh --built`, which installs the last build of cargo; `None` if it is incomplete.
 fn install(home: &Path, arguments: &[&str]) -> Option<Run> {
     let target = Path::new(env!("CARGO_BIN_EXE_tileheap"))
         .parent()
@@ -32,7 +32,7 @@ fn install(home: &Path, arguments: &[&str]) -> Option<Run> {
     let mut script = Command::new("bash");
     script.arg(workspace().join("scripts/install.sh")).args(arguments);
     script.env("CARGO_TARGET_DIR", target.parent().expect("the target folder"));
-    // Of the user's, none: where the prefix is by default, and which folders of layers the loader searches.
+    // The default prefix and the loader's search folders must not be those of the user.
     script
         .env("HOME", home)
         .env_remove("XDG_DATA_HOME")
@@ -54,8 +54,8 @@ fn contents(folder: &Path) -> BTreeSet<PathBuf> {
     all
 }
 
-/// Runs the installed command with nothing in its environment that names layers, except what the home folder has. Returns also the
-/// libraries of layers that were loaded, by the account of the dynamic linker.
+/// Runs the installed command without environment variables that name layers; only `home` can provide some. Also returns the layer libraries
+/// that were loaded, as reported by the dynamic linker.
 fn run(command: &Path, home: &Path, folder: &Path, arguments: &[&str]) -> (Run, BTreeSet<PathBuf>) {
     let account = home.join("linker");
     std::fs::create_dir_all(&account).expect("a folder");

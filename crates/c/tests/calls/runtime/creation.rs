@@ -79,7 +79,7 @@ unsafe extern "system" fn nothing(_: vk::Instance, _: *const std::ffi::c_char) -
 }
 
 #[test]
-fn additions_of_nothing_are_errors() {
+fn additions_without_handles_are_refused() {
     let rig = Rig::new(Config::modern(), tileheap::runtime::Capabilities::empty());
     let info = vk::DeviceCreateInfo::default();
     let wrong = vk::DeviceQueueCreateInfo::default();
@@ -189,7 +189,7 @@ unsafe extern "system" fn without_names(
 static LOADER: Mutex<(u64, Option<vk::PFN_vkGetInstanceProcAddr>)> = Mutex::new((0, None));
 
 #[test]
-fn devices_of_nothing_are_errors() {
+fn devices_without_handles_are_refused() {
     let engine = Engine::new(Config::modern());
     let additions = additions(&engine.rig).unwrap();
     let queues = queues(&engine.rig);

@@ -226,7 +226,7 @@ impl Engine {
         })
     }
 
-    /// Selects, records and submits a frame; its number.
+    /// Selects, records and submits a frame; returns its number.
     pub(super) fn run(&self) -> c::Result<u64> {
         self.select()?;
         let number = self.begin()?;
@@ -241,7 +241,7 @@ impl Engine {
         wait_for_frame(self.frame, number, u64::MAX, null_mut())
     }
 
-    /// Destroys everything; what is amiss afterwards.
+    /// Destroys everything, and checks for leaks.
     pub(super) fn end(self) {
         call(|error| destroy_dynamic_frame(self.frame, error)).unwrap();
         let _ = on_fake!(self.rig.device.device_wait_idle());

@@ -32,7 +32,7 @@ fn allocations_that_fail_are_errors_and_the_frame_can_be_selected_again() {
         (vk::Result::NOT_READY, Status::ErrorVulkan, "NOT_READY"),
     ] {
         let engine = Engine::new(Config::modern());
-        // Also where memory is freed and the request repeated.
+        // Even after memory is freed and the request is repeated.
         *engine.allocator.failures.lock().unwrap() = vec![result; 8];
         let (status, message) = engine.select().unwrap_err();
         assert_eq!(status, expected, "{message}");
@@ -92,7 +92,7 @@ fn callbacks_cannot_use_the_frame_that_allocates() {
     engine.end();
 }
 
-/// Every call of a frame that can fail does, one after another: an error, no crash, and nothing left behind.
+/// Every call of a frame that can fail does, one after another: an error, no crash, and no leak.
 #[test]
 fn every_call_of_a_frame_may_fail() {
     for config in [Config::modern(), Config::vulkan_1_1()] {

@@ -52,7 +52,7 @@ fn commands(rig: &Rig, turn: usize) -> Vec<String> {
 }
 
 #[test]
-fn frames_are_those_of_rust() {
+fn c_records_the_same_commands_as_rust() {
     for config in configs() {
         let rust = Rig::new(config.clone(), Capabilities::empty());
         let device = rust.runtime().unwrap();
@@ -338,7 +338,7 @@ fn areas_restrict_passes_and_passes_that_render_nothing_are_skipped() {
 }
 
 #[test]
-fn a_recording_that_is_given_up_has_no_effect() {
+fn an_abandoned_recording_has_no_effect() {
     let engine = Engine::new(Config::modern());
     assert_eq!(engine.run().unwrap(), 0);
     engine.select().unwrap();

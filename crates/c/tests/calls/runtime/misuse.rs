@@ -132,7 +132,7 @@ const OF_COMMANDS: [(&str, OfCommands); 7] = [
     ("discard", |commands, error| discard_commands(commands, error)),
 ];
 
-/// Null is no error for functions that destroy.
+/// Functions that destroy accept null.
 fn destroys(name: &str) -> bool {
     ["destroy", "abandon frame", "discard"].contains(&name)
 }

@@ -69,7 +69,7 @@ fn record(engine: &Engine) -> u64 {
 }
 
 #[test]
-fn programs_make_the_calls_themselves() {
+fn programs_can_submit_through_a_callback() {
     for (config, older) in [(Config::modern(), false), (Config::vulkan_1_1(), true)] {
         let engine = Engine::new(config.asynchronous());
         for _ in 0..3 {
@@ -126,7 +126,7 @@ fn a_callback_that_fails_ends_the_dynamic_frame() {
 }
 
 #[test]
-fn a_callback_is_needed_and_a_recorded_frame() {
+fn submitting_needs_a_callback_and_a_recorded_frame() {
     let engine = Engine::new(Config::modern());
     let missing = call(|error| th!(submit_frame_with(engine.frame, None, null_mut(), error)));
     assert_eq!(missing.unwrap_err().0, Status::ErrorNullPointer);
