@@ -29,14 +29,14 @@ const BUGS: [(&str, &str); 13] = [
     ("unstored-attachment", CONTENTS),
 ];
 
-/// Runs a program under the layer: the exit status, and the ids of all messages.
-fn run(folder: &str, program: &[&str]) -> (i32, Vec<String>) {
-    let outcome = place("aliases.json");
+/// Runs a program under the layer: the exit status, and the ids of all messages. Each test has its own `outcome`, a scratch file.
+fn run(folder: &str, outcome: &str, program: &[&str]) -> (i32, Vec<String>) {
+    let json = place(outcome);
     let options = [
-        "run", "--layer", "aliasing", "--layers", folder, "--json", &outcome, "--",
+        "run", "--layer", "aliasing", "--layers", folder, "--json", &json, "--",
     ];
     let run = tileheap(&[&options[..], program].concat());
-    let text = std::fs::read_to_string(scratch("aliases.json")).expect("the outcome is written");
+    let text = std::fs::read_to_string(scratch(outcome)).expect("the outcome is written");
     let outcome: Value = serde_json::from_str(&text).expect("JSON");
     let messages = outcome["messages"].as_array().expect("a list of messages");
     let ids = messages
@@ -81,9 +81,9 @@ fn every_bug_with_shared_memory_fails_and_its_fixed_program_passes() {
     let picture = place("aliases.png");
     for (bug, id) in BUGS {
         let command = [program, "--output", &picture, "--bug", bug];
-        let wrong = run(&folder, &command);
+        let wrong = run(&folder, "alias_bugs.json", &command);
         assert_eq!(wrong, (3, vec![id.to_owned()]), "{bug}");
-        let right = run(&folder, &[&command[..], &["--fixed"]].concat());
+        let right = run(&folder, "alias_bugs.json", &[&command[..], &["--fixed"]].concat());
         assert_eq!(right, (0, vec![]), "{bug}, without it");
     }
 }
@@ -104,7 +104,7 @@ fn programs_of_the_guide_order_what_shares_memory() {
         let program = program.get_program().to_str().expect("UTF-8");
         let size = ["--size", "160x90", "--resize", "101x59", "--frames", "6"];
         let files = ["--toggle", "--texels", &texels, "--output", &picture];
-        let ran = run(&folder, &[&[program][..], &size, &files].concat());
+        let ran = run(&folder, "guide.json", &[&[program][..], &size, &files].concat());
         assert_eq!(ran, (0, vec![]), "guide_{step}");
     }
 }
