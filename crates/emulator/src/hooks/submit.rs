@@ -1,7 +1,6 @@
 //! Submits batches with the poison and semaphores that the model adds.
 
 use std::ptr::null;
-use std::sync::atomic::Ordering;
 
 use ash::vk;
 use tileheap_layer::{batches as layer, call_down};
@@ -105,7 +104,7 @@ pub(crate) fn submit(
             Err(error) => return error,
         }
     }
-    let is_raw = queues.is_raw.swap(false, Ordering::Relaxed);
+    let raw = tile.heap.heap.take_raw();
     let family = queues.family(queue);
     let poison = |first: u64| {
         if tile.poison {
@@ -115,7 +114,7 @@ pub(crate) fn submit(
         }
     };
     let contents = |commands: vk::CommandBuffer| recorder(commands).map(|recorder| recorder.lock().contents);
-    let below = submission.batches(&mut order, is_raw, poison, contents, &mut findings);
+    let below = submission.batches(&mut order, raw, poison, contents, &mut findings);
     // Before the driver runs it, so that the trace and the log have what hangs or crashes there.
     tile.trace.iter().for_each(Trace::flush);
     let messages = device.reporter.log_all(findings);
@@ -126,8 +125,8 @@ pub(crate) fn submit(
     if let (Ok(below), vk::Result::SUCCESS) = (&below, result) {
         order.last = Some(queue);
         order.value = below.value;
-    } else if is_raw {
-        queues.is_raw.store(true, Ordering::Relaxed);
+    } else if let Some(first) = raw {
+        tile.heap.heap.restore_raw(first);
     }
     drop(order);
     device.reporter.call_back(&messages);

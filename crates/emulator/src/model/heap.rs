@@ -2,15 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Up to this size all of a heap is poisoned, also where no resource is bound.
-const SMALL: u64 = 64 << 20;
-
 /// The tile heap of a device, in bytes.
 pub(crate) struct Heap {
     /// The emulated heap's size.
     pub(crate) size: u64,
     /// The end of the bytes that resources are bound to.
     used: AtomicU64,
+    /// The end of the bytes that were poisoned at least once.
+    poisoned: AtomicU64,
 }
 
 impl Heap {
@@ -19,6 +18,7 @@ impl Heap {
         Heap {
             size,
             used: AtomicU64::new(0),
+            poisoned: AtomicU64::new(0),
         }
     }
 
@@ -27,12 +27,21 @@ impl Heap {
         self.used.fetch_max(end, Ordering::Relaxed);
     }
 
-    /// The end of poisoning: of a large heap only what is in use is poisoned.
+    /// The end of poisoning: only bytes in use are poisoned, since nothing can read others.
     pub(crate) fn end(&self) -> u64 {
-        if self.size <= SMALL {
-            return self.size;
-        }
         self.used.load(Ordering::Relaxed).min(self.size)
+    }
+
+    /// The first of the bytes in use that have the driver's initial contents; `None` if there are none. They count as poisoned from now on.
+    pub(crate) fn take_raw(&self) -> Option<u64> {
+        let end = self.end();
+        let first = self.poisoned.fetch_max(end, Ordering::Relaxed);
+        (first < end).then_some(first)
+    }
+
+    /// Undoes `take_raw`: nothing was submitted.
+    pub(crate) fn restore_raw(&self, first: u64) {
+        self.poisoned.store(first, Ordering::Relaxed);
     }
 
     /// The offset of a word behind the heap that no resource covers.
@@ -44,5 +53,28 @@ impl Heap {
     pub(crate) fn words(&self, first: u64, end: u64) -> Option<(u64, u64)> {
         let (first, end) = (first.next_multiple_of(4), end.min(self.end()).next_multiple_of(4));
         (first < end).then_some((first, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_in_use_is_raw_once() {
+        let heap = Heap::new(4096);
+        assert_eq!((heap.take_raw(), heap.words(0, 4096)), (None, None));
+        heap.use_up_to(1000);
+        assert_eq!(
+            (heap.take_raw(), heap.words(10, 4096)),
+            (Some(0), Some((12, 1000)))
+        );
+        assert_eq!(heap.take_raw(), None);
+        heap.use_up_to(500);
+        assert_eq!(heap.take_raw(), None);
+        heap.use_up_to(8192);
+        assert_eq!((heap.take_raw(), heap.end()), (Some(1000), 4096));
+        heap.restore_raw(1000);
+        assert_eq!(heap.take_raw(), Some(1000));
     }
 }

@@ -10,7 +10,7 @@
 //! submission order makes it right. Waits and signals are there on devices with several queues, which use tile memory one after
 //! the other.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
@@ -32,8 +32,6 @@ pub(crate) struct Queues {
     /// The device has timeline semaphores, which order its queues.
     pub(crate) has_timeline: bool,
     order: Mutex<QueueOrder>,
-    /// The heap has the driver's initial contents.
-    pub(crate) is_raw: AtomicBool,
     submits: AtomicU64,
 }
 
@@ -56,7 +54,6 @@ impl Queues {
             families: Sharded::default(),
             has_timeline,
             order: Mutex::default(),
-            is_raw: AtomicBool::new(true),
             submits: AtomicU64::new(0),
         }
     }
@@ -144,7 +141,7 @@ impl Submission<'_> {
 
     /// The batches below: those of the application with poison and semaphores between them.
     ///
-    /// `is_raw` is `true` if no batch with tile memory was submitted before.
+    /// From `raw` on, bytes in use have the driver's initial contents: they are poisoned first.
     /// `poison` returns the command buffer that poisons the heap from an offset on, or `None` if
     /// there is nothing to poison. `contents` returns the effect of a command buffer, or `None` if it has none.
     ///
@@ -153,7 +150,7 @@ impl Submission<'_> {
     pub(crate) fn batches(
         &self,
         order: &mut QueueOrder,
-        is_raw: bool,
+        mut raw: Option<u64>,
         poison: impl Fn(u64) -> Result<Option<vk::CommandBuffer>, vk::Result>,
         contents: impl Fn(vk::CommandBuffer) -> Option<Contents>,
         findings: &mut Vec<Finding>,
@@ -161,7 +158,6 @@ impl Submission<'_> {
         let mut batches = Vec::new();
         let mut value = order.value;
         let mut waits = self.has_timeline && order.last.is_some_and(|last| last != self.queue);
-        let mut raw = is_raw;
         // The first one begins with nothing.
         let mut window = std::mem::take(&mut order.window);
         for (index, batch) in self.given.iter().enumerate() {
@@ -173,8 +169,8 @@ impl Submission<'_> {
             if std::mem::take(&mut waits) {
                 batches.push(Batch::Wait(order.semaphore, order.value));
             }
-            if std::mem::take(&mut raw) {
-                batches.extend(poison(0)?.map(Batch::Poison));
+            if let Some(first) = raw.take() {
+                batches.extend(poison(first)?.map(Batch::Poison));
             }
             let mut commands = Vec::with_capacity(batch.batch.commands.len() + 1);
             for handle in &batch.batch.commands {
