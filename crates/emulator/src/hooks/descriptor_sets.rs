@@ -12,7 +12,6 @@ use tileheap_layer::{array, call_down, given};
 use super::creates::creates;
 use super::device::device_entry_points;
 use crate::model::descriptors::Set;
-use crate::model::shaders::Code;
 
 macro_rules! create_pipelines {
     ($($command:ident($($operation:ident,)? |$create:ident| $stages:expr $(, $vertices:ident)?);)+) => {
@@ -72,8 +71,7 @@ device_entry_points! {
         let result = call_down!(device.driver.commands, vkCreateShaderModule(handle, &copy, allocator, out));
         if result == vk::Result::SUCCESS {
             let module = *given!(out);
-            device.descriptors.modules.insert(module.as_raw(), Arc::new(Code::new(words)));
-            device.descriptors.remember_vertex_shader(module, words);
+            device.descriptors.modules.insert(module.as_raw(), device.descriptors.codes.get(words));
             if let Some(shading) = &device.tile_shading {
                 shading.remember_module(module, rewritten.as_ref());
             }

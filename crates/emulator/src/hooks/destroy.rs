@@ -71,7 +71,7 @@ destroys! {
     vkDestroyImageView: resources.image_views;
     vkDestroyBufferView: resources.buffer_views;
     vkDestroyFramebuffer: resources.framebuffers;
-    vkDestroyShaderModule: descriptors.modules vertex_shaders;
+    vkDestroyShaderModule: descriptors.modules;
     vkDestroyPipeline: descriptors.pipelines vertex_inputs;
     vkDestroyDescriptorUpdateTemplate: descriptors.templates;
 }

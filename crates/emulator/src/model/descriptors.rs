@@ -20,16 +20,15 @@ use tileheap_spirv::GuardValue;
 use tileheap_sync::program::Part;
 
 use super::resources::{Resource, Resources};
-use super::shaders::{Code, PipelineShaders, ShaderAccesses};
-use super::vertex_input::{VertexInput, loaded_locations};
+use super::shaders::{Code, Codes, PipelineShaders, ShaderAccesses};
+use super::vertex_input::VertexInput;
 
 /// The shader modules, pipelines, descriptor sets and update templates of a device, by handle.
 #[derive(Default)]
 pub(crate) struct Descriptors {
     pub(crate) modules: Sharded<Arc<Code>>,
+    pub(crate) codes: Codes,
     pub(crate) pipelines: Sharded<Arc<PipelineShaders>>,
-    /// The locations of inputs that shader modules certainly read, if they have any.
-    pub(crate) vertex_shaders: Sharded<Arc<HashSet<u32>>>,
     /// The vertex buffers that graphics pipelines read.
     pub(crate) vertex_inputs: Sharded<Arc<VertexInput>>,
     pub(crate) sets: Sharded<Arc<Set>>,
@@ -261,7 +260,8 @@ impl Descriptors {
             return known.accesses(stage.stage, &name);
         }
         let inline = chained!(stage.p_next => vk::ShaderModuleCreateInfo<'_>)?;
-        Code::new(array!(inline.p_code, (inline.code_size / 4) as u32)).accesses(stage.stage, &name)
+        let words = array!(inline.p_code, (inline.code_size / 4) as u32);
+        self.codes.get(words).accesses(stage.stage, &name)
     }
 
     /// Remembers the descriptors that a new pipeline's stages, and the libraries it is linked from, access.
@@ -302,14 +302,6 @@ impl Descriptors {
         self.compares_push_constants.load(Ordering::Relaxed)
     }
 
-    /// Remembers the inputs that a new shader module certainly reads.
-    pub(crate) fn remember_vertex_shader(&self, module: vk::ShaderModule, words: &[u32]) {
-        let locations = loaded_locations(words);
-        if !locations.is_empty() {
-            self.vertex_shaders.insert(module.as_raw(), Arc::new(locations));
-        }
-    }
-
     /// Remembers the vertex buffers that a new graphics pipeline reads, by its own state or by that of a library.
     pub(crate) fn remember_vertex_input(
         &self,
@@ -322,8 +314,10 @@ impl Descriptors {
         let shader = shader_stages(info)
             .iter()
             .find(|stage| stage.stage == vk::ShaderStageFlags::VERTEX);
-        let read = shader.and_then(|stage| self.vertex_shaders.get(stage.module.as_raw()));
-        let input = VertexInput::of_pipeline(info, read.as_deref().unwrap_or(&HashSet::new()));
+        let code = shader.and_then(|stage| self.modules.get(stage.module.as_raw()));
+        let none = HashSet::new();
+        let read = code.as_ref().map_or(&none, |code| code.loaded_locations());
+        let input = VertexInput::of_pipeline(info, read);
         let input = input.map(Arc::new).or_else(|| {
             let libraries = chained!(info.p_next => vk::PipelineLibraryCreateInfoKHR<'_>)?;
             let libraries = array!(libraries.p_libraries, libraries.library_count);

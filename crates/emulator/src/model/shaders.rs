@@ -2,21 +2,60 @@
 //!
 //! Code is read when a pipeline is created from it: programs create modules that they never use.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ash::vk;
 /// A descriptor that a shader accesses, with what it may do and what it certainly does.
 pub(crate) use tileheap_spirv::Binding as DescriptorAccess;
 use tileheap_spirv::{Guard, GuardValue, ShaderModule};
 
+use super::vertex_input::loaded_locations;
 use crate::tables::unseen_writes::UnseenWrites;
 
+/// The words of code that a device keeps for modules created again: 4 MiB.
+const MAX_KEPT_WORDS: usize = 1 << 20;
+
 /// The code of a shader module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Code {
-    words: Box<[u32]>,
+    words: Arc<[u32]>,
     /// The entry points that were read.
     entry_points: Mutex<Vec<EntryPoint>>,
+    /// The locations of inputs that its vertex shader certainly reads, if that was asked for.
+    locations: OnceLock<HashSet<u32>>,
+}
+
+/// The code of a device's shader modules, each kept once: programs create the same modules again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Codes {
+    kept: Mutex<KeptCodes>,
+}
+
+#[derive(Debug, Default)]
+struct KeptCodes {
+    by_words: HashMap<Arc<[u32]>, Arc<Code>>,
+    /// The words of all of them.
+    words: usize,
+}
+
+impl Codes {
+    /// The code with these words, which keeps what was read from it.
+    pub(crate) fn get(&self, words: &[u32]) -> Arc<Code> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.by_words.get(words) {
+            return known.clone();
+        }
+        let code = Arc::new(Code::new(words));
+        if kept.words + words.len() > MAX_KEPT_WORDS {
+            *kept = KeptCodes::default();
+        }
+        if words.len() <= MAX_KEPT_WORDS {
+            kept.words += words.len();
+            kept.by_words.insert(code.words.clone(), code.clone());
+        }
+        code
+    }
 }
 
 #[derive(Debug)]
@@ -39,7 +78,13 @@ impl Code {
         Code {
             words: words.into(),
             entry_points: Mutex::default(),
+            locations: OnceLock::new(),
         }
+    }
+
+    /// The locations of inputs that its vertex shader certainly reads.
+    pub(crate) fn loaded_locations(&self) -> &HashSet<u32> {
+        self.locations.get_or_init(|| loaded_locations(&self.words))
     }
 
     /// The accesses of an entry point; `None` if it cannot be read. Each entry point is read once.
@@ -170,6 +215,23 @@ mod tests {
         assert!(!images.iter().any(is_tile), "{images:?}");
         let count = images.iter().filter(|kind| kind.fits_images()).count();
         assert_eq!(count, of_tile.len());
+    }
+
+    #[test]
+    fn equal_code_is_kept_once_up_to_a_limit() {
+        let codes = Codes::default();
+        let words = rate();
+        let first = codes.get(&words);
+        assert!(Arc::ptr_eq(&first, &codes.get(&words)));
+        let mut other = words.clone();
+        *other.last_mut().expect("not empty") += 1;
+        assert!(!Arc::ptr_eq(&first, &codes.get(&other)));
+        // Too large to be kept together with others, and one that cannot be kept.
+        let large = codes.get(&vec![0; MAX_KEPT_WORDS]);
+        assert!(Arc::ptr_eq(&large, &codes.get(&vec![0; MAX_KEPT_WORDS])));
+        assert!(!Arc::ptr_eq(&first, &codes.get(&words)));
+        let too_large = codes.get(&vec![0; MAX_KEPT_WORDS + 1]);
+        assert!(!Arc::ptr_eq(&too_large, &codes.get(&vec![0; MAX_KEPT_WORDS + 1])));
     }
 
     #[test]

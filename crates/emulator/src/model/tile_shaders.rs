@@ -62,8 +62,9 @@ fn instruction(out: &mut Vec<u32>, operation: u32, operands: &[u32]) {
 /// Rewrites a shader with the capability `TileShadingQCOM`; the tile's record is binding 0 of descriptor set `set`. `None` for
 /// other shaders, and for damaged ones.
 pub(crate) fn rewrite(words: &[u32], set: u32) -> Option<TileShader> {
-    let uses = |(operation, operands): (u32, &[u32])| operation == op::CAPABILITY && operands == [CAPABILITY];
-    if !instructions(words).any(uses) {
+    // Capabilities come first.
+    let mut capabilities = instructions(words).take_while(|(operation, _)| *operation == op::CAPABILITY);
+    if !capabilities.any(|(_, operands)| operands == [CAPABILITY]) {
         return None;
     }
     let mut bound = *words.get(3)?;
