@@ -210,7 +210,9 @@ fn before_barriers(
     if recorder.follows_order || !barriers.2.is_empty() {
         order_barriers(recorder, command, events, scopes, barriers);
     }
-    before_transitions(recorder, transitions!(barriers.2));
+    if !barriers.2.is_empty() {
+        before_transitions(recorder, transitions!(barriers.2));
+    }
 }
 
 #[inline(never)]

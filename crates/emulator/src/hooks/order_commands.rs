@@ -214,6 +214,9 @@ pub(super) fn order_barriers(
     recording.at.is_between(command);
     if buffers.is_empty() && images.is_empty() && !memory.is_empty() {
         // The scopes of memory barriers are their execution dependency, too.
+        if let ([_], [], Some(one)) = (memory, events, of_memory((from, to), memory).next()) {
+            return recording.order.global_barrier(global(&one), &recording.at);
+        }
         let all = of_memory((from, to), memory).map(|one| global(&one));
         return recording.order.barrier(all, events, &recording.at);
     }

@@ -64,14 +64,13 @@ impl Point {
 
     /// Stands for the dynamic offsets, and the parameters that accesses of the pipeline may depend on.
     fn parameters_key(&self, parameters: Parameters<'_>) -> u64 {
-        let groups = parameters.groups.unwrap_or_default().map(u64::from);
+        let [x, y, z] = parameters.groups.unwrap_or_default().map(u64::from);
         let mix = |key: u64, part: u64| spread(key.rotate_left(7) ^ part);
         let mut compared = self.compared.iter();
         let compared = compared.find(|(pipeline, _)| *pipeline == self.pipeline);
         let pushed = compared.map_or(0, |(_, offsets)| parameters.push_constants.key(offsets));
         // Mixed one after another: parts that are built alike would cancel each other.
-        let groups = groups.into_iter().fold(GOLDEN, mix);
-        [self.offsets_key(), groups, pushed].into_iter().fold(GOLDEN, mix)
+        [x | y << 32, z, pushed].into_iter().fold(self.offsets_key(), mix)
     }
 
     /// Stands for the dynamic offsets.

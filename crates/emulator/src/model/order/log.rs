@@ -26,7 +26,7 @@ pub(crate) struct LoggedAccess {
     pub(crate) may_follow_write: bool,
 }
 
-/// A command, or part of one.
+/// A command, or part of one. Small, since recording copies it: rare events are boxed.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     /// It performs the accesses of a list.
@@ -34,18 +34,20 @@ pub(crate) enum Event {
     /// A barrier: the dependencies from one index to another.
     Barrier(u32, u32),
     /// Events are waited for, with dependencies as those of a barrier.
-    Wait(Vec<vk::Event>, u32, u32),
+    Wait(Box<(Vec<vk::Event>, u32, u32)>),
     /// An event is set, with the stages of the first scope.
     Set(vk::Event, vk::PipelineStageFlags2),
     /// An event is reset.
     Reset(vk::Event),
     /// A subpass begins or ends, with its dependencies, transitions, loads, resolves and stores.
-    Pass(Vec<Command>),
+    Pass(Box<[Command]>),
     /// Bytes of tile memory become undefined, because of this secondary command buffer if there is one.
-    Lose(Discard, Option<Object>),
+    Lose(Box<(Discard, Option<Object>)>),
     /// A secondary command buffer runs, in a subpass that draws to these resources.
-    Run(Arc<Log>, Vec<ResourceId>),
+    Run(Box<(Arc<Log>, Vec<ResourceId>)>),
 }
+
+const _: () = assert!(size_of::<Event>() <= 24);
 
 /// Events in pieces: a vector that grows would copy them.
 #[derive(Clone, Debug, Default)]
@@ -55,13 +57,18 @@ struct Events {
 }
 
 impl Events {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, at: &Position, event: Event) {
         if self.last.len() == self.last.capacity() {
-            let next = Vec::with_capacity((self.last.capacity() * 2).clamp(16, 1024));
-            self.full.push(std::mem::replace(&mut self.last, next));
+            self.begin_next();
         }
         self.last.push((*at, event));
+    }
+
+    #[cold]
+    fn begin_next(&mut self) {
+        let next = Vec::with_capacity((self.last.capacity() * 2).clamp(16, 1024));
+        self.full.push(std::mem::replace(&mut self.last, next));
     }
 
     fn iter(&self) -> impl Iterator<Item = &(Position, Event)> {
@@ -133,7 +140,8 @@ impl Log {
                 Event::Barrier(first, end) => {
                     add(Command::Barrier(self.dependencies(*first, *end, resource)))
                 }
-                Event::Wait(events, first, end) => {
+                Event::Wait(wait) => {
+                    let (events, first, end) = &**wait;
                     let events = events.iter().map(|event| super::event_id(*event)).collect();
                     add(Command::WaitEvents(
                         events,
@@ -143,10 +151,12 @@ impl Log {
                 Event::Set(event, stages) => add(Command::SetEvent(super::event_id(*event), *stages)),
                 Event::Reset(event) => add(Command::ResetEvent(super::event_id(*event))),
                 Event::Pass(all) => all.iter().for_each(|one| add(of_pass(one, resource))),
-                Event::Lose(discard, secondary) => {
+                Event::Lose(lost) => {
+                    let (discard, secondary) = **lost;
                     add(Command::Discard(discard.to_model(tile, secondary.is_some())));
                 }
-                Event::Run(log, drawn) => {
+                Event::Run(run) => {
+                    let (log, drawn) = &**run;
                     add(Command::Execute(log.commands(
                         (queue, tile, sharing_epoch),
                         drawn,
@@ -217,7 +227,7 @@ impl Log {
     /// The logs of the secondary command buffers that it runs.
     pub(crate) fn secondaries(&self) -> impl Iterator<Item = &Arc<Log>> {
         self.events.iter().filter_map(|(_, event)| match event {
-            Event::Run(log, _) => Some(log),
+            Event::Run(run) => Some(&run.0),
             _ => None,
         })
     }
@@ -373,13 +383,25 @@ impl Recorded {
         let event = if events.is_empty() {
             Event::Barrier(first, end)
         } else {
-            Event::Wait(events.to_vec(), first, end)
+            Event::Wait(Box::new((events.to_vec(), first, end)))
         };
         self.event(event, at);
     }
 
-    /// Something happens that begins an epoch.
+    /// A barrier for all memory.
     #[inline]
+    pub(crate) fn global_barrier(&mut self, dependency: Dependency, at: &Position) {
+        let dependencies = &mut self.log.dependencies;
+        // Most are the same as the one before.
+        if dependencies.last() != Some(&dependency) {
+            dependencies.push(dependency);
+        }
+        let end = dependencies.len() as u32;
+        self.event(Event::Barrier(end - 1, end), at);
+    }
+
+    /// Something happens that begins an epoch.
+    #[inline(always)]
     pub(crate) fn event(&mut self, event: Event, at: &Position) {
         self.epoch += 1;
         self.log.events.push(at, event);
@@ -395,18 +417,18 @@ impl Recorded {
             _ => false,
         };
         self.log.has_accesses |= commands.iter().any(accesses);
-        self.event(Event::Pass(commands), at);
+        self.event(Event::Pass(commands.into()), at);
     }
 
     /// Bytes become undefined.
     pub(crate) fn lose(&mut self, discard: Discard, secondary: Option<Object>, at: &Position) {
-        self.event(Event::Lose(discard, secondary), at);
+        self.event(Event::Lose(Box::new((discard, secondary))), at);
     }
 
     /// A secondary command buffer runs, in a subpass that draws to these resources.
     pub(crate) fn run(&mut self, log: Arc<Log>, drawn: Vec<ResourceId>, at: &Position) {
         self.log.has_accesses |= log.has_accesses;
-        self.event(Event::Run(log, drawn), at);
+        self.event(Event::Run(Box::new((log, drawn))), at);
     }
 
     /// A secondary command buffer draws to the attachments of its primary.

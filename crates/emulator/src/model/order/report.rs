@@ -419,7 +419,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
             let reason = match tag {
                 BATCH_END => sites.ends,
                 tag => match sites.event(tag) {
-                    Some((_, (_, Event::Lose(discard, _)))) => Some(discard.reason),
+                    Some((_, (_, Event::Lose(lost)))) => Some(lost.0.reason),
                     _ => None,
                 },
             };
@@ -478,7 +478,10 @@ fn last_write(last: Option<&Use>, sites: &Sites) -> String {
 /// A secondary command buffer inside a render pass discards contents.
 fn inheritance(lost: &DiscardedContents, sites: &Sites) -> Option<Finding> {
     let (_, (at, event)) = sites.event(lost.tag)?;
-    let Event::Lose(discard, Some(secondary)) = event else {
+    let Event::Lose(discarded) = event else {
+        return None;
+    };
+    let (discard, Some(secondary)) = **discarded else {
         return None;
     };
     let Discard { first, end, .. } = discard;
@@ -491,6 +494,6 @@ fn inheritance(lost: &DiscardedContents, sites: &Sites) -> Option<Finding> {
         cause: Some(last_write(Some(&lost.last), sites)),
         submit: sites.submit(lost.batch),
         at: Some(*at),
-        ..Finding::new(MessageId::InheritanceMissing, *secondary, text)
+        ..Finding::new(MessageId::InheritanceMissing, secondary, text)
     })
 }
