@@ -10,3 +10,4 @@ mod recordings;
 mod render_passes;
 mod retention;
 mod scale;
+mod variations;
