@@ -37,6 +37,15 @@ pub struct Capture {
     pub frame: u64,
     /// The event that ended it.
     pub border: Border,
+    /// The frames from which this one was chosen; `None` if it was requested by its number.
+    #[serde(skip_serializing_if = "is_default")]
+    pub choice: Option<FrameChoice>,
+    /// The next frame was captured too, and compared with this one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub compared: bool,
+    /// Loads and stores of attachments whose results nothing reads.
+    #[serde(skip_serializing_if = "is_default")]
+    pub wasted: Vec<WastedOperation>,
     /// Facts of each pass, in the frame's order.
     pub passes: Vec<PassFacts>,
     /// Facts of each resource, in the frame's order.
@@ -94,6 +103,15 @@ pub struct PassFacts {
     /// The index of its subpass in its render pass; the first pass of an instance has 0.
     #[serde(skip_serializing_if = "is_default")]
     pub subpass: u32,
+    /// Its render pass instance, numbered from 1 in the frame; 0 if it renders nothing.
+    #[serde(skip_serializing_if = "is_default")]
+    pub instance: u32,
+    /// The resources that its render pass loads from memory at its beginning, by LOAD_OP_LOAD.
+    #[serde(skip_serializing_if = "is_default")]
+    pub loads: Vec<u32>,
+    /// The resources that its render pass stores to memory at its end, by STORE_OP_STORE.
+    #[serde(skip_serializing_if = "is_default")]
+    pub stores: Vec<u32>,
     /// Whether it continues a dynamic rendering instance that another command buffer suspended.
     #[serde(skip_serializing_if = "is_default")]
     pub resumes: bool,
@@ -115,6 +133,61 @@ pub enum Inferred {
     External,
 }
 
+/// The frames of the program that were compared to choose the heaviest one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FrameChoice {
+    /// Bytes that each frame accesses, from the first one on.
+    pub moved_bytes: Vec<u64>,
+    /// The frames that the next one repeats, with passes of the same kinds and attachments: no uploads, and nothing that is computed once.
+    pub repeated_frames: u64,
+    /// Whether the chosen frame is one of those.
+    pub is_repeated: bool,
+}
+
+/// What shows the lifetime of a resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The captured frame and the objects of the program.
+    Frame,
+    /// The next frame: a pass of it reads or replaces what the captured one leaves.
+    NextFrame,
+    /// The next frame does not use it, or was not captured: the captured frame is assumed to come again.
+    #[default]
+    Assumed,
+}
+
+/// A load or store of an attachment whose result nothing reads, as far as two frames show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WastedOperation {
+    /// The pass that begins or ends with it.
+    pub pass: u32,
+    /// The attachment.
+    pub resource: u32,
+    /// The operation.
+    pub operation: Operation,
+    /// The bytes that it moves, without padding.
+    pub bytes: u64,
+    /// The reason, in words.
+    pub reason: String,
+    /// The next frame does not show it: the captured frame is assumed to come again.
+    #[serde(skip_serializing_if = "is_default")]
+    pub assumed: bool,
+}
+
+/// An operation of an attachment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// `LOAD_OP_LOAD`.
+    Load,
+    /// `STORE_OP_STORE`.
+    #[default]
+    Store,
+}
+
 /// Facts about a resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -123,6 +196,16 @@ pub struct ResourceFacts {
     pub inferred: Inferred,
     /// The reason, in words.
     pub reason: String,
+    /// What shows that.
+    pub decided: Decision,
+    /// Whether it could be lazily allocated: without wasted loads and stores, its contents stay inside a render pass in both frames.
+    #[serde(skip_serializing_if = "is_default")]
+    pub memoryless: bool,
+    /// Usages of it that lazily allocated images cannot have, and that neither frame uses: `SAMPLED | TRANSFER_SRC`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unused_usage: String,
+    /// Bytes of its texels, or of the buffer, without padding.
+    pub bytes: u64,
     /// The memory that the program bound it to, if it was bound.
     #[serde(skip_serializing_if = "is_default")]
     pub memory: Option<Placement>,

@@ -10,7 +10,8 @@ use crate::document::Border;
 pub const LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_capture";
 /// The folder for documents: `frame-N.json` each, `frame-N-device-D.json` of further devices. Without it nothing is captured.
 pub const FOLDER: &str = "VK_TILEHEAP_CAPTURE_FOLDER";
-/// Which frames: `N`, or `N..M` without M; the third one if unset. Where the program ends before, the last frame is written.
+/// Which frames: `N`, or `N..M` without M; `heaviest:N`, the heaviest of the first N, preferably one that the next frame repeats. If unset,
+/// `heaviest:120`. Where the program ends before, the last frame or the heaviest so far is written.
 pub const FRAMES: &str = "VK_TILEHEAP_CAPTURE_FRAMES";
 /// What ends a frame: `present` (if unset), `label:NAME` of a debug label or marker that begins or is inserted, `submits:N`,
 /// `signal:FILE` for each time that somebody creates the file, which the layer removes.
@@ -25,6 +26,40 @@ pub const LOG: &str = "capture.log";
 /// The variable, its value and what it can be.
 pub fn check(get: impl Fn(&str) -> Option<String>) -> Result<(), String> {
     Settings::read(get).map(|_| ())
+}
+
+/// The frames that are searched for the heaviest if nothing else is requested: two seconds at 60 frames per second.
+const DEFAULT_SEARCH: u64 = 120;
+
+/// Which frames are captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FrameRule {
+    /// The heaviest of the first frames.
+    Heaviest(u64),
+    Range(Range<u64>),
+}
+
+impl FrameRule {
+    /// Whether a frame is captured, or compared with one that is.
+    pub(crate) fn needs(&self, frame: u64) -> bool {
+        match self {
+            FrameRule::Heaviest(count) => frame <= *count,
+            FrameRule::Range(range) => frame.saturating_add(1) >= range.start && frame <= range.end,
+        }
+    }
+
+    /// Whether a frame is requested by its number.
+    pub(crate) fn requests(&self, frame: u64) -> bool {
+        matches!(self, FrameRule::Range(range) if range.contains(&frame))
+    }
+
+    /// The last frame that is compared.
+    pub(crate) fn last(&self) -> u64 {
+        match self {
+            FrameRule::Heaviest(count) => *count,
+            FrameRule::Range(range) => range.end,
+        }
+    }
 }
 
 /// What ends a frame.
@@ -52,7 +87,7 @@ impl BorderRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) folder: PathBuf,
-    pub(crate) frames: Range<u64>,
+    pub(crate) frames: FrameRule,
     pub(crate) border: BorderRule,
 }
 
@@ -67,9 +102,10 @@ impl Settings {
         };
         let of = |name: &str| get(name).filter(|value| !value.is_empty());
         let frames = match of(FRAMES) {
-            None => 2..3,
-            Some(text) => frames(&text)
-                .ok_or_else(|| format!("{FRAMES} is `{text}`: name a frame, `N`, or frames, `N..M`"))?,
+            None => FrameRule::Heaviest(DEFAULT_SEARCH),
+            Some(text) => frames(&text).ok_or_else(|| {
+                format!("{FRAMES} is `{text}`: name a frame, `N`, or frames, `N..M`, or `heaviest:N`")
+            })?,
         };
         let border = match of(BORDER) {
             None => BorderRule::Present,
@@ -87,8 +123,11 @@ impl Settings {
     }
 }
 
-fn frames(text: &str) -> Option<Range<u64>> {
+fn frames(text: &str) -> Option<FrameRule> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
+    if let Some(count) = text.strip_prefix("heaviest:") {
+        return number(count).filter(|count| *count > 0).map(FrameRule::Heaviest);
+    }
     let frames = match text.split_once("..") {
         Some((first, end)) => number(first)?..number(end)?,
         None => {
@@ -96,7 +135,7 @@ fn frames(text: &str) -> Option<Range<u64>> {
             first..first.checked_add(1)?
         }
     };
-    (!frames.is_empty()).then_some(frames)
+    (!frames.is_empty()).then_some(FrameRule::Range(frames))
 }
 
 fn border(text: &str) -> Option<BorderRule> {
@@ -129,10 +168,20 @@ mod tests {
         assert_eq!(read(&[(FRAMES, "1")]), Ok(None));
         let given = [(FOLDER, "out"), (FRAMES, "3..5"), (BORDER, "submits:4")];
         let settings = read(&given).unwrap().unwrap();
-        assert_eq!((settings.frames, settings.border), (3..5, BorderRule::Submits(4)));
+        assert_eq!(
+            (settings.frames, settings.border),
+            (FrameRule::Range(3..5), BorderRule::Submits(4))
+        );
+        for (given, expected) in [
+            (&[(FOLDER, "out")][..], FrameRule::Heaviest(120)),
+            (&[(FOLDER, "out"), (FRAMES, "heaviest:9")], FrameRule::Heaviest(9)),
+        ] {
+            assert_eq!(read(given).unwrap().unwrap().frames, expected);
+        }
         for wrong in [
             (FRAMES, "5..3"),
             (FRAMES, "x"),
+            (FRAMES, "heaviest:0"),
             (BORDER, "submits:0"),
             (BORDER, "label:"),
         ] {

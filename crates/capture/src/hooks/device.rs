@@ -1,9 +1,10 @@
 //! Devices: what is known of their objects.
 
+use std::collections::VecDeque;
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +16,8 @@ use tileheap_layer::registry::Registry;
 use tileheap_layer::set_layouts::SetLayouts;
 use tileheap_layer::sharded::Sharded;
 
+use crate::document::Border;
+use crate::model::choice::{FrameMeasure, FrameSearch};
 use crate::model::objects::{Objects, Set, View};
 use crate::model::pipelines::Pipeline;
 use crate::model::render_passes::RenderPass;
@@ -64,17 +67,41 @@ pub(crate) struct Known {
     pub(crate) granularity: u64,
 }
 
-/// The frame that is being submitted, and the one before.
+/// A frame with those around it.
+#[derive(Clone, Default)]
+pub(crate) struct Candidate {
+    pub(crate) before: Option<Arc<Submits>>,
+    pub(crate) frame: Option<Arc<Submits>>,
+    pub(crate) next: Option<Arc<Submits>>,
+    /// The event that ended it.
+    pub(crate) border: Border,
+}
+
+/// What became of the documents so far.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// A document that a later one may replace.
+    pub(crate) provisional: Option<PathBuf>,
+    pub(crate) failed: bool,
+}
+
+/// The frame that is being submitted, and those before it.
 #[derive(Default)]
 pub(crate) struct Progress {
     pub(crate) current: Submits,
-    pub(crate) last: Option<Submits>,
+    /// The last two frames that ended, in order.
+    pub(crate) recent: VecDeque<Arc<Submits>>,
+    /// The heaviest frame so far, and the search for it.
+    pub(crate) best: Candidate,
+    pub(crate) search: FrameSearch,
+    /// The measure of the last frame that ended.
+    pub(crate) measure: FrameMeasure,
     /// Calls of submit in this frame.
     pub(crate) submits: u64,
     pub(crate) written: u64,
     /// When the unfinished frame was written, and how long that took.
     pub(crate) saved: Option<(std::time::Instant, std::time::Duration)>,
-    pub(crate) failed: bool,
+    pub(crate) outcome: Outcome,
     /// The semaphores after everything that was submitted.
     pub(crate) semaphores: Semaphores,
 }

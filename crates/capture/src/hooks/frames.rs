@@ -1,22 +1,24 @@
 //! Frames: where they end, which are written, and how.
 
 use std::path::Path;
-use std::sync::{MutexGuard, Once, PoisonError};
+use std::sync::{Arc, MutexGuard, Once, PoisonError};
 use std::time::Instant;
 
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::host_waits::HostWait;
 
-use super::device::{DEVICES, Device, Progress, say};
-use crate::document::Border;
+use super::device::{Candidate, DEVICES, Device, Outcome, Progress, say};
 use crate::document::recording::Step;
+use crate::document::{Border, FrameChoice};
 use crate::model::build::{Origin, document};
+use crate::model::choice::FrameMeasure;
 use crate::model::flatten::flatten;
 use crate::model::objects::{Resource, number_of};
 use crate::model::recording::{Op, Recorded};
 use crate::model::submits::{Batch, Queue, Semaphores, Submits};
-use crate::settings::{BorderRule, Settings};
+use crate::model::timeline::ComparedFrames;
+use crate::settings::{BorderRule, FrameRule, Settings};
 
 /// An unfinished frame is written when so many times as long as writing it takes has passed: a crash leaves it readable.
 const PATIENCE: u32 = 20;
@@ -29,7 +31,7 @@ unsafe extern "C" {
 /// The program ends without destroying its devices.
 extern "C" fn at_exit() {
     // A thread that was stopped in the middle may hold the lock; and nothing may unwind into C.
-    let end = |device: std::sync::Arc<Device>| {
+    let end = |device: Arc<Device>| {
         let free = device.progress.try_lock().is_ok();
         if free {
             device.end();
@@ -69,7 +71,7 @@ impl Device {
         if begins && !progress.current.submits.is_empty() {
             self.end_frame(settings, &mut progress);
         }
-        let is_wanted = settings.frames.contains(&progress.current.number);
+        let is_wanted = settings.frames.needs(progress.current.number);
         if is_wanted {
             // Descriptors may be updated once this is submitted.
             let resources = &mut progress.current.resources;
@@ -93,20 +95,23 @@ impl Device {
         let fence = (!fence.is_null()).then(|| number_of(fence));
         current.submit(queue, batches, fence);
         progress.submits += 1;
-        if is_wanted
-            && progress
-                .saved
-                .is_none_or(|(at, took)| at.elapsed() > took * PATIENCE)
-        {
-            let began = Instant::now();
-            let Progress {
-                current,
-                last,
-                failed,
-                ..
-            } = &mut *progress;
-            self.write(settings, (current, last.as_mut()), Border::End, failed, false);
-            progress.saved = Some((Instant::now(), began.elapsed()));
+        let number = progress.current.number;
+        let is_first = matches!(settings.frames, FrameRule::Heaviest(_)) && progress.best.frame.is_none();
+        if settings.frames.requests(number) || is_first {
+            progress.patiently(|progress| {
+                let Progress {
+                    current,
+                    recent,
+                    outcome,
+                    ..
+                } = progress;
+                let frames = ComparedFrames {
+                    before: recent.back().map(|frame| &**frame),
+                    captured: current,
+                    next: None,
+                };
+                self.write(settings, frames, (Border::End, None), outcome, false);
+            });
         }
         let ends = match &settings.border {
             BorderRule::Submits(count) => progress.submits >= *count,
@@ -191,7 +196,7 @@ impl Device {
     }
 
     fn end_frame(&self, settings: &Settings, progress: &mut Progress) {
-        let mut ended = std::mem::take(&mut progress.current);
+        let ended = std::mem::take(&mut progress.current);
         progress.current = Submits {
             number: ended.number + 1,
             before: progress.semaphores.clone(),
@@ -199,26 +204,71 @@ impl Device {
             allocated_before: self.allocations(),
             ..Submits::default()
         };
-        (progress.submits, progress.saved) = (0, None);
-        if settings.frames.contains(&ended.number) {
-            let Progress { last, failed, .. } = &mut *progress;
-            self.write(
-                settings,
-                (&mut ended, last.as_mut()),
-                settings.border.kind(),
-                failed,
-                true,
-            );
-            progress.written += 1;
+        progress.submits = 0;
+        let ended = Arc::new(ended);
+        match settings.frames {
+            FrameRule::Range(_) => {
+                progress.saved = None;
+                self.write_requested(settings, progress, Some(&ended));
+                if settings.frames.requests(ended.number) {
+                    // The next frame may never end.
+                    let alone = progress.candidate(ended.clone(), None, settings.border.kind());
+                    self.write_candidate(settings, progress, &alone, false);
+                }
+            }
+            FrameRule::Heaviest(_) => self.compare(settings, progress, Some(&ended)),
         }
-        progress.last = Some(ended);
-        if progress.current.number >= settings.frames.end {
+        progress.recent.push_back(ended);
+        if progress.recent.len() > 2 {
+            progress.recent.pop_front();
+        }
+        if progress.current.number > settings.frames.last() {
+            self.write_heaviest(settings, progress);
             self.stop(progress);
         }
     }
 
+    /// Writes the last frame if it was requested, compared with the next one.
+    fn write_requested(&self, settings: &Settings, progress: &mut Progress, next: Option<&Arc<Submits>>) {
+        let last = progress.recent.pop_back();
+        let Some(frame) = last else { return };
+        if settings.frames.requests(frame.number) {
+            let one = progress.candidate(frame.clone(), next.cloned(), settings.border.kind());
+            self.write_candidate(settings, progress, &one, true);
+            progress.written += 1;
+        }
+        progress.recent.push_back(frame);
+    }
+
+    /// Compares the last frame with the heaviest so far.
+    fn compare(&self, settings: &Settings, progress: &mut Progress, next: Option<&Arc<Submits>>) {
+        let measure = next.map(|next| FrameMeasure::of(next));
+        let last = progress.recent.pop_back();
+        if let Some(frame) = last {
+            if progress.search.offer(progress.measure, measure) {
+                progress.best = progress.candidate(frame.clone(), next.cloned(), settings.border.kind());
+                progress.patiently(|progress| {
+                    let best = progress.best.clone();
+                    self.write_candidate(settings, progress, &best, false);
+                });
+            }
+            progress.recent.push_back(frame);
+        }
+        progress.measure = measure.unwrap_or_default();
+    }
+
+    fn write_heaviest(&self, settings: &Settings, progress: &mut Progress) {
+        let best = std::mem::take(&mut progress.best);
+        if best.frame.is_some() {
+            self.write_candidate(settings, progress, &best, true);
+            progress.written += 1;
+        }
+    }
+
     fn stop(&self, progress: &mut Progress) {
-        (progress.current, progress.last) = (Submits::default(), None);
+        progress.current = Submits::default();
+        progress.recent.clear();
+        progress.best = Candidate::default();
         self.finish();
     }
 
@@ -228,31 +278,42 @@ impl Device {
             return;
         };
         let progress = &mut *self.progress();
-        let Progress {
-            current,
-            last,
-            written,
-            failed,
-            ..
-        } = progress;
-        let has_work = |frame: &Submits| !frame.submits.is_empty();
-        let first = settings.frames.start;
-        if settings.frames.contains(&current.number) && has_work(current) {
-            self.write(settings, (current, last.as_mut()), Border::End, failed, true);
-        } else if *written == 0 {
+        let has_work = |frame: &Arc<Submits>| !frame.submits.is_empty();
+        let unfinished = Arc::new(std::mem::take(&mut progress.current));
+        let unfinished = Some(flattened(unfinished)).filter(has_work);
+        match &settings.frames {
+            FrameRule::Range(_) => {
+                self.write_requested(settings, progress, unfinished.as_ref());
+                let requested = unfinished.as_ref();
+                if let Some(frame) = requested.filter(|frame| settings.frames.requests(frame.number)) {
+                    let one = progress.candidate(frame.clone(), None, Border::End);
+                    self.write_candidate(settings, progress, &one, true);
+                    progress.written += 1;
+                }
+            }
+            FrameRule::Heaviest(_) => {
+                self.compare(settings, progress, unfinished.as_ref());
+                self.write_heaviest(settings, progress);
+            }
+        }
+        if progress.written == 0 {
             // A frame that a border ended before one that the end of the program did.
-            let complete = last
-                .as_mut()
-                .filter(|last| has_work(last))
-                .map(|last| (last, settings.border.kind()));
-            let any = complete.or(Some((current, Border::End)).filter(|(current, _)| has_work(current)));
-            match any {
+            let complete = progress.recent.pop_back().map(flattened).filter(has_work);
+            let complete = complete.map(|frame| (frame, settings.border.kind()));
+            match complete.or(unfinished.map(|frame| (frame, Border::End))) {
                 Some((frame, border)) => {
-                    let number = frame.number;
-                    say(&format!(
-                        "the program ended before frame {first}; frame {number} is written instead"
-                    ));
-                    self.write(settings, (frame, None), border, failed, true);
+                    if let FrameRule::Range(range) = &settings.frames {
+                        say(&format!(
+                            "the program ended before frame {}; frame {} is written instead",
+                            range.start, frame.number
+                        ));
+                    }
+                    let one = Candidate {
+                        frame: Some(frame),
+                        border,
+                        ..Candidate::default()
+                    };
+                    self.write_candidate(settings, progress, &one, true);
                 }
                 None => say("the program ended, and submitted no work"),
             }
@@ -269,14 +330,35 @@ impl Device {
         result
     }
 
+    /// Writes a frame, in the search for the heaviest one with the frames that were compared.
+    fn write_candidate(&self, settings: &Settings, progress: &mut Progress, one: &Candidate, finally: bool) {
+        let Some(frame) = &one.frame else { return };
+        let is_search = matches!(settings.frames, FrameRule::Heaviest(_));
+        let choice = is_search.then(|| progress.search.choice());
+        let choice = choice.filter(|choice| !choice.moved_bytes.is_empty());
+        let frames = ComparedFrames {
+            before: one.before.as_deref(),
+            captured: frame,
+            next: one.next.as_deref(),
+        };
+        self.write(
+            settings,
+            frames,
+            (one.border, choice),
+            &mut progress.outcome,
+            finally,
+        );
+    }
+
     fn write(
         &self,
         settings: &Settings,
-        (frame, before): (&mut Submits, Option<&mut Submits>),
-        border: Border,
-        failed: &mut bool,
+        frames: ComparedFrames<'_>,
+        (border, choice): (Border, Option<FrameChoice>),
+        outcome: &mut Outcome,
         finally: bool,
     ) {
+        let frame = frames.captured;
         let mut addressed = Vec::new();
         if frame.submits.is_empty() {
             if finally {
@@ -307,6 +389,7 @@ impl Device {
             device: self.known.device.clone(),
             api_version: self.known.api_version,
             border,
+            choice,
             addressed,
             granularity: self.known.granularity,
         };
@@ -315,17 +398,57 @@ impl Device {
             number => format!("frame-{}-device-{number}.json", frame.number),
         };
         let path = settings.folder.join(&name);
-        let written = document(frame, before, &origin).and_then(|text| save(&settings.folder, &name, &text));
+        let written = document(frames, &origin).and_then(|text| save(&settings.folder, &name, &text));
         match written {
-            Ok(()) if finally => say(&format!("wrote {}", path.display())),
-            Ok(()) => {}
-            Err(error) if finally || !*failed => {
-                *failed = true;
+            Ok(()) => {
+                let replaced = outcome.provisional.take().filter(|other| *other != path);
+                let _removed = replaced.map(std::fs::remove_file);
+                match &origin.choice {
+                    Some(choice) if finally => say(&format!(
+                        "wrote {}, the heaviest of {} frames",
+                        path.display(),
+                        choice.moved_bytes.len()
+                    )),
+                    None if finally => say(&format!("wrote {}", path.display())),
+                    _ => outcome.provisional = Some(path),
+                }
+            }
+            Err(error) if finally || !outcome.failed => {
+                outcome.failed = true;
                 say(&error);
             }
             Err(_) => {}
         }
     }
+}
+
+impl Progress {
+    /// A frame after the recent ones.
+    fn candidate(&self, frame: Arc<Submits>, next: Option<Arc<Submits>>, border: Border) -> Candidate {
+        Candidate {
+            before: self.recent.back().cloned(),
+            frame: Some(frame),
+            next,
+            border,
+        }
+    }
+
+    /// Writes if enough time has passed since the last time.
+    fn patiently(&mut self, write: impl FnOnce(&mut Progress)) {
+        if self.saved.is_none_or(|(at, took)| at.elapsed() > took * PATIENCE) {
+            let began = Instant::now();
+            write(self);
+            self.saved = Some((Instant::now(), began.elapsed()));
+        }
+    }
+}
+
+/// A frame whose command buffers are flattened, those too that were not when they were submitted.
+fn flattened(mut frame: Arc<Submits>) -> Arc<Submits> {
+    if let Some(own) = Arc::get_mut(&mut frame) {
+        own.flatten();
+    }
+    frame
 }
 
 /// Writes a file so that it is there whole or not at all.
@@ -342,8 +465,6 @@ fn save(folder: &Path, name: &str, text: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use tileheap::frame::AccessKind;
 
     use super::super::device::Known;
@@ -365,7 +486,7 @@ mod tests {
         let next = unsafe { DeviceTable::load(|_| None) };
         let settings = Settings {
             folder: folder.clone(),
-            frames: 0..1,
+            frames: FrameRule::Range(0..1),
             border: BorderRule::Present,
         };
         let known = Known {

@@ -3,25 +3,24 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ash::vk;
-use tileheap::format;
 use tileheap::frame::external::{ExternalDesc, ResourceState};
 use tileheap::frame::tables::{Contents, ResourceKind, ViewDesc};
 use tileheap::frame::{
     AccessKind, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
-    SubresourceRange, valid_usage,
+    valid_usage,
 };
-use tileheap::units::Bytes;
 
 use super::access::{Access, Coverage};
+use super::contents::{Followed, NextUse};
 use super::flatten::{Flat, Pass};
-use super::infer::{Found, ResourceUse, infer};
+use super::infer::{Found, NextPass, ResourceUse, infer};
 use super::objects::Resource;
-use super::recorded::recording;
 use super::recording::clip;
 use super::resource_table::ResourceTable;
 use super::submits::{FirstUse, Links, Names, Submits, alternating};
+use super::timeline::{Cells, ComparedFrames, follow};
 use crate::document::recording::{Action, Memory};
-use crate::document::{Border, Capture, FIELD, Inferred, ResourceFacts, Unresolved, UnresolvedKind, VERSION};
+use crate::document::{Border, Decision, FIELD, FrameChoice, Inferred, UnresolvedKind};
 
 /// What does not follow from the submits.
 #[derive(Clone, Debug)]
@@ -30,6 +29,7 @@ pub(crate) struct Origin {
     pub(crate) device: String,
     pub(crate) api_version: u32,
     pub(crate) border: Border,
+    pub(crate) choice: Option<FrameChoice>,
     /// All buffers that have addresses.
     pub(crate) addressed: Vec<Resource>,
     /// `bufferImageGranularity`.
@@ -37,8 +37,8 @@ pub(crate) struct Origin {
 }
 
 /// A resource of the frame and its uses: passes, and positions of accesses in them.
-struct Entry {
-    resource: Resource,
+pub(super) struct Entry {
+    pub(super) resource: Resource,
     name: String,
     uses: Vec<(usize, usize)>,
     /// The layouts of images at the border and at the end, as far as the frame shows.
@@ -47,27 +47,19 @@ struct Entry {
     missed: Option<&'static str>,
 }
 
-/// Writes the document of a frame, by what the one before does with its resources.
+/// Writes the document of a frame, compared with those around it. All are flattened.
 ///
 /// # Errors
 /// What the frame's description breaks, where it breaks a rule of frames.
-pub(crate) fn document(
-    frame: &mut Submits,
-    before: Option<&mut Submits>,
-    origin: &Origin,
-) -> Result<String, String> {
-    frame.flatten();
-    let before = before.map_or_else(HashMap::new, |before| {
-        before.flatten();
-        before.first_uses()
-    });
-    let described = Described::of(frame, &before, origin);
+pub(crate) fn document(frames: ComparedFrames<'_>, origin: &Origin) -> Result<String, String> {
+    let frame = frames.captured;
+    let described = Described::of(frames, origin);
     let built = described.build(frame, origin, false).or_else(|error| {
         // Work on several queues that the host orders, which a frame cannot say.
         described.build(frame, origin, true).map_err(|_| error)
     });
     let built = built.map_err(|error| format!("frame {}: {error}; it is not written", frame.number))?;
-    let capture = serde_json::to_string(&described.capture(frame, origin, &built));
+    let capture = serde_json::to_string(&described.capture(frames, origin, &built));
     let capture = capture.map_err(|error| error.to_string())?;
     let text = built.to_json();
     let body = text.trim_end().strip_suffix('}').unwrap_or_default().trim_end();
@@ -76,25 +68,34 @@ pub(crate) fn document(
 
 /// A frame with its resources and passes in order.
 #[derive(Default)]
-struct Described<'a> {
-    entries: Vec<Entry>,
-    index: HashMap<usize, usize>,
+pub(super) struct Described<'a> {
+    pub(super) entries: Vec<Entry>,
+    pub(super) index: HashMap<usize, usize>,
     /// Of two that take turns, the one that is read, by key.
     alternates: BTreeMap<usize, usize>,
-    passes: Vec<&'a Pass>,
-    pass_names: Vec<String>,
+    pub(super) passes: Vec<&'a Pass>,
+    pub(super) pass_names: Vec<String>,
     /// Per command buffer, its passes' first index.
-    first_pass: Vec<usize>,
-    found: Vec<Found>,
+    pub(super) first_pass: Vec<usize>,
+    pub(super) found: Vec<Found>,
+    /// What becomes of the contents of each resource, by key.
+    pub(super) contents: HashMap<usize, Followed>,
+    /// The passes of the next frame.
+    pub(super) next_names: Vec<String>,
 }
 
 impl<'a> Described<'a> {
-    fn of(frame: &'a Submits, before: &HashMap<usize, FirstUse>, origin: &Origin) -> Described<'a> {
+    fn of(frames: ComparedFrames<'a>, origin: &Origin) -> Described<'a> {
+        let frame = frames.captured;
+        let before = &frames.before.map_or_else(HashMap::new, Submits::first_uses);
         let mut all = Described {
             alternates: alternating(&frame.first_uses(), before),
+            contents: follow(frames),
+            pass_names: names_of_passes(frame),
+            next_names: frames.next.map_or_else(Vec::new, names_of_passes),
             ..Described::default()
         };
-        let (mut pass_names, mut names) = (Names::default(), Names::default());
+        let mut names = Names::default();
         for flat in frame.flats() {
             all.first_pass.push(all.passes.len());
             for pass in &flat.passes {
@@ -103,13 +104,15 @@ impl<'a> Described<'a> {
                     let entry = all.entry(&access.resource, &mut names);
                     all.entries[entry].uses.push((number, position));
                 }
-                let kind = format!("{:?} {number}", pass.kind).to_lowercase();
-                all.pass_names.push(pass_names.unique(&pass.name, || kind));
                 all.passes.push(pass);
             }
             all.follow_layouts(flat, &frame.resources);
         }
-        for (_, missed) in frame.flats().flat_map(|flat| &flat.missed) {
+        // What the next frame does with it must be known too.
+        let missed = frame
+            .flats()
+            .chain(frames.next.into_iter().flat_map(Submits::flats));
+        for (_, missed) in missed.flat_map(|flat| &flat.missed) {
             for resource in resources_of(missed, origin) {
                 if let Some(entry) = all.index.get(&resource.key()) {
                     all.entries[*entry].missed = Some(missed.kind.words());
@@ -190,8 +193,15 @@ impl<'a> Described<'a> {
         }
     }
 
-    fn access(&self, (pass, position): (usize, usize)) -> &'a Access {
+    pub(super) fn access(&self, (pass, position): (usize, usize)) -> &'a Access {
         &self.passes[pass].accesses[position]
+    }
+
+    /// Whether an attachment loads undefined contents.
+    fn loads_undefined(&self, place: (usize, usize)) -> bool {
+        let access = self.access(place);
+        let contents = self.contents.get(&access.resource.key());
+        access.writes && contents.is_some_and(|contents| contents.undefined.contains(&place))
     }
 
     /// Whether the access is of the one of two resources that take turns which is read.
@@ -201,33 +211,10 @@ impl<'a> Described<'a> {
 
     fn infer(&self, entry: &Entry, before: &HashMap<usize, FirstUse>) -> Found {
         use vk::ImageUsageFlags as U;
-        let mut bits = Vec::new();
-        let (mut size, mut attached) = ([1; 3], false);
-        if let Resource::Image(image) = &entry.resource {
-            let aspects = format::aspects(image.desc.format).as_raw();
-            bits.extend((0..32).map(|bit| 1u32 << bit).filter(|bit| aspects & bit != 0));
-            let is_flat = image.desc.image_type != vk::ImageType::TYPE_3D;
-            let layers = if is_flat { image.desc.array_layers } else { 1 };
-            size = [bits.len() as u32, image.desc.mip_levels, layers];
-            let attachments = U::COLOR_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT | U::TRANSIENT_ATTACHMENT;
-            attached = attachments.contains(image.desc.usage);
-        }
-        let cells = |range: SubresourceRange| {
-            let of = |first: u32, end: u32, all: u32| if first == end { (0, all) } else { (first, end) };
-            let is_in = |bit: &u32| range.aspects.as_raw() & bit != 0;
-            let first = bits.iter().position(is_in).unwrap_or(0) as u32;
-            let aspects = of(
-                first,
-                first + bits.iter().filter(|bit| is_in(bit)).count() as u32,
-                size[0],
-            );
-            let layers = if size[2] == 1 {
-                (0, 1)
-            } else {
-                of(range.layers.first, range.layers.end, size[2])
-            };
-            [aspects, of(range.levels.first, range.levels.end, size[1]), layers]
-        };
+        let cells = Cells::of(&entry.resource);
+        let attachments = U::COLOR_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT | U::TRANSIENT_ATTACHMENT;
+        let attached =
+            matches!(&entry.resource, Resource::Image(image) if attachments.contains(image.desc.usage));
         let uses = entry.uses.iter().map(|place| {
             let access = self.access(*place);
             // What the pass itself clears is no content from before it.
@@ -236,12 +223,13 @@ impl<'a> Described<'a> {
                     let other = self.access(*other);
                     other.kind.is_attachment() && other.load != LoadOp::Load
                 });
+            let undefined = self.loads_undefined(*place);
             ResourceUse {
                 pass: place.0,
-                cells: cells(access.range),
-                reads: access.reads && !own && !self.is_other(access),
+                cells: cells.range(access.range),
+                reads: access.reads && !own && !undefined && !self.is_other(access),
                 writes: access.writes,
-                keeps: load(access, false) == LoadOp::Load,
+                keeps: load(access, false) == LoadOp::Load && !undefined,
                 movable: !access.kind.is_attachment(),
                 discards: access
                     .store
@@ -280,10 +268,19 @@ impl<'a> Described<'a> {
             .map(|why| format!("not every access of it was followed: {why}"))
             .or(outside.map(str::to_owned));
         let name = |pass: usize| self.pass_names[pass].clone();
-        let mut found = infer(&uses, size, attached, outside.as_deref(), name);
+        let contents = self.contents.get(&entry.resource.key());
+        let next_name = |pass: usize| self.next_names.get(pass).cloned().unwrap_or_default();
+        let next = match contents.map_or(NextUse::Unknown, |contents| contents.next) {
+            _ if takes_turns.is_some() => NextPass::Unknown,
+            NextUse::Unknown => NextPass::Unknown,
+            NextUse::Reads(pass) => NextPass::Reads(next_name(pass)),
+            NextUse::Replaces(pass) => NextPass::Replaces(next_name(pass)),
+        };
+        let mut found = infer(&uses, cells.size, attached, outside.as_deref(), &next, name);
         if let Some(first) = takes_turns.filter(|_| outside.is_none()) {
             let pass = &self.pass_names[entry.uses[first].0];
             (found.inferred, found.previous) = (Inferred::History, other);
+            found.decided = Decision::Frame;
             found.reason =
                 format!("two take turns: pass `{pass}` reads what the frame before left in the other one");
         }
@@ -438,14 +435,12 @@ impl<'a> Described<'a> {
                 .binary_search(&(index, position))
                 .unwrap_or(0);
             let found = &self.found[entry];
+            let (reads, load) = match self.loads_undefined((index, position)) {
+                true => (false, LoadOp::DontCare),
+                false => (access.reads, load(access, found.rewrites[at])),
+            };
             built = built
-                .access(
-                    ids[entry],
-                    access.kind,
-                    access.reads,
-                    access.writes,
-                    load(access, found.rewrites[at]),
-                )
+                .access(ids[entry], access.kind, reads, access.writes, load)
                 .at(access.stages.unwrap_or(access.kind.default_stages(pass.kind)))
                 .part(access.range)
                 .viewed(ViewDesc {
@@ -469,70 +464,21 @@ impl<'a> Described<'a> {
             }
         }
     }
+}
 
-    fn capture(&self, frame: &Submits, origin: &Origin, built: &Frame) -> Capture {
-        let version = origin.api_version;
-        let bytes = |access: &tileheap::frame::tables::Access| {
-            let size = Bytes(self.entries[access.resource.index()].resource.size());
-            let bytes = built.resource(access.resource).bytes_in(access.range, size);
-            bytes.0 * u64::from(access.count())
-        };
-        let numbers = [
-            vk::api_version_major,
-            vk::api_version_minor,
-            vk::api_version_patch,
-        ]
-        .map(|of| of(version).to_string());
-        Capture {
-            version: VERSION,
-            program: origin.program.clone(),
-            device: origin.device.clone(),
-            api_version: numbers.join("."),
-            frame: frame.number,
-            border: origin.border,
-            passes: self.passes.iter().map(|pass| pass.facts.clone()).collect(),
-            resources: self
-                .entries
-                .iter()
-                .zip(&self.found)
-                .map(|(entry, found)| facts(entry, found))
-                .collect(),
-            followed_bytes: built.accesses().iter().map(bytes).sum(),
-            unresolved: self.unresolved(frame, origin),
-            recording: recording(frame, origin.granularity),
-        }
-    }
-
-    fn unresolved(&self, frame: &Submits, origin: &Origin) -> Vec<Unresolved> {
-        let mut all: BTreeMap<UnresolvedKind, (Unresolved, HashMap<usize, u64>)> = BTreeMap::new();
-        for (flat, first) in frame.flats().zip(&self.first_pass) {
-            for (pass, missed) in &flat.missed {
-                let (one, resources) = all.entry(missed.kind).or_default();
-                (one.kind, one.count) = (missed.kind, one.count + 1);
-                one.passes.extend(pass.map(|pass| (first + pass) as u32));
-                one.passes.dedup();
-                if one.first.is_empty() {
-                    one.first.clone_from(&missed.what);
-                }
-                resources.extend(resources_of(missed, origin).map(|one| (one.key(), one.size())));
-            }
-        }
-        let finish = |(kind, (one, resources)): (_, (Unresolved, HashMap<usize, u64>))| {
-            use UnresolvedKind as K;
-            let is_limited = matches!(kind, K::DeviceAddress | K::BindlessArray | K::Shader);
-            let bytes = is_limited.then(|| {
-                resources
-                    .values()
-                    .fold(0, |sum: u64, size| sum.saturating_add(*size))
-            });
-            Unresolved { bytes, ..one }
-        };
-        all.into_iter().map(finish).collect()
-    }
+/// The name of each pass: of its label, or of its kind and number.
+fn names_of_passes(frame: &Submits) -> Vec<String> {
+    let mut names = Names::default();
+    let passes = frame.flats().flat_map(|flat| &flat.passes).enumerate();
+    let named = passes.map(|(number, pass)| {
+        let kind = || format!("{:?} {number}", pass.kind).to_lowercase();
+        names.unique(&pass.name, kind)
+    });
+    named.collect()
 }
 
 /// What an access that was missed may be of.
-fn resources_of<'a>(
+pub(super) fn resources_of<'a>(
     missed: &'a super::shader_use::UnresolvedAccess,
     origin: &'a Origin,
 ) -> impl Iterator<Item = &'a Resource> {
@@ -550,19 +496,5 @@ fn load(access: &Access, again: bool) -> LoadOp {
         Coverage::Whole => LoadOp::DontCare,
         Coverage::Unknown if !again && !access.reads => LoadOp::DontCare,
         Coverage::Unknown | Coverage::Part => LoadOp::Load,
-    }
-}
-
-fn facts(entry: &Entry, found: &Found) -> ResourceFacts {
-    let (linear, swapchain) = match &entry.resource {
-        Resource::Image(image) => (image.linear, image.swapchain),
-        Resource::Buffer(_) => (false, false),
-    };
-    ResourceFacts {
-        inferred: found.inferred,
-        reason: found.reason.clone(),
-        memory: entry.resource.common().placement(),
-        linear,
-        swapchain,
     }
 }

@@ -13,7 +13,8 @@ use tileheap::frame::{AccessKind, LoadOp, SubresourceRange};
 use tileheap::units::Run;
 
 use super::access::{Access, Coverage};
-use super::recording::{Instance, Op, Recorded, ShaderCommand};
+use super::objects::Resource;
+use super::recording::{Instance, Memory, Op, Recorded, ShaderCommand, Synchronization};
 use super::resource_table::ResourceTable;
 use super::shader_use::{ShaderUse, UnresolvedAccess};
 use crate::document::PassFacts;
@@ -28,6 +29,12 @@ pub(crate) struct Pass {
     pub(crate) area: Option<vk::Rect2D>,
     pub(crate) view_mask: u32,
     pub(crate) accesses: Vec<Access>,
+    /// Reads of other parts of what it renders to, which `accesses` does not list.
+    pub(crate) also_read: Vec<(Resource, SubresourceRange)>,
+    /// The render pass instance that it belongs to, numbered in its command buffer.
+    pub(crate) instance: Option<usize>,
+    /// Another command buffer resumes the instance.
+    pub(crate) suspends: bool,
     pub(crate) facts: PassFacts,
 }
 
@@ -38,6 +45,22 @@ pub(crate) struct Flat {
     pub(crate) commands: Vec<Command>,
     /// What was not followed, and the pass in which.
     pub(crate) missed: Vec<(Option<usize>, UnresolvedAccess)>,
+    /// Layout transitions from UNDEFINED, and the number of passes before each.
+    discards: Vec<(usize, Resource, SubresourceRange)>,
+    instances: usize,
+}
+
+impl Flat {
+    /// What loses its contents after `passes` passes, and before the next one.
+    pub(crate) fn discards_before(
+        &self,
+        passes: usize,
+    ) -> impl Iterator<Item = (&Resource, &SubresourceRange)> {
+        let first = self.discards.partition_point(|one| one.0 < passes);
+        let all = self.discards[first..].iter();
+        all.take_while(move |one| one.0 == passes)
+            .map(|(_, resource, range)| (resource, range))
+    }
 }
 
 /// Walks over recorded commands.
@@ -100,6 +123,7 @@ impl<'a> Walker<'a> {
                 }
                 Op::Count(facts) => self.count(facts),
                 Op::Synchronization(sync) => {
+                    self.discard(sync);
                     let action = self.resources.synchronization(sync);
                     self.command(one, action);
                     self.open = None;
@@ -139,6 +163,26 @@ impl<'a> Walker<'a> {
                     self.unresolved(&missed);
                     self.miss(missed);
                 }
+            }
+        }
+    }
+
+    /// Layout transitions from UNDEFINED lose the contents.
+    fn discard(&mut self, sync: &Synchronization) {
+        let (Synchronization::Barrier(all) | Synchronization::WaitEvents(_, all)) = sync else {
+            return;
+        };
+        let passes = self.flat.passes.len();
+        for one in all {
+            if let Memory::Image {
+                image,
+                range,
+                old: vk::ImageLayout::UNDEFINED,
+                ..
+            } = &one.memory
+            {
+                let resource = Resource::Image(image.clone());
+                self.flat.discards.push((passes, resource, *range));
             }
         }
     }
@@ -211,6 +255,9 @@ impl<'a> Walker<'a> {
             area: None,
             view_mask: 0,
             accesses: Vec::new(),
+            also_read: Vec::new(),
+            instance: None,
+            suspends: false,
             facts: PassFacts::default(),
         });
         &mut self.flat.passes[index]
@@ -246,6 +293,7 @@ impl<'a> Walker<'a> {
     }
 
     fn begin(&mut self, instance: &'a Instance, subpass: usize, secondary: bool) {
+        self.flat.instances += usize::from(subpass == 0);
         self.instance = Some((instance, subpass, secondary));
         if subpass < instance.subpasses.len() {
             self.attach(instance, subpass, secondary, false);
@@ -254,7 +302,9 @@ impl<'a> Walker<'a> {
 
     fn attach(&mut self, instance: &Instance, subpass: usize, secondary: bool, again: bool) {
         let rendering = &instance.subpasses[subpass];
+        let number = self.flat.instances;
         let pass = self.open_pass(PassKind::Render);
+        (pass.instance, pass.suspends) = (Some(number), instance.recorded.suspends);
         (pass.area, pass.view_mask, pass.secondary) = (Some(rendering.area), rendering.view_mask, secondary);
         (pass.facts.resumes, pass.facts.subpass) = (rendering.resumes, subpass as u32);
         for access in &rendering.attachments {
@@ -313,8 +363,13 @@ impl<'a> Walker<'a> {
         };
         let other = &mut accesses[index];
         if other.kind.is_attachment() {
-            // The attachment says it all.
-            return other.reads |= access.reads;
+            // The attachment says it all of its own part.
+            other.reads |= access.reads;
+            if access.reads && access.range != other.range {
+                let read = (access.resource, access.range);
+                self.flat.passes[open].also_read.push(read);
+            }
+            return;
         }
         let stages = |one: &Access| one.stages.unwrap_or(one.kind.default_stages(PassKind::Compute));
         if other.stages != access.stages {

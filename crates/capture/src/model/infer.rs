@@ -1,4 +1,4 @@
-//! How long resources live, from one frame: a search over the accesses in order.
+//! How long resources live: a search over the accesses of a frame in order, and what the next frame does with what is left.
 //!
 //! ```text
 //! clear ─ write ─ read            transient: nothing of the frame before is read
@@ -6,7 +6,7 @@
 //!         read and write          external: updated in place, or written elsewhere
 //! ```
 
-use crate::document::Inferred;
+use crate::document::{Decision, Inferred};
 
 /// One use of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,19 @@ pub(crate) struct ResourceUse {
     pub(crate) discards: bool,
 }
 
+/// What the next frame does first with what this one leaves, and the pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NextPass {
+    Unknown,
+    Reads(String),
+    Replaces(String),
+}
+
 /// What was found out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) inferred: Inferred,
+    pub(crate) decided: Decision,
     pub(crate) reason: String,
     /// Of each use: it reads what the frame before left.
     pub(crate) previous: Vec<bool>,
@@ -42,6 +51,7 @@ pub(crate) fn infer(
     size: [u32; 3],
     attached: bool,
     outside: Option<&str>,
+    next: &NextPass,
     pass: impl Fn(usize) -> String,
 ) -> Found {
     let count = size.iter().map(|side| *side as usize).product::<usize>();
@@ -83,6 +93,8 @@ pub(crate) fn infer(
         .zip(&written)
         .all(|(needed, written)| !needed || *written);
     let last_write = uses.iter().rev().find(|one| one.writes).map(|one| one.pass);
+    let is_read = read_since.iter().all(|read| *read);
+    let by = uses.iter().find(|one| one.writes).map(|one| one.pass);
     let (inferred, reason) = match (outside, last_write, early) {
         (Some(why), ..) => (Inferred::External, why.to_owned()),
         (None, None, _) => (Inferred::External, "nothing in the frame writes it".to_owned()),
@@ -111,36 +123,61 @@ pub(crate) fn infer(
             ),
         },
         (None, Some(last), None) => {
-            let is_read = read_since.iter().all(|read| *read);
-            let by = uses.iter().find(|one| one.writes).map_or(last, |one| one.pass);
-            if is_read {
-                (
-                    Inferred::Transient,
-                    format!("pass `{}` writes it before anything reads it", pass(by)),
-                )
-            } else if attached {
-                let why = format!(
-                    "pass `{}` writes it anew, and it can be nothing but an attachment; its last contents are stored and not read",
-                    pass(by)
-                );
-                (Inferred::Transient, why)
-            } else {
-                let why = format!(
-                    "pass `{}` writes it and nothing in the frame reads it: something else does",
-                    pass(last)
-                );
-                (Inferred::External, why)
-            }
+            written_first(next, [by.unwrap_or(last), last], (is_read, attached), &pass)
         }
+    };
+    let decided = match (outside, last_write, early, next) {
+        (Some(_), ..) | (None, None, ..) => Decision::Frame,
+        (_, _, Some(_), NextPass::Reads(_)) | (_, _, None, NextPass::Reads(_) | NextPass::Replaces(_)) => {
+            Decision::NextFrame
+        }
+        _ => Decision::Assumed,
     };
     if inferred != Inferred::History {
         previous.fill(false);
     }
     Found {
         inferred,
+        decided,
         reason,
         previous,
         rewrites,
+    }
+}
+
+/// A resource that the frame writes before it reads it, from its first to its last writing pass.
+fn written_first(
+    next: &NextPass,
+    [first, last]: [usize; 2],
+    (is_read, attached): (bool, bool),
+    pass: impl Fn(usize) -> String,
+) -> (Inferred, String) {
+    let (first, last) = (pass(first), pass(last));
+    match next {
+        NextPass::Reads(reader) => (
+            Inferred::External,
+            format!("pass `{reader}` of the next frame reads what pass `{last}` leaves"),
+        ),
+        NextPass::Replaces(writer) => (
+            Inferred::Transient,
+            format!(
+                "pass `{first}` writes it before anything reads it, and pass `{writer}` of the next frame replaces it"
+            ),
+        ),
+        NextPass::Unknown if is_read => (
+            Inferred::Transient,
+            format!("pass `{first}` writes it before anything reads it"),
+        ),
+        NextPass::Unknown if attached => (
+            Inferred::Transient,
+            format!(
+                "pass `{first}` writes it anew, and it can be nothing but an attachment; its last contents are stored and not read"
+            ),
+        ),
+        NextPass::Unknown => (
+            Inferred::External,
+            format!("pass `{last}` writes it and nothing in the frame reads it: something else does"),
+        ),
     }
 }
 
@@ -197,7 +234,36 @@ mod tests {
             .enumerate()
             .map(|(pass, one)| ResourceUse { pass, ..*one })
             .collect();
-        infer(&uses, [1, 2, 1], attached, None, |pass| pass.to_string())
+        infer(&uses, [1, 2, 1], attached, None, &NextPass::Unknown, |pass| {
+            pass.to_string()
+        })
+    }
+
+    #[test]
+    fn the_next_frame_decides_what_this_one_does_not_show() {
+        use Inferred::{External, History, Transient};
+        let [reads, replaces] = [NextPass::Reads, NextPass::Replaces].map(|of| of("next".to_owned()));
+        for (uses, next, inferred, decided) in [
+            // A depth buffer that is stored: the next frame clears it.
+            (&[CLEAR][..], &NextPass::Unknown, External, Decision::Assumed),
+            (&[CLEAR], &replaces, Transient, Decision::NextFrame),
+            (&[CLEAR], &reads, External, Decision::NextFrame),
+            (&[CLEAR, READ], &NextPass::Unknown, Transient, Decision::Assumed),
+            (&[CLEAR, READ], &replaces, Transient, Decision::NextFrame),
+            (&[CLEAR, READ], &reads, External, Decision::NextFrame),
+            (&[READ, CLEAR], &reads, History, Decision::NextFrame),
+            (&[UPDATE, READ], &replaces, External, Decision::Assumed),
+            (&[READ], &NextPass::Unknown, External, Decision::Frame),
+        ] {
+            let numbered = uses.iter().enumerate();
+            let numbered: Vec<_> = numbered.map(|(pass, one)| ResourceUse { pass, ..*one }).collect();
+            let found = infer(&numbered, [1, 2, 1], false, None, next, |pass| pass.to_string());
+            assert_eq!(
+                (found.inferred, found.decided),
+                (inferred, decided),
+                "{uses:?} {next:?}"
+            );
+        }
     }
 
     #[test]
@@ -252,6 +318,7 @@ mod tests {
             [1, 2, 1],
             true,
             Some("an image of a swapchain"),
+            &NextPass::Unknown,
             |_| String::new(),
         );
         assert_eq!(

@@ -3,6 +3,7 @@
 //! ```text
 //! objects ◄── recording ◄── flatten ◄── submits ◄── build ────► frame document: passes, resources, lifetimes, statistics
 //! │           │             │           │       ◄── recorded ─► its recording: commands, submissions, steps of the host
+//! │           │             │           │       ▲ timeline, contents: what the frame before and the next one do with the same resources
 //! │           │             │           └ what was submitted, and steps of the host
 //! │           │             └ passes and their accesses, and individual commands, with descriptors as they are at submission
 //! │           └ commands as they are recorded
@@ -11,6 +12,9 @@
 
 pub(crate) mod access;
 pub(crate) mod build;
+pub(crate) mod choice;
+pub(crate) mod contents;
+pub(crate) mod facts;
 pub(crate) mod flatten;
 pub(crate) mod infer;
 pub(crate) mod objects;
@@ -21,3 +25,4 @@ pub(crate) mod render_passes;
 pub(crate) mod resource_table;
 pub(crate) mod shader_use;
 pub(crate) mod submits;
+pub(crate) mod timeline;

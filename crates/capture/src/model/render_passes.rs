@@ -299,7 +299,14 @@ pub(crate) fn attachment_accesses(
         access.load = if only_read { LoadOp::Load } else { loads[which] };
         access.reads = access.load == LoadOp::Load;
         access.writes = !only_read;
-        access.store = Some(stores[which]);
+        // An access of both aspects stores if either does.
+        let both = aspects.contains(A::DEPTH | A::STENCIL);
+        let stored = both && stores.contains(&vk::AttachmentStoreOp::STORE);
+        access.store = Some(if stored {
+            vk::AttachmentStoreOp::STORE
+        } else {
+            stores[which]
+        });
         access
     };
     match (aspects.contains(A::STENCIL), aspects.contains(A::DEPTH)) {

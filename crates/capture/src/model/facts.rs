@@ -1,0 +1,256 @@
+//! Facts of a captured frame besides the frame itself: its object `capture`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ash::vk;
+use tileheap::frame::Frame;
+use tileheap::units::Bytes;
+
+use super::build::{Described, Entry, Origin, resources_of};
+use super::contents::{ComparedFrame, WhyWasted};
+use super::infer::Found;
+use super::objects::{Image, Resource};
+use super::recorded::recording;
+use super::submits::Submits;
+use super::timeline::{ComparedFrames, Ends, moved_bytes};
+use crate::document::{
+    Capture, Operation, PassFacts, ResourceFacts, Unresolved, UnresolvedKind, VERSION, WastedOperation,
+};
+
+/// Usages of attachments: other contents are read in their render pass only.
+const ATTACHMENTS: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
+);
+
+impl Described<'_> {
+    pub(super) fn capture(&self, frames: ComparedFrames<'_>, origin: &Origin, built: &Frame) -> Capture {
+        let frame = frames.captured;
+        let version = origin.api_version;
+        let bytes = |access: &tileheap::frame::tables::Access| {
+            let size = Bytes(self.entries[access.resource.index()].resource.size());
+            let bytes = built.resource(access.resource).bytes_in(access.range, size);
+            bytes.0 * u64::from(access.count())
+        };
+        let numbers = [
+            vk::api_version_major,
+            vk::api_version_minor,
+            vk::api_version_patch,
+        ]
+        .map(|of| of(version).to_string());
+        Capture {
+            version: VERSION,
+            program: origin.program.clone(),
+            device: origin.device.clone(),
+            api_version: numbers.join("."),
+            frame: frame.number,
+            border: origin.border,
+            choice: origin.choice.clone(),
+            compared: frames.next.is_some(),
+            wasted: self.wasted(frames, origin),
+            passes: self.pass_facts(frame),
+            resources: self
+                .entries
+                .iter()
+                .zip(&self.found)
+                .map(|(entry, found)| self.resource_facts(frames, origin, entry, found))
+                .collect(),
+            followed_bytes: built.accesses().iter().map(bytes).sum(),
+            unresolved: self.unresolved(frame, origin),
+            recording: recording(frame, origin.granularity),
+        }
+    }
+
+    fn unresolved(&self, frame: &Submits, origin: &Origin) -> Vec<Unresolved> {
+        let mut all: BTreeMap<UnresolvedKind, (Unresolved, HashMap<usize, u64>)> = BTreeMap::new();
+        for (flat, first) in frame.flats().zip(&self.first_pass) {
+            for (pass, missed) in &flat.missed {
+                let (one, resources) = all.entry(missed.kind).or_default();
+                (one.kind, one.count) = (missed.kind, one.count + 1);
+                one.passes.extend(pass.map(|pass| (first + pass) as u32));
+                one.passes.dedup();
+                if one.first.is_empty() {
+                    one.first.clone_from(&missed.what);
+                }
+                resources.extend(resources_of(missed, origin).map(|one| (one.key(), one.size())));
+            }
+        }
+        let finish = |(kind, (one, resources)): (_, (Unresolved, HashMap<usize, u64>))| {
+            use UnresolvedKind as K;
+            let is_limited = matches!(kind, K::DeviceAddress | K::BindlessArray | K::Shader);
+            let bytes = is_limited.then(|| {
+                resources
+                    .values()
+                    .fold(0, |sum: u64, size| sum.saturating_add(*size))
+            });
+            Unresolved { bytes, ..one }
+        };
+        all.into_iter().map(finish).collect()
+    }
+
+    /// Facts of the passes, with what each loads from memory and stores to it.
+    fn pass_facts(&self, frame: &Submits) -> Vec<PassFacts> {
+        let (mut all, mut instances) = (Vec::new(), 0);
+        for flat in frame.flats() {
+            let mut last = 0;
+            for (number, pass) in flat.passes.iter().enumerate() {
+                let mut facts = pass.facts.clone();
+                for access in &pass.accesses {
+                    let ends = Ends::of(&flat.passes, number, access);
+                    let resource = self.index[&access.resource.key()] as u32;
+                    let loads = ends.loads && access.reads;
+                    let stores =
+                        ends.stores && access.writes && access.store == Some(vk::AttachmentStoreOp::STORE);
+                    facts.loads.extend(loads.then_some(resource));
+                    facts.stores.extend(stores.then_some(resource));
+                }
+                if let Some(instance) = pass.instance {
+                    facts.instance = instances + instance as u32;
+                    last = last.max(instance as u32);
+                }
+                all.push(facts);
+            }
+            instances += last;
+        }
+        all
+    }
+
+    /// The loads and stores of attachments whose results nothing reads. None of what others may read: the screen, other processes and
+    /// devices, the host, and accesses that were not followed.
+    fn wasted(&self, frames: ComparedFrames<'_>, origin: &Origin) -> Vec<WastedOperation> {
+        let others = Readers::of(frames, origin);
+        let mut all = Vec::new();
+        for (key, contents) in &self.contents {
+            let Some(entry) = self.index.get(key) else {
+                continue;
+            };
+            for one in &contents.wasted {
+                let (number, position) = one.place;
+                let (pass, access) = (self.passes[number], self.access(one.place));
+                let Resource::Image(image) = &access.resource else {
+                    continue;
+                };
+                let only_attached = ATTACHMENTS.contains(image.desc.usage);
+                if others.may_read(&access.resource, image) || one.assumed && !only_attached {
+                    continue;
+                }
+                debug_assert!(position < pass.accesses.len(), "an access of the captured frame");
+                all.push(WastedOperation {
+                    pass: number as u32,
+                    resource: *entry as u32,
+                    operation: if one.is_load {
+                        Operation::Load
+                    } else {
+                        Operation::Store
+                    },
+                    bytes: moved_bytes(pass, access),
+                    reason: self.why_wasted(one.why),
+                    assumed: one.assumed,
+                });
+            }
+        }
+        all.sort_by_key(|one| (one.pass, one.resource, one.operation));
+        all
+    }
+
+    fn why_wasted(&self, why: WhyWasted) -> String {
+        match why {
+            WhyWasted::Undefined => {
+                "the contents that it loads are undefined: a layout transition from UNDEFINED or \
+                 STORE_OP_DONT_CARE discarded them"
+                    .to_owned()
+            }
+            WhyWasted::Unread => "nothing reads what the pass renders to it".to_owned(),
+            WhyWasted::Replaced(ComparedFrame::Next, pass) => {
+                let name = self.next_names.get(pass).map_or("its end", String::as_str);
+                format!("the next frame replaces the contents in `{name}` before anything reads them")
+            }
+            WhyWasted::Replaced(ComparedFrame::Repeated, pass) => format!(
+                "nothing reads it in two frames, and `{}` begins without its contents",
+                self.pass_names[pass]
+            ),
+            WhyWasted::Replaced(_, pass) => {
+                let name = self
+                    .pass_names
+                    .get(pass)
+                    .map_or("the end of the frame", String::as_str);
+                format!("`{name}` replaces the contents before anything reads them")
+            }
+        }
+    }
+
+    fn resource_facts(
+        &self,
+        frames: ComparedFrames<'_>,
+        origin: &Origin,
+        entry: &Entry,
+        found: &Found,
+    ) -> ResourceFacts {
+        let mut facts = ResourceFacts {
+            inferred: found.inferred,
+            reason: found.reason.clone(),
+            decided: found.decided,
+            bytes: entry.resource.size(),
+            memory: entry.resource.common().placement(),
+            ..ResourceFacts::default()
+        };
+        if let Resource::Image(image) = &entry.resource {
+            (facts.linear, facts.swapchain) = (image.linear, image.swapchain);
+            let contents = self.contents.get(&entry.resource.key());
+            let is_private = !Readers::of(frames, origin).may_read(&entry.resource, image);
+            let is_transient = image
+                .desc
+                .usage
+                .contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT);
+            facts.memoryless =
+                contents.is_some_and(|contents| contents.memoryless) && is_private && !is_transient;
+            let unused = image.desc.usage & !ATTACHMENTS;
+            if facts.memoryless && !unused.is_empty() {
+                facts.unused_usage = format!("{unused:?}");
+            }
+        }
+        facts
+    }
+}
+
+/// What may read images besides the accesses that were followed.
+struct Readers {
+    /// Images that unresolved accesses name, by key.
+    unresolved: Vec<usize>,
+    /// An access that was not followed may be of any image.
+    any: bool,
+}
+
+impl Readers {
+    fn of(frames: ComparedFrames<'_>, origin: &Origin) -> Readers {
+        let all = [frames.before, Some(frames.captured), frames.next];
+        let flats = all.into_iter().flatten().flat_map(Submits::flats);
+        let mut readers = Readers {
+            unresolved: Vec::new(),
+            any: false,
+        };
+        for (_, missed) in flats.flat_map(|flat| &flat.missed) {
+            // Addresses are of buffers.
+            let is_anything = missed.resources.is_empty() && missed.kind != UnresolvedKind::DeviceAddress;
+            readers.any |= is_anything;
+            let keys = resources_of(missed, origin).map(Resource::key);
+            readers.unresolved.extend(keys);
+        }
+        readers
+    }
+
+    fn may_read(&self, resource: &Resource, image: &Image) -> bool {
+        let common = resource.common();
+        let by_host = image.linear && common.is_mapped()
+            || image.desc.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
+        let by_unresolved = self.any && !ATTACHMENTS.contains(image.desc.usage);
+        image.swapchain
+            || common.is_shared()
+            || by_host
+            || by_unresolved
+            || image.alias_group.is_some()
+            || self.unresolved.contains(&resource.key())
+    }
+}
