@@ -89,7 +89,7 @@ impl<'a> Described<'a> {
         let frame = frames.captured;
         let before = &frames.before.map_or_else(HashMap::new, Submits::first_uses);
         let mut all = Described {
-            alternates: alternating(&frame.first_uses(), before),
+            alternates: take_turns(frames),
             contents: follow(frames),
             pass_names: names_of_passes(frame),
             next_names: frames.next.map_or_else(Vec::new, names_of_passes),
@@ -464,6 +464,19 @@ impl<'a> Described<'a> {
             }
         }
     }
+}
+
+/// The resources that take turns, by what the frame before does with them, or else the next one.
+fn take_turns(frames: ComparedFrames<'_>) -> BTreeMap<usize, usize> {
+    let now = frames.captured.first_uses();
+    let mut all = BTreeMap::new();
+    for other in [frames.before, frames.next].into_iter().flatten() {
+        for (read, written) in alternating(&now, &other.first_uses()) {
+            let is_new = !all.contains_key(&read) && all.values().all(|taken| *taken != written);
+            is_new.then(|| all.insert(read, written));
+        }
+    }
+    all
 }
 
 /// The name of each pass: of its label, or of its kind and number.

@@ -254,3 +254,6 @@ impl Readers {
             || self.unresolved.contains(&resource.key())
     }
 }
+
+#[cfg(test)]
+mod tests;

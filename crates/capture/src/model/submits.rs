@@ -186,11 +186,11 @@ pub(crate) struct FirstUse {
     only_read: bool,
 }
 
-/// Resources that take turns: which one is read instead of which that is written, by what the frame and the one before do with them.
+/// Resources that take turns: which one is read instead of which that is written, by what the frame and one beside it do with them.
 ///
 /// ```text
-/// frame before   reads b, writes a
-/// this frame     reads a, writes b     a is what the frame before left in b
+/// frame before, or next   reads b, writes a
+/// this frame              reads a, writes b     a is what the frame before left in b
 /// ```
 pub(crate) fn alternating(
     now: &HashMap<usize, FirstUse>,

@@ -104,16 +104,18 @@ fn the_third_frame_of_deferred_is_the_one_that_it_describes() {
     let described = tileheap_testkit::own_file("described.json");
     let mut program = tileheap_testkit::example("deferred");
     program
-        .args(["--frames", "3", "--size", "320x180", "--output"])
+        .args(["--frames", "4", "--size", "320x180", "--output"])
         .arg(tileheap_testkit::own_file("picture.png"));
     program.arg("--dump-frame").arg(&described);
-    let Some(output) = captured(program, &folder, &[EACH_SUBMIT]) else {
+    let Some(output) = captured(program, &folder, &[EACH_SUBMIT, (settings::FRAMES, "2")]) else {
         return;
     };
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("frame-2.json"), "{said}");
     let (frame, capture) = read(&folder.join("frame-2.json"));
     assert_eq!((capture.border, capture.frame), (Border::Submits, 2));
+    assert!(capture.compared, "with the fourth frame");
+    assert_eq!(capture.wasted, [], "it stores nothing that nothing reads");
     assert_eq!(capture.followed(), Some(1.0), "{:?}", capture.unresolved);
     let expected = own_frame(&described);
     assert_same(&frame, &expected);
