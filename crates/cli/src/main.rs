@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod caches;
+mod captured;
 mod certificates;
 mod commands;
 mod documents;

@@ -12,6 +12,7 @@ use tileheap::runtime::detect::enumerate_devices;
 use tileheap_capture::document::Capture;
 use tileheap_capture::settings;
 
+use crate::captured::CaptureReport;
 use crate::error::{Error, Result};
 use crate::frames::advice::with_advice;
 use crate::frames::arrange::{ArrangeOptions, Limits};
@@ -20,15 +21,15 @@ use crate::input::{read_text, shown};
 use crate::layered::{CAPTURE, absolute, status_of, wait};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::report::brief::{brief, text};
 use crate::report::chart::Chart;
 use crate::report::{page, plan};
 
 /// Capture frames of a program, and report what tile memory would bring it
 ///
 /// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes the frame that it submits as a frame document. Plans
-/// the frame for a device, as it is and run in the best way found, and writes a report: traffic of the frame, what of it stays on chip,
-/// which passes to change first, what could not be followed. The documents are for `plan`, `advise`, `report` and `check-frame`.
+/// the frame for a device, as it is and run in the best way found, and writes a report: memory traffic per frame now and with at most five
+/// proposed changes, what stays in memory and why, what could not be followed. By default, the heaviest of the first 120 frames is
+/// captured. The documents are for `plan`, `advise`, `report` and `check-frame`; `report.json` has the report for programs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 if a frame was captured and planned, whatever the program's own status.
@@ -40,7 +41,8 @@ Examples:
   tileheap capture --border signal:now -- ./game                   a frame whenever `touch now` is run
   tileheap capture --from game.gfxr                                a trace of GFXReconstruct")]
 pub(crate) struct Arguments {
-    /// Which frames of the program, from 0: 100, or 100..103 without 103 [default: 2]
+    /// Which frames of the program, from 0: 100, or 100..103 without 103, or the heaviest of the first N: heaviest:N [default:
+    /// heaviest:120]
     #[arg(long, value_name = "N..M")]
     frames: Option<String>,
     /// What ends a frame: present, label:NAME of a debug label, submits:N, signal:FILE when the file is created [default: present]
@@ -104,12 +106,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         // There is no other place to report a closed standard error.
         let _ = std::io::stderr().write_all(note.as_bytes());
     }
-    let mut charts = Vec::new();
+    let (mut charts, mut reports) = (Vec::new(), Vec::new());
     for document in &documents {
-        charts.extend(planned(arguments, document)?);
+        let (report, drawn) = planned(arguments, document)?;
+        charts.extend(drawn);
+        reports.push(report);
     }
     let report = folder.join("report.html");
     Output::to(Some(report.clone())).write(&page::page(&charts, &[]))?;
+    let json = serde_json::to_string_pretty(&reports).map_err(|error| Error::of("the report", error))?;
+    Output::to(Some(folder.join("report.json"))).write(&format!("{json}\n"))?;
     let frames: Vec<String> = documents.iter().map(|path| path.display().to_string()).collect();
     let (frames, page) = (frames.join("\n  "), report.display());
     Output::stdout().write_report(&format!("\nFrames\n  {frames}\nReport\n  {page}\n"))?;
@@ -119,8 +125,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The charts of one captured frame, its page first, which is printed too.
-fn planned(arguments: &Arguments, document: &Path) -> Result<Vec<Chart>> {
+/// The report of one captured frame, which is printed too, and its charts.
+fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec<Chart>)> {
     let named = |error: &dyn std::fmt::Display| Error::of(shown(document), error);
     let text_of_document = read_text(document, "captured frame")?;
     let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
@@ -141,13 +147,16 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<Vec<Chart>> {
     let search = ArrangeOptions::best(arguments.limits.clone());
     let best = search.arrange(options, &imported, &described)?;
     let best = best.expect("a search was asked for");
-    let mut page = brief(&described, &best, &capture);
     let ignored = options.ignored(&imported.frame)?;
-    let told = ignored
-        .iter()
-        .map(|broken| format!("The device cannot run this: {broken}."));
-    page.notes.splice(0..0, told);
-    Output::stdout().write_report(&text(&page))?;
+    let report = CaptureReport::new(&described, &best, &capture, &arguments.limits, &ignored)?;
+    Output::stdout().write_report(&report.text())?;
+    let value = serde_json::to_value(&report).map_err(|error| named(&error))?;
+    let page = Chart {
+        title: report.title.clone(),
+        report: Some(value),
+        what: "passes",
+        ..Chart::default()
+    };
     let mut charts = vec![page];
     for (how, arranged) in [("as it is", None), ("in the best arrangement", Some(&best))] {
         let mut chart = plan::chart(&with_advice(&described, arranged, None)?);
@@ -155,7 +164,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<Vec<Chart>> {
         chart.notes.clear(); // Advice is a command of its own.
         charts.push(chart);
     }
-    Ok(charts)
+    Ok((report, charts))
 }
 
 /// The folder, made where there is none, that can be written to; without the captures of earlier runs.

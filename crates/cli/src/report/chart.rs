@@ -21,6 +21,8 @@ pub(crate) struct Chart {
     pub(crate) title: String,
     /// Name and value, shown above the chart; the most important first.
     pub(crate) facts: Facts,
+    /// The report about a captured frame, shown above everything else.
+    pub(crate) report: Option<Value>,
     /// A plan's field `arrangement`: before and after.
     #[serde(skip)]
     pub(crate) arrangement: Option<Value>,

@@ -5,7 +5,6 @@
 //!   a document each                       plain data         HTML, SVG, PNG
 //! ```
 
-pub(crate) mod brief;
 pub(crate) mod chart;
 pub(crate) mod messages;
 pub(crate) mod numbers;

@@ -176,9 +176,9 @@ function makeSection(chart, number) {
   for (const [name, value] of chart.facts)
     facts.append(element("div", {}, element("dt", { textContent: name }), element("dd", { textContent: value })));
   const section = named(element("section"), { "aria-label": chart.title });
-  if (data.charts.length > 1) section.append(element("h2", { textContent: chart.title }));
+  if (data.charts.length > 1 && !(chart.report && number === 0)) section.append(element("h2", { textContent: chart.title }));
   const body = element("div", { className: "body" });
-  section.append(facts, body);
+  section.append(chart.report ? makeReport(chart.report) : facts, body);
   if (chart.arrangement) {
     const figure = element("figure", { className: "across" });
     figure.innerHTML = chart.arrangement.svg;
@@ -254,16 +254,21 @@ function paper(on) {
 }
 
 const main = document.getElementById("charts");
-const side = element("div", { className: data.charts.length > 1 ? "side" : "" });
-side.append(...data.charts.map(makeSection));
-main.append(side);
+// Reports about captured frames are as wide as the page, each above its charts.
+let side = null;
+data.charts.forEach((chart, number) => {
+  if (chart.report) side = null;
+  side ||= main.appendChild(element("div", { className: data.charts.length > 1 && !chart.report ? "side" : "" }));
+  side.append(makeSection(chart, number));
+  if (chart.report) side = null;
+});
 if (data.differences) {
   const tables = data.differences.filter(table => table.rows.length);
   const section = named(element("section", { id: "differences" }, element("h2", { textContent: "Differences of the second plan" })), { "aria-label": "Differences" });
   section.append(...(tables.length ? tables.map(showTable) : [element("p", { textContent: "The plans are equal: same placements, bindings and totals." })]));
   main.append(section);
   const counts = tables.map(table => `${table.title} (${table.rows.length})`).join(", ");
-  side.before(element("p", { className: "hint" }, element("a", { href: "#differences", textContent: tables.length ? `Differences: ${counts}` : "No differences" })));
+  main.prepend(element("p", { className: "hint" }, element("a", { href: "#differences", textContent: tables.length ? `Differences: ${counts}` : "No differences" })));
 }
 const lines = document.getElementById("lines");
 const kinds = new Set(views.filter(view => view.chart.steps.some(step => step.lines.length)).map(view => view.chart.lines[0].toLowerCase()));

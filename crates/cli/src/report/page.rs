@@ -9,8 +9,12 @@ use super::words::escaped;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// The drawing of one chart, and the rest of the page.
-const SCRIPTS: [&str; 2] = [include_str!("view.js"), include_str!("page.js")];
+/// The drawing of one chart, the report about a captured frame, and the rest of the page.
+const SCRIPTS: [&str; 3] = [
+    include_str!("view.js"),
+    include_str!("captured.js"),
+    include_str!("page.js"),
+];
 
 pub(crate) fn page(charts: &[Chart], differences: &[Table]) -> String {
     let kinds = Kind::ALL
@@ -24,6 +28,7 @@ pub(crate) fn page(charts: &[Chart], differences: &[Table]) -> String {
     let data = document.to_string().replace('<', "\\u003c");
     let title = match charts {
         [chart] => chart.title.as_str(),
+        [chart, ..] if chart.report.is_some() => chart.title.as_str(),
         _ => "Memory plans",
     };
     let script = SCRIPTS.concat();

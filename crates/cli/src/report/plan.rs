@@ -174,7 +174,7 @@ fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
         )
     });
     vec![
-        Lane::of("window", true, windows),
+        Lane::of(if by_submit { "submits" } else { "batches" }, true, windows),
         Lane::of("commands", true, commands),
     ]
 }
@@ -204,7 +204,7 @@ fn facts(plan: &Value) -> Facts {
     }
     fact("largest bound tile memory", total("tile_bytes"));
     fact(
-        "bound, summed over passes",
+        "bound tile memory of all passes",
         format!("{}, {} of it live", total("reserved_bytes"), total("live_bytes")),
     );
     fact(

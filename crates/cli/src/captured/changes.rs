@@ -1,0 +1,347 @@
+//! The changes that a report proposes, each with what it saves and costs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tileheap::arrange::{DescriptionChange, Way};
+use tileheap::frame::{Frame, PassId, ResourceId};
+use tileheap::plan::Plan;
+use tileheap_capture::document::{Capture, Operation};
+
+use super::megabytes;
+use super::names::{at, described};
+use super::traffic::Traffic;
+use crate::error::Result;
+use crate::frames::arrange::{ArrangedPlan, Limits, changes as in_words, gain};
+
+/// Where a change helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum Helps {
+    #[serde(rename = "every tiler")]
+    EveryTiler,
+    #[serde(rename = "only with a tile heap")]
+    OnlyTileHeap,
+}
+
+impl Helps {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Helps::EveryTiler => "every tiler",
+            Helps::OnlyTileHeap => "only with a tile heap",
+        }
+    }
+}
+
+/// A change to a program.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Change {
+    pub(crate) title: String,
+    /// Traffic per frame that it removes, costs deducted.
+    pub(crate) saves_bytes: u64,
+    /// Memory that it frees.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) frees_bytes: u64,
+    pub(crate) cost: String,
+    /// What changes in Vulkan.
+    pub(crate) how: String,
+    pub(crate) helps: Helps,
+    /// Each resource that it is about.
+    pub(crate) details: Vec<String>,
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
+}
+
+/// So many changes are proposed.
+const MAX_CHANGES: usize = 5;
+/// So many resources are listed for each.
+const MAX_DETAILS: usize = 8;
+
+/// The changes that save the most, at most five.
+pub(super) fn proposed(
+    plan: &Plan,
+    best: &ArrangedPlan<'_>,
+    capture: &Capture,
+    traffic: &Traffic,
+) -> Vec<Change> {
+    let frame = plan.described();
+    let mut all: Vec<Change> = [Operation::Store, Operation::Load]
+        .into_iter()
+        .filter_map(|operation| wasted(frame, capture, operation))
+        .collect();
+    all.extend(lazily_allocated(frame, capture));
+    all.extend(in_tile_memory(plan, best, traffic));
+    all.extend(arranged(frame, best, traffic));
+    all.retain(|change| change.saves_bytes > 0 || change.frees_bytes > 0);
+    all.sort_by_key(|change| std::cmp::Reverse((change.saves_bytes, change.frees_bytes)));
+    all.truncate(MAX_CHANGES);
+    all
+}
+
+/// The details with the most bytes first, and how many more there are.
+fn details(mut all: Vec<(u64, String)>) -> Vec<String> {
+    all.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    let more = all.len().saturating_sub(MAX_DETAILS);
+    let mut details: Vec<String> = all.into_iter().take(MAX_DETAILS).map(|(_, text)| text).collect();
+    if more > 0 {
+        details.push(format!("and {more} more"));
+    }
+    details
+}
+
+/// Loads or stores whose results nothing reads.
+fn wasted(frame: &Frame, capture: &Capture, operation: Operation) -> Option<Change> {
+    let all: Vec<_> = capture
+        .wasted
+        .iter()
+        .filter(|one| one.operation == operation)
+        .collect();
+    let saves_bytes = all.iter().map(|one| one.bytes).sum();
+    let (verb, replaced) = match operation {
+        Operation::Load => ("loaded for nothing", "LOAD_OP_DONT_CARE"),
+        Operation::Store => ("stored but never read", "STORE_OP_DONT_CARE"),
+    };
+    let lines = all.iter().filter_map(|one| {
+        let (pass, id) = at(frame, one.pass, one.resource)?;
+        let assumed = if one.assumed {
+            " (assumed: the next frame does not use it)"
+        } else {
+            ""
+        };
+        let line = format!(
+            "{}: {verb} in `{}`; {replaced} saves {} per frame; {}{assumed}",
+            described(frame, id),
+            frame.pass(pass).name,
+            megabytes(one.bytes),
+            one.reason
+        );
+        Some((one.bytes, line))
+    });
+    let details = details(lines.collect());
+    let title = match operation {
+        Operation::Load => "Do not load attachments whose loaded contents nothing needs",
+        Operation::Store => "Do not store attachments that nothing reads",
+    };
+    (!all.is_empty()).then(|| Change {
+        title: title.to_owned(),
+        saves_bytes,
+        frees_bytes: 0,
+        cost: "none".to_owned(),
+        how: format!("{replaced} in VkAttachmentDescription or VkRenderingAttachmentInfo"),
+        helps: Helps::EveryTiler,
+        details,
+    })
+}
+
+/// Attachments that need no memory once nothing loads and stores them for nothing.
+fn lazily_allocated(frame: &Frame, capture: &Capture) -> Option<Change> {
+    let all = frame.resource_ids().filter_map(|id| {
+        let facts = capture
+            .resources
+            .get(id.index())
+            .filter(|facts| facts.memoryless)?;
+        let unused = match facts.unused_usage.as_str() {
+            "" => String::new(),
+            usage => format!("; without usage {usage}, which neither frame uses"),
+        };
+        let line = format!("{}: {}{unused}", described(frame, id), megabytes(facts.bytes));
+        Some((facts.bytes, line))
+    });
+    let all: Vec<_> = all.collect();
+    let frees_bytes = all.iter().map(|(bytes, _)| bytes).sum();
+    (!all.is_empty()).then(|| Change {
+        title: "Allocate attachments lazily that never leave their render pass".to_owned(),
+        saves_bytes: 0,
+        frees_bytes,
+        cost: "none; devices without such memory use ordinary memory".to_owned(),
+        how: "TRANSIENT_ATTACHMENT usage, memory of a type with LAZILY_ALLOCATED, LOAD_OP_CLEAR or DONT_CARE, and \
+              STORE_OP_DONT_CARE"
+            .to_owned(),
+        helps: Helps::EveryTiler,
+        details: details(all),
+    })
+}
+
+/// What tile memory keeps of the frame as it is.
+fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Option<Change> {
+    let frame = plan.described();
+    let lines = |saved: &BTreeMap<ResourceId, u64>| {
+        let all = saved.iter().filter(|(_, bytes)| **bytes > 0);
+        let all = all.map(|(id, bytes)| {
+            (
+                *bytes,
+                format!("{}: {}", described(frame, *id), megabytes(*bytes)),
+            )
+        });
+        details(all.collect())
+    };
+    let mut saved: BTreeMap<ResourceId, u64> = BTreeMap::new();
+    for ((_, id), moved) in traffic {
+        *saved.entry(*id).or_default() += moved.tile_as_is;
+    }
+    let saves_bytes: u64 = saved.values().sum();
+    let reserved = megabytes(plan.totals.tile_bytes.0.max(best.plan.totals.tile_bytes.0));
+    (saves_bytes > 0).then(|| Change {
+        title: "Place attachments and buffers in tile memory, with the frame as it is".to_owned(),
+        saves_bytes,
+        frees_bytes: 0,
+        cost: format!("{reserved} of tile memory, which the driver's binning has less; a second code path"),
+        how: "VK_QCOM_tile_memory_heap: TILE_MEMORY usage, memory of the tile heap, vkCmdBindTileMemoryQCOM around the passes"
+            .to_owned(),
+        helps: Helps::OnlyTileHeap,
+        details: lines(&saved),
+    })
+}
+
+/// What the arrangement saves: each group of merged passes and of strips, and the order.
+fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Change> {
+    let costs = best.found.traffic;
+    let groups: Vec<_> = best.found.arrangement.groups().collect();
+    let changed = in_words(frame, &best.found.arrangement, &best.arranged);
+    // Per group the bytes in tile memory and in the driver's tiles; the last one is for the order.
+    let mut saved = vec![(0u64, 0u64); groups.len() + 1];
+    let mut details_of: Vec<BTreeMap<ResourceId, u64>> = vec![BTreeMap::new(); groups.len() + 1];
+    for ((pass, id), moved) in traffic {
+        let group = groups
+            .iter()
+            .position(|group| !matches!(group.way, Way::Once) && group.passes.contains(pass));
+        let group = group.unwrap_or(groups.len());
+        saved[group].0 += moved.tile_arranged;
+        saved[group].1 += moved.merged;
+        *details_of[group].entry(*id).or_default() += moved.tile_arranged + moved.merged;
+    }
+    let total = |is_wanted: &dyn Fn(&Way) -> bool| -> u64 {
+        let all = groups
+            .iter()
+            .zip(&saved)
+            .filter(|(group, _)| is_wanted(&group.way));
+        all.map(|(_, saved)| saved.0 + saved.1).sum()
+    };
+    let strips = total(&|way| matches!(way, Way::Strips(_)));
+    let merged = total(&|way| matches!(way, Way::Merged));
+    let mut all = Vec::new();
+    for (number, (tile, driver)) in saved.iter().copied().enumerate() {
+        let bytes = tile + driver;
+        let of =
+            |charge: u64, all: u64| (u128::from(charge) * u128::from(bytes) / u128::from(all.max(1))) as u64;
+        let names = |passes: &[PassId]| {
+            let names: Vec<String> = passes
+                .iter()
+                .map(|pass| format!("`{}`", frame.pass(*pass).name))
+                .collect();
+            names.join(", ")
+        };
+        let (title, charge, cost, how, mut helps) = match groups.get(number) {
+            Some(group) if matches!(group.way, Way::Merged) => {
+                let charge = of(costs.merges.0, merged);
+                (
+                    format!("Merge {} into one render pass", names(&group.passes)),
+                    charge,
+                    "one more state per pipeline: its subpass, or VkRenderingAttachmentLocationInfo"
+                        .to_owned(),
+                    "VK_KHR_dynamic_rendering_local_read (Vulkan 1.4), or subpasses with input attachments"
+                        .to_owned(),
+                    Helps::EveryTiler,
+                )
+            }
+            Some(group) => {
+                let charge = of(costs.repeats.0 + costs.halos.0, strips);
+                (
+                    format!("Run {} strip by strip", names(&group.passes)),
+                    charge,
+                    format!("{} for repeated passes and halos, deducted", megabytes(charge)),
+                    in_group(&changed, frame, &group.passes),
+                    Helps::OnlyTileHeap,
+                )
+            }
+            None => {
+                let words = changed.iter().filter(|change| {
+                    change.starts_with("run `") && change.contains(" after `")
+                        || change.starts_with("submit ")
+                        || change.ends_with(" first")
+                });
+                let words: Vec<&str> = words.map(String::as_str).collect();
+                (
+                    "Run passes in another order, and submit them together".to_owned(),
+                    0,
+                    "none on the GPU".to_owned(),
+                    words.join("; "),
+                    Helps::OnlyTileHeap,
+                )
+            }
+        };
+        if driver == 0 {
+            helps = Helps::OnlyTileHeap;
+        }
+        let lines = details_of[number].iter().filter(|(_, bytes)| **bytes > 0);
+        let lines = lines.map(|(id, bytes)| {
+            (
+                *bytes,
+                format!("{}: {}", described(frame, *id), megabytes(*bytes)),
+            )
+        });
+        all.push(Change {
+            title,
+            saves_bytes: bytes.saturating_sub(charge),
+            frees_bytes: 0,
+            cost,
+            how,
+            helps,
+            details: details(lines.collect()),
+        });
+    }
+    all
+}
+
+/// The change in words that names all passes of a group.
+fn in_group(changed: &[String], frame: &Frame, passes: &[PassId]) -> String {
+    let names_all = |change: &&String| {
+        let mut passes = passes.iter();
+        passes.all(|pass| change.contains(&format!("`{}`", frame.pass(*pass).name)))
+    };
+    let found = changed
+        .iter()
+        .filter(names_all)
+        .find(|change| change.contains("strips"));
+    found.cloned().unwrap_or_default()
+}
+
+/// Changes of usages, formats and extents, which change the picture or other passes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct DescriptionChanges {
+    pub(crate) changes: Vec<String>,
+    /// What all of them keep on chip in addition.
+    pub(crate) saves_bytes: u64,
+}
+
+/// Searches with all kinds of changes; compares with the best frame that keeps its description.
+pub(super) fn of_description(
+    plan: &Plan,
+    best: &ArrangedPlan<'_>,
+    limits: &Limits,
+) -> Result<DescriptionChanges> {
+    let frame = plan.described();
+    let mut kinds = limits.kinds();
+    for kind in ["format", "extent", "usage"] {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let found = limits.search(plan, &kinds);
+    let more = gain(&found) - gain(&best.found);
+    if more <= 0 {
+        return Ok(DescriptionChanges::default());
+    }
+    let changes = found.arrangement.changes.iter().map(|change| {
+        let id = match change {
+            DescriptionChange::Format { image, .. } | DescriptionChange::Extent { image, .. } => *image,
+            DescriptionChange::Use { resource, .. } => *resource,
+        };
+        format!("{}: {}", described(frame, id), change.in_words(frame))
+    });
+    Ok(DescriptionChanges {
+        changes: changes.collect(),
+        saves_bytes: more as u64,
+    })
+}

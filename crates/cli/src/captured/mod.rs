@@ -1,0 +1,361 @@
+//! The report about a captured frame, for the person who decides what to change in the program.
+//!
+//! ```text
+//! verdict       one sentence, and the traffic of a frame now and with the proposed changes
+//! changes       at most five, each with what it saves, costs, and changes in Vulkan
+//! beside them   changes of usages, formats and extents
+//! limits        what stays in memory and why, what asynchronous compute could hide, what was not followed
+//! ```
+//! The page, the text and the JSON are written from one [`CaptureReport`].
+
+mod changes;
+mod names;
+mod overlap;
+mod text;
+mod traffic;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tileheap::frame::{Frame, PassId, ResourceId};
+use tileheap::plan::{PlacementReason, Plan};
+use tileheap_capture::document::{Border, Capture, Decision, Inferred, Unresolved};
+
+use self::changes::{Change, DescriptionChanges, Helps};
+use self::names::described;
+use self::traffic::Traffic;
+use crate::error::Result;
+use crate::frames::arrange::{ArrangedPlan, Limits};
+use crate::values::percent;
+
+/// The report about one captured frame.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CaptureReport {
+    format: &'static str,
+    version: u64,
+    pub(crate) title: String,
+    /// One sentence.
+    verdict: String,
+    /// Memory traffic per frame, and with the proposed changes.
+    now_bytes: u64,
+    proposed_bytes: u64,
+    changes: Vec<Change>,
+    description_changes: DescriptionChanges,
+    /// What stays in memory, by reason.
+    stays: Vec<Staying>,
+    async_compute_bytes: u64,
+    async_compute: String,
+    /// Which frame, on which device, how much was followed.
+    facts: Vec<(&'static str, String)>,
+    /// What was not followed, checked or measured.
+    limits: Vec<String>,
+}
+
+/// Traffic that no proposed change removes.
+#[derive(Clone, Debug, Serialize)]
+struct Staying {
+    why: String,
+    bytes: u64,
+    resources: Vec<String>,
+}
+
+/// Frames with more resources get no search for changes of their description.
+const SMALL_FRAME: usize = 200;
+/// So many reasons are listed, and resources of each.
+const MAX_REASONS: usize = 8;
+const MAX_RESOURCES: usize = 4;
+
+/// Bytes in decimal units, as traffic is given.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
+
+impl CaptureReport {
+    pub(crate) fn new(
+        plan: &Plan,
+        best: &ArrangedPlan<'_>,
+        capture: &Capture,
+        limits: &Limits,
+        cannot_run: &[String],
+    ) -> Result<CaptureReport> {
+        let frame = plan.described();
+        let traffic = traffic::traffic(plan, best, capture);
+        let now_bytes: u64 = traffic.values().map(|moved| moved.now).sum();
+        let changes = changes::proposed(plan, best, capture, &traffic);
+        let saved = changes.iter().map(|change| change.saves_bytes).sum::<u64>();
+        let proposed_bytes = now_bytes.saturating_sub(saved);
+        let description_changes = match frame.resources().len() <= SMALL_FRAME {
+            true => changes::of_description(plan, best, limits)?,
+            false => DescriptionChanges::default(),
+        };
+        let of_pass = |pass: PassId| -> u64 {
+            let all = traffic.iter().filter(|((of, _), _)| *of == pass);
+            all.map(|(_, moved)| moved.now).sum()
+        };
+        let hidden = overlap::hidden_by_async_compute(frame, of_pass);
+        let stays = staying(plan, capture, &traffic);
+        let verdict = verdict(now_bytes, &changes, &stays);
+        Ok(CaptureReport {
+            format: "tileheap-capture-report",
+            version: 1,
+            title: format!("{} on {}", program(capture, frame), plan.profile.name),
+            verdict,
+            now_bytes,
+            proposed_bytes,
+            changes,
+            description_changes,
+            stays,
+            async_compute_bytes: hidden,
+            async_compute: match hidden {
+                0 => "nothing: no compute pass could run beside a render pass".to_owned(),
+                _ => format!(
+                    "at most {} ({}) per frame, the compute passes that could run beside render passes that do not depend on them",
+                    megabytes(hidden),
+                    percent(hidden, now_bytes)
+                ),
+            },
+            facts: facts(frame, capture),
+            limits: not_known(frame, capture, cannot_run),
+        })
+    }
+}
+
+fn program<'a>(capture: &'a Capture, frame: &'a Frame) -> &'a str {
+    match capture.program.as_str() {
+        "" => frame.name(),
+        program => program,
+    }
+}
+
+/// One sentence: what moves, what the changes remove, and on which devices.
+fn verdict(now: u64, changes: &[Change], stays: &[Staying]) -> String {
+    let of = |helps| -> u64 {
+        let all = changes.iter().filter(|change| change.helps == helps);
+        all.map(|change| change.saves_bytes).sum()
+    };
+    let (everywhere, tile) = (of(Helps::EveryTiler), of(Helps::OnlyTileHeap));
+    let moves = format!("A frame moves {} to and from memory", megabytes(now));
+    match (everywhere, tile) {
+        (0, 0) => {
+            let why: Vec<String> = stays
+                .iter()
+                .take(3)
+                .map(|one| format!("{} {}", megabytes(one.bytes), one.why))
+                .collect();
+            match why.is_empty() {
+                true => format!(
+                    "{moves}, and nothing is eligible for tile memory because it uses no images or buffers that it writes."
+                ),
+                false => format!(
+                    "{moves}, and no change removes any of it; nothing is eligible because {}.",
+                    why.join(", ")
+                ),
+            }
+        }
+        (some, 0) => format!(
+            "{moves}; the proposed changes remove {} ({}) on every tiler, and tile memory removes nothing more.",
+            megabytes(some),
+            percent(some, now)
+        ),
+        (0, some) => format!(
+            "{moves}; the proposed changes remove {} ({}), only on devices with a tile heap.",
+            megabytes(some),
+            percent(some, now)
+        ),
+        (some, more) => format!(
+            "{moves}; the proposed changes remove {} ({}): {} on every tiler, and {} more with a tile heap.",
+            megabytes(some + more),
+            percent(some + more, now),
+            megabytes(some),
+            megabytes(more)
+        ),
+    }
+}
+
+/// What the changes leave in memory, by reason, the most first.
+fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<Staying> {
+    let frame = plan.described();
+    let mut of_resource: BTreeMap<ResourceId, u64> = BTreeMap::new();
+    for ((_, id), moved) in traffic {
+        let kept = moved.tile_as_is + moved.tile_arranged + moved.merged;
+        *of_resource.entry(*id).or_default() += moved.now - moved.wasted - kept.min(moved.now - moved.wasted);
+    }
+    let mut reasons: BTreeMap<String, Vec<(u64, ResourceId)>> = BTreeMap::new();
+    for (id, bytes) in of_resource.into_iter().filter(|(_, bytes)| *bytes > 0) {
+        reasons
+            .entry(why_in_memory(plan, capture, id))
+            .or_default()
+            .push((bytes, id));
+    }
+    let mut all: Vec<Staying> = reasons
+        .into_iter()
+        .map(|(why, mut resources)| {
+            resources.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+            let more = resources.len().saturating_sub(MAX_RESOURCES);
+            let listed = resources.iter().take(MAX_RESOURCES);
+            let mut names: Vec<String> = listed
+                .map(|(bytes, id)| format!("{}: {}", described(frame, *id), megabytes(*bytes)))
+                .collect();
+            if more > 0 {
+                names.push(format!("and {more} more"));
+            }
+            Staying {
+                why,
+                bytes: resources.iter().map(|(bytes, _)| bytes).sum(),
+                resources: names,
+            }
+        })
+        .collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.bytes));
+    all.truncate(MAX_REASONS);
+    all
+}
+
+/// Why a resource is not on chip, as the end of a sentence: "12 MB …".
+fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
+    let facts = capture.resources.get(id.index()).cloned().unwrap_or_default();
+    let frame = plan.described();
+    let is_written = frame.accesses_to(id).any(|access| access.writes);
+    let words = match plan.resources[id.index()].reason {
+        _ if facts.swapchain => "are of images that are presented",
+        PlacementReason::External if !is_written => "are only read: textures, vertices and constants",
+        PlacementReason::External if facts.decided == Decision::Assumed => {
+            "are assumed to be needed after the frame"
+        }
+        PlacementReason::External => "are needed after the frame, or come from before it",
+        _ if facts.inferred == Inferred::History => "are read again by the next frame",
+        reason if traffic::is_kept_by_driver(reason) => {
+            "are of attachments of one render pass, whose tiles hold them already: only their loads and stores move"
+        }
+        PlacementReason::Tile { .. } => "move in or out of tile memory",
+        _ => return format!("cannot be in tile memory: {}", reason_without_name(plan, id)),
+    };
+    words.to_owned()
+}
+
+/// The planner's reason, in words of Vulkan.
+fn reason_without_name(plan: &Plan, id: ResourceId) -> String {
+    let text = plan.reason_text(id);
+    text.replace("declared usage", "usage").replace("declares", "has")
+}
+
+fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
+    let followed = match capture.followed() {
+        Some(share) => format!("{:.1} % of the accessed bytes", (share * 1000.0).floor() / 10.0),
+        None => format!(
+            "{}, and accesses of unknown size",
+            megabytes(capture.followed_bytes)
+        ),
+    };
+    let decided = |decision| {
+        let all = capture.resources.iter().filter(|facts| facts.decided == decision);
+        all.count()
+    };
+    let lifetimes = match capture.compared {
+        true => format!(
+            "{} shown by the frame, {} by the next one, {} assumed",
+            decided(Decision::Frame),
+            decided(Decision::NextFrame),
+            decided(Decision::Assumed)
+        ),
+        false => format!(
+            "{} shown by the frame, {} assumed: no next frame was captured",
+            decided(Decision::Frame),
+            decided(Decision::Assumed) + decided(Decision::NextFrame)
+        ),
+    };
+    vec![
+        ("frame", which_frame(capture)),
+        ("captured on", capture.device.clone()),
+        ("passes", frame.passes().len().to_string()),
+        ("followed", followed),
+        ("lifetimes", lifetimes),
+    ]
+}
+
+/// Which frame was taken, and the reason.
+fn which_frame(capture: &Capture) -> String {
+    let number = capture.frame;
+    let Some(choice) = &capture.choice else {
+        return format!("{number}, as requested");
+    };
+    let count = choice.moved_bytes.len();
+    let most = choice.moved_bytes.iter().copied().max().unwrap_or(0);
+    let light = choice
+        .moved_bytes
+        .iter()
+        .filter(|bytes| **bytes < most / 2)
+        .count();
+    let skipped = match light {
+        0 => String::new(),
+        light => format!("; {light} of them move less than half of the heaviest"),
+    };
+    match choice.is_repeated {
+        true => format!(
+            "{number}, the heaviest of the first {count} that the next frame repeats ({} are repeated{skipped})",
+            choice.repeated_frames
+        ),
+        false => format!("{number}, the heaviest of the first {count}; no next frame repeats one{skipped}"),
+    }
+}
+
+/// What was not followed, checked or measured.
+fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = cannot_run
+        .iter()
+        .map(|broken| format!("The device cannot run this frame as it is: {broken}."))
+        .collect();
+    all.extend(capture.unresolved.iter().map(|one| unfollowed(frame, one)));
+    if capture.border == Border::End {
+        all.push("The program ended in this frame: it may be a part of one.".to_owned());
+    }
+    let assumed = capture.resources.iter().zip(frame.resource_ids());
+    let assumed = assumed.filter(|(facts, _)| facts.decided == Decision::Assumed);
+    let assumed: Vec<String> = assumed.map(|(_, id)| described(frame, id)).collect();
+    if !assumed.is_empty() {
+        let more = assumed.len().saturating_sub(MAX_RESOURCES);
+        let listed = assumed
+            .iter()
+            .take(MAX_RESOURCES)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("; ");
+        let more = if more > 0 {
+            format!("; and {more} more")
+        } else {
+            String::new()
+        };
+        all.push(format!(
+            "Assumed, because the next frame does not show it: whether later frames read {listed}{more}."
+        ));
+    }
+    all.push(
+        "Traffic is counted from what passes access, without caches, compression and discarded fragments; time was not measured."
+            .to_owned(),
+    );
+    all.push("Synchronization was not checked: `tileheap check-frame` checks the captured frame.".to_owned());
+    all
+}
+
+/// What could not be followed, in a sentence.
+fn unfollowed(frame: &Frame, one: &Unresolved) -> String {
+    let bytes = one.bytes.map_or("unknown size".to_owned(), |bytes| {
+        format!("at most {}", megabytes(bytes))
+    });
+    let name = |pass: &u32| {
+        let pass = frame.passes().get(*pass as usize);
+        pass.map(|pass| format!("`{}`", pass.name))
+    };
+    let names: Vec<String> = one.passes.iter().filter_map(name).take(3).collect();
+    let place = match names.is_empty() {
+        true => String::new(),
+        false => format!(", in {}", names.join(", ")),
+    };
+    let (kind, count, first) = (one.kind.words(), one.count, &one.first);
+    format!("Not followed: {kind}, {count} times, of {bytes}{place}: {first}.")
+}

@@ -1,0 +1,148 @@
+//! The bytes that each pass of a captured frame moves of each resource: now, wasted, and kept on chip by a plan.
+//!
+//! ```text
+//! pass      attachment     now                     kept on chip
+//! gbuffer   albedo         stores 8 MB             by tile memory
+//! lighting  albedo         reads 8 MB              by tile memory
+//!           depth          loads 8 MB, stores 8    the store is wasted: nothing reads it
+//! ```
+//! All sizes are those of texels and bytes, without the padding of a driver. An attachment moves what its render pass loads and stores.
+
+use std::collections::BTreeMap;
+
+use tileheap::frame::tables::Access;
+use tileheap::frame::{AccessKind, Frame, PassId, ResourceId};
+use tileheap::plan::model::savings;
+use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan};
+use tileheap::units::Bytes;
+use tileheap_capture::document::{Capture, Operation};
+
+use super::names::at;
+use crate::frames::arrange::ArrangedPlan;
+
+/// What a pass moves of a resource, in bytes per frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moved {
+    pub(super) now: u64,
+    pub(super) wasted: u64,
+    /// Kept in tile memory by the frame as it is.
+    pub(super) tile_as_is: u64,
+    /// Kept in tile memory only by the arrangement.
+    pub(super) tile_arranged: u64,
+    /// Kept in the driver's own tiles by the arrangement: render passes are merged.
+    pub(super) merged: u64,
+}
+
+/// What each pass moves of each resource.
+pub(super) type Traffic = BTreeMap<(PassId, ResourceId), Moved>;
+
+/// Of what a described pass moves of a resource, the parts that the arranged plan keeps on chip.
+#[derive(Clone, Copy, Default)]
+struct Kept {
+    tile: u64,
+    driver: u64,
+    all: u64,
+}
+
+pub(super) fn traffic(described: &Plan, best: &ArrangedPlan<'_>, capture: &Capture) -> Traffic {
+    let frame = described.described();
+    let kept = kept_by(best);
+    let mut all = Traffic::new();
+    for access in frame.accesses() {
+        let key = (access.pass, access.resource);
+        all.entry(key).or_default().now +=
+            moved_now(frame, capture, access, size(described, capture, access.resource));
+    }
+    for one in &capture.wasted {
+        let key = at(frame, one.pass, one.resource);
+        if let Some(moved) = key.and_then(|key| all.get_mut(&key)) {
+            moved.wasted = (moved.wasted + one.bytes).min(moved.now);
+        }
+    }
+    for (key, moved) in &mut all {
+        let left = moved.now - moved.wasted;
+        let part =
+            |bytes: u64, of: u64| (u128::from(left) * u128::from(bytes) / u128::from(of.max(1))) as u64;
+        let kept = kept.get(key).copied().unwrap_or_default();
+        let was_tile = described.memory_of(key.1) == Some(MemoryKind::Tile);
+        let was_driver = is_kept_by_driver(described.resources[key.1.index()].reason);
+        match was_tile {
+            true => moved.tile_as_is = part(kept.tile, kept.all),
+            false => moved.tile_arranged = part(kept.tile, kept.all),
+        }
+        if !was_driver {
+            moved.merged = part(kept.driver, kept.all);
+        }
+    }
+    all
+}
+
+/// The bytes of a resource, without padding; of documents that do not have them, as measured.
+fn size(described: &Plan, capture: &Capture, id: ResourceId) -> Bytes {
+    let known = capture.resources.get(id.index()).map(|facts| facts.bytes);
+    let known = known.filter(|bytes| *bytes > 0).map(Bytes);
+    known.unwrap_or(described.described_requirements().resources[id.index()].size)
+}
+
+/// The bytes that cross the memory bus for an access of the program as it is.
+fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> u64 {
+    let once = savings(frame, access, size).0 / u64::from(access.count().max(1));
+    let (pass, resource) = (access.pass.index(), access.resource.index() as u32);
+    let Some(facts) = capture.passes.get(pass) else {
+        return savings(frame, access, size).0;
+    };
+    if access.kind.is_attachment() {
+        let is_wasted_load = capture.wasted.iter().any(|one| {
+            one.operation == Operation::Load && (one.pass, one.resource) == (pass as u32, resource)
+        });
+        let loads = facts.loads.contains(&resource) && (access.reads || is_wasted_load);
+        let stores = facts.stores.contains(&resource) && access.writes;
+        return once * (u64::from(loads) + u64::from(stores));
+    }
+    // What the render pass instance has in its tiles.
+    let is_inside = access.kind == AccessKind::InputAttachment
+        && frame.accesses_to(access.resource).any(|other| {
+            let of = capture.passes.get(other.pass.index());
+            other.kind.is_attachment() && of.is_some_and(|of| of.instance == facts.instance)
+        });
+    if is_inside {
+        0
+    } else {
+        once * u64::from(access.count())
+    }
+}
+
+/// Whether the driver keeps it in its own tiles: an attachment of one render pass.
+pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
+    matches!(
+        reason,
+        PlacementReason::Lazy { .. }
+            | PlacementReason::Arena(NotTile::OnePass { .. })
+            | PlacementReason::Dedicated(NotTile::OnePass { .. })
+    )
+}
+
+/// Of what each described pass moves of a described resource: the bytes on chip and all, as arranged, strips and merged passes included.
+fn kept_by(best: &ArrangedPlan<'_>) -> BTreeMap<(PassId, ResourceId), Kept> {
+    let (plan, arranged) = (&best.plan, &best.arranged);
+    let frame = plan.described();
+    let needs = plan.described_requirements();
+    let mut kept: BTreeMap<_, Kept> = BTreeMap::new();
+    for (pass, runs) in frame.pass_ids().zip(&arranged.passes) {
+        for access in frame.accesses_of(pass) {
+            let id = access.resource;
+            let bytes = savings(frame, access, needs.resources[id.index()].size).0;
+            let by_tile = plan.memory_of(id) == Some(MemoryKind::Tile);
+            let by_driver = is_kept_by_driver(plan.resources[id.index()].reason);
+            for &described in &runs.described {
+                let sums = kept
+                    .entry((described, arranged.resources[id.index()]))
+                    .or_default();
+                sums.all += bytes;
+                sums.tile += if by_tile { bytes } else { 0 };
+                sums.driver += if by_driver && !by_tile { bytes } else { 0 };
+            }
+        }
+    }
+    kept
+}

@@ -1,0 +1,53 @@
+// The report about a captured frame: verdict, two bars, changes, and what is left.
+function megabytes(bytes) {
+  for (const [unit, scale, digits] of [["GB", 1e9, 2], ["MB", 1e6, 1], ["kB", 1e3, 1]])
+    if (bytes >= scale) return (bytes / scale).toFixed(digits) + " " + unit;
+  return bytes + " B";
+}
+function listOf(items) {
+  return element("ul", {}, ...items.map(item => element("li", { textContent: item })));
+}
+function makeBars(report) {
+  const bars = element("div", { className: "bars" });
+  for (const [name, bytes] of [["now", report.now_bytes], ["proposed", report.proposed_bytes]]) {
+    const fill = element("i", { className: name });
+    fill.style.width = 100 * bytes / Math.max(1, report.now_bytes) + "%";
+    bars.append(element("span", { textContent: name }), element("div", {}, fill), element("b", { textContent: megabytes(bytes) }));
+  }
+  const words = `Memory traffic per frame: now ${megabytes(report.now_bytes)}, with the proposed changes ${megabytes(report.proposed_bytes)}.`;
+  return named(bars, { role: "img", "aria-label": words });
+}
+function makeChange(change) {
+  const saves = change.saves_bytes ? `${megabytes(change.saves_bytes)} per frame` : `${megabytes(change.frees_bytes)} of memory`;
+  const facts = element("dl");
+  for (const [name, value] of [["helps", change.helps], ["in Vulkan", change.how], ["cost", change.cost]])
+    if (value) facts.append(element("dt", { textContent: name }), element("dd", { textContent: value }));
+  const item = element("li", {}, element("h4", { textContent: change.title }), element("strong", { textContent: saves }), facts);
+  if (change.details.length)
+    item.append(element("details", { open: change.details.length <= 2 }, element("summary", { textContent: change.details.length === 1 ? "The resource" : "The resources" }), listOf(change.details)));
+  return item;
+}
+function makeReport(report) {
+  const section = element("div", { className: "report" });
+  section.append(element("p", { className: "verdict", textContent: report.verdict }), makeBars(report));
+  const first = element("div", {}, element("h3", { textContent: "Proposed changes" }));
+  first.append(report.changes.length ? element("ol", { className: "changes" }, ...report.changes.map(makeChange)) : element("p", { textContent: "None." }));
+  const second = element("div", {}, element("h3", { textContent: "Changes of usages, formats and extents" }));
+  const { changes, saves_bytes } = report.description_changes;
+  second.append(...changes.length
+    ? [element("p", { textContent: `Together ${megabytes(saves_bytes)} more per frame; check the picture.` }), listOf(changes)]
+    : [element("p", { textContent: "None keeps more on chip." })]);
+  second.append(element("h3", { textContent: "Asynchronous compute could hide" }), element("p", { textContent: report.async_compute }));
+  section.append(element("div", { className: "columns" }, first, second));
+  const stays = element("div", {}, element("h3", { textContent: "What stays in memory" }));
+  const reasons = element("ul", { className: "stays" });
+  for (const one of report.stays)
+    reasons.append(element("li", {}, element("b", { textContent: megabytes(one.bytes) }), " " + one.why, listOf(one.resources)));
+  stays.append(reasons);
+  const capture = element("div", {}, element("h3", { textContent: "The capture" }));
+  const facts = element("dl", { className: "capture" });
+  for (const [name, value] of report.facts) facts.append(element("dt", { textContent: name }), element("dd", { textContent: value }));
+  capture.append(facts, listOf(report.limits));
+  section.append(element("div", { className: "columns" }, stays, capture));
+  return section;
+}
