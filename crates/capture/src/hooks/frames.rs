@@ -97,7 +97,8 @@ impl Device {
         progress.submits += 1;
         let number = progress.current.number;
         let is_first = matches!(settings.frames, FrameRule::Heaviest(_)) && progress.best.frame.is_none();
-        if settings.frames.requests(number) || is_first {
+        let has_passes = || progress.current.flats().any(|flat| !flat.passes.is_empty());
+        if settings.frames.requests(number) || is_first && has_passes() {
             progress.patiently(|progress| {
                 let Progress {
                     current,

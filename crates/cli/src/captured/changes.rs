@@ -320,6 +320,7 @@ pub(super) fn of_description(
     plan: &Plan,
     best: &ArrangedPlan<'_>,
     limits: &Limits,
+    traffic: &Traffic,
 ) -> Result<DescriptionChanges> {
     let frame = plan.described();
     let mut kinds = limits.kinds();
@@ -338,7 +339,19 @@ pub(super) fn of_description(
             DescriptionChange::Format { image, .. } | DescriptionChange::Extent { image, .. } => *image,
             DescriptionChange::Use { resource, .. } => *resource,
         };
-        format!("{}: {}", described(frame, id), change.in_words(frame))
+        let words = change.in_words(frame);
+        let own = format!("`{}`: ", frame.resource(id).name);
+        let moves: u64 = traffic
+            .iter()
+            .filter(|((_, of), _)| *of == id)
+            .map(|(_, moved)| moved.now)
+            .sum();
+        let words = words.strip_prefix(&own).unwrap_or(&words);
+        format!(
+            "{}, which moves {}: {words}",
+            described(frame, id),
+            megabytes(moves)
+        )
     });
     Ok(DescriptionChanges {
         changes: changes.collect(),

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tileheap::frame::{Frame, PassId, ResourceId};
-use tileheap::plan::{PlacementReason, Plan};
+use tileheap::plan::{NotTile, PlacementReason, Plan};
 use tileheap_capture::document::{Border, Capture, Decision, Inferred, Unresolved};
 
 use self::changes::{Change, DescriptionChanges, Helps};
@@ -90,7 +90,7 @@ impl CaptureReport {
         let saved = changes.iter().map(|change| change.saves_bytes).sum::<u64>();
         let proposed_bytes = now_bytes.saturating_sub(saved);
         let description_changes = match frame.resources().len() <= SMALL_FRAME {
-            true => changes::of_description(plan, best, limits)?,
+            true => changes::of_description(plan, best, limits, &traffic)?,
             false => DescriptionChanges::default(),
         };
         let of_pass = |pass: PassId| -> u64 {
@@ -99,7 +99,8 @@ impl CaptureReport {
         };
         let hidden = overlap::hidden_by_async_compute(frame, of_pass);
         let stays = staying(plan, capture, &traffic);
-        let verdict = verdict(now_bytes, &changes, &stays);
+        let is_eligible = plan.totals.eligible_bytes.0 > 0;
+        let verdict = verdict(now_bytes, &changes, (is_eligible, &stays));
         Ok(CaptureReport {
             format: "tileheap-capture-report",
             version: 1,
@@ -133,7 +134,7 @@ fn program<'a>(capture: &'a Capture, frame: &'a Frame) -> &'a str {
 }
 
 /// One sentence: what moves, what the changes remove, and on which devices.
-fn verdict(now: u64, changes: &[Change], stays: &[Staying]) -> String {
+fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[Staying])) -> String {
     let of = |helps| -> u64 {
         let all = changes.iter().filter(|change| change.helps == helps);
         all.map(|change| change.saves_bytes).sum()
@@ -147,14 +148,14 @@ fn verdict(now: u64, changes: &[Change], stays: &[Staying]) -> String {
                 .take(3)
                 .map(|one| format!("{} {}", megabytes(one.bytes), one.why))
                 .collect();
-            match why.is_empty() {
-                true => format!(
-                    "{moves}, and nothing is eligible for tile memory because it uses no images or buffers that it writes."
-                ),
-                false => format!(
-                    "{moves}, and no change removes any of it; nothing is eligible because {}.",
-                    why.join(", ")
-                ),
+            let what = match is_eligible {
+                true => "no change was found that removes any of it",
+                false => "nothing is eligible for tile memory",
+            };
+            match why.split_last() {
+                None => format!("{moves}: it has no loads and stores."),
+                Some((last, [])) => format!("{moves}; {what}, because {last}."),
+                Some((last, others)) => format!("{moves}; {what}, because {} and {last}.", others.join(", ")),
             }
         }
         (some, 0) => format!(
@@ -232,16 +233,34 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
         reason if traffic::is_kept_by_driver(reason) => {
             "are of attachments of one render pass, whose tiles hold them already: only their loads and stores move"
         }
-        PlacementReason::Tile { .. } => "move in or out of tile memory",
-        _ => return format!("cannot be in tile memory: {}", reason_without_name(plan, id)),
+        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => not_tile(why),
+        _ => "move in or out of tile memory",
     };
     words.to_owned()
 }
 
-/// The planner's reason, in words of Vulkan.
-fn reason_without_name(plan: &Plan, id: ResourceId) -> String {
-    let text = plan.reason_text(id);
-    text.replace("declared usage", "usage").replace("declares", "has")
+/// What keeps them out of tile memory, in words of Vulkan.
+fn not_tile(why: NotTile) -> &'static str {
+    match why {
+        NotTile::NoTileHeap => "could be in tile memory, which this device does not have",
+        NotTile::History => "are read again by the next frame",
+        NotTile::CrossesWindows { .. } => {
+            "are used in several batches or submits, which the contents of tile memory do not survive"
+        }
+        NotTile::CrossesQueues { .. } => "are used on several queues, each of which has its own tile memory",
+        NotTile::Transfer { .. } => "are copied, which tile memory does not allow: draw or dispatch instead",
+        NotTile::ResolveTarget { .. } => "are resolve targets, which tile memory does not allow",
+        NotTile::BufferUse { .. } => "are of buffers with uses that tile memory does not allow",
+        NotTile::DeclaredUsage => {
+            "are of images or buffers created with a usage that tile memory does not allow, such as TRANSFER_SRC"
+        }
+        NotTile::Refused => "get no tile memory from the driver",
+        NotTile::TooLarge { .. } => "are larger than the tile heap",
+        NotTile::CostExceedsSavings { .. } => "cost more in the driver's binning than they save",
+        NotTile::Excluded { .. } => "are excluded by the frame",
+        NotTile::NoRoom { .. } => "find no room in the tile heap beside what saves more",
+        NotTile::OnePass { .. } | NotTile::Stored { .. } => "move in or out of tile memory",
+    }
 }
 
 fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
@@ -359,3 +378,6 @@ fn unfollowed(frame: &Frame, one: &Unresolved) -> String {
     let (kind, count, first) = (one.kind.words(), one.count, &one.first);
     format!("Not followed: {kind}, {count} times, of {bytes}{place}: {first}.")
 }
+
+#[cfg(test)]
+mod tests;

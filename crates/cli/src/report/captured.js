@@ -4,8 +4,12 @@ function megabytes(bytes) {
     if (bytes >= scale) return (bytes / scale).toFixed(digits) + " " + unit;
   return bytes + " B";
 }
+// Names between backticks as code.
+function rich(text) {
+  return text.split("`").map((part, index) => index % 2 ? element("code", { textContent: part }) : part);
+}
 function listOf(items) {
-  return element("ul", {}, ...items.map(item => element("li", { textContent: item })));
+  return element("ul", {}, ...items.map(item => element("li", {}, ...rich(item))));
 }
 function makeBars(report) {
   const bars = element("div", { className: "bars" });
@@ -21,8 +25,8 @@ function makeChange(change) {
   const saves = change.saves_bytes ? `${megabytes(change.saves_bytes)} per frame` : `${megabytes(change.frees_bytes)} of memory`;
   const facts = element("dl");
   for (const [name, value] of [["helps", change.helps], ["in Vulkan", change.how], ["cost", change.cost]])
-    if (value) facts.append(element("dt", { textContent: name }), element("dd", { textContent: value }));
-  const item = element("li", {}, element("h4", { textContent: change.title }), element("strong", { textContent: saves }), facts);
+    if (value) facts.append(element("dt", { textContent: name }), element("dd", {}, ...rich(value)));
+  const item = element("li", {}, element("h4", {}, ...rich(change.title)), element("strong", { textContent: saves }), facts);
   if (change.details.length)
     item.append(element("details", { open: change.details.length <= 2 }, element("summary", { textContent: change.details.length === 1 ? "The resource" : "The resources" }), listOf(change.details)));
   return item;

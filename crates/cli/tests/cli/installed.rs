@@ -125,9 +125,19 @@ fn use_all_layers(command: &Path, home: &Path, prefix: &Path, layers: &[&str]) {
     ];
     let (captured, loaded) = run(command, home, &folder, &capture.concat());
     assert_eq!(captured.status, 0, "{}", captured.err);
-    contains(captured.out, &["captured/report.html"]);
-    let document = std::fs::read_to_string(folder.join("captured/frame-2.json")).expect("a document");
+    contains(captured.out, &["captured/report.html", "Proposed changes"]);
+    let written = std::fs::read_dir(folder.join("captured"))
+        .expect("the folder")
+        .flatten();
+    let frames = written.filter(|file| file.file_name().to_string_lossy().starts_with("frame-"));
+    let frames: Vec<_> = frames.map(|file| file.path()).collect();
+    let [frame] = &frames[..] else {
+        panic!("one frame, the heaviest: {frames:?}");
+    };
+    let document = std::fs::read_to_string(frame).expect("a document");
     assert!(document.contains("\"capture\""), "{document:.200}");
+    let report = std::fs::read_to_string(folder.join("captured/report.json")).expect("the report as JSON");
+    assert!(report.contains("tileheap-capture-report"), "{report:.200}");
     assert!(folder.join("captured/report.html").is_file() && folder.join("picture.png").is_file());
     assert_eq!(loaded, library("capture"));
 

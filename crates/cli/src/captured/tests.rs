@@ -1,0 +1,301 @@
+//! Reports about small frames: what is proposed, for which devices, and in which words.
+
+use ash::vk;
+use clap::Parser;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::PassKind;
+use tileheap::frame::{AccessKind, BufferDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
+use tileheap::units::Bytes;
+use tileheap_capture::document::{FrameChoice, Operation, PassFacts, ResourceFacts, WastedOperation};
+
+use super::*;
+use crate::frames::arrange::ArrangeOptions;
+use crate::frames::plan::FrameArguments;
+
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 1920,
+    height: 1080,
+};
+const SIZE: u64 = 1920 * 1080 * 4;
+
+#[derive(Parser)]
+struct Options {
+    #[command(flatten)]
+    frame: FrameArguments,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// A frame and what a capture says about it.
+struct Captured {
+    builder: FrameBuilder,
+    commands: tileheap::frame::CommandBufferId,
+    capture: Capture,
+}
+
+impl Captured {
+    fn new() -> Captured {
+        let mut builder = FrameBuilder::new("game frame 37", EXTENT);
+        let queue = builder.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+        let submit = builder.submit(queue);
+        let batch = builder.batch(submit);
+        let commands = builder.command_buffer(batch, "commands");
+        Captured {
+            builder,
+            commands,
+            capture: Capture {
+                program: "game".to_owned(),
+                device: "a GPU".to_owned(),
+                frame: 37,
+                compared: true,
+                choice: Some(FrameChoice {
+                    moved_bytes: vec![1, 100, 90],
+                    repeated_frames: 2,
+                    is_repeated: true,
+                }),
+                ..Capture::default()
+            },
+        }
+    }
+
+    fn resource(&mut self, name: &str, inferred: Inferred, desc: ImageDesc) -> ResourceId {
+        self.capture.resources.push(ResourceFacts {
+            inferred,
+            bytes: SIZE,
+            decided: Decision::NextFrame,
+            ..ResourceFacts::default()
+        });
+        let persistence = match inferred {
+            Inferred::Transient => Persistence::Transient,
+            Inferred::History => Persistence::History,
+            Inferred::External => {
+                Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL))
+            }
+        };
+        self.builder.resource(name, desc, persistence)
+    }
+
+    fn color(&mut self, name: &str, inferred: Inferred) -> ResourceId {
+        use vk::ImageUsageFlags as U;
+        let desc = ImageDesc {
+            usage: U::COLOR_ATTACHMENT | U::SAMPLED,
+            ..ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT)
+        };
+        self.resource(name, inferred, desc)
+    }
+
+    fn depth(&mut self, name: &str) -> ResourceId {
+        let desc = ImageDesc {
+            usage: vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+            ..ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT)
+        };
+        self.resource(name, Inferred::Transient, desc)
+    }
+
+    /// A render pass that samples some images and renders to others, each loaded or cleared, and stored or not.
+    fn render(&mut self, name: &str, sampled: &[ResourceId], attached: &[(ResourceId, bool, bool)]) {
+        let number = self.capture.passes.len() as u32;
+        let mut facts = PassFacts {
+            instance: number + 1,
+            ..PassFacts::default()
+        };
+        let mut pass = self.builder.pass(self.commands, name, PassKind::Render);
+        for id in sampled {
+            pass = pass.access(*id, AccessKind::SampledImage, true, false, LoadOp::Load);
+        }
+        for (id, loads, stores) in attached {
+            let is_depth = self.capture.resources[id.index()].reason == "depth";
+            let kind = match is_depth {
+                true => AccessKind::DepthStencilAttachment,
+                false => AccessKind::ColorAttachment,
+            };
+            let load = if *loads { LoadOp::Load } else { LoadOp::DontCare };
+            pass = pass.access(*id, kind, *loads, true, load);
+            facts.loads.extend(loads.then_some(id.index() as u32));
+            facts.stores.extend(stores.then_some(id.index() as u32));
+        }
+        self.capture.passes.push(facts);
+    }
+
+    fn report(self) -> CaptureReport {
+        let frame = self.builder.build().expect("a frame");
+        let options = Options::try_parse_from(["test", "frame.json"]).expect("options");
+        let imported = options
+            .frame
+            .frame_from(&frame.to_json(), None)
+            .expect("the frame");
+        let settings = &options.frame.options;
+        let profile = settings.read_profile().expect("a profile");
+        let described = settings.plan(&imported, &profile).expect("a plan");
+        let search = ArrangeOptions::best(options.limits.clone());
+        let best = search.arrange(settings, &imported, &described).expect("a search");
+        let best = best.expect("a search was asked for");
+        let report = CaptureReport::new(&described, &best, &self.capture, &options.limits, &[]);
+        report.expect("a report")
+    }
+}
+
+/// The text and the JSON have everything that the report has, and no word that only this project uses.
+fn assert_complete(report: &CaptureReport) {
+    let text = report.text();
+    let json = serde_json::to_string(report).expect("JSON");
+    let changes = report.changes.iter();
+    let told = changes.flat_map(|change| [&change.title, &change.how].into_iter().chain(&change.details));
+    for part in told
+        .chain(report.limits.iter())
+        .chain([&report.verdict, &report.async_compute])
+    {
+        let quoted = serde_json::to_string(part).expect("JSON");
+        assert!(text.contains(part.as_str()), "{part}\n{text}");
+        assert!(json.contains(&quoted), "{part}");
+    }
+    for word in ["declared", "window", "summed", "MiB", "arena", "eligible traffic"] {
+        assert!(!text.contains(word), "{word}\n{text}");
+    }
+}
+
+#[test]
+fn a_store_that_nothing_reads_is_the_first_change() {
+    let mut captured = Captured::new();
+    let (depth, shown) = (
+        captured.depth("image 12"),
+        captured.color("swapchain image 1", Inferred::External),
+    );
+    captured.capture.resources[depth.index()].reason = "depth".to_owned();
+    captured.capture.resources[depth.index()].memoryless = true;
+    captured.capture.resources[shown.index()].swapchain = true;
+    captured.render("scene", &[], &[(depth, false, true), (shown, false, true)]);
+    captured.capture.wasted.push(WastedOperation {
+        pass: 0,
+        resource: 0,
+        operation: Operation::Store,
+        bytes: SIZE,
+        reason: "the next frame replaces the contents in `scene` before anything reads them".to_owned(),
+        assumed: false,
+    });
+    let report = captured.report();
+    assert_complete(&report);
+    assert_eq!((report.now_bytes, report.proposed_bytes), (2 * SIZE, SIZE));
+    assert_eq!(
+        report.verdict,
+        "A frame moves 16.6 MB to and from memory; the proposed changes remove 8.3 MB (50.0 %) on every tiler, and tile memory \
+         removes nothing more."
+    );
+    let changes: Vec<_> = report.changes.iter().collect();
+    assert_eq!(
+        (changes[0].saves_bytes, changes[0].helps),
+        (SIZE, Helps::EveryTiler)
+    );
+    assert!(
+        changes[0].details[0].starts_with(
+            "depth (`image 12`), D32, 1920x1080, from `scene`: stored but never read in `scene`; STORE_OP_DONT_CARE saves 8.3 MB per frame"
+        ),
+        "{}",
+        changes[0].details[0]
+    );
+    assert_eq!(
+        (changes[1].saves_bytes, changes[1].frees_bytes),
+        (0, SIZE),
+        "{}",
+        changes[1].title
+    );
+    assert!(
+        report.facts[0]
+            .1
+            .starts_with("37, the heaviest of the first 3 that the next frame repeats")
+    );
+}
+
+#[test]
+fn tile_memory_helps_only_devices_that_have_it() {
+    let mut captured = Captured::new();
+    let hdr = captured.color("hdr", Inferred::Transient);
+    let shown = captured.color("swapchain image 1", Inferred::External);
+    captured.capture.resources[shown.index()].swapchain = true;
+    captured.render("scene", &[], &[(hdr, false, true)]);
+    captured.render("tone map", &[hdr], &[(shown, false, true)]);
+    let report = captured.report();
+    assert_complete(&report);
+    assert_eq!((report.now_bytes, report.proposed_bytes), (3 * SIZE, SIZE));
+    let [change] = &report.changes[..] else {
+        panic!("{}", report.text());
+    };
+    assert_eq!(
+        (change.saves_bytes, change.helps),
+        (2 * SIZE, Helps::OnlyTileHeap)
+    );
+    assert_eq!(
+        change.details,
+        ["`hdr`, R8G8B8A8, 1920x1080, from `scene`: 16.6 MB"]
+    );
+    assert_eq!(report.stays.len(), 1);
+    assert_eq!(
+        (report.stays[0].bytes, &*report.stays[0].why),
+        (SIZE, "are of images that are presented")
+    );
+}
+
+#[test]
+fn nothing_is_explained() {
+    let mut captured = Captured::new();
+    let shown = captured.color("swapchain image 1", Inferred::External);
+    captured.capture.resources[shown.index()].swapchain = true;
+    captured.capture.choice = None;
+    captured.capture.border = Border::End;
+    captured.render("scene", &[], &[(shown, false, true)]);
+    let report = captured.report();
+    assert_complete(&report);
+    assert_eq!(
+        report.verdict,
+        "A frame moves 8.3 MB to and from memory; nothing is eligible for tile memory, because 8.3 MB are of images that are presented."
+    );
+    assert!(report.changes.is_empty() && report.facts[0].1 == "37, as requested");
+    assert!(
+        report
+            .limits
+            .iter()
+            .any(|limit| limit.contains("may be a part of one"))
+    );
+}
+
+#[test]
+fn asynchronous_compute_hides_at_most_what_is_independent() {
+    let mut captured = Captured::new();
+    let (shadow, shown) = (
+        captured.color("shadow", Inferred::Transient),
+        captured.color("swapchain image 1", Inferred::External),
+    );
+    captured.capture.resources.push(ResourceFacts {
+        bytes: 1_000_000,
+        ..ResourceFacts::default()
+    });
+    let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+    let desc = BufferDesc {
+        usage,
+        ..BufferDesc::new(Bytes(1_000_000))
+    };
+    let culled = captured.builder.resource("culled", desc, Persistence::Transient);
+    captured.render("shadow", &[], &[(shadow, false, true)]);
+    let kind = AccessKind::StorageBuffer;
+    let pass = captured
+        .builder
+        .pass(captured.commands, "cull", PassKind::Compute);
+    pass.access(culled, kind, false, true, LoadOp::DontCare);
+    captured.capture.passes.push(PassFacts::default());
+    let pass = captured
+        .builder
+        .pass(captured.commands, "light", PassKind::Compute);
+    pass.access(culled, kind, true, false, LoadOp::Load).access(
+        shadow,
+        AccessKind::SampledImage,
+        true,
+        false,
+        LoadOp::Load,
+    );
+    captured.capture.passes.push(PassFacts::default());
+    captured.render("show", &[shadow], &[(shown, false, true)]);
+    let report = captured.report();
+    // `cull` can run beside both render passes, `light` beside `show`: together 2 MB and 8.3 MB.
+    assert_eq!(report.async_compute_bytes, 2_000_000 + SIZE);
+    assert_complete(&report);
+}
