@@ -63,6 +63,16 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
+/// Bytes in decimal units, as traffic is given.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
+
 /// `60%`, `62.5`: in thousandths of the whole.
 pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
     let help = || "write a percentage from 0% to 100% with at most one decimal: 60%, 62.5%".to_owned();

@@ -30,10 +30,11 @@ impl FrameMeasure {
             for access in &pass.accesses {
                 let times = u64::from(access.reads) + u64::from(access.writes);
                 moved = moved.saturating_add(moved_bytes(pass, access).saturating_mul(times));
-                if let Resource::Image(image) = &access.resource
-                    && access.kind.is_attachment()
-                {
-                    (image.desc.format, image.extent).hash(&mut hasher);
+                match &access.resource {
+                    Resource::Image(image) if access.kind.is_attachment() => {
+                        (image.desc.format, image.extent).hash(&mut hasher);
+                    }
+                    _ => {}
                 }
             }
         }

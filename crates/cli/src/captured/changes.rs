@@ -8,11 +8,11 @@ use tileheap::frame::{Frame, PassId, ResourceId};
 use tileheap::plan::Plan;
 use tileheap_capture::document::{Capture, Operation};
 
-use super::megabytes;
 use super::names::{at, described};
 use super::traffic::Traffic;
 use crate::error::Result;
 use crate::frames::arrange::{ArrangedPlan, Limits, changes as in_words, gain};
+use crate::values::megabytes;
 
 /// Where a change helps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -26,7 +26,7 @@ use self::names::described;
 use self::traffic::Traffic;
 use crate::error::Result;
 use crate::frames::arrange::{ArrangedPlan, Limits};
-use crate::values::percent;
+use crate::values::{megabytes, percent};
 
 /// The report about one captured frame.
 #[derive(Clone, Debug, Serialize)]
@@ -64,16 +64,6 @@ const SMALL_FRAME: usize = 200;
 /// So many reasons are listed, and resources of each.
 const MAX_REASONS: usize = 8;
 const MAX_RESOURCES: usize = 4;
-
-/// Bytes in decimal units, as traffic is given.
-pub(crate) fn megabytes(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.2} GB", bytes as f64 / 1e9),
-    }
-}
 
 impl CaptureReport {
     pub(crate) fn new(

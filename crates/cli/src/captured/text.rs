@@ -1,6 +1,7 @@
 //! The report as text.
 
-use super::{CaptureReport, megabytes};
+use super::CaptureReport;
+use crate::values::megabytes;
 
 /// The width of the longer bar.
 const BAR: u64 = 48;
