@@ -203,13 +203,18 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
     let mut saved = vec![(0u64, 0u64); groups.len() + 1];
     let mut details_of: Vec<BTreeMap<ResourceId, u64>> = vec![BTreeMap::new(); groups.len() + 1];
     for ((pass, id), moved) in traffic {
-        let group = groups
-            .iter()
-            .position(|group| !matches!(group.way, Way::Once) && group.passes.contains(pass));
-        let group = group.unwrap_or(groups.len());
-        saved[group].0 += moved.tile_arranged;
-        saved[group].1 += moved.merged;
-        *details_of[group].entry(*id).or_default() += moved.tile_arranged + moved.merged;
+        let group_of = |is_wanted: fn(&Way) -> bool| {
+            let mut all = groups.iter();
+            let group = all.position(|group| is_wanted(&group.way) && group.passes.contains(pass));
+            group.unwrap_or(groups.len())
+        };
+        // Merged passes help every tiler only by what the driver's own tiles keep.
+        let by_driver = group_of(|way| matches!(way, Way::Merged));
+        let by_tile = group_of(|way| matches!(way, Way::Strips(_)));
+        saved[by_driver].1 += moved.merged;
+        saved[by_tile].0 += moved.tile_arranged;
+        *details_of[by_driver].entry(*id).or_default() += moved.merged;
+        *details_of[by_tile].entry(*id).or_default() += moved.tile_arranged;
     }
     let total = |is_wanted: &dyn Fn(&Way) -> bool| -> u64 {
         let all = groups
@@ -263,10 +268,13 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
                 });
                 let words: Vec<&str> = words.map(String::as_str).collect();
                 (
-                    "Run passes in another order, and submit them together".to_owned(),
-                    0,
-                    "none on the GPU".to_owned(),
-                    words.join("; "),
+                    "Place more in tile memory, with passes run in the proposed order".to_owned(),
+                    if merged == 0 { costs.merges.0 } else { 0 },
+                    "tile memory that the driver's binning has less; a second code path".to_owned(),
+                    match words.is_empty() {
+                        true => "VK_QCOM_tile_memory_heap, once render passes are merged".to_owned(),
+                        false => format!("{}; then VK_QCOM_tile_memory_heap", words.join("; ")),
+                    },
                     Helps::OnlyTileHeap,
                 )
             }

@@ -224,6 +224,9 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
             "are of attachments of one render pass, whose tiles hold them already: only their loads and stores move"
         }
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => not_tile(why),
+        PlacementReason::Tile { .. } => {
+            "give way in tile memory to what saves more, or move in and out of it"
+        }
         _ => "move in or out of tile memory",
     };
     words.to_owned()

@@ -299,3 +299,32 @@ fn asynchronous_compute_hides_at_most_what_is_independent() {
     assert_eq!(report.async_compute_bytes, 2_000_000 + SIZE);
     assert_complete(&report);
 }
+
+#[test]
+fn merged_passes_help_every_tiler_by_what_never_leaves_them() {
+    let mut captured = Captured::new();
+    let (depth, hdr) = (
+        captured.depth("depth"),
+        captured.color("hdr", Inferred::Transient),
+    );
+    let shown = captured.color("swapchain image 1", Inferred::External);
+    captured.capture.resources[depth.index()].reason = "depth".to_owned();
+    captured.capture.resources[shown.index()].swapchain = true;
+    captured.render("opaque", &[], &[(hdr, false, true), (depth, false, true)]);
+    captured.render("sky", &[], &[(hdr, true, true), (depth, true, false)]);
+    captured.render("tone map", &[hdr], &[(shown, false, true)]);
+    let report = captured.report();
+    assert_complete(&report);
+    // hdr is stored, loaded, stored and sampled, depth stored and loaded; the last is what is shown.
+    assert_eq!(report.now_bytes, 7 * SIZE);
+    let everywhere = report
+        .changes
+        .iter()
+        .filter(|change| change.helps == Helps::EveryTiler);
+    let mut details = everywhere.flat_map(|change| &change.details);
+    assert!(
+        details.all(|detail| !detail.starts_with("`hdr`")),
+        "{}",
+        report.text()
+    );
+}
