@@ -147,18 +147,42 @@ fn add(pairs: &mut Pairs, pair: Pair, text: &str, acts: Option<[Act; 2]>) {
     pairs.entry(pair).or_default().push(conflict);
 }
 
-/// The first of our names in a message that is one of memory.
+/// The first buffer or image that a message names.
+///
+/// Only objects of the kinds that every recording names count. Validation runs without wrapped handles, and keeps the name of a destroyed
+/// object: a pipeline at its address is then printed with the name of a buffer of an earlier recording.
 fn named_memory(text: &str) -> Option<Named> {
-    let names = text.split(['[', ']', '`']).filter_map(|name| {
+    const OF_VALIDATION: [&str; 3] = ["VkBuffer ", "VkImage ", "VkImageView "];
+    const OF_LAYER: [&str; 2] = ["buffer `", "image `"];
+    let after = |kind: &'static str| {
+        text.match_indices(kind)
+            .map(move |(at, _)| (at, &text[at + kind.len()..]))
+    };
+    let of_validation = OF_VALIDATION
+        .into_iter()
+        .flat_map(after)
+        .filter_map(|(at, rest)| {
+            let (handle, name) = rest.split_once('[')?;
+            let is_handle = handle
+                .strip_prefix("0x")?
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit());
+            Some((at, name.split_once(']')?.0)).filter(|_| is_handle)
+        });
+    let of_layer = OF_LAYER
+        .into_iter()
+        .flat_map(after)
+        .filter_map(|(at, rest)| Some((at, rest.split_once('`')?.0)));
+    let memory = of_validation.chain(of_layer).filter_map(|(at, name)| {
         let (kind, number) = name.split_once(' ')?;
         let number = number.parse().ok()?;
         match kind {
-            "place" => Some(Named::Place(number)),
-            "image" | "buffer" => Some(Named::Resource(number)),
+            "place" => Some((at, Named::Place(number))),
+            "image" | "buffer" => Some((at, Named::Resource(number))),
             _ => None,
         }
     });
-    names.into_iter().next()
+    memory.min_by_key(|(at, _)| *at).map(|(_, memory)| memory)
 }
 
 /// The accesses that validation names, the earlier one first.
@@ -205,4 +229,16 @@ fn named(stage: &str, access: &str) -> Option<Act> {
     let stage = bits().map(S::from_raw).find(|one| format!("{one:?}") == stage)?;
     let access = bits().map(A::from_raw).find(|one| format!("{one:?}") == access)?;
     Some(Act::Access(stage, access))
+}
+
+#[test]
+fn memory_is_named_by_buffers_and_images() {
+    let of_pass = "writes to attachment 0 in VkRenderPass 0x7f48[image 4] subpass 0, VkImageView 0x7f50[image 2] (VkImage 0x7f60[image 2])";
+    assert_eq!(named_memory(of_pass), Some(Named::Resource(2)));
+    let of_buffer = "reads VkBuffer 0x7f48[place 1]. Referenced by VkDescriptorSet 0x7f50[place 0], VkPipeline 0x7f60[buffer 9].";
+    assert_eq!(named_memory(of_buffer), Some(Named::Place(1)));
+    let of_layer = "image `image 3` (0x7f48) is read\n    at: vkCmdDraw of command buffer `cb2` (0x7f50)\n    cause: buffer `buffer 5`";
+    assert_eq!(named_memory(of_layer), Some(Named::Resource(3)));
+    let without_names = "VkBuffer 0x7f48, VkPipeline 0x7f60[buffer 9], VkCommandBuffer 0x7f70[cb1]";
+    assert_eq!(named_memory(without_names), None);
 }
