@@ -15,20 +15,17 @@ static void check(ThStatus status) { /* Ends the program with the message of a f
 
 #define NAME(text) {(text), TH_STRLEN}
 #define IMAGE(text, texels) {.structSize = sizeof(ThResourceDesc), .name = NAME(text), .format = (texels), .scale = {1, 1}}
-#define USE(image, how, load) \
-    {.structSize = sizeof(ThAccessDesc), .resource = (image), .kind = TH_ACCESS_KIND_##how, .loadOp = VK_ATTACHMENT_LOAD_OP_##load}
+#define USE(image, how, load) {.structSize = sizeof(ThAccessDesc), .resource = (image), .kind = TH_ACCESS_KIND_##how, .loadOp = VK_ATTACHMENT_LOAD_OP_##load}
 #define PASS(text, uses) {.structSize = sizeof(ThPassDesc), .name = NAME(text), .accesses = (uses), .accessCount = sizeof(uses) / sizeof *(uses)}
 
 int main(int count, char **arguments) {
     enum { ALBEDO, NORMAL, DEPTH, LIT, SCREEN, IMAGES };
-    ThResourceDesc images[IMAGES] = {IMAGE("albedo", VK_FORMAT_R8G8B8A8_UNORM), IMAGE("normal", VK_FORMAT_R8G8B8A8_UNORM),
-                                     IMAGE("depth", VK_FORMAT_D32_SFLOAT), IMAGE("lit", VK_FORMAT_B10G11R11_UFLOAT_PACK32),
-                                     IMAGE("screen", VK_FORMAT_R8G8B8A8_UNORM)};
+    ThResourceDesc images[IMAGES] = {IMAGE("albedo", VK_FORMAT_R8G8B8A8_UNORM), IMAGE("normal", VK_FORMAT_R8G8B8A8_UNORM), IMAGE("depth", VK_FORMAT_D32_SFLOAT),
+                                     IMAGE("lit", VK_FORMAT_B10G11R11_UFLOAT_PACK32), IMAGE("screen", VK_FORMAT_R8G8B8A8_UNORM)};
     images[SCREEN].persistence = TH_PERSISTENCE_SWAPCHAIN;
-    const ThAccessDesc gbuffer[] = {USE(ALBEDO, COLOR_ATTACHMENT, CLEAR), USE(NORMAL, COLOR_ATTACHMENT, CLEAR),
-                                    USE(DEPTH, DEPTH_STENCIL_ATTACHMENT, CLEAR)};
-    const ThAccessDesc lighting[] = {USE(ALBEDO, SAMPLED_IMAGE, LOAD), USE(NORMAL, SAMPLED_IMAGE, LOAD),
-                                     USE(DEPTH, SAMPLED_IMAGE, LOAD), USE(LIT, COLOR_ATTACHMENT, DONT_CARE)};
+    const ThAccessDesc gbuffer[] = {USE(ALBEDO, COLOR_ATTACHMENT, CLEAR), USE(NORMAL, COLOR_ATTACHMENT, CLEAR), USE(DEPTH, DEPTH_STENCIL_ATTACHMENT, CLEAR)};
+    const ThAccessDesc lighting[] = {USE(ALBEDO, SAMPLED_IMAGE, LOAD), USE(NORMAL, SAMPLED_IMAGE, LOAD), USE(DEPTH, SAMPLED_IMAGE, LOAD),
+                                     USE(LIT, COLOR_ATTACHMENT, DONT_CARE)};
     const ThAccessDesc tonemap[] = {USE(LIT, SAMPLED_IMAGE, LOAD), USE(SCREEN, COLOR_ATTACHMENT, DONT_CARE)};
     const ThPassDesc passes[] = {PASS("gbuffer", gbuffer), PASS("lighting", lighting), PASS("tonemap", tonemap)};
     const ThFrameDesc desc = {.structSize = sizeof desc, .name = NAME("deferred"), .baseExtent = {1280, 720}, .resources = images,
