@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap_device::profile::content_bytes;
+use tileheap_units::CompactSort;
 
 use super::error::ArrangeError;
 use crate::frame::tables::ResourceKind;
@@ -118,7 +119,7 @@ fn attached_with(frame: &Frame, image: ResourceId) -> Vec<ResourceId> {
             }
         }
     }
-    group.sort_unstable();
+    group.compact_sort();
     group
 }
 

@@ -1,5 +1,7 @@
 //! What keeps an arranged frame from 100 %: what no strips can hold, and what costs more than it saves.
 
+use tileheap_units::CompactSort;
+
 use super::check::can_merge;
 use super::error::CannotGroup;
 use super::strips::Division;
@@ -148,7 +150,7 @@ impl Model<'_> {
                 });
             }
         }
-        caps.sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
+        caps.compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
         caps
     }
 
@@ -181,7 +183,7 @@ impl Model<'_> {
             all.push(shortfall(Bytes(traffic), cause));
         }
         all.retain(|one| one.bytes > Bytes::ZERO);
-        all.sort_by_key(|one| std::cmp::Reverse(one.bytes));
+        all.compact_sort_by_key(|one| std::cmp::Reverse(one.bytes));
         all
     }
 

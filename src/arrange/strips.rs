@@ -10,6 +10,7 @@
 //! All positions are multiples of the *unit*, the smallest size in pixels of the whole at which a texel of every image of the run begins.
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 use super::error::CannotGroup;
 use super::types::{Grid, texels_of};
@@ -368,7 +369,7 @@ impl<'a> Uses<'a> {
             .map(|(_, access)| access.resource)
             .filter(|id| alone(*id))
             .collect();
-        inside.sort_unstable();
+        inside.compact_sort();
         inside.dedup();
         // What one render pass renders to is all of one size.
         loop {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use ash::vk;
 use tileheap_device::format::texel_block;
 use tileheap_pack::{Item, ProblemDesc, Shelf, Steps, select};
+use tileheap_units::CompactSort;
 
 use super::error::CannotGroup;
 use super::strips::Division;
@@ -446,7 +447,7 @@ impl Model<'_> {
         }
         let mut order: Vec<usize> = (0..items.len()).collect();
         let area = |item: &Placeable| u128::from(item.size) * u128::from(item.span.len());
-        order.sort_by(|&a, &b| {
+        order.compact_sort_by(|&a, &b| {
             let (a, b) = (&items[a], &items[b]);
             (u128::from(b.savings) * area(a)).cmp(&(u128::from(a.savings) * area(b)))
         });

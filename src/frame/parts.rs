@@ -8,6 +8,7 @@
 //! ```
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 use super::subresources::SubresourceRange;
 use super::tables::{Access, Resource, ResourceKind, Tables};
@@ -306,7 +307,7 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
 fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
     let mut at: Vec<u32> = runs.flat_map(|run| [run.first, run.end]).collect();
     at.extend([whole.first, whole.end]);
-    at.sort_unstable();
+    at.compact_sort();
     at.dedup();
     at.windows(2).map(|pair| Run::new(pair[0], pair[1])).collect()
 }

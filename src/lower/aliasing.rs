@@ -11,6 +11,7 @@
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
+use tileheap_units::CompactSort;
 
 use super::access_use::AccessUse;
 use super::error::LowerError;
@@ -128,7 +129,7 @@ pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing,
         .zip(&plan.placements)
         .filter_map(|(index, placement)| Some((space_of(plan, queues, placement)?, index)))
         .collect();
-    order.sort_by_key(|&(space, index)| (space, plan.placements[index as usize].span.first, index));
+    order.compact_sort_by_key(|&(space, index)| (space, plan.placements[index as usize].span.first, index));
     for placements in order.chunk_by(|(a, _), (b, _)| a == b) {
         // The first round finds what a frame leaves for the next one.
         let mut holders = Holders::default();
@@ -143,7 +144,7 @@ pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing,
     }
     aliasing
         .placements
-        .sort_by_key(|row| (row.first_pass, row.placement));
+        .compact_sort_by_key(|row| (row.first_pass, row.placement));
     Ok(aliasing)
 }
 
@@ -271,7 +272,7 @@ fn add(plan: &Plan, queues: &DeviceQueues, (index, earlier): (u32, &[Holder]), t
 /// The passes that use a resource and have no earlier use of it ordered before them.
 fn first_passes(frame: &Frame, queues: &DeviceQueues, resource: ResourceId) -> Vec<PassId> {
     let mut passes: Vec<PassId> = frame.accesses_to(resource).map(|access| access.pass).collect();
-    passes.sort_unstable();
+    passes.compact_sort();
     passes.dedup();
     let queue = |pass| queue_of(frame, queues, pass);
     let ordered = |a: PassId, b: PassId| a < b && (queue(a) == queue(b) || frame.happens_before(a, b));

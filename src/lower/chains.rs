@@ -16,6 +16,7 @@
 //! ```
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 use super::access_use::{AccessUse, attached_as};
 use super::layouts::{combined, of_aspect};
@@ -391,7 +392,7 @@ impl Gather<'_> {
             found.extend(last.map(|(done, _)| done));
         }
         found.retain(|hazard| !hazard.after.is_empty());
-        found.sort_by_key(|hazard| (hazard.epoch, hazard.of.first));
+        found.compact_sort_by_key(|hazard| (hazard.epoch, hazard.of.first));
         found.dedup_by(|more, kept| {
             let same = (more.epoch, more.of.first) == (kept.epoch, kept.of.first);
             if same {

@@ -7,6 +7,7 @@
 //! ```
 
 use bumpalo::collections::Vec;
+use tileheap_units::CompactSort;
 
 use super::chains::Chains;
 use super::error::LowerError;
@@ -46,10 +47,10 @@ pub(super) fn dependencies(
     }
     resolver.first_uses();
     let mut kept = std::mem::replace(&mut resolver.kept_sources, Vec::new_in(placed.scratch));
-    kept.sort_unstable_by_key(|(chain, _)| *chain);
+    kept.compact_sort_by_key(|(chain, _)| *chain);
     let mut kept = kept.into_iter().peekable();
     let mut contents = Vec::from_iter_in(&before.contents, placed.scratch);
-    contents.sort_by_key(|state| state.object);
+    contents.compact_sort_by_key(|state| state.object);
     for (index, chain) in chains.chains.iter().enumerate() {
         resolver.external(chain);
         if let Some((_, source)) = kept.next_if(|(kept, _)| *kept == index) {

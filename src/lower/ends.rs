@@ -12,6 +12,7 @@ use super::tables::commands::BarrierCause;
 use crate::frame::external::{ExternalDesc, ResourceState};
 use crate::frame::{PassId, Persistence};
 use tileheap_device::scopes::WRITES;
+use tileheap_units::CompactSort;
 
 impl Resolver<'_> {
     /// Adds the barriers of external resources: from their entry state, and to their exit state.
@@ -196,7 +197,7 @@ impl Resolver<'_> {
                 family: (!concurrent).then(|| self.placed.family_of(use_.queue)).into(),
             });
         }
-        self.after.contents.sort_by_key(|state| state.object);
+        self.after.contents.compact_sort_by_key(|state| state.object);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use ash::vk::AccessFlags2 as A;
 use bumpalo::collections::Vec;
+use tileheap_units::CompactSort;
 
 use super::chains::Epoch;
 use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
@@ -19,7 +20,7 @@ impl Resolver<'_> {
         let entries = (0..).zip(&before.bytes);
         let entries = entries.map(|(index, one)| (one.space, one.first, one.end, index));
         let mut used: Vec<'_, (Space, Bytes, Bytes, u32)> = Vec::from_iter_in(entries, scratch);
-        used.sort_unstable();
+        used.compact_sort();
         let mut taken = Vec::with_capacity_in(placed.plan.placements.len(), scratch);
         for (index, placement) in (0..).zip(&placed.plan.placements) {
             // Aliases of one resident share the same bytes.
@@ -30,7 +31,7 @@ impl Resolver<'_> {
                 taken.extend(self.space_of(bytes).map(of_space));
             }
         }
-        taken.sort_unstable();
+        taken.compact_sort();
         self.after.bytes.reserve(taken.len() + used.len());
         let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
         let mut holders = Holders::new(scratch);
@@ -67,7 +68,7 @@ impl Resolver<'_> {
                     self.first_use(chain, &earlier);
                 }
             }
-            self.untouched.sort_by_key(|(placement, _)| *placement);
+            self.untouched.compact_sort_by_key(|(placement, _)| *placement);
             self.leave(space, holders.held(), &mut last);
             self.untouched.clear();
         }

@@ -4,6 +4,7 @@ use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ScratchVec;
+use tileheap_units::CompactSort;
 
 use super::chains::Chains;
 use super::create::{ALL_SLICES, TILE_ATTACHED, in_barrier, input_view, shader_view};
@@ -42,7 +43,7 @@ pub(super) fn record(
     let frame = &placed.plan.frame;
     let operations = AttachmentOperations::new(frame, placed.plan.profile.features, placed.scratch);
     let barriers = Sides::new(&found.barriers, frame.passes().len(), placed.scratch);
-    found.clears.sort_by_key(|clear| clear.pass);
+    found.clears.compact_sort_by_key(|clear| clear.pass);
     let mut clears = found.clears.as_slice();
     let mut instances = Instances::new(placed, chains, &operations, views);
     lowered.command_buffers.reserve(frame.command_buffers().len());

@@ -1,6 +1,7 @@
 //! Resources that several queue families share.
 
 use bumpalo::collections::Vec;
+use tileheap_units::CompactSort;
 
 use super::chains::Chains;
 use super::placed::Placed;
@@ -43,7 +44,7 @@ impl<'a> Shared<'a> {
             }
         }
         for (families, reason) in &mut uses {
-            families.sort_unstable();
+            families.compact_sort();
             families.dedup();
             match (families.len(), *reason) {
                 (0 | 1, _) => *reason = SharingReason::OneFamily,

@@ -9,6 +9,7 @@
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec;
+use tileheap_units::CompactSort;
 
 use super::state::ByteUse;
 use crate::units::Bytes;
@@ -69,7 +70,7 @@ impl<'a> Holders<'a> {
     fn cut(&mut self) {
         let ends = self.held.iter().flat_map(|held| [held.first, held.end]);
         let mut ends = Vec::from_iter_in(ends, self.held.bump());
-        ends.sort_unstable();
+        ends.compact_sort();
         ends.dedup();
         for held in &self.held {
             let inside = ends.partition_point(|&end| end <= held.first)..;
@@ -81,7 +82,7 @@ impl<'a> Holders<'a> {
         }
         self.held.clear();
         self.held.append(&mut self.fresh);
-        self.held.sort_by_key(|held| held.first);
+        self.held.compact_sort_by_key(|held| held.first);
     }
 
     /// Gives bytes `[first, first + size)` to a placement, and reports everything that held some of them.

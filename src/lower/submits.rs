@@ -3,6 +3,7 @@
 use ash::vk::PipelineStageFlags2 as S;
 use bumpalo::Bump;
 use bumpalo::collections::Vec;
+use tileheap_units::CompactSort;
 
 use super::placed::Placed;
 use super::resolver::{Crossing, Dependencies, Wait, WaitFor};
@@ -18,9 +19,9 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
     // The waits so far, each with the device queue that waited: its later batches need not wait again.
     let mut waited: Vec<'_, (DeviceQueueIndex, SemaphoreRow)> = Vec::new_in(placed.scratch);
     let ends = ends(frame, placed.scratch);
-    found.crossings.sort_unstable();
+    found.crossings.compact_sort();
     found.crossings.dedup();
-    found.waits.sort_by_key(|wait| wait.batch);
+    found.waits.compact_sort_by_key(|wait| wait.batch);
     let mut rest = found.waits.as_slice();
     lowered.batches.reserve(frame.batches().len());
     lowered

@@ -9,6 +9,7 @@ use crate::measure::Dedicated;
 use crate::units::{Alignment, Bytes, Run, Span};
 use std::ops::ControlFlow;
 use tileheap_pack::{self, Item, Packing, Problem, ProblemDesc, Steps};
+use tileheap_units::CompactSort;
 
 /// Steps of a search of arenas beyond the cheap rules, one for so many of the budget that exceeds the default one.
 const BUDGET_PER_STEP: u64 = 64;
@@ -122,7 +123,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
     }
     // Of one memory type, they are in order now.
     waiting.append(&mut histories);
-    waiting.sort_unstable();
+    waiting.compact_sort();
     for group in waiting.chunk_by(|a, b| a.0 == b.0) {
         pack_arena(context, group, &mut placements, objects)?;
     }
@@ -274,7 +275,7 @@ fn unordered_pairs(frame: &Frame, group: &[((u32, u32), u32)], placements: &[Pla
             }
         }
     }
-    first_on.iter_mut().for_each(|firsts| firsts.sort_unstable());
+    first_on.iter_mut().for_each(|firsts| firsts.compact_sort());
     for &(item, last) in &lasts {
         let (end, batch) = (PassId(span(item).end.0), frame.batch_of(last));
         for (queue, firsts) in first_on.iter().enumerate() {

@@ -5,6 +5,8 @@ mod table;
 
 use std::fmt;
 
+use tileheap_units::CompactSort;
+
 use self::table::{Column, Table, WIDTH, write_wrapped};
 use super::words::{printable, quoted};
 use super::{Ladder, MemoryKind, Placement, PlacementReason, Plan, WindowRule};
@@ -99,7 +101,7 @@ impl Plan {
             return Ok(());
         }
         let mut objects: Vec<usize> = rows.iter().flat_map(|row| row.objects.iter().copied()).collect();
-        objects.sort_unstable();
+        objects.compact_sort();
         objects.dedup();
         let bytes: Bytes = objects.iter().map(|&object| self.objects[object].size).sum();
         match memory {
@@ -146,9 +148,9 @@ impl Plan {
             }
         }
         for row in &mut rows {
-            row.objects.sort_unstable();
+            row.objects.compact_sort();
         }
-        rows.sort_by_key(|row| {
+        rows.compact_sort_by_key(|row| {
             let placement = row.placement;
             (
                 row.objects[0],

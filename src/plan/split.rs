@@ -12,6 +12,8 @@
 
 use std::sync::Arc;
 
+use tileheap_units::CompactSort;
+
 use super::Store;
 use super::context::Context;
 use super::whole::make_whole;
@@ -90,7 +92,7 @@ fn resident(
         let mut requirements = Requirements::clone(&whole.requirements);
         // In the order of their numbers, which are those after the frame's own.
         let mut added = stores.clone();
-        added.sort_unstable_by_key(|store| store.from);
+        added.compact_sort_by_key(|store| store.from);
         let needs = added
             .iter()
             .map(|store| whole.requirements.resources[store.to.index()]);
@@ -123,7 +125,7 @@ pub(super) fn with_stores(
     stretches: &mut Vec<(ResourceId, PassId)>,
 ) -> Option<(Frame, Vec<Store>)> {
     // The last first: what is added leaves the numbers of all passes before it.
-    stretches.sort_unstable_by_key(|&(resource, after)| (std::cmp::Reverse(after), resource));
+    stretches.compact_sort_by_key(|&(resource, after)| (std::cmp::Reverse(after), resource));
     let mut frame = described.clone();
     stretches.retain(|&(resource, after)| match frame.split(resource, after) {
         Some(Ok(split)) => {

@@ -8,6 +8,8 @@
 //! ```
 //! Source: NNC's article, "Basic Structure". The graph follows from a packing alone, however it was found.
 
+use tileheap_units::CompactSort;
+
 use super::byte_owners::ByteOwners;
 use super::check::sizes;
 use super::{Error, Packing, Problem, Result};
@@ -61,7 +63,7 @@ impl AllocationGraph {
         let sizes = sizes(items);
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.retain(|&index| !items[index].span.is_empty() && sizes[index] > Bytes::ZERO);
-        order.sort_unstable_by_key(|&index| (items[index].span.first, index));
+        order.compact_sort_by_key(|&index| (items[index].span.first, index));
         let mut edges = Vec::new();
         let mut owners = ByteOwners::default();
         let mut lost = Vec::new();
@@ -81,7 +83,7 @@ impl AllocationGraph {
                 size: Bytes(last - first),
             }));
         }
-        edges.sort_unstable_by_key(|edge: &AllocationEdge| (edge.from, edge.to, edge.offset));
+        edges.compact_sort_by_key(|edge: &AllocationEdge| (edge.from, edge.to, edge.offset));
         let mut merged: Vec<AllocationEdge> = Vec::with_capacity(edges.len());
         for edge in edges {
             match merged.last_mut() {

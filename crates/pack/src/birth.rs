@@ -13,7 +13,7 @@ use super::by_step::ByStep;
 use super::gap::{self, Fit, UNPLACED};
 use super::in_order::InOrder;
 use crate::lists::reset;
-use crate::units::Alignment;
+use crate::units::{Alignment, CompactSort};
 
 /// Scratch memory of the birth orders.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ impl ByBirth {
                     self.blocks.extend(self.gaps.blocks());
                 }
                 problem.extend_with_rivals(&mut self.blocks, rivals, offsets);
-                self.blocks.sort_unstable();
+                self.blocks.compact_sort();
                 let offset = gap::choose(fit, self.blocks.iter().copied(), unit.size, unit.alignment);
                 if unit.takes_bytes() {
                     self.gaps.take_at(offset, unit.size);

@@ -1,5 +1,7 @@
 //! The lower bound of every packing.
 
+use tileheap_units::CompactSort;
+
 use super::Problem;
 use super::by_step::is_dense;
 use super::gap::{ROOM, align_up};
@@ -49,7 +51,7 @@ impl Bounder {
                 bounder.events.push((span.first.0, size));
                 bounder.events.push((span.end.0, size.wrapping_neg()));
             });
-            self.events.sort_unstable_by_key(|&(step, _)| step);
+            self.events.compact_sort_by_key(|&(step, _)| step);
             let steps = self.events.chunk_by(|a, b| a.0 == b.0);
             peak(steps.map(|step| {
                 step.iter()
@@ -71,7 +73,7 @@ impl Bounder {
             }
             let mut spans = std::mem::take(&mut self.spans);
             refill(&mut spans, problem.spans(unit).filter(|span| !span.is_empty()));
-            spans.sort_unstable_by_key(|span| span.first);
+            spans.compact_sort_by_key(|span| span.first);
             let mut union = spans[0];
             for &span in &spans[1..] {
                 if span.first > union.end {

@@ -11,6 +11,7 @@
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
+use tileheap_units::CompactSort;
 
 use super::{CertificateError, Item, Problem, Result};
 use crate::units::{Bytes, Span};
@@ -195,7 +196,7 @@ impl OrderTask {
     fn overflows(&self, orders: &Orders, clique: &[usize]) -> bool {
         let padded = self.padded(orders, clique.iter().copied(), 0);
         let mut ends: Vec<u64> = padded.iter().map(|padded| padded.end).collect();
-        ends.sort_unstable();
+        ends.compact_sort();
         ends.dedup();
         let inside = |last: u64| padded.iter().filter(move |padded| padded.end <= last);
         ends.into_iter().any(|last| top(inside(last)) > last)
@@ -212,7 +213,7 @@ impl OrderTask {
             let mut above = self.padded(orders, clique.iter().copied().filter(is_above), alignment);
             let end = top(&below).checked_next_multiple_of(alignment);
             low = low.max(end.unwrap_or(u64::MAX));
-            above.sort_unstable_by_key(|padded| Reverse(padded.end));
+            above.compact_sort_by_key(|padded| Reverse(padded.end));
             let bottom = above.iter().fold(u64::MAX, |bottom, padded| {
                 bottom.min(padded.end).saturating_sub(padded.size)
             });
@@ -241,7 +242,7 @@ impl OrderTask {
             Padded { low, size, end }
         });
         let mut padded: Vec<Padded> = padded.collect();
-        padded.sort_unstable_by_key(|padded| padded.low);
+        padded.compact_sort_by_key(|padded| padded.low);
         padded
     }
 }
@@ -322,9 +323,9 @@ fn cliques(bodies: &[Body]) -> Vec<Vec<usize>> {
     let mut spans: Vec<Span> = taking()
         .flat_map(|(_, body)| body.spans.iter().copied())
         .collect();
-    spans.sort_unstable();
+    spans.compact_sort();
     let mut ends: Vec<_> = spans.iter().map(|span| span.end).collect();
-    ends.sort_unstable();
+    ends.compact_sort();
     let mut steps: Vec<_> = spans.iter().map(|span| span.first).collect();
     // Where nothing ends before the next begins, more are live there.
     steps.reverse();

@@ -13,7 +13,7 @@ use super::exact::{Exact, Outcome, gcd, mix};
 use super::problem::Unit;
 use super::search_state::SearchState;
 use super::{Item, Problem};
-use crate::units::{Alignment, Bytes, Span, Step};
+use crate::units::{Alignment, Bytes, CompactSort, Span, Step};
 
 /// Of more pieces on one side of a step there are too many parts.
 const MOST: usize = 14;
@@ -117,7 +117,7 @@ impl Glue<'_> {
     fn new<'a>(problem: &Problem, height: u64, exact: &'a mut Exact, attempt: u64) -> Glue<'a> {
         let units = (0..).zip(&problem.units).filter(|(_, unit)| unit.takes_bytes());
         let mut units: Vec<(u32, &Unit)> = units.collect();
-        units.sort_by_key(|&(index, _)| mix(attempt << 32 | u64::from(index)));
+        units.compact_sort_by_key(|&(index, _)| mix(attempt << 32 | u64::from(index)));
         let hulls = units.iter().map(|(_, unit)| unit.hull);
         let mut steps: Vec<Step> = hulls.flat_map(|hull| [hull.first, hull.end]).collect();
         steps.sort_unstable();

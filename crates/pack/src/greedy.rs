@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::Problem;
 use crate::lists::{refill, reset};
+use crate::units::CompactSort;
 
 /// Scratch memory of the greedy orders.
 #[derive(Debug, Default)]
@@ -65,7 +66,7 @@ impl Greedy {
             while let Some(position) = self.latest.take_first_after(step, born as usize) {
                 self.order.push(self.births[position]);
             }
-            self.order[from..].sort_unstable_by_key(|&index| (Reverse(units[index as usize].size), index));
+            self.order[from..].compact_sort_by_key(|&index| (Reverse(units[index as usize].size), index));
         }
         // Units with empty spans come last.
         self.order

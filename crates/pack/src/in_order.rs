@@ -1,5 +1,7 @@
 //! Placement in a given order, with fixed offsets, groups, bounds and conflicts.
 
+use tileheap_units::CompactSort;
+
 use super::gap::{self, Fit, UNPLACED};
 use super::timetable::{MANY, Timetable};
 use super::{Problem, Shelf};
@@ -85,7 +87,7 @@ impl InOrder {
                 }
             }
             problem.extend_with_rivals(&mut self.blocks, rivals, offsets);
-            self.blocks.sort_unstable();
+            self.blocks.compact_sort();
             gap::choose(fit, self.blocks.iter().copied(), size, alignment)
         };
         offsets[index as usize] = offset;

@@ -8,6 +8,8 @@
 
 use std::cmp::Reverse;
 
+use tileheap_units::CompactSort;
+
 use super::Problem;
 use super::answer::Conflict;
 use super::exact::{Exact, Model, Outcome};
@@ -72,7 +74,7 @@ impl InfeasibleSubset {
         let size = |piece: u32| model.pieces[piece as usize].size;
         for run in &model.column_runs {
             refill(holders, run.of(&model.holders).iter().copied());
-            holders.sort_unstable_by_key(|&piece| (Reverse(size(piece)), piece));
+            holders.compact_sort_by_key(|&piece| (Reverse(size(piece)), piece));
             let mut sum = 0u64;
             let passing = holders.iter().position(|&piece| {
                 sum = sum.saturating_add(size(piece));
@@ -128,7 +130,7 @@ impl InfeasibleSubset {
         for &unit in &self.best {
             items.extend_from_slice(problem.members_of(&problem.units[unit as usize]));
         }
-        items.sort_unstable();
+        items.compact_sort();
         Conflict { items, minimal }
     }
 
@@ -144,7 +146,7 @@ impl InfeasibleSubset {
     ) -> bool {
         let InfeasibleSubset { all, left, rest, .. } = self;
         left.clone_from(all);
-        left.sort_unstable_by_key(|&index| {
+        left.compact_sort_by_key(|&index| {
             let unit = &problem.units[index as usize];
             let (size, first) = (unit.size, unit.hull.first.0);
             match order {

@@ -5,6 +5,8 @@
 
 use std::cmp::Reverse;
 
+use tileheap_units::CompactSort;
+
 use super::Problem;
 use super::exact::{Exact, Outcome};
 use super::gap::{Fit, UNPLACED};
@@ -45,7 +47,7 @@ impl Large {
         let size = |index: u32| problem.units[index as usize].size;
         let (by_size, first, large) = (&mut self.by_size, &mut self.first, &mut self.offsets);
         refill(by_size, 0..problem.units.len() as u32);
-        by_size.sort_unstable_by_key(|&index| (Reverse(size(index)), index));
+        by_size.compact_sort_by_key(|&index| (Reverse(size(index)), index));
         for cut in FEWEST..by_size.len() {
             if size(by_size[cut]).saturating_mul(LARGER) > size(by_size[cut - 1]) {
                 continue;

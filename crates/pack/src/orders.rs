@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 
 use super::Problem;
 use crate::lists::refill;
+use crate::units::CompactSort;
 
 /// Most bytes times steps first; of equals the first used. A group counts from its first use to its last.
 pub(super) fn by_area(problem: &Problem, order: &mut Vec<u32>) {
     refill(order, 0..problem.units.len() as u32);
-    order.sort_unstable_by_key(|&index| {
+    order.compact_sort_by_key(|&index| {
         let unit = &problem.units[index as usize];
         let area = u128::from(unit.size) * u128::from(unit.hull.len());
         (Reverse(area), unit.hull.first, index)
@@ -31,7 +32,7 @@ impl Conflicts {
     pub(super) fn order(&mut self, problem: &Problem, order: &mut Vec<u32>) {
         self.count(problem);
         refill(order, 0..problem.units.len() as u32);
-        order.sort_unstable_by_key(|&index| {
+        order.compact_sort_by_key(|&index| {
             let first = problem.units[index as usize].hull.first;
             (Reverse(self.counts[index as usize]), first, index)
         });

@@ -1,5 +1,7 @@
 //! Parts of a problem that share no step.
 
+use tileheap_units::CompactSort;
+
 use super::Problem;
 use crate::units::{Run, Step};
 
@@ -27,7 +29,7 @@ impl Parts {
         let hull = |index: u32| problem.units[index as usize].hull;
         let all = 0..problem.units.len() as u32;
         units.extend(all.filter(|&index| problem.units[index as usize].takes_bytes()));
-        units.sort_unstable_by_key(|&index| (hull(index).first, index));
+        units.compact_sort_by_key(|&index| (hull(index).first, index));
         let mut end = Step(0);
         for (place, &index) in units.iter().enumerate() {
             if parts.is_empty() || hull(index).first >= end {
@@ -37,7 +39,7 @@ impl Parts {
             parts.last_mut().expect("a part was just opened").end += 1;
         }
         for part in parts {
-            units[part.indices()].sort_unstable();
+            units[part.indices()].compact_sort();
         }
     }
 }

@@ -11,6 +11,8 @@
 //! when its members, stacked in the best order from their floors, pass the limit. Source: branching as for disjunctive
 //! scheduling (Giffler and Thompson, 1960), with floors for heads.
 
+use tileheap_units::CompactSort;
+
 use super::Problem;
 use super::exact::{Table, gcd};
 use super::gap::{ROOM, align_up, next_multiple};
@@ -167,7 +169,7 @@ impl Small {
     fn find_live_sets(&mut self) {
         let (pieces, lifetimes) = (&mut self.pieces, &mut self.lifetimes);
         let (live_now, cliques) = (&mut self.live_now, &mut self.cliques);
-        lifetimes.sort_unstable_by_key(|lifetime| lifetime.span.first);
+        lifetimes.compact_sort_by_key(|lifetime| lifetime.span.first);
         live_now.clear();
         cliques.clear();
         let (mut live, mut grew) = (0u64, false);

@@ -1,5 +1,7 @@
 //! The validation of problems: items become units, and conflicts edges between them.
 
+use tileheap_units::CompactSort;
+
 use super::problem::{Item, Problem, ProblemDesc, Unit};
 use super::{Error, Result, gap};
 use crate::units::{Bytes, Run, Span};
@@ -28,7 +30,7 @@ impl Problem {
         let items = &self.desc.items;
         let group = |(index, item): (u32, &Item)| Some((item.together?, index));
         let mut grouped: Vec<(u32, u32)> = (0..).zip(items).filter_map(group).collect();
-        grouped.sort_unstable();
+        grouped.compact_sort();
         for (index, item) in items.iter().enumerate() {
             let first = self.members.len() as u32;
             match item.together {
@@ -83,7 +85,7 @@ impl Problem {
             }
             pairs.extend([(first, second), (second, first)]);
         }
-        pairs.sort_unstable();
+        pairs.compact_sort();
         pairs.dedup();
         self.rivals = pairs.iter().map(|&(_, rival)| rival).collect();
         let mut next = 0;
@@ -108,7 +110,7 @@ impl Problem {
         if fixed.is_empty() {
             return Ok(());
         }
-        fixed.sort_unstable_by_key(|&(span, unit)| (span.first, unit));
+        fixed.compact_sort_by_key(|&(span, unit)| (span.first, unit));
         let mut alive: Vec<(Span, u32)> = Vec::new();
         for &(span, unit) in &fixed {
             alive.retain(|&(other, _)| other.end > span.first);

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use tileheap_units::CompactSort;
+
 /// Numbered byte ranges `[first, end)`.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {
@@ -58,7 +60,7 @@ impl Intervals {
             let common = close.filter(|(_, last)| first <= **last);
             found.extend(common.map(|((.., number), _)| *number));
         }
-        found.sort_unstable();
+        found.compact_sort();
         found
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use tileheap_units::CompactSort;
+
 use crate::finding::{Missing, Use, Verdict};
 use crate::log::{Log, Summary};
 use crate::operation::{Bytes, Limit, Operation, padded};
@@ -104,7 +106,7 @@ impl Conflict {
         let order = |one: &Conflict| (std::cmp::Reverse(one.verdict), one.missing);
         let worst = all.iter().map(order).min()?;
         all.retain(|one| order(one) == worst);
-        all.sort_unstable_by_key(|one| one.bytes);
+        all.compact_sort_by_key(|one| one.bytes);
         all.into_iter().reduce(|mut first, one| {
             if one.bytes.0 <= first.bytes.1 {
                 first.bytes.1 = first.bytes.1.max(one.bytes.1);

@@ -3,6 +3,7 @@
 
 mod random;
 mod reach;
+mod sort;
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -10,6 +11,7 @@ use std::num::NonZeroU64;
 pub use random::SplitMix64;
 pub use reach::ReadReach;
 use serde::{Deserialize, Serialize};
+pub use sort::CompactSort;
 
 /// A number of bytes: a size or an offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! A pass's declared accesses beside those of its shaders.
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 use super::mismatch::{Mismatch, MismatchKind};
 use super::pipeline::{BindingTarget, PipelineShaders, ShaderBinding, ShaderUse};
@@ -172,7 +173,7 @@ impl Checker<'_> {
             .flat_map(|entry| &entry.outputs)
             .filter(|output| output.writes);
         let mut written: Vec<u32> = outputs.map(|output| output.location).collect();
-        written.sort_unstable();
+        written.compact_sort();
         written.dedup();
         let absent = written
             .iter()

@@ -1,6 +1,7 @@
 //! Accesses: whether a pass and a resource can have them, and what follows for the resource and the render area.
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 use super::super::tables::Tables;
 use super::super::*;
@@ -156,7 +157,7 @@ fn attachments_among(accesses: &[Access], wanted: impl Fn(&Access) -> bool) -> u
         .filter(|access| wanted(access))
         .map(|access| (access.kind, access.range.levels.first, access.range.layers.first))
         .collect();
-    parts.sort_unstable();
+    parts.compact_sort();
     parts.dedup();
     parts.len()
 }

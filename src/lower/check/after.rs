@@ -1,5 +1,7 @@
 //! The state that the frame leaves: waiting for the uses of bytes that `after` lists must imply waiting for all uses of these bytes.
 
+use tileheap_units::CompactSort;
+
 use super::checker::Checker;
 use super::contents::Contents;
 use super::creation::check_range;
@@ -28,7 +30,7 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &mut Hazards, batc
         .flat_map(|object| places_of(checker, object))
         .collect();
     places.extend(after.iter().map(|one| Place::from(one.space)));
-    places.sort_unstable();
+    places.compact_sort();
     places.dedup();
     for place in places {
         let listed: Vec<ByteUse> = after

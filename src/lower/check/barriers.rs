@@ -12,6 +12,7 @@ use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 use tileheap_device::scopes::{unperformed, unsupported};
+use tileheap_units::CompactSort;
 
 /// The effect of a barrier besides ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,8 +244,8 @@ pub(super) fn check_semaphores(
         };
         let mut found: Vec<u32> = rows.iter().filter_map(declared).collect();
         let mut needs: Vec<u32> = ops.iter().map(|op| op.semaphore.index() as u32).collect();
-        found.sort_unstable();
-        needs.sort_unstable();
+        found.compact_sort();
+        needs.compact_sort();
         let mut all = checker.at(format!("the {of}s of batch {batch}"));
         all.equal("declared semaphores", found, needs);
         for row in rows {

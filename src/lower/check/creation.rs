@@ -2,6 +2,7 @@
 
 use ash::vk;
 use ash::vk::{ImageUsageFlags as I, ImageViewType as V};
+use tileheap_units::CompactSort;
 
 use super::checker::{At, Checker};
 use super::parts::last_layer;
@@ -264,7 +265,7 @@ fn check_sharing(checker: &mut Checker<'_>, object: Object) {
         return;
     }
     let mut distinct = families.to_vec();
-    distinct.sort_unstable();
+    distinct.compact_sort();
     distinct.dedup();
     let fits = distinct.len() >= 2 && distinct.len() == families.len();
     let needs = "two families or more, each once (VUID-VkImageCreateInfo-sharingMode-00942)";

@@ -1,6 +1,7 @@
 //! Parts: the ranges of images that the frame or the tables distinguish. A buffer is one part.
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 use super::facts::DeviceFacts;
 use crate::frame::{Frame, SubresourceRange};
@@ -279,7 +280,7 @@ fn inside(range: SubresourceRange, whole: SubresourceRange) -> SubresourceRange 
 fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
     let mut at: Vec<u32> = runs.flat_map(|run| [run.first, run.end]).collect();
     at.extend([whole.first, whole.end]);
-    at.sort_unstable();
+    at.compact_sort();
     at.dedup();
     let pairs = at.windows(2);
     pairs.map(|pair| Run::new(pair[0], pair[1])).collect()

@@ -9,6 +9,8 @@
 
 use std::fmt;
 
+use tileheap_units::CompactSort;
+
 use super::super::words::printable;
 use super::super::{MemoryKind, Placement, Plan};
 use super::table::{WIDTH, write_wrapped};
@@ -31,7 +33,7 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         .filter(|placement| placement.memory == MemoryKind::Tile)
         .collect();
     // One with an image in several memory objects has the same bytes and lifetime in each.
-    residents.sort_by_key(|placement| (placement.offset, placement.span.first, placement.resource));
+    residents.compact_sort_by_key(|placement| (placement.offset, placement.span.first, placement.resource));
     residents.dedup_by_key(|placement| placement.resource);
     let Some(top) = residents
         .iter()

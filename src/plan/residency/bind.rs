@@ -8,6 +8,8 @@
 //! ladder   ██ ██ ██ ██ ██ █  █              [0, 2), then [0, 1): c has an image in each object
 //! ```
 
+use tileheap_units::CompactSort;
+
 use super::binning_cost::BinningCost;
 use super::{MemoryKind, Object, ObjectId, Residency, TileResident};
 use crate::plan::Ladder;
@@ -53,7 +55,7 @@ pub(super) fn bind(
     let timeline = &context.timeline;
     // Windows of one queue follow each other, but those of two queues may interleave: sort by window first.
     let window = |resident: &TileResident| timeline.window[resident.span.first.0 as usize];
-    residents.sort_unstable_by_key(|resident| (window(resident), resident.span.first, resident.resource));
+    residents.compact_sort_by_key(|resident| (window(resident), resident.span.first, resident.resource));
     let mut tops = vec![Bytes::ZERO; context.frame.passes().len()];
     let mut reserved_by_runs = Bytes::ZERO;
     for stretch in residents.chunk_by(|a, b| window(a) == window(b)) {
@@ -129,7 +131,7 @@ fn pays(
 /// least.
 fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
     let mut sorted: Vec<Bytes> = tops.iter().copied().filter(|&top| top > Bytes::ZERO).collect();
-    sorted.sort_unstable();
+    sorted.compact_sort();
     // Each size with the number of passes up to it.
     let mut sizes: Vec<(Bytes, u64)> = Vec::new();
     for (index, top) in sorted.into_iter().enumerate() {

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use tileheap_units::CompactSort;
+
 use crate::frame::tables::Version;
 use crate::frame::{PassId, Persistence, ResourceId, TileConstraint};
 use crate::measure::Dedicated;
@@ -169,5 +171,5 @@ impl Order {
 
 /// Sorted so that windows are stretches, in order inside.
 pub(super) fn sort_by_window(candidates: &mut [Candidate], order: Order) {
-    candidates.sort_unstable_by(|a, b| a.window.cmp(&b.window).then_with(|| order.compare(a, b)));
+    candidates.compact_sort_by(|a, b| a.window.cmp(&b.window).then_with(|| order.compare(a, b)));
 }

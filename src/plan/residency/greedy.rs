@@ -7,6 +7,7 @@ use super::first_come::place_apart;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
 use tileheap_pack::Shelf;
+use tileheap_units::CompactSort;
 
 /// Places everything in one order: the fast mode. Where that saves less than `vendor`'s residents do, which share nothing and
 /// come in declaration order, it is theirs.
@@ -42,7 +43,7 @@ pub(super) fn as_before(
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
     let offset = |candidate: &Candidate| offsets[candidate.resource.index()];
-    candidates.sort_unstable_by(|a, b| {
+    candidates.compact_sort_by(|a, b| {
         let apart = a
             .window
             .cmp(&b.window)
@@ -64,7 +65,7 @@ pub(super) struct Vendor(Vec<(Candidate, Bytes)>);
 impl Vendor {
     pub(super) fn new(heap: &TileHeap, candidates: &[Candidate]) -> Vendor {
         let mut placed = place_apart(heap, candidates);
-        placed.sort_by_key(|(candidate, _)| candidate.window);
+        placed.compact_sort_by_key(|(candidate, _)| candidate.window);
         Vendor(placed)
     }
 
@@ -107,12 +108,12 @@ pub(super) fn best_of_orders(
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
     let mut trial = Vec::new();
-    candidates.sort_unstable_by_key(|candidate| candidate.window);
+    candidates.compact_sort_by_key(|candidate| candidate.window);
     for window in candidates.chunk_by_mut(|a, b| a.window == b.window) {
         let all: Bytes = window.iter().map(|candidate| candidate.savings).sum();
         let mut best: Option<(Bytes, Vec<TileResident>)> = None;
         for order in Order::ALL {
-            window.sort_unstable_by(|a, b| order.compare(a, b));
+            window.compact_sort_by(|a, b| order.compare(a, b));
             trial.clear();
             let savings = place(&mut shelf, window, &mut trial);
             if best.as_ref().is_none_or(|(most, _)| savings > *most) {
@@ -139,7 +140,7 @@ pub(super) fn best_of_orders(
 /// Places the kept residents again, longest lifetime first, so that the bound range falls as early as it can; keeps the
 /// old offsets where the new ones do not fit or reserve more.
 fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<TileResident>) {
-    kept.sort_unstable_by_key(|resident| resident.resource);
+    kept.compact_sort_by_key(|resident| resident.resource);
     let mut chosen: Vec<Candidate> = window
         .iter()
         .filter(|candidate| {
@@ -148,7 +149,7 @@ fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<TileReside
         })
         .copied()
         .collect();
-    chosen.sort_unstable_by(|a, b| {
+    chosen.compact_sort_by(|a, b| {
         let by_life = b.span.len().cmp(&a.span.len());
         by_life
             .then(b.savings.cmp(&a.savings))
@@ -164,7 +165,7 @@ fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<TileReside
 /// The bytes reserved, summed over the steps of each connected run.
 fn reserved(residents: &[TileResident]) -> u128 {
     let mut order = residents.to_vec();
-    order.sort_unstable_by_key(|resident| (resident.span.first, resident.resource));
+    order.compact_sort_by_key(|resident| (resident.span.first, resident.resource));
     runs(&order)
         .map(|(span, top, _)| u128::from(top.0) * u128::from(span.len()))
         .sum()

@@ -40,6 +40,7 @@ use crate::frame::{Frame, PassId, ResourceId, TileConstraint};
 use crate::profile::TileHeap;
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack;
+use tileheap_units::CompactSort;
 
 /// Stretches of lifetimes that are worth a store each.
 pub(super) struct Stretches {
@@ -115,7 +116,7 @@ pub(super) fn choose(context: &Context<'_>) -> Residency {
     let plain = match options.strategy {
         Strategy::FirstCome => return first_come(context, &heap, &candidates),
         _ if !options.aliasing => {
-            candidates.sort_unstable_by(|a, b| Order::Density.compare(a, b));
+            candidates.compact_sort_by(|a, b| Order::Density.compare(a, b));
             // An image for each object would share bytes.
             return bind(residents_apart(&heap, &candidates), Ladder::Off, &[]);
         }
@@ -166,7 +167,7 @@ fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
         u128::from(item.size) * (item.end - item.first) as u128
     };
     let savings = |item: u32| u128::from(problem.items[item as usize].savings);
-    order.sort_by(|&a, &b| {
+    order.compact_sort_by(|&a, &b| {
         (savings(b) * area(a))
             .cmp(&(savings(a) * area(b)))
             .then(a.cmp(&b))
@@ -216,7 +217,7 @@ fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
         .copied()
         .zip(best.offsets.iter().copied())
         .collect();
-    pairs.sort_unstable();
+    pairs.compact_sort();
     let (items, offsets) = pairs.into_iter().unzip();
     Some(choice_at(problem, items, offsets))
 }
@@ -337,14 +338,14 @@ fn improve(
         least_reserved: true,
         steps: 0,
     };
-    candidates.sort_unstable_by_key(|candidate| {
+    candidates.compact_sort_by_key(|candidate| {
         let Candidate { window, resource, .. } = *candidate;
         // The longest of a lifetime's stretches last.
         (window, resource, candidate.span.end, candidate.stored.is_none())
     });
     // By window, ascending inside.
     let mut passes: Vec<(u32, u32)> = context.timeline.window.iter().copied().zip(0..).collect();
-    passes.sort_unstable();
+    passes.compact_sort();
     for window in greedy::windows(candidates) {
         let number = window[0].window;
         let of_window =

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use tileheap_units::CompactSort;
+
 use super::bound::{Prices, scaled, whole};
 use super::problem::{Cost, Problem};
 use super::settle::{Exhausted, Settled, settle};
@@ -171,14 +173,14 @@ impl<'a> Search<'a> {
         let room: Vec<i128> = (0..steps).map(|step| prices.room(problem, step, 0)).collect();
         let tried = |choice: &Run| {
             let mut items: Vec<u32> = (choice.first..choice.end).collect();
-            items.sort_by_key(|&item| (-prices.surplus[item as usize], item));
+            items.compact_sort_by_key(|&item| (-prices.surplus[item as usize], item));
             let wanted = |item: &&u32| prices.surplus[**item as usize] >= 0;
             let wanted = items.iter().take_while(wanted).count();
             (items, wanted)
         };
         let mut order: Vec<(Vec<u32>, usize)> = problem.choices.iter().map(tried).collect();
         // What the prices are surest of comes first: the wrong branch ends at once.
-        order.sort_by_key(|(items, _)| (-prices.surplus[items[0] as usize].abs(), items[0]));
+        order.compact_sort_by_key(|(items, _)| (-prices.surplus[items[0] as usize].abs(), items[0]));
         Search {
             surplus: prices.wanted(problem),
             rooms: room.iter().sum(),
@@ -280,7 +282,7 @@ impl<'a> Search<'a> {
     /// All is decided: places the chosen ones, and keeps them if that is better.
     fn settle(&mut self) {
         let mut items = self.chosen.clone();
-        items.sort_unstable();
+        items.compact_sort();
         // What costs more is no better than the best so far.
         let binning_cost = i128::from(self.savings) - self.best.value();
         let Ok(binning_cost) = u64::try_from(binning_cost) else {

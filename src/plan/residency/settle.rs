@@ -3,6 +3,8 @@
 //! Items are placed in ascending order of their offsets, each at the lowest one that is free: every placement in which
 //! nothing can be moved down is found so, and the cost never falls by moving something up.
 
+use tileheap_units::CompactSort;
+
 use super::problem::{Cost, Problem};
 
 /// A placement of the chosen items.
@@ -221,7 +223,7 @@ impl<'a> Settler<'a> {
     fn place_by(&mut self, heuristic: Heuristic, limit: Cost) {
         let mut order: Vec<usize> = (0..self.chosen.len()).collect();
         let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
-        order.sort_by_key(|&index| {
+        order.compact_sort_by_key(|&index| {
             let item = item(index);
             let lifetime = (item.end - item.first) as u64;
             let keys = match heuristic {
@@ -290,7 +292,7 @@ impl<'a> Settler<'a> {
             self.keep(cost);
             return;
         }
-        waiting.sort_unstable_by_key(|&(offset, index)| {
+        waiting.compact_sort_by_key(|&(offset, index)| {
             let item = &self.problem.items[self.chosen[index] as usize];
             (offset, usize::MAX - (item.end - item.first), index)
         });

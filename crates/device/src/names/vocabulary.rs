@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 /// A Vulkan enumeration or flag type whose values have names. Sealed: implemented for the types that frames, profiles and plans
 /// are written with.
@@ -161,7 +162,7 @@ fn build_table<T: Vocabulary>() -> Vec<Entry> {
         raw,
     });
     let mut table: Vec<Entry> = derived.chain(listed).collect();
-    table.sort_unstable();
+    table.compact_sort();
     table.dedup();
     table
 }

@@ -22,7 +22,7 @@ pub(super) use table::{Table, mix};
 
 use super::Problem;
 use crate::lists::refill;
-use crate::units::Step;
+use crate::units::{CompactSort, Step};
 use order::{WAYS, rank};
 use search::{PLACES_PER_STEP, Search};
 
@@ -98,7 +98,7 @@ impl Exact {
     pub(super) fn is_too_large(&mut self, problem: &Problem) -> bool {
         let births = &mut self.births;
         refill(births, problem.units.iter().map(|unit| unit.hull.first));
-        births.sort_unstable();
+        births.compact_sort();
         births.dedup();
         let before = |end| births.partition_point(|&step| step < end) as u64;
         let units = problem.units.iter();

@@ -10,7 +10,7 @@
 
 use crate::Problem;
 use crate::lists::{refill, reset};
-use crate::units::{Alignment, Run};
+use crate::units::{Alignment, CompactSort, Run};
 
 /// A problem reduced for the search, and the memory of the reduction.
 #[derive(Debug, Default)]
@@ -160,7 +160,7 @@ impl Model {
                 }
             }
         }
-        self.events.sort_unstable();
+        self.events.compact_sort();
         let (mut column, mut grew) = (0, false);
         for &(_, birth, lifetime) in &self.events {
             let lifetime = &mut self.lifetimes[lifetime as usize];
@@ -173,7 +173,7 @@ impl Model {
                 lifetime.end = column;
             }
         }
-        self.lifetimes.sort_unstable();
+        self.lifetimes.compact_sort();
     }
 
     /// A column for each pair in conflict that does not share one already.
@@ -199,7 +199,7 @@ impl Model {
                 }
             }
         }
-        self.conflicts.sort_unstable();
+        self.conflicts.compact_sort();
         let mut conflicts = self.conflicts.iter().peekable();
         self.draft.clear();
         for (index, piece) in self.pieces.iter_mut().enumerate() {
@@ -247,7 +247,7 @@ impl Model {
         }
         let pieces = &self.pieces;
         self.by_first
-            .sort_unstable_by_key(|&piece| (pieces[piece as usize].first, piece));
+            .compact_sort_by_key(|&piece| (pieces[piece as usize].first, piece));
         let mut begun = 0;
         self.first_runs.clear();
         for column in 0..=width as u32 {
@@ -273,7 +273,7 @@ impl Model {
                 piece.columns.len(),
             )
         };
-        order.sort_unstable_by_key(|&piece| (key(pieces, piece), piece));
+        order.compact_sort_by_key(|&piece| (key(pieces, piece), piece));
         for pair in order.windows(2) {
             let (a, b) = (pair[0], pair[1]);
             let same_columns =

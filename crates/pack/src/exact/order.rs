@@ -4,6 +4,7 @@ use super::branch::Focus;
 use super::model::Model;
 use super::table::mix;
 use crate::lists::{refill, reset};
+use crate::units::CompactSort;
 
 /// Which candidate is tried first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ pub(crate) fn rank(
             (base * u128::from(102_400 + noise * chance), index as u32)
         }),
     );
-    keys.sort_unstable_by_key(|&(key, index)| (std::cmp::Reverse(key), index));
+    keys.compact_sort_by_key(|&(key, index)| (std::cmp::Reverse(key), index));
     reset(ranks, keys.len(), 0);
     for (rank, &(_, index)) in keys.iter().enumerate() {
         ranks[index as usize] = rank as u32;

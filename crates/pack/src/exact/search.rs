@@ -4,6 +4,7 @@ use super::branch::{Decision, Focus, Scratch, choose, raised};
 use super::model::{Model, NONE};
 use super::state::{DeadEnd, Mark, PLACED, State};
 use super::table::Table;
+use crate::units::CompactSort;
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +130,7 @@ impl Search {
         }
         let (ranks, state) = (&self.ranks, &self.state);
         let rank = |&piece: &u32| (!state.is_flush(model, piece), ranks[piece as usize]);
-        self.candidates[from..].sort_unstable_by_key(rank);
+        self.candidates[from..].compact_sort_by_key(rank);
         self.frames.push(Frame {
             first: part.first,
             end: part.end,
@@ -215,7 +216,7 @@ impl Search {
         } else if (part.0..part.1).any(|column| self.state.loads[column as usize] > 0) {
             self.parts.push((part.1 - part.0, part.0, part.1));
         }
-        self.parts.sort_unstable();
+        self.parts.compact_sort();
         let mut head = then;
         for &(_, first, end) in self.parts.iter().rev() {
             self.waiting.push(Waiting {

@@ -12,7 +12,7 @@
 use super::model::{Model, NONE};
 use crate::gap::align_up;
 use crate::lists::{refill, reset};
-use crate::units::Alignment;
+use crate::units::{Alignment, CompactSort};
 
 /// The readiness of what is placed: above that of all others.
 pub(crate) const PLACED: u64 = u64::MAX;
@@ -196,7 +196,7 @@ impl State {
                 });
                 let [begins, ends] = &mut self.sums;
                 let all = ends[ends.len() - 1];
-                begins.sort_unstable();
+                begins.compact_sort();
                 let parts = ends.get(1..ends.len() - 1).unwrap_or_default();
                 let known = ends.len().max(begins.len()) <= MOST_SUMS && all > 0;
                 if known && !parts.iter().any(|part| begins.binary_search(part).is_ok()) {
@@ -348,7 +348,7 @@ impl State {
                 self.starts.push((ready, self.sizes[piece as usize]));
             }
         }
-        self.starts.sort_unstable();
+        self.starts.compact_sort();
         let starts = self.starts.iter();
         starts.fold(0, |end: u64, &(ready, size)| end.max(ready) + size) > self.capacity
     }

@@ -9,7 +9,7 @@ use super::problem::FORBIDDEN;
 use super::state::{NOWHERE, State};
 use crate::gap::align_up;
 use crate::lists::refill;
-use crate::units::SplitMix64;
+use crate::units::{CompactSort, SplitMix64};
 
 /// Costs are in parts of a penalty of 1.
 const PARTS: u64 = 64;
@@ -72,7 +72,7 @@ impl<'a> Anneal<'a> {
         }
         // Best fit by size, as where nothing has a price; if that is too high, each where it overlaps least.
         let mut order = search.movable.clone();
-        order.sort_by_key(|&unit| {
+        order.compact_sort_by_key(|&unit| {
             let of = &problem.units[unit as usize];
             let first = of.spans.iter().map(|span| span.first).min();
             (std::cmp::Reverse(of.size), first, unit)
@@ -87,7 +87,7 @@ impl<'a> Anneal<'a> {
         });
         if !in_gaps {
             search.state = empty;
-            order.sort_by_key(|&unit| std::cmp::Reverse(problem.units[unit as usize].size));
+            order.compact_sort_by_key(|&unit| std::cmp::Reverse(problem.units[unit as usize].size));
             for unit in order {
                 let (_, pool, offset) = search.cheapest(unit);
                 search.state.put(problem, unit, pool, offset);

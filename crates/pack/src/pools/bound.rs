@@ -10,6 +10,8 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use tileheap_units::CompactSort;
+
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
 
@@ -43,7 +45,7 @@ pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64]) -> PoolsBo
         }
     }
     // The most expensive first; a pair counts once.
-    cliques.sort_by_key(|&(cost, _)| Reverse(cost));
+    cliques.compact_sort_by_key(|&(cost, _)| Reverse(cost));
     for (_, clique) in cliques {
         let cost = cost(problem, capacities, &clique, &used).unwrap_or(0);
         if cost > 0 {
@@ -61,7 +63,7 @@ fn clique(problem: &PoolsProblem, seed: u32, soft_first: bool) -> Vec<u32> {
     let units = &problem.units;
     let mut candidates = units[seed as usize].edges.clone();
     candidates.retain(|edge| !units[edge.other as usize].is_reserved);
-    candidates.sort_by_key(|edge| {
+    candidates.compact_sort_by_key(|edge| {
         let soft = edge.cost != FORBIDDEN;
         (
             soft != soft_first,
@@ -112,7 +114,9 @@ fn cost(
             }
         }
     }
-    pairs.sort_by(|a, b| (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1))));
+    pairs.compact_sort_by(|a, b| {
+        (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1)))
+    });
     let mut cost = 0u64;
     for (price, bytes) in pairs {
         if bytes >= excess {

@@ -3,6 +3,8 @@
 //! Pushed down, with every pair apart that was apart, a packing costs no more; then each unit starts at its lowest offset or on the end
 //! of one that it has an edge with. So those offsets are all that is tried, in ascending order.
 
+use tileheap_units::CompactSort;
+
 use super::problem::{Edge, PoolsProblem};
 use super::state::{NOWHERE, State};
 use crate::gap::align_up;
@@ -66,7 +68,7 @@ impl Few<'_> {
                 let mut offsets: Vec<u64> = std::iter::once(of.low).chain(ends).collect();
                 offsets
                     .retain(|&offset| offset >= of.low && offset <= highest && (pool, offset, unit) >= last);
-                offsets.sort_unstable();
+                offsets.compact_sort();
                 offsets.dedup();
                 for offset in offsets {
                     if self.left == 0 {

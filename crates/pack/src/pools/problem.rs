@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tileheap_units::CompactSort;
+
 use super::desc::{Pool, PoolsDesc};
 use super::error::{LIMIT, PoolsError};
 use crate::Result;
@@ -198,7 +200,7 @@ impl PoolsProblem {
         for (index, item) in desc.items.iter().enumerate() {
             by_birth.extend(live_spans(&item.lifetimes).map(|span| (span, index)));
         }
-        by_birth.sort_unstable();
+        by_birth.compact_sort();
         let mut live: Vec<(Span, usize)> = Vec::new();
         for (span, item) in by_birth {
             live.retain(|(other, _)| other.end > span.first);

@@ -7,6 +7,7 @@
 
 use super::prices::Arc;
 use crate::lists::refill;
+use crate::units::CompactSort;
 
 /// An item on offer.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +99,7 @@ impl LoadSearch {
         });
         self.bytes.resize(classes, 0);
         let mut by_first: Vec<u32> = (0..offers.len() as u32).collect();
-        by_first.sort_by_key(|&item| (offers[item as usize].arc.first, item));
+        by_first.compact_sort_by_key(|&item| (offers[item as usize].arc.first, item));
         let mut born = by_first.iter().copied().peekable();
         let mut exact = true;
         for column in 0..columns as u32 {
@@ -214,20 +215,20 @@ impl LoadSearch {
         let of = |index: u32| &bytes[index as usize * classes..(index as usize + 1) * classes];
         let state = |index: u32| &states[index as usize];
         refill(&mut self.order, 0..states.len() as u32);
-        self.order.sort_unstable_by(|&a, &b| {
+        self.order.compact_sort_by(|&a, &b| {
             let equal = state(a).load.cmp(&state(b).load).then_with(|| of(a).cmp(of(b)));
             equal.then(state(a).loss.cmp(&state(b).loss)).then(a.cmp(&b))
         });
         self.order
             .dedup_by(|b, a| state(*a).load == state(*b).load && of(*a) == of(*b));
         self.order
-            .sort_unstable_by_key(|&index| (state(index).loss, index));
+            .compact_sort_by_key(|&index| (state(index).loss, index));
         refill(
             &mut self.late_first,
             (0..classes).filter(|&class| deaths[class] > column),
         );
         self.late_first
-            .sort_unstable_by_key(|&class| std::cmp::Reverse(deaths[class]));
+            .compact_sort_by_key(|&class| std::cmp::Reverse(deaths[class]));
         let late_first = &self.late_first;
         let beats = |judge: u32, other: u32| {
             if state(judge).weight < state(other).weight || state(judge).load > state(other).load {
@@ -285,7 +286,7 @@ fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
     }
     let mut starts: Vec<(u32, u32)> = births.into_iter().zip(0..).collect();
     starts.retain(|&(birth, _)| birth != u32::MAX);
-    starts.sort_unstable();
+    starts.compact_sort();
     let mut class_of_end = vec![0; columns + 1];
     let (mut free, mut count): (Vec<usize>, usize) = (Vec::new(), 0);
     let mut alive = std::collections::BTreeSet::new();

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use tileheap_units::CompactSort;
+
 use super::placement::Placement;
 use super::task::Task;
 use crate::search_state::SearchState;
@@ -39,7 +41,7 @@ impl Packer {
             return u64::MAX;
         }
         let weight = |unit: u32| task.unit_weights[unit as usize];
-        units.sort_unstable_by_key(|&unit| (Reverse(weight(unit)), unit));
+        units.compact_sort_by_key(|&unit| (Reverse(weight(unit)), unit));
         let mut rest = vec![0];
         rest.extend(units.iter().rev().scan(0, |sum, &unit| {
             *sum += weight(unit);
@@ -99,7 +101,7 @@ impl Subsets<'_> {
         search: &mut SearchState<'_>,
     ) -> Option<bool> {
         let mut units = self.chosen.clone();
-        units.sort_unstable();
+        units.compact_sort();
         let capacity = self.task.capacity;
         let part = self.problem.part(&units, Some(capacity));
         let left = search.budget.saturating_sub(search.steps);

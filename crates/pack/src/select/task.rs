@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use tileheap_units::CompactSort;
+
 use super::choice::{Chosen, LoadSearch, Offer, unused};
 use super::prices::{Arc, Prices, SCALE_BITS};
 use crate::exact::{Model, gcd, mix};
@@ -237,7 +239,7 @@ impl<'a> Task<'a> {
             let area = u128::from(of.size.max(1)) * u128::from(of.hull.len().max(1));
             (u128::from(self.unit_weights[unit as usize]) << 48) / area
         };
-        rest.sort_by_key(|&unit| (Reverse(density(unit)), unit));
+        rest.compact_sort_by_key(|&unit| (Reverse(density(unit)), unit));
         for unit in rest {
             let of = &problem.units[unit as usize];
             if let Some(offset) = shelf.best_fit(of.hull, Bytes(of.size), of.alignment) {

@@ -1,5 +1,7 @@
 //! Discards of memory: bytes that become undefined without an access.
 
+use tileheap_units::CompactSort;
+
 use crate::finding::{DiscardedContents, Loss, Use, Verdict};
 use crate::program::{Discard, MemoryId, Tag};
 use crate::region::Region;
@@ -81,7 +83,7 @@ impl Contents {
             Some((bytes, by, verdict(is_certain)))
         });
         let mut states: Vec<((u64, u64), Use, Verdict)> = states.collect();
-        states.sort_unstable_by_key(|state| state.0);
+        states.compact_sort_by_key(|state| state.0);
         let most = states.iter().map(|state| state.2).max()?;
         let mut defined = states.into_iter().filter(|state| state.2 == most);
         let mut first = defined.next()?;

@@ -1,5 +1,7 @@
 //! Reads of contents that are undefined, or were written through another resource.
 
+use tileheap_units::CompactSort;
+
 use crate::finding::{Loss, LostContents, Use, Verdict};
 use crate::program::AccessKind;
 use crate::record::{Kind, Later};
@@ -124,7 +126,7 @@ impl Contents {
         }
         let others = self.within(region).filter(|(_, state)| meets(state));
         let mut others: Vec<(u64, u64)> = others.map(|(part, _)| part.bytes()).collect();
-        others.sort_unstable();
+        others.compact_sort();
         for other in &others {
             if other.0 == bytes.1 {
                 bytes.1 = other.1;

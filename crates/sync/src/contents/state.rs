@@ -1,5 +1,7 @@
 //! The contents of one resource, or of all resources that interpret its bytes alike, region by region.
 
+use tileheap_units::CompactSort;
+
 use crate::finding::{Loss, Use, Verdict};
 use crate::operation::Bytes;
 use crate::region::Region;
@@ -215,7 +217,7 @@ impl Contents {
 
     /// Merges equal states of bytes that touch.
     fn merge(&mut self) {
-        self.states.sort_by_key(|(region, _)| region.bytes());
+        self.states.compact_sort_by_key(|(region, _)| region.bytes());
         self.states.dedup_by(|(later, state), (before, known)| {
             let (own, next) = (before.bytes(), later.bytes());
             let is_one = own.1 == next.0 && known == state;
