@@ -508,7 +508,7 @@ typedef struct ThDeviceT ThDeviceT;
  * ```text
  *        thSelectFrame        thBeginFrame           thSubmitFrame
  * idle ---------------> selected ---------> recording -----------> idle
- *   ^                                           | thAbandonRecording
+ *   ^                                           | thDiscardFrame
  *   +-------------------------------------------+
  * ```
  * Every frame is selected, even if its description has not changed. Frames of a dynamic frame execute one after another on the device and share all
@@ -2372,7 +2372,7 @@ typedef struct ThSubmitCall {
 typedef VkResult (*PFN_thSubmit)(void *data,
                                  const struct ThSubmitCall *call);
 
-/** A recording: `thRecordCommands`. */
+/** A recording: `thBeginCommands`. */
 typedef struct ThCommandsT *ThCommands;
 
 /** A pass that has begun. */
@@ -3210,7 +3210,7 @@ ThStatus thSelectFrame(ThDynamicFrame frame,
  * Thread safety: no other thread may use the frame during the call; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
-ThStatus thForgetView(ThDynamicFrame frame,
+ThStatus thForgetImportedView(ThDynamicFrame frame,
                       VkImageView view,
                       ThError error);
 
@@ -3245,7 +3245,7 @@ ThStatus thAbandonDynamicFrame(ThDynamicFrame frame,
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
  *
  * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
- * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
+ * `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
  */
 TH_API
 ThStatus thGetSelectedPlan(ThDynamicFrame frame,
@@ -3258,7 +3258,7 @@ ThStatus thGetSelectedPlan(ThDynamicFrame frame,
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
  *
  * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
- * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
+ * `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
  */
 TH_API
 ThStatus thGetSelectedQueue(ThDynamicFrame frame,
@@ -3274,7 +3274,7 @@ ThStatus thGetSelectedQueue(ThDynamicFrame frame,
  * subpass does not exist, or the pass is not a render pass.
  *
  * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
- * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
+ * `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
  */
 TH_API
 ThStatus thGetPassTarget(ThDynamicFrame frame,
@@ -3291,7 +3291,7 @@ ThStatus thGetPassTarget(ThDynamicFrame frame,
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected or being recorded.
  *
  * Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
- * `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
+ * `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
  */
 TH_API
 ThStatus thGetBoundAccess(ThDynamicFrame frame,
@@ -3330,7 +3330,7 @@ ThStatus thBeginFrame(ThDynamicFrame frame,
  * fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
-ThStatus thImport(ThDynamicFrame frame,
+ThStatus thImportResources(ThDynamicFrame frame,
                   const struct ThImports *imports,
                   ThError error);
 
@@ -3345,7 +3345,7 @@ ThStatus thImport(ThDynamicFrame frame,
  * fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
-ThStatus thSetArea(ThDynamicFrame frame,
+ThStatus thSetRenderArea(ThDynamicFrame frame,
                    uint32_t pass,
                    const VkRect2D *area,
                    ThError error);
@@ -3386,7 +3386,7 @@ ThStatus thBindSecondaryTileMemory(ThDynamicFrame frame,
  * Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; finish the recording, or call
- * `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
+ * `thDiscardFrame`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
  * another, or abandon it if the device is lost.
  *
  * Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
@@ -3420,7 +3420,7 @@ ThStatus thSubmitFrameWith(ThDynamicFrame frame,
  * fails with `TH_STATUS_ERROR_IN_USE`.
  */
 TH_API
-ThStatus thAbandonRecording(ThDynamicFrame frame,
+ThStatus thDiscardFrame(ThDynamicFrame frame,
                             ThError error);
 
 /**
@@ -3461,7 +3461,7 @@ ThStatus thGetCompletedFrame(ThDynamicFrame frame,
  * Thread safety: may be called by several threads at once, with different command buffers.
  */
 TH_API
-ThStatus thRecordCommands(ThDynamicFrame frame,
+ThStatus thBeginCommands(ThDynamicFrame frame,
                           uint32_t commandBufferIndex,
                           VkCommandBuffer commandBuffer,
                           ThCommands *commands,
@@ -3527,7 +3527,7 @@ ThStatus thEndPass(ThCommands commands,
                    ThError error);
 
 /**
- * Skips a pass in this frame: one with `skippedOutputs`, or one that renders nothing (`thSetArea`). Its barriers are recorded, and its
+ * Skips a pass in this frame: one with `skippedOutputs`, or one that renders nothing (`thSetRenderArea`). Its barriers are recorded, and its
  * attachments are loaded, cleared and stored as usual.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it cannot be
@@ -3544,17 +3544,17 @@ ThStatus thSkipPass(ThCommands commands,
  * Ends the command buffer (`vkEndCommandBuffer`) and destroys the handle, even if it fails.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a pass was not recorded or not ended: the frame cannot be submitted then; call
- * `thAbandonRecording`. After `TH_STATUS_ERROR_IN_USE`, the handle is still valid.
+ * `thDiscardFrame`. After `TH_STATUS_ERROR_IN_USE`, the handle is still valid.
  *
  * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
  */
 TH_API
-ThStatus thFinishCommands(ThCommands commands,
+ThStatus thEndCommands(ThCommands commands,
                           ThError error);
 
 /**
  * Discards a recording and destroys the handle, for example after an error in the program. The program must reset the command buffer. The frame
- * can no longer be submitted; call `thAbandonRecording`. A null handle is ignored.
+ * can no longer be submitted; call `thDiscardFrame`. A null handle is ignored.
  *
  * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
  */

@@ -1129,9 +1129,9 @@ public:
     Result<Success> skip(uint32_t pass) {
         return detail::run_once(error_, [&](auto error) { return thSkipPass(get(), pass, error); });
     }
-    /** thFinishCommands. Destroys the handle, unless it fails with TH_STATUS_ERROR_IN_USE. */
-    Result<Success> finish() {
-        return end([&](auto error) { return thFinishCommands(get(), error); });
+    /** thEndCommands. Destroys the handle, unless it fails with TH_STATUS_ERROR_IN_USE. */
+    Result<Success> end() {
+        return end([&](auto error) { return thEndCommands(get(), error); });
     }
     /** thDiscardCommands: as the destructor, which ignores errors. */
     Result<Success> discard() {
@@ -1154,10 +1154,10 @@ private:
  *
  *     frame.select(builder).value();
  *     frame.begin({images, buffers}).value();
- *     tileheap::Commands commands = frame.record(0, command_buffer).value();
+ *     tileheap::Commands commands = frame.begin_commands(0, command_buffer).value();
  *     draw(commands.begin_pass(GBUFFER).value());
  *     commands.end_pass().value();
- *     commands.finish().value();
+ *     commands.end().value();
  *     frame.submit().value();
  *
  * Only one thread at a time may call its functions, except for `record`, `access`, `begin_secondary` and `bind_secondary_tile_memory` between `begin` and
@@ -1234,25 +1234,25 @@ public:
         const ThImports to = to_c(imports);
         return detail::call_once(error(), uint64_t(0), [&](auto &out, auto error) { return thBeginFrame(get(), &to, &out, error); });
     }
-    /** thImport */
-    Result<Success> import(const Imports &imports) {
+    /** thImportResources */
+    Result<Success> import_resources(const Imports &imports) {
         const ThImports to = to_c(imports);
-        return detail::run_once(error(), [&](auto error) { return thImport(get(), &to, error); });
+        return detail::run_once(error(), [&](auto error) { return thImportResources(get(), &to, error); });
     }
-    /** thForgetView */
-    Result<Success> forget_view(VkImageView view) {
-        return detail::run_once(error(), [&](auto error) { return thForgetView(get(), view, error); });
+    /** thForgetImportedView */
+    Result<Success> forget_imported_view(VkImageView view) {
+        return detail::run_once(error(), [&](auto error) { return thForgetImportedView(get(), view, error); });
     }
-    /** thSetArea; null for a pass that renders nothing. */
-    Result<Success> set_area(uint32_t pass, const VkRect2D *area) {
-        return detail::run_once(error(), [&](auto error) { return thSetArea(get(), pass, area, error); });
+    /** thSetRenderArea; null for a pass that renders nothing. */
+    Result<Success> set_render_area(uint32_t pass, const VkRect2D *area) {
+        return detail::run_once(error(), [&](auto error) { return thSetRenderArea(get(), pass, area, error); });
     }
-    /** thRecordCommands. Different command buffers can be recorded on different threads. */
-    Result<Commands> record(uint32_t index, VkCommandBuffer command_buffer) const {
+    /** thBeginCommands. Different command buffers can be recorded on different threads. */
+    Result<Commands> begin_commands(uint32_t index, VkCommandBuffer command_buffer) const {
         const size_t own = size_t(index) + 1;
         const ThError messages = own < errors_.size() ? errors_[own].get() : nullptr;
         const auto function = [&](ThCommands &out, ThError error) {
-            return thRecordCommands(get(), index, command_buffer, &out, error);
+            return thBeginCommands(get(), index, command_buffer, &out, error);
         };
         auto handle = messages ? detail::call_once(messages, ThCommands(nullptr), function) : detail::call(ThCommands(nullptr), function);
         if (!handle) return handle.error();
@@ -1278,9 +1278,9 @@ public:
         };
         return detail::run_once(error(), [&](auto error) { return thSubmitFrameWith(get(), callback, &submit, error); });
     }
-    /** thAbandonRecording */
-    Result<Success> abandon_recording() {
-        return detail::run_once(error(), [&](auto error) { return thAbandonRecording(get(), error); });
+    /** thDiscardFrame */
+    Result<Success> discard_frame() {
+        return detail::run_once(error(), [&](auto error) { return thDiscardFrame(get(), error); });
     }
 
     /** thWaitForFrame */

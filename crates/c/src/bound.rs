@@ -96,7 +96,7 @@ pub struct BoundAccess {
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
 ///
 /// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
-/// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
+/// `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
 #[unsafe(export_name = "thGetSelectedPlan")]
 pub unsafe extern "C" fn get_selected_plan(
     frame: DynamicFrameHandle,
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn get_selected_plan(
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame was selected.
 ///
 /// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
-/// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
+/// `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
 #[unsafe(export_name = "thGetSelectedQueue")]
 pub unsafe extern "C" fn get_selected_queue(
     frame: DynamicFrameHandle,
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn get_selected_queue(
 /// subpass does not exist, or the pass is not a render pass.
 ///
 /// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
-/// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
+/// `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
 #[unsafe(export_name = "thGetPassTarget")]
 pub unsafe extern "C" fn get_pass_target(
     frame: DynamicFrameHandle,
@@ -206,7 +206,7 @@ pub(crate) fn target_of(bound: &BoundFrame, pass: u32, subpass: u32) -> Result<&
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is selected or being recorded.
 ///
 /// Thread safety: may be called by several threads at once, except during `thSelectFrame`, `thBeginFrame`,
-/// `thImport`, `thSetArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thAbandonRecording` and `thForgetView` for the same frame.
+/// `thImportResources`, `thSetRenderArea`, `thSubmitFrame`, `thSubmitFrameWith`, `thDiscardFrame` and `thForgetImportedView` for the same frame.
 #[unsafe(export_name = "thGetBoundAccess")]
 pub unsafe extern "C" fn get_bound_access(
     frame: DynamicFrameHandle,

@@ -128,8 +128,8 @@ fn give_back(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, fram
 /// passes uses something that is not imported.
 ///
 /// Thread safety: may be called by several threads at once, with different command buffers.
-#[unsafe(export_name = "thRecordCommands")]
-pub unsafe extern "C" fn record_commands(
+#[unsafe(export_name = "thBeginCommands")]
+pub unsafe extern "C" fn begin_commands(
     frame: DynamicFrameHandle,
     command_buffer_index: u32,
     command_buffer: vk::CommandBuffer,
@@ -316,7 +316,7 @@ pub extern "C" fn end_pass(commands: CommandsHandle, error: ErrorHandle) -> Stat
     })
 }
 
-/// Skips a pass in this frame: one with `skippedOutputs`, or one that renders nothing (`thSetArea`). Its barriers are recorded, and its
+/// Skips a pass in this frame: one with `skippedOutputs`, or one that renders nothing (`thSetRenderArea`). Its barriers are recorded, and its
 /// attachments are loaded, cleared and stored as usual.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it cannot be
@@ -336,16 +336,16 @@ pub extern "C" fn skip_pass(commands: CommandsHandle, pass: u32, error: ErrorHan
 /// Ends the command buffer (`vkEndCommandBuffer`) and destroys the handle, even if it fails.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a pass was not recorded or not ended: the frame cannot be submitted then; call
-/// `thAbandonRecording`. After `TH_STATUS_ERROR_IN_USE`, the handle is still valid.
+/// `thDiscardFrame`. After `TH_STATUS_ERROR_IN_USE`, the handle is still valid.
 ///
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
-#[unsafe(export_name = "thFinishCommands")]
-pub extern "C" fn finish_commands(commands: CommandsHandle, error: ErrorHandle) -> Status {
+#[unsafe(export_name = "thEndCommands")]
+pub extern "C" fn end_commands(commands: CommandsHandle, error: ErrorHandle) -> Status {
     run(error, || close(commands, |commands| Ok(commands.finish()?)))
 }
 
 /// Discards a recording and destroys the handle, for example after an error in the program. The program must reset the command buffer. The frame
-/// can no longer be submitted; call `thAbandonRecording`. A null handle is ignored.
+/// can no longer be submitted; call `thDiscardFrame`. A null handle is ignored.
 ///
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thDiscardCommands")]

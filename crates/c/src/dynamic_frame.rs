@@ -64,7 +64,7 @@ unsafe fn select(object: &DynamicFrameObject, desc: *const FrameDesc) -> Result<
     let frame = frame.as_mut().ok_or_else(destroyed)?;
     if let Phase::Recording(_) = phase {
         return Err(Fault::state(
-            "a frame is being recorded: call thSubmitFrame or thAbandonRecording first",
+            "a frame is being recorded: call thSubmitFrame or thDiscardFrame first",
         ));
     }
     *phase = Phase::None;
@@ -163,8 +163,8 @@ pub unsafe extern "C" fn select_frame(
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded.
 ///
 /// Thread safety: no other thread may use the frame during the call; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
-#[unsafe(export_name = "thForgetView")]
-pub extern "C" fn forget_view(frame: DynamicFrameHandle, view: vk::ImageView, error: ErrorHandle) -> Status {
+#[unsafe(export_name = "thForgetImportedView")]
+pub extern "C" fn forget_imported_view(frame: DynamicFrameHandle, view: vk::ImageView, error: ErrorHandle) -> Status {
     run(error, || {
         if view == vk::ImageView::null() {
             return Err(Fault::null("view"));
@@ -173,7 +173,7 @@ pub extern "C" fn forget_view(frame: DynamicFrameHandle, view: vk::ImageView, er
         let mut state = object.exclusive()?;
         if let Phase::Recording(_) = state.phase() {
             return Err(Fault::state(
-                "a frame is being recorded: call thSubmitFrame or thAbandonRecording first",
+                "a frame is being recorded: call thSubmitFrame or thDiscardFrame first",
             ));
         }
         // SAFETY: no frame that uses the view is in flight (the caller's duty).

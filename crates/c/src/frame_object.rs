@@ -3,7 +3,7 @@
 //! ```text
 //!        thSelectFrame        thBeginFrame           thSubmitFrame
 //! idle ───────────────► selected ─────────► recording ───────────► idle
-//!   ▲                                           │ thAbandonRecording
+//!   ▲                                           │ thDiscardFrame
 //!   └───────────────────────────────────────────┘
 //! ```
 //! These states replace Rust's borrows. Functions that change the frame lock it for writing, functions that several threads may call lock it
@@ -132,7 +132,7 @@ impl DynamicFrameObject {
         match self.open.load(Ordering::Acquire) {
             0 => Ok(()),
             open => Err(Fault::in_use(format!(
-                "{open} command buffers of the frame are being recorded: call thFinishCommands or thDiscardCommands first"
+                "{open} command buffers of the frame are being recorded: call thEndCommands or thDiscardCommands first"
             ))),
         }
     }
@@ -235,7 +235,7 @@ impl FrameState {
             }
             Phase::Recording(_) => {
                 return Err(Fault::state(
-                    "a frame is already being recorded: call thSubmitFrame or thAbandonRecording first",
+                    "a frame is already being recorded: call thSubmitFrame or thDiscardFrame first",
                 ));
             }
         }

@@ -29,7 +29,7 @@ pub struct DeviceT(());
 /// ```text
 ///        thSelectFrame        thBeginFrame           thSubmitFrame
 /// idle ---------------> selected ---------> recording -----------> idle
-///   ^                                           | thAbandonRecording
+///   ^                                           | thDiscardFrame
 ///   +-------------------------------------------+
 /// ```
 /// Every frame is selected, even if its description has not changed. Frames of a dynamic frame execute one after another on the device and share all
@@ -64,5 +64,5 @@ pub type DeviceAdditionsHandle = *mut DeviceAdditionsT;
 pub type DeviceHandle = *mut DeviceT;
 /// A dynamic frame: `thCreateDynamicFrame`.
 pub type DynamicFrameHandle = *mut DynamicFrameT;
-/// A recording: `thRecordCommands`.
+/// A recording: `thBeginCommands`.
 pub type CommandsHandle = *mut CommandsT;

@@ -84,8 +84,8 @@ pub unsafe extern "C" fn begin_frame(
 ///
 /// Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
 /// fails with `TH_STATUS_ERROR_IN_USE`.
-#[unsafe(export_name = "thImport")]
-pub unsafe extern "C" fn import(
+#[unsafe(export_name = "thImportResources")]
+pub unsafe extern "C" fn import_resources(
     frame: DynamicFrameHandle,
     imports: *const Imports,
     error: ErrorHandle,
@@ -110,8 +110,8 @@ pub unsafe extern "C" fn import(
 ///
 /// Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
 /// fails with `TH_STATUS_ERROR_IN_USE`.
-#[unsafe(export_name = "thSetArea")]
-pub unsafe extern "C" fn set_area(
+#[unsafe(export_name = "thSetRenderArea")]
+pub unsafe extern "C" fn set_render_area(
     frame: DynamicFrameHandle,
     pass: u32,
     area: *const vk::Rect2D,
@@ -201,7 +201,7 @@ pub extern "C" fn bind_secondary_tile_memory(
 /// Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; finish the recording, or call
-/// `thAbandonRecording`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
+/// `thDiscardFrame`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
 /// another, or abandon it if the device is lost.
 ///
 /// Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
@@ -282,8 +282,8 @@ pub unsafe extern "C" fn submit_frame_with(
 ///
 /// Thread safety: no other thread may use the frame during the call, except to wait for it, and no command buffer may be in recording; otherwise
 /// fails with `TH_STATUS_ERROR_IN_USE`.
-#[unsafe(export_name = "thAbandonRecording")]
-pub extern "C" fn abandon_recording(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
+#[unsafe(export_name = "thDiscardFrame")]
+pub extern "C" fn discard_frame(frame: DynamicFrameHandle, error: ErrorHandle) -> Status {
     run(error, || {
         let object = frame.get()?;
         let mut state = object.exclusive()?;

@@ -71,7 +71,7 @@ public:
         const uint64_t number = dynamic_.begin({{&picture, 1}, {&texels, 1}, {}, {}}).value();
         const Constants constants = {extent, drawn_};
         for (uint32_t index = 0; index < COMMAND_BUFFER_COUNT; index++) {
-            tileheap::Commands commands = dynamic_.record(index, frame.commands.handles[index]).value();
+            tileheap::Commands commands = dynamic_.begin_commands(index, frame.commands.handles[index]).value();
             for (uint32_t pass = COMMAND_BUFFERS[index]; pass < COMMAND_BUFFERS[index + 1]; pass++) {
                 if (pass == HALOS && !halos) {
                     commands.skip(pass).value();
@@ -84,7 +84,7 @@ public:
                     passes_->draw(begun.commandBuffer, pass, begun.area, inputs.of(selected.parity, pass), constants);
                 commands.end_pass().value();
             }
-            commands.finish().value();
+            commands.end().value();
         }
         dynamic_.submit().value();
         frame.pending = number;
@@ -108,7 +108,7 @@ private:
     void begin(FrameInFlight &frame, VkExtent2D extent) {
         frame.commands.reset();
         if (frame.canvas && is_same(frame.canvas->extent, extent)) return;
-        if (frame.canvas) dynamic_.forget_view(frame.canvas->view).value();
+        if (frame.canvas) dynamic_.forget_imported_view(frame.canvas->view).value();
         frame.canvas = std::make_unique<Canvas>(gpu_, extent);
     }
 

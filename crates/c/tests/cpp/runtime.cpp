@@ -51,7 +51,7 @@ struct Plaza {
     }
 
     tileheap::Imports imports() const { return {{&picture, 1}, {&texels, 1}, {}, {}}; }
-    Commands open(uint32_t index) const { return dynamic.record(index, commands.handles[index]).value(); }
+    Commands open(uint32_t index) const { return dynamic.begin_commands(index, commands.handles[index]).value(); }
     /** Records the passes of a command buffer, without draws. */
     void record(uint32_t index) const {
         Commands recording = open(index);
@@ -61,7 +61,7 @@ struct Plaza {
             if (pass == READ_BACK) copy_to_texels(begun.commandBuffer, canvas);
             recording.end_pass().value();
         }
-        recording.finish().value();
+        recording.end().value();
     }
     /** Selects and begins a frame whose command buffers can be recorded. */
     uint64_t begin() {
@@ -167,8 +167,8 @@ void test_threads_and_late_imports(const RuntimeGpu &runtime) {
         other.reset();
         dynamic.select(plaza.builder).value();
         const uint64_t number = dynamic.begin().value();
-        EXPECT(dynamic.record(1, other.handles[1]), TH_STATUS_ERROR_WRONG_STATE, "picture");
-        dynamic.import(plaza.imports()).value();
+        EXPECT(dynamic.begin_commands(1, other.handles[1]), TH_STATUS_ERROR_WRONG_STATE, "picture");
+        dynamic.import_resources(plaza.imports()).value();
         std::swap(plaza.commands.handles[1], other.handles[1]);
         std::thread scene([&] { plaza.record(0); });
         std::thread post([&] { plaza.record(1); });
@@ -179,7 +179,7 @@ void test_threads_and_late_imports(const RuntimeGpu &runtime) {
         std::thread([&] { CHECK(*dynamic.wait(number) == WaitStatus::complete); }).join();
         EXPECT(dynamic.wait(number + 7), TH_STATUS_ERROR_WRONG_STATE, "");
     }
-    dynamic.forget_view(plaza.canvas.view).value();
+    dynamic.forget_imported_view(plaza.canvas.view).value();
     std::puts("threads and late imports");
 }
 
@@ -188,15 +188,15 @@ void test_areas_and_skipped_passes(const RuntimeGpu &runtime) {
     DynamicFrame &dynamic = plaza.dynamic;
     const uint64_t number = plaza.begin();
     const VkRect2D part = {{16, 8}, {32, 24}}, outside = {{0, 0}, {65, 64}};
-    dynamic.set_area(LIGHTING, &part).value();
-    EXPECT(dynamic.set_area(LIGHTING, &outside), TH_STATUS_ERROR_INVALID_ARGUMENT, "lighting");
-    EXPECT(dynamic.set_area(READ_BACK, &part), TH_STATUS_ERROR_INVALID_ARGUMENT, "read_back");
+    dynamic.set_render_area(LIGHTING, &part).value();
+    EXPECT(dynamic.set_render_area(LIGHTING, &outside), TH_STATUS_ERROR_INVALID_ARGUMENT, "lighting");
+    EXPECT(dynamic.set_render_area(READ_BACK, &part), TH_STATUS_ERROR_INVALID_ARGUMENT, "read_back");
     Commands scene = plaza.open(0);
     EXPECT(scene.skip(SHADOW), TH_STATUS_ERROR_INVALID_ARGUMENT, "shadow"); // It is not optional.
     for (const uint32_t pass : {SHADOW, GBUFFER}) CHECK(scene.begin_pass(pass) && scene.end_pass());
     const ThPassCommands lighting = scene.begin_pass(LIGHTING).value();
     CHECK(lighting.area.offset.x == 16 && lighting.area.extent.height == 24 && lighting.viewport.x == 16 && lighting.viewport.width == 32);
-    CHECK(scene.end_pass() && scene.skip(HALOS) && scene.finish());
+    CHECK(scene.end_pass() && scene.skip(HALOS) && scene.end());
     plaza.record(1);
     CHECK(dynamic.submit() && *dynamic.wait(number) == WaitStatus::complete);
     std::puts("areas and skipped passes");
@@ -220,12 +220,12 @@ void test_wrong_calls(const RuntimeGpu &runtime) {
     EXPECT(dynamic.select(wrong_frame), TH_STATUS_ERROR_INVALID_FRAME, "nothing");
     // Before it is begun.
     dynamic.select(plaza.builder).value();
-    EXPECT(dynamic.record(0, handle), state, "thBeginFrame");
-    EXPECT(dynamic.import(plaza.imports()), state, "thBeginFrame");
-    EXPECT(dynamic.set_area(0, nullptr), state, "thBeginFrame");
+    EXPECT(dynamic.begin_commands(0, handle), state, "thBeginFrame");
+    EXPECT(dynamic.import_resources(plaza.imports()), state, "thBeginFrame");
+    EXPECT(dynamic.set_render_area(0, nullptr), state, "thBeginFrame");
     EXPECT(dynamic.submit(), state, "thBeginFrame");
     EXPECT(dynamic.begin_secondary(handle, 0), state, "thBeginFrame");
-    EXPECT(dynamic.abandon_recording(), state, "thBeginFrame");
+    EXPECT(dynamic.discard_frame(), state, "thBeginFrame");
     EXPECT(dynamic.target(99), argument, "99");
     EXPECT(dynamic.target(0, 5), argument, "5");
     EXPECT(dynamic.target(READ_BACK), argument, "read_back");
@@ -239,14 +239,14 @@ void test_wrong_calls(const RuntimeGpu &runtime) {
     EXPECT(dynamic.begin({{&wrong, 1}, {}, {}, {}}), argument, "shadow"); // It is not external.
     // While it is recorded.
     plaza.begin();
-    EXPECT(dynamic.record(5, handle), argument, "5");
-    EXPECT(dynamic.record(0, VK_NULL_HANDLE), TH_STATUS_ERROR_NULL_POINTER, "");
-    EXPECT(dynamic.set_area(99, nullptr), argument, "99");
+    EXPECT(dynamic.begin_commands(5, handle), argument, "5");
+    EXPECT(dynamic.begin_commands(0, VK_NULL_HANDLE), TH_STATUS_ERROR_NULL_POINTER, "");
+    EXPECT(dynamic.set_render_area(99, nullptr), argument, "99");
     {
         Commands commands = plaza.open(0);
-        EXPECT(dynamic.record(0, handle), state, "scene");
+        EXPECT(dynamic.begin_commands(0, handle), state, "scene");
         EXPECT(dynamic.submit(), in_use, "");
-        EXPECT(dynamic.import(plaza.imports()), in_use, "");
+        EXPECT(dynamic.import_resources(plaza.imports()), in_use, "");
         EXPECT(dynamic.select(plaza.builder), in_use, "");
         EXPECT(dynamic.destroy(), in_use, "");
         EXPECT(commands.begin_pass(GBUFFER), state, "shadow");
@@ -258,11 +258,11 @@ void test_wrong_calls(const RuntimeGpu &runtime) {
         EXPECT(commands.begin_pass(GBUFFER), state, "shadow");
         EXPECT(commands.skip(HALOS), state, "");
         CHECK(commands.end_pass());
-        EXPECT(commands.finish(), state, "gbuffer"); // Not all passes were recorded.
+        EXPECT(commands.end(), state, "gbuffer"); // Not all passes were recorded.
         CHECK(!commands.get());
         EXPECT(commands.end_pass(), TH_STATUS_ERROR_INVALID_HANDLE, "");
     }
-    dynamic.abandon_recording().value();
+    dynamic.discard_frame().value();
     // What was given up has no effect: a command buffer that is not finished, and a frame that is not submitted.
     plaza.begin();
     try {
@@ -271,7 +271,7 @@ void test_wrong_calls(const RuntimeGpu &runtime) {
         throw std::runtime_error("the program's own");
     } catch (const std::runtime_error &) {
     }
-    dynamic.abandon_recording().value();
+    dynamic.discard_frame().value();
     plaza.run();
     CHECK(dynamic.completed().value() == 1);
     // Handles that are gone.
@@ -281,7 +281,7 @@ void test_wrong_calls(const RuntimeGpu &runtime) {
     const Commands alias(commands.get(), nullptr);
     commands.discard().value();
     EXPECT(const_cast<Commands &>(alias).end_pass(), TH_STATUS_ERROR_INVALID_HANDLE, "");
-    dynamic.abandon_recording().value();
+    dynamic.discard_frame().value();
     dynamic.destroy().value();
     EXPECT(dynamic.begin(), TH_STATUS_ERROR_INVALID_HANDLE, "");
     std::puts("wrong calls");
@@ -385,9 +385,9 @@ void test_secondaries(const RuntimeGpu &runtime) {
         vkCmdCopyImageToBuffer(copy, source.image, source.layout, target.buffer, 1, &region);
         check(vkEndCommandBuffer(copy), "vkEndCommandBuffer");
 
-        Commands commands = dynamic.record(0, primary.handles[0]).value();
+        Commands commands = dynamic.begin_commands(0, primary.handles[0]).value();
         CHECK(commands.begin_pass(DRAW) && commands.execute({&draw, 1}) && commands.end_pass());
-        CHECK(commands.begin_pass(COPY) && commands.execute({&copy, 1}) && commands.end_pass() && commands.finish());
+        CHECK(commands.begin_pass(COPY) && commands.execute({&copy, 1}) && commands.end_pass() && commands.end());
         CHECK(dynamic.submit() && *dynamic.wait(number) == WaitStatus::complete);
         const std::vector<uint8_t> red = {255, 0, 0, 255}, read = canvas.read();
         for (size_t byte = 0; byte < read.size(); byte++) CHECK(read[byte] == red[byte % 4]);

@@ -33,7 +33,7 @@ public:
         const ThImportedImage picture = tileheap::imported_image(PICTURE, shot.canvas.picture, shot.canvas.view);
         const ThImportedBuffer texels = tileheap::imported_buffer(TEXELS, shot.canvas.texels, shot.canvas.bytes());
         numbers_[shot.slot] = dynamic_.begin({{&picture, 1}, {&texels, 1}, {}, {}}).value();
-        tileheap::Commands recording = dynamic_.record(0, commands.handles[0]).value();
+        tileheap::Commands recording = dynamic_.begin_commands(0, commands.handles[0]).value();
         for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
             if (pass == HALOS && !shot.halos) {
                 recording.skip(pass).value();
@@ -46,7 +46,7 @@ public:
                 inputs_->draw(begun.commandBuffer, pass, begun.area, size_, shot.frame);
             recording.end_pass().value();
         }
-        recording.finish().value();
+        recording.end().value();
         dynamic_.submit().value();
     }
 
@@ -54,7 +54,7 @@ public:
     void wait(uint32_t slot) const { dynamic_.wait(numbers_[slot]).value(); }
 
     /** A picture will be destroyed. */
-    void forget(const Canvas &canvas) { dynamic_.forget_view(canvas.view).value(); }
+    void forget(const Canvas &canvas) { dynamic_.forget_imported_view(canvas.view).value(); }
 
     Memory memory() const { return memory_; }
 

@@ -31,7 +31,7 @@ public:
         const ThImportedImage picture = tileheap::imported_image(PICTURE, shot.canvas.picture, shot.canvas.view);
         const ThImportedBuffer texels = tileheap::imported_buffer(TEXELS, shot.canvas.texels, shot.canvas.bytes());
         numbers_[shot.slot] = dynamic_.begin({{&picture, 1}, {&texels, 1}, {}, {}}).value();
-        tileheap::Commands recording = dynamic_.record(0, commands.handles[0]).value();
+        tileheap::Commands recording = dynamic_.begin_commands(0, commands.handles[0]).value();
         for (uint32_t index = 0; index < selected.passCount; index++) {
             const uint32_t pass = pass_at(index, shot.halos);
             const ThPassCommands begun = recording.begin_pass(index).value();
@@ -41,7 +41,7 @@ public:
                 inputs.draw(begun.commandBuffer, pass, begun.area, size_, shot.frame);
             recording.end_pass().value();
         }
-        recording.finish().value();
+        recording.end().value();
         dynamic_.submit().value();
     }
 
@@ -49,7 +49,7 @@ public:
     void wait(uint32_t slot) const { dynamic_.wait(numbers_[slot]).value(); }
 
     /** A picture will be destroyed. */
-    void forget(const Canvas &canvas) { dynamic_.forget_view(canvas.view).value(); }
+    void forget(const Canvas &canvas) { dynamic_.forget_imported_view(canvas.view).value(); }
 
     Memory memory() const { return memory_; }
 

@@ -175,7 +175,7 @@ impl Engine {
 
     pub(super) fn record(&self, number: u64, index: u32) -> c::Result<CommandsHandle> {
         let buffer = self.command_buffer(number, index);
-        let commands = get(|to, error| th!(record_commands(self.frame, index, buffer, to, error)))?;
+        let commands = get(|to, error| th!(begin_commands(self.frame, index, buffer, to, error)))?;
         *self.open.lock().unwrap() = Some(commands);
         Ok(commands)
     }
@@ -187,7 +187,7 @@ impl Engine {
         for pass in frame.command_buffers()[index as usize].passes.indices() {
             self.record_pass(commands, number, pass as u32)?;
         }
-        call(|error| finish_commands(commands, error))
+        call(|error| end_commands(commands, error))
     }
 
     pub(super) fn record_pass(&self, commands: CommandsHandle, number: u64, pass: u32) -> c::Result<()> {

@@ -169,7 +169,7 @@ fn a_known_frame_allocates_nothing() {
         for index in 0..4 {
             let mut commands = null_mut();
             let buffer = engine.command_buffer(number, index);
-            ok(th!(record_commands(
+            ok(th!(begin_commands(
                 engine.frame,
                 index,
                 buffer,
@@ -188,7 +188,7 @@ fn a_known_frame_allocates_nothing() {
                 }
                 ok(end_pass(commands, none));
             }
-            ok(finish_commands(commands, none));
+            ok(end_commands(commands, none));
         }
         ok(submit_frame(engine.frame, none));
         ok(engine.wait(number));
@@ -282,16 +282,16 @@ fn external_images_are_imported_as_late_as_their_command_buffer() {
             view: images[0].view,
         }];
         (imports.view_count, imports.views) = (1, views.as_ptr());
-        call(|error| th!(import(engine.frame, &imports, error))).unwrap();
+        call(|error| th!(import_resources(engine.frame, &imports, error))).unwrap();
         assert_eq!(engine.access(TONEMAP, 1).unwrap().view, vk::ImageView::null());
         engine.record_all(number, 2).unwrap();
-        let (status, message) = call(|error| th!(import(engine.frame, &imports, error))).unwrap_err();
+        let (status, message) = call(|error| th!(import_resources(engine.frame, &imports, error))).unwrap_err();
         assert_eq!(status, Status::ErrorWrongState);
         assert_says(message, &["too late", "post"]);
         engine.record_all(number, 3).unwrap();
         call(|error| submit_frame(engine.frame, error)).unwrap();
         assert_eq!(engine.wait(number), Status::Success);
-        call(|error| forget_view(engine.frame, images[0].view, error)).unwrap();
+        call(|error| forget_imported_view(engine.frame, images[0].view, error)).unwrap();
     }
     engine.end();
 }
@@ -308,15 +308,15 @@ fn areas_restrict_passes_and_passes_that_render_nothing_are_skipped() {
             height: 50,
         },
     };
-    call(|error| th!(set_area(engine.frame, LIGHTING, &part, error))).unwrap();
-    call(|error| th!(set_area(engine.frame, DECALS, null(), error))).unwrap();
+    call(|error| th!(set_render_area(engine.frame, LIGHTING, &part, error))).unwrap();
+    call(|error| th!(set_render_area(engine.frame, DECALS, null(), error))).unwrap();
     let commands = engine.record(number, 0).unwrap();
     engine.record_pass(commands, number, GBUFFER).unwrap();
     let (status, message) = engine.record_pass(commands, number, DECALS).unwrap_err();
     assert_eq!(status, Status::ErrorInvalidArgument);
     assert_says(message, &["decals", "renders nothing"]);
     call(|error| skip_pass(commands, DECALS, error)).unwrap();
-    call(|error| finish_commands(commands, error)).unwrap();
+    call(|error| end_commands(commands, error)).unwrap();
     let commands = engine.record(number, 1).unwrap();
     engine.record_pass(commands, number, OCCLUSION).unwrap();
     let begun: PassCommands = fill(|to, error| th!(begin_pass(commands, LIGHTING, to, error))).unwrap();
@@ -330,7 +330,7 @@ fn areas_restrict_passes_and_passes_that_render_nothing_are_skipped() {
     let (status, message) = call(|error| skip_pass(commands, 4, error)).unwrap_err();
     assert_eq!(status, Status::ErrorInvalidArgument, "{message}");
     engine.record_pass(commands, number, 4).unwrap();
-    call(|error| finish_commands(commands, error)).unwrap();
+    call(|error| end_commands(commands, error)).unwrap();
     engine.record_all(number, 2).unwrap();
     engine.record_all(number, 3).unwrap();
     call(|error| submit_frame(engine.frame, error)).unwrap();
@@ -352,7 +352,7 @@ fn an_abandoned_recording_has_no_effect() {
     assert_says(message, &["scene", "before its recording is finished"]);
     // Still being recorded.
     engine.record_all(1, 1).unwrap();
-    call(|error| abandon_recording(engine.frame, error)).unwrap();
+    call(|error| discard_frame(engine.frame, error)).unwrap();
     on_fake!(engine.rig.device.end_command_buffer(engine.command_buffer(1, 0))).unwrap();
     assert_eq!(engine.run().unwrap(), 1);
     engine.end();

@@ -46,22 +46,22 @@ const EXCLUSIVE: [(&str, OfFrame); 8] = [
     ("begin", |frame, error| {
         th!(begin_frame(frame, NONE, null_mut(), error))
     }),
-    ("import", |frame, error| th!(import(frame, &sized(), error))),
-    ("area", |frame, error| th!(set_area(frame, 0, null(), error))),
+    ("import", |frame, error| th!(import_resources(frame, &sized(), error))),
+    ("area", |frame, error| th!(set_render_area(frame, 0, null(), error))),
     ("submit", |frame, error| submit_frame(frame, error)),
     ("submit with", |frame, error| {
         th!(submit_frame_with(frame, Some(submits), null_mut(), error))
     }),
-    ("abandon", |frame, error| abandon_recording(frame, error)),
+    ("abandon", |frame, error| discard_frame(frame, error)),
     ("forget", |frame, error| {
-        forget_view(frame, vk::Handle::from_raw(1), error)
+        forget_imported_view(frame, vk::Handle::from_raw(1), error)
     }),
 ];
 
 /// The functions that several threads may call.
 const SHARED: [(&str, OfFrame); 9] = [
     ("record", |frame, error| {
-        th!(record_commands(frame, 0, buffer(), &mut null_mut(), error))
+        th!(begin_commands(frame, 0, buffer(), &mut null_mut(), error))
     }),
     ("secondary", |frame, error| {
         begin_secondary(frame, buffer(), 0, 0, error)
@@ -128,7 +128,7 @@ const OF_COMMANDS: [(&str, OfCommands); 7] = [
     }),
     ("end", |commands, error| end_pass(commands, error)),
     ("skip", |commands, error| skip_pass(commands, 0, error)),
-    ("finish", |commands, error| finish_commands(commands, error)),
+    ("finish", |commands, error| end_commands(commands, error)),
     ("discard", |commands, error| discard_commands(commands, error)),
 ];
 
@@ -160,7 +160,7 @@ fn null_foreign_and_destroyed_handles_are_errors() {
     let number = engine.begin().unwrap();
     let commands = engine.record(number, 0).unwrap();
     call(|error| discard_commands(commands, error)).unwrap();
-    call(|error| abandon_recording(engine.frame, error)).unwrap();
+    call(|error| discard_frame(engine.frame, error)).unwrap();
     let address: DynamicFrameHandle = std::ptr::without_provenance_mut((&raw const engine).addr());
     let (frame, device) = (engine.frame, engine.device);
     let bad_frames = [null_mut(), device.cast(), address];
@@ -208,7 +208,7 @@ fn functions_in_the_wrong_state_name_the_one_to_call() {
     let number = engine.begin().unwrap();
     for name in ["select", "begin", "forget"] {
         let (_, function) = EXCLUSIVE.iter().find(|(other, _)| *other == name).unwrap();
-        check(name, *function, &["thSubmitFrame", "thAbandonRecording"]);
+        check(name, *function, &["thSubmitFrame", "thDiscardFrame"]);
     }
     check(
         "submit",
@@ -222,7 +222,7 @@ fn functions_in_the_wrong_state_name_the_one_to_call() {
         assert_eq!(status, Status::ErrorInUse, "{name}: {message}");
         assert_says(
             message,
-            &["1 command buffers", "thFinishCommands", "thDiscardCommands"],
+            &["1 command buffers", "thEndCommands", "thDiscardCommands"],
         );
     }
     call(|error| discard_commands(commands, error)).unwrap();
@@ -301,7 +301,7 @@ fn indices_that_do_not_exist_are_errors() {
             &["not aligned"],
         ),
         (
-            &|error| th!(record_commands(frame, 4, buffer(), &mut null_mut(), error)),
+            &|error| th!(begin_commands(frame, 4, buffer(), &mut null_mut(), error)),
             &["command buffer 4", "there are 4"],
         ),
     ];
@@ -320,7 +320,7 @@ fn indices_that_do_not_exist_are_errors() {
         },
     };
     for (pass, words) in areas {
-        let (status, message) = call(|error| th!(set_area(frame, pass, &wide, error))).unwrap_err();
+        let (status, message) = call(|error| th!(set_render_area(frame, pass, &wide, error))).unwrap_err();
         assert_eq!(status, Status::ErrorInvalidArgument, "{message}");
         assert_says(message, &[words]);
     }
@@ -413,12 +413,12 @@ fn imports_that_do_not_match_are_errors() {
     engine.select().unwrap();
     engine.begin().unwrap();
     for (imports, expected, words) in &wrongs {
-        let late = call(|error| th!(import(engine.frame, imports, error)));
+        let late = call(|error| th!(import_resources(engine.frame, imports, error)));
         let (status, message) = late.unwrap_err();
         assert_eq!(status, *expected, "{message}");
         assert_says(message, &[words]);
     }
-    let none = call(|error| th!(import(engine.frame, null(), error)));
+    let none = call(|error| th!(import_resources(engine.frame, null(), error)));
     assert_eq!(none.unwrap_err().0, Status::ErrorNullPointer);
     engine.end();
 }
@@ -443,9 +443,9 @@ fn null_pointers_and_wrong_sizes_are_errors() {
         &|error| th!(is_device_lost(device, null_mut(), error)),
         &|error| th!(get_completed_frame(frame, null_mut(), error)),
         &|error| th!(get_selected_plan(frame, null_mut(), error)),
-        &|error| th!(record_commands(frame, 0, buffer(), null_mut(), error)),
+        &|error| th!(begin_commands(frame, 0, buffer(), null_mut(), error)),
         &|error| begin_secondary(frame, vk::CommandBuffer::null(), 0, 0, error),
-        &|error| forget_view(frame, vk::ImageView::null(), error),
+        &|error| forget_imported_view(frame, vk::ImageView::null(), error),
     ];
     for (index, function) in nulls.into_iter().enumerate() {
         let (status, message) = call(function).unwrap_err();
@@ -459,7 +459,7 @@ fn null_pointers_and_wrong_sizes_are_errors() {
         &|error| th!(get_pass_target(frame, 0, 0, null_mut(), error)),
         &|error| th!(get_selected_queue(frame, 0, null_mut(), error)),
         &|error| {
-            th!(record_commands(
+            th!(begin_commands(
                 frame,
                 1,
                 vk::CommandBuffer::null(),

@@ -39,7 +39,7 @@ fn passes_are_recorded_in_the_described_order() {
     refused(&|| begin(GBUFFER), wrong);
     refused(&|| next_subpass(commands, none), wrong);
     refused(&|| skip_pass(commands, DECALS, none), wrong);
-    let (status, message) = call(|error| finish_commands(commands, error)).unwrap_err();
+    let (status, message) = call(|error| end_commands(commands, error)).unwrap_err();
     assert_eq!(status, wrong);
     assert_says(message, &["gbuffer", "begun but not ended"]);
     // The handle is gone, also after an error.
@@ -58,10 +58,10 @@ fn passes_are_recorded_in_the_described_order() {
     assert_eq!(status, Status::ErrorInvalidArgument);
     assert_says(message, &["lighting", "TH_PASS_FLAG_SECONDARY"]);
     assert_eq!(end_pass(commands, none), Status::Success);
-    let (status, message) = call(|error| finish_commands(commands, error)).unwrap_err();
+    let (status, message) = call(|error| end_commands(commands, error)).unwrap_err();
     assert_eq!(status, wrong);
     assert_says(message, &["light", "meter"]);
-    call(|error| abandon_recording(engine.frame, error)).unwrap();
+    call(|error| discard_frame(engine.frame, error)).unwrap();
     engine.rig.driver.clear_journal();
     call(|error| tileheap_c::dynamic_frame::destroy_dynamic_frame(engine.frame, error)).unwrap();
     call(|error| tileheap_c::device::destroy_device(engine.device, error)).unwrap();
@@ -104,7 +104,7 @@ fn one_recording_is_used_by_one_thread_at_a_time_and_a_frame_by_one_that_changes
     });
     assert_eq!(ends.load(Ordering::Relaxed), 1);
     call(|error| end_pass(commands, error)).unwrap();
-    call(|error| finish_commands(commands, error)).unwrap();
+    call(|error| end_commands(commands, error)).unwrap();
     for index in 1..4 {
         engine.record_all(number, index).unwrap();
     }
@@ -128,7 +128,7 @@ fn handles_of_ended_recordings_stay_invalid() {
             call(|error| discard_commands(commands, error)).unwrap();
             ended.push(commands);
         }
-        call(|error| abandon_recording(engine.frame, error)).unwrap();
+        call(|error| discard_frame(engine.frame, error)).unwrap();
         for buffer in engine.rig.commands[0] {
             on_fake!(engine.rig.device.end_command_buffer(buffer)).unwrap();
         }
