@@ -24,7 +24,7 @@ use super::frame_recorder::FrameRecorder;
 
 impl Device {
     /// Whether a call that this crate made on the device has returned `VK_ERROR_DEVICE_LOST`, or one that was
-    /// [reported](Device::note_device_lost). Once true, it stays true.
+    /// [reported](Device::report_device_lost). Once true, it stays true.
     ///
     /// ```no_run
     /// # use tileheap::runtime::*;
@@ -55,7 +55,7 @@ impl Device {
 
     /// Tells the runtime that a call of the program's own has returned `VK_ERROR_DEVICE_LOST` (`vkQueuePresentKHR`, for example), which its
     /// later errors name.
-    pub fn note_device_lost(&self, call: &'static str) {
+    pub fn report_device_lost(&self, call: &'static str) {
         let (result, what) = (vk::Result::ERROR_DEVICE_LOST, String::new());
         self.state()
             .note_loss(&RuntimeError::Vulkan { call, result, what });

@@ -12,7 +12,6 @@ use super::device_queue::DeviceQueue;
 use super::device_state::{DeviceState, c_name};
 use super::encoded_frame::{EncodedFrame, Encoding};
 use super::error::{RuntimeError, RuntimeRule};
-use super::moment::Moment;
 use super::owned::Guard;
 use super::planning::DevicePlanner;
 use super::pool::Ends;
@@ -23,6 +22,7 @@ use super::series::Series;
 use super::store;
 use super::submission::Submission;
 use super::timelines::Timelines;
+use super::use_stamp::UseStamp;
 use crate::frame::ResourceId;
 use crate::frame::tables::Version;
 use crate::lower::tables::commands::PassContents;
@@ -216,7 +216,7 @@ impl Binder<'_> {
             stores,
             number,
             next: Parity::Even,
-            moment: Moment::default(),
+            stamp: UseStamp::default(),
             takeover: Ends::new(),
             series: self.series.clone(),
             submission,

@@ -12,7 +12,6 @@ use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::encoded_frame::{EncodedFrame, Encoding};
-use super::moment::Moment;
 use super::owned::OwnedObjects;
 use super::pool::{Ends, Lease};
 use super::progress::FrameNumber;
@@ -23,6 +22,7 @@ use super::series::Series;
 use super::store::StorePass;
 use super::submission::Submission;
 use super::timelines::{Timelines, any_use};
+use super::use_stamp::UseStamp;
 use crate::frame::tables::Version;
 use crate::frame::{PassId, Persistence, QueueId, ResourceId};
 use crate::lower::tables::{DeviceQueueIndex, Object};
@@ -85,8 +85,8 @@ pub struct BoundFrame {
     pub(super) number: u64,
     /// The parity of the next frame.
     pub(super) next: Parity,
-    /// Changes with each selection, begin and submission; a recorder detached at an earlier moment is out of date.
-    pub(super) moment: Moment,
+    /// Changes with each selection, begin and submission; a recorder detached at an earlier stamp is out of date.
+    pub(super) stamp: UseStamp,
     /// Additional waits of the next frame: for work of others, on queues that this frame does not use.
     pub(super) takeover: Ends,
     /// The frames that it belongs to: its own, or those of a dynamic frame.
@@ -484,7 +484,7 @@ pub(super) struct KeptHistories {
 
 impl Drop for KeptHistories {
     fn drop(&mut self) {
-        self.state.pool.lock().give_back(&mut self.lease);
+        self.state.pool.lock().recycle(&mut self.lease);
     }
 }
 
@@ -494,7 +494,7 @@ impl Drop for BoundFrame {
             let has_failed = self.series.progress().has_failed();
             // Without timelines, the next user could not wait for its frames on the device.
             if self.state.functions.timeline_semaphore.is_some() && !has_failed {
-                owned.give_back();
+                owned.recycle();
             }
             self.series.retire(owned);
         }

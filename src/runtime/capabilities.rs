@@ -46,7 +46,7 @@ bitflags! {
         /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
         const TILE_PROPERTIES = 1 << 8;
         /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading): the feature `tileShading`,
-        /// and of [`OptionalFeatures::TILE_SHADING_PARTS`] what the device offers
+        /// and of [`OptionalFeatures::TILE_SHADING_SUBFEATURES`] what the device offers
         /// ([`Support::tile_shading`](super::Support::tile_shading)).
         const TILE_SHADING = 1 << 9;
         /// Separate layouts for depth and stencil of one image.

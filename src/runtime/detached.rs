@@ -18,18 +18,18 @@ use ash::vk;
 
 use super::dynamic_frame::DynamicFrame;
 use super::frame_recorder::FrameRecorder;
-use super::moment::Moment;
 use super::progress::FrameNumber;
 use super::record::{Commands, TileBinding};
 use super::selected_frame::SelectedFrame;
 pub use super::shared_recorder::SharedRecorder;
+use super::use_stamp::UseStamp;
 use crate::frame::{CommandBufferId, PassId};
 use crate::lower::Parity;
 
 /// A [`FrameRecorder`] without its borrow of the dynamic frame.
 #[derive(Debug)]
 pub struct DetachedRecorder {
-    moment: Moment,
+    stamp: UseStamp,
     number: FrameNumber,
     parity: Parity,
     encoded: usize,
@@ -46,7 +46,7 @@ impl FrameRecorder<'_> {
     /// Ends the borrow of the dynamic frame; [`DynamicFrame::attach`] continues.
     pub fn detach(self) -> DetachedRecorder {
         DetachedRecorder {
-            moment: self.bound.moment,
+            stamp: self.bound.stamp,
             number: self.number,
             parity: self.parity,
             encoded: self.encoded,
@@ -57,8 +57,8 @@ impl FrameRecorder<'_> {
 impl DynamicFrame {
     /// The frame that was selected last, until it is begun.
     pub fn selected(&mut self) -> Option<SelectedFrame<'_>> {
-        let moment = self.selected_moment;
-        let bound = self.last_bound_mut().filter(|bound| bound.moment == moment)?;
+        let stamp = self.selected_stamp;
+        let bound = self.last_bound_mut().filter(|bound| bound.stamp == stamp)?;
         Some(bound.into())
     }
 
@@ -66,7 +66,7 @@ impl DynamicFrame {
     /// detached one stays valid if the recorder is dropped, or [`submit`](FrameRecorder::submit) fails before anything is submitted.
     pub fn attach(&mut self, recorder: &DetachedRecorder) -> Option<FrameRecorder<'_>> {
         let bound = self.last_bound_mut()?;
-        (bound.moment == recorder.moment).then_some(FrameRecorder {
+        (bound.stamp == recorder.stamp).then_some(FrameRecorder {
             bound,
             number: recorder.number,
             parity: recorder.parity,
@@ -77,7 +77,7 @@ impl DynamicFrame {
     /// As [`DynamicFrame::attach`], for several threads at once.
     pub fn share(&self, recorder: &DetachedRecorder) -> Option<SharedRecorder<'_>> {
         let bound = self.last_selected()?;
-        (bound.moment == recorder.moment).then_some(SharedRecorder {
+        (bound.stamp == recorder.stamp).then_some(SharedRecorder {
             bound,
             parity: recorder.parity,
             encoded: recorder.encoded,
@@ -89,7 +89,7 @@ impl DynamicFrame {
 #[derive(Debug)]
 #[must_use = "a frame cannot be submitted before the recording of its command buffers is finished"]
 pub struct DetachedCommands {
-    moment: Moment,
+    stamp: UseStamp,
     encoded: usize,
     parity: Parity,
     handle: vk::CommandBuffer,
@@ -107,7 +107,7 @@ impl<'a> SharedRecorder<'a> {
     /// Ends the borrow of commands that this recorder records; [`SharedRecorder::attach`] continues.
     pub fn detach(&self, commands: Commands<'a>) -> DetachedCommands {
         DetachedCommands {
-            moment: commands.bound.moment,
+            stamp: commands.bound.stamp,
             encoded: self.encoded,
             parity: commands.parity,
             handle: commands.handle,
@@ -126,7 +126,7 @@ impl<'a> SharedRecorder<'a> {
     /// # Errors
     /// If they are from another frame; returns them unchanged.
     pub fn attach(&self, commands: DetachedCommands) -> Result<Commands<'a>, DetachedCommands> {
-        if commands.moment != self.bound.moment || commands.encoded != self.encoded {
+        if commands.stamp != self.bound.stamp || commands.encoded != self.encoded {
             return Err(commands);
         }
         Ok(Commands {

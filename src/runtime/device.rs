@@ -81,7 +81,7 @@ fn optional_features(desc: &DeviceDesc, capabilities: Capabilities) -> OptionalF
     let own = Capabilities::all().optional_features();
     let mut stated = desc.optional_features.unwrap_or(OptionalFeatures::all());
     if !capabilities.contains(Capabilities::TILE_SHADING) {
-        stated -= OptionalFeatures::TILE_SHADING_PARTS;
+        stated -= OptionalFeatures::TILE_SHADING_SUBFEATURES;
     }
     stated.difference(own) | capabilities.optional_features()
 }

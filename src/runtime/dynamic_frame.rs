@@ -7,10 +7,10 @@ use ash::vk;
 use super::bound_frame::{BoundFrame, KeptHistories};
 use super::device::Device;
 use super::error::RuntimeRule;
-use super::moment::Moment;
 use super::progress::FrameNumber;
 use super::selected_frame::SelectedFrame;
 use super::series::Series;
+use super::use_stamp::UseStamp;
 use crate::frame::{Frame, FrameBuilder, ResourceId};
 use crate::lower::Parity;
 use crate::plan::{Plan, PlanOptions};
@@ -69,7 +69,7 @@ pub struct DynamicFrame {
     /// The bound frame selected last: its place among those known, its number, and when it was selected.
     last: usize,
     last_number: Option<u64>,
-    pub(super) selected_moment: Moment,
+    pub(super) selected_stamp: UseStamp,
 }
 
 /// A description, its plan, and what is bound for it. One with several histories may occur twice, with the copies of some swapped.
@@ -102,7 +102,7 @@ impl Device {
             named: 0,
             last: 0,
             last_number: None,
-            selected_moment: Moment::default(),
+            selected_stamp: UseStamp::default(),
         })
     }
 }
@@ -199,8 +199,8 @@ impl DynamicFrame {
         let bound = known.bound.as_mut().expect("it was found or bound above");
         (known.used, bound.next) = (self.selected, parity);
         (self.last, self.last_number) = (index, Some(bound.number));
-        bound.moment = Moment::now();
-        self.selected_moment = bound.moment;
+        bound.stamp = UseStamp::next();
+        self.selected_stamp = bound.stamp;
         if self.named != bound.number {
             bound.name_objects();
             self.named = bound.number;

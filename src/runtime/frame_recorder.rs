@@ -7,13 +7,13 @@ use super::bound_frame::BoundFrame;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::import::Imports;
-use super::moment::Moment;
 use super::progress::FrameNumber;
 use super::record::Commands;
 use super::rendering::Rendering;
 use super::shared_recorder::SharedRecorder;
 use super::submission::SubmitCall;
 use super::submit::call;
+use super::use_stamp::UseStamp;
 use crate::ffi::TilePropertiesQCOM;
 use crate::frame::tables::PassKind;
 use crate::frame::{CommandBufferId, PassId, intersection};
@@ -77,7 +77,7 @@ impl BoundFrame {
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = self.series.progress().next(&self.state)?;
         let parity = self.parity();
-        self.moment = Moment::now();
+        self.stamp = UseStamp::next();
         for slot in &self.slots {
             slot.free();
         }

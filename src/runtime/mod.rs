@@ -81,7 +81,6 @@ mod instance;
 mod legacy;
 mod measure;
 mod memory;
-mod moment;
 mod names;
 pub mod objects;
 mod one_shot;
@@ -121,6 +120,7 @@ mod support;
 mod tile_shading_parts;
 mod tiles;
 mod timelines;
+mod use_stamp;
 mod view_formats;
 
 /// The objects that accesses of passes use.

@@ -216,7 +216,7 @@ impl OwnedObjects {
             // SAFETY: everything that was bound to it is destroyed.
             unsafe { memory.free(device, block) };
         }
-        self.give_back();
+        self.recycle();
     }
 
     /// Gives up ownership of the image or buffer that was created last, which the pool takes over.
@@ -230,8 +230,8 @@ impl OwnedObjects {
     }
 
     /// Gives back what it has borrowed.
-    pub(super) fn give_back(&mut self) {
-        self.state.pool.lock().give_back(&mut self.lease);
+    pub(super) fn recycle(&mut self) {
+        self.state.pool.lock().recycle(&mut self.lease);
     }
 }
 

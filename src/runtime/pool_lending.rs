@@ -242,7 +242,7 @@ impl PoolContents {
     }
 
     /// Returns everything in a lease. Without timelines, none of it may be in use on the device.
-    pub(super) fn give_back(&mut self, lease: &mut Lease) {
+    pub(super) fn recycle(&mut self, lease: &mut Lease) {
         let frames = self.frames;
         for index in lease.residents.drain(..) {
             let block = self.resident_mut(index).block;

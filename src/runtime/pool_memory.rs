@@ -156,7 +156,7 @@ impl Pool {
         let blocks = lease.blocks.clone();
         let mut garbage = Garbage::default();
         let mut contents = self.lock();
-        contents.give_back(lease);
+        contents.recycle(lease);
         for index in blocks {
             let block = contents.block(index);
             // Earlier users had finished before `user` began.

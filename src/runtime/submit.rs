@@ -12,9 +12,9 @@ use super::bound_frame::BoundFrame;
 use super::device_state::DeviceState;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
-use super::moment::Moment;
 use super::progress::FrameNumber;
 use super::submission::{Signal, Submission, SubmitCall};
+use super::use_stamp::UseStamp;
 use crate::Result;
 use crate::lower::tables::DeviceQueueIndex;
 use crate::lower::tables::submission::{SemaphoreRow, SubmitRow};
@@ -28,7 +28,7 @@ impl BoundFrame {
         mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
         self.series.shared_progress().prepare(&self.state)?;
-        self.moment = Moment::now();
+        self.stamp = UseStamp::next();
         let timelines = self.timelines.clone();
         let mut queues = timelines.lock();
         for base in &mut self.bases {

@@ -141,7 +141,7 @@ impl Support {
         self.emulator.as_deref()
     }
 
-    /// The parts of tile shading ([`OptionalFeatures::TILE_SHADING_PARTS`]) that [`Support::enable`] enables with
+    /// The parts of tile shading ([`OptionalFeatures::TILE_SHADING_SUBFEATURES`]) that [`Support::enable`] enables with
     /// [`Capabilities::TILE_SHADING`]: all that the device offers.
     pub fn tile_shading(&self) -> OptionalFeatures {
         self.tile_shading

@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn each_part_is_one_member() {
-        let all = OptionalFeatures::TILE_SHADING_PARTS;
+        let all = OptionalFeatures::TILE_SHADING_SUBFEATURES;
         for part in all.iter() {
             let features = with_parts(PhysicalDeviceTileShadingFeaturesQCOM::default(), part);
             assert_eq!(parts_of(&features), part);

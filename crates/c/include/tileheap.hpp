@@ -1097,7 +1097,7 @@ inline ThImports to_c(const Imports &imports) {
 enum class WaitStatus { complete, timeout };
 
 /**
- * Records one command buffer of a frame, on any thread. The dynamic frame outlives it. One that is destroyed before `finish`, for example by an
+ * Records one command buffer of a frame, on any thread. The dynamic frame outlives it. One that is destroyed before `end`, for example by an
  * exception, is discarded.
  */
 class Commands : public Owner<ThCommands, detail::discard_commands> {

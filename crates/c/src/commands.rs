@@ -36,10 +36,7 @@ pub struct PassCommands {
 }
 
 fn closed() -> Fault {
-    Fault::new(
-        Status::ErrorInvalidHandle,
-        "the recording was finished or discarded",
-    )
+    Fault::new(Status::ErrorInvalidHandle, "the recording was ended or discarded")
 }
 
 /// Calls `record` with the commands of a handle.
@@ -86,7 +83,7 @@ fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), 
     drop(state);
     *slot = None;
     drop(slot);
-    give_back(commands, Some(object), &frame);
+    recycle(commands, Some(object), &frame);
     result
 }
 
@@ -102,12 +99,12 @@ fn discard(commands: CommandsHandle) -> Result<(), Fault> {
     let open = slot.take_if(|open| open.handle == commands.number());
     let frame = open.ok_or_else(closed)?.frame;
     drop(slot);
-    give_back(commands, Some(object).filter(|_| is_usable), &frame);
+    recycle(commands, Some(object).filter(|_| is_usable), &frame);
     Ok(())
 }
 
 /// Ends the handle of a recording, and keeps its object for another one.
-fn give_back(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, frame: &DynamicFrameObject) {
+fn recycle(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, frame: &DynamicFrameObject) {
     let removed = commands.destroy();
     debug_assert!(
         removed.is_ok(),
@@ -122,7 +119,7 @@ fn give_back(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, fram
 /// Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.
 /// `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary one of a pool for the family of its queue
 /// (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other thread
-/// may use its pool until the recording is finished or discarded.
+/// may use its pool until the recording is ended or discarded.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
 /// passes uses something that is not imported.

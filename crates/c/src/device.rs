@@ -358,7 +358,7 @@ pub unsafe extern "C" fn is_device_lost(
 pub extern "C" fn report_device_lost(device: DeviceHandle, error: ErrorHandle) -> Status {
     run(error, || {
         let object = device.get()?;
-        object.device()?.note_device_lost("a call of the program");
+        object.device()?.report_device_lost("a call of the program");
         Ok(())
     })
 }

@@ -164,7 +164,11 @@ pub unsafe extern "C" fn select_frame(
 ///
 /// Thread safety: no other thread may use the frame during the call; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thForgetImportedView")]
-pub extern "C" fn forget_imported_view(frame: DynamicFrameHandle, view: vk::ImageView, error: ErrorHandle) -> Status {
+pub extern "C" fn forget_imported_view(
+    frame: DynamicFrameHandle,
+    view: vk::ImageView,
+    error: ErrorHandle,
+) -> Status {
     run(error, || {
         if view == vk::ImageView::null() {
             return Err(Fault::null("view"));

@@ -34,7 +34,7 @@ pub struct DynamicFrameObject {
     pub(crate) mode: PlanMode,
     progress: FrameProgress,
     state: RwLock<FrameState>,
-    /// Recordings of command buffers that are neither finished nor discarded.
+    /// Recordings of command buffers that are neither ended nor discarded.
     pub(crate) open: AtomicU32,
     /// Objects of earlier recordings, for reuse.
     pub(crate) spare: Mutex<Vec<Arc<CommandsObject>>>,
@@ -66,7 +66,7 @@ pub struct CommandsObject {
     pub(crate) open: Exclusive<Option<OpenCommands>>,
 }
 
-/// A recording that is neither finished nor discarded.
+/// A recording that is neither ended nor discarded.
 pub(crate) struct OpenCommands {
     /// The handle of this recording.
     pub(crate) handle: usize,

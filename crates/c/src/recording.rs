@@ -46,7 +46,7 @@ pub type SubmitCallback =
     Option<unsafe extern "C" fn(data: *mut c_void, call: *const SubmitCall) -> VulkanResult>;
 
 /// Begins the selected frame. Earlier frames may still run on the device; the program limits how many with `thWaitForFrame`. `imports` may be
-/// null. `number` receives the frame's number for `thWaitForFrame`; it may be null. Frames are numbered from 0; the number of an abandoned frame is
+/// null. `number` receives the frame's number for `thWaitForFrame`; it may be null. Frames are numbered from 0; the number of a discarded frame is
 /// reused.
 ///
 /// Imported handles must be alive until the frame is complete, and in the described entry states when the command buffers that use them run. Structures
@@ -200,7 +200,7 @@ pub extern "C" fn bind_secondary_tile_memory(
 
 /// Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
 ///
-/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; finish the recording, or call
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; end the recordings, or call
 /// `thDiscardFrame`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
 /// another, or abandon it if the device is lost.
 ///
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn submit_frame_with(
     })
 }
 
-/// Abandons the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same
+/// Discards the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same
 /// number. The program must reset the command buffers that were recorded; imported semaphores are neither waited for nor signalled.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.

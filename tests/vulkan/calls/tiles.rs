@@ -173,7 +173,7 @@ fn all_parts_that_a_device_offers_are_enabled() {
     assert_eq!(rig.fake.support.tile_shading(), all);
     let in_use = |rig: &Rig| {
         let features = rig.tile.profile().optional_features.unwrap();
-        features & (F::TILE_SHADING | F::TILE_SHADING_PARTS)
+        features & (F::TILE_SHADING | F::TILE_SHADING_SUBFEATURES)
     };
     assert_eq!(in_use(&rig), F::TILE_SHADING | all);
 
@@ -183,7 +183,7 @@ fn all_parts_that_a_device_offers_are_enabled() {
         .tile_shading_color_attachments(true);
     let info = vk::DeviceCreateInfo::default().push_next(&mut own);
     let enable = on_fake!(rig.fake.support.enable(&info, Capabilities::RECOMMENDED));
-    let found = enable.optional_features() & (F::TILE_SHADING | F::TILE_SHADING_PARTS);
+    let found = enable.optional_features() & (F::TILE_SHADING | F::TILE_SHADING_SUBFEATURES);
     assert_eq!(found, F::TILE_SHADING | F::TILE_SHADING_COLOR_ATTACHMENTS);
 
     // Without the extension nothing of it is enabled, nor where the runtime is not to use it.

@@ -259,7 +259,7 @@ static void test_runtime_without_device() {
     FrameBuilder builder("nothing", {64, 64});
     CHECK(is_invalid(frame.select(builder)) && is_invalid(frame.plan()) && is_invalid(frame.queue(0)) && is_invalid(frame.target(0)));
     CHECK(frame.select(builder).error().message.find("null") != std::string::npos);
-    CHECK(is_invalid(frame.access(0, 0)) && is_invalid(frame.access_of(0, 0)) && is_invalid(frame.begin()) && is_invalid(frame.import({})) && is_invalid(frame.set_render_area(0, nullptr)));
+    CHECK(is_invalid(frame.access(0, 0)) && is_invalid(frame.access_of(0, 0)) && is_invalid(frame.begin()) && is_invalid(frame.import_resources({})) && is_invalid(frame.set_render_area(0, nullptr)));
     CHECK(!frame.forget_imported_view(VK_NULL_HANDLE) && frame.begin_commands(0, VK_NULL_HANDLE).error().status == TH_STATUS_ERROR_NULL_POINTER);
     CHECK(!frame.begin_secondary(VK_NULL_HANDLE, 0) && !frame.bind_secondary_tile_memory(VK_NULL_HANDLE, 0));
     CHECK(is_invalid(frame.submit()) && is_invalid(frame.discard_frame()));

@@ -385,7 +385,7 @@ impl OptionalFeatures {
 
     /// The features of `VK_QCOM_tile_shading` other than `tileShading`, without those of aprons and image processing: render passes of the
     /// runtime have no apron, and image processing needs other extensions.
-    pub const TILE_SHADING_PARTS: OptionalFeatures = OptionalFeatures::TILE_SHADING_FRAGMENT_STAGE
+    pub const TILE_SHADING_SUBFEATURES: OptionalFeatures = OptionalFeatures::TILE_SHADING_FRAGMENT_STAGE
         .union(OptionalFeatures::TILE_SHADING_COLOR_ATTACHMENTS)
         .union(OptionalFeatures::TILE_SHADING_DEPTH_ATTACHMENTS)
         .union(OptionalFeatures::TILE_SHADING_STENCIL_ATTACHMENTS)

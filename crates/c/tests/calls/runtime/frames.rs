@@ -285,7 +285,8 @@ fn external_images_are_imported_as_late_as_their_command_buffer() {
         call(|error| th!(import_resources(engine.frame, &imports, error))).unwrap();
         assert_eq!(engine.access(TONEMAP, 1).unwrap().view, vk::ImageView::null());
         engine.record_all(number, 2).unwrap();
-        let (status, message) = call(|error| th!(import_resources(engine.frame, &imports, error))).unwrap_err();
+        let (status, message) =
+            call(|error| th!(import_resources(engine.frame, &imports, error))).unwrap_err();
         assert_eq!(status, Status::ErrorWrongState);
         assert_says(message, &["too late", "post"]);
         engine.record_all(number, 3).unwrap();

@@ -46,8 +46,12 @@ const EXCLUSIVE: [(&str, OfFrame); 8] = [
     ("begin", |frame, error| {
         th!(begin_frame(frame, NONE, null_mut(), error))
     }),
-    ("import", |frame, error| th!(import_resources(frame, &sized(), error))),
-    ("area", |frame, error| th!(set_render_area(frame, 0, null(), error))),
+    ("import", |frame, error| {
+        th!(import_resources(frame, &sized(), error))
+    }),
+    ("area", |frame, error| {
+        th!(set_render_area(frame, 0, null(), error))
+    }),
     ("submit", |frame, error| submit_frame(frame, error)),
     ("submit with", |frame, error| {
         th!(submit_frame_with(frame, Some(submits), null_mut(), error))
