@@ -23,7 +23,7 @@ use super::error::RuntimeError;
 use super::frame_recorder::FrameRecorder;
 
 impl Device {
-    /// Whether a call that this crate made on the device has returned `VK_ERROR_DEVICE_LOST`, or one that was
+    /// Returns `true` if a call that this crate made on the device has returned `VK_ERROR_DEVICE_LOST`, or one that was
     /// [reported](Device::report_device_lost). Once true, it stays true.
     ///
     /// ```no_run

@@ -31,7 +31,7 @@ pub struct BoundAccess {
     pub resource: ResourceId,
     /// The current or the previous version of a history.
     pub version: Version,
-    /// How the pass uses it.
+    /// The use by the pass.
     pub kind: AccessKind,
     /// The subpass that uses it.
     pub subpass: u32,

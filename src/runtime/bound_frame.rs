@@ -58,7 +58,7 @@ pub struct BoundFrame {
     /// The situation that the next frame is lowered for, once it begins.
     pub(super) situation: Situation,
     pub(super) lowerer: Lowerer,
-    /// What the last frame left in this plan's own memory, with values as of its end.
+    /// The contents that the last frame left in this plan's own memory, with values as of its end.
     pub(super) left: MemoryState,
     pub(super) handles: Handles,
     pub(super) framebuffers: Framebuffers,
@@ -66,7 +66,7 @@ pub struct BoundFrame {
     pub(super) render_passes: Vec<vk::RenderPass>,
     /// The frames lowered so far: the first of each parity, then some of the latest.
     pub(super) encoded: Vec<EncodedFrame>,
-    /// Whether something is placed in tile memory, which plans share.
+    /// `true` if something is placed in tile memory, which plans share.
     pub(super) uses_tile: bool,
     /// 2 if a pass reads a previous version.
     pub(super) parities: usize,
@@ -165,7 +165,7 @@ impl BoundFrame {
         let encoded = &self.encoded[parity.index() % self.parities];
         let mut access = self.access_in(encoded, self.plan.pass_of(pass), which.into());
         if let Persistence::External(_) = self.plan.frame.resource(access.resource).persistence {
-            // What is imported changes from frame to frame: the recorder knows.
+            // Imports change from frame to frame: the recorder knows them.
             access.view = vk::ImageView::null();
             access.object = match access.object {
                 BoundObject::Image(_) => BoundObject::Image(vk::Image::null()),
@@ -267,7 +267,7 @@ impl BoundFrame {
         (!lease.blocks.is_empty()).then_some(KeptHistories { state, lease })
     }
 
-    /// Whether a larger block of memory has replaced one of its own.
+    /// Returns `true` if a larger block of memory has replaced one of its own.
     pub(super) fn is_superseded(&self) -> bool {
         let lease = self.owned.as_ref().map(|owned| &owned.lease);
         lease.is_some_and(|lease| self.state.pool.lock().is_superseded(lease))

@@ -152,7 +152,7 @@ impl Commands<'_> {
         self.begun.map(|pass| self.bound.plan.described_pass(pass))
     }
 
-    /// Whether a pass has begun, and has subpasses after the current one.
+    /// Returns `true` if a pass has begun and has subpasses after the current one.
     pub fn has_next_subpass(&self) -> bool {
         self.begun.is_some() && self.subpass.get() + 1 < self.subpasses()
     }

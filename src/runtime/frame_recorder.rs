@@ -237,7 +237,7 @@ impl FrameRecorder<'_> {
         self.shared().area(pass)
     }
 
-    /// Whether a pass has been [skipped](Commands::skip) so far.
+    /// Returns `true` if a pass has been [skipped](Commands::skip) so far.
     pub fn is_skipped(&self, pass: PassId) -> bool {
         self.shared().is_skipped(pass)
     }

@@ -98,7 +98,7 @@ pub(super) struct Block {
     pub(super) bytes: Bytes,
     /// The debug name of its memory object; empty without debug names, and for blocks of the allocator.
     pub(super) name: String,
-    /// Whether its bytes count in the budget: tile memory does not compete for memory.
+    /// `true` if its bytes count in the budget: tile memory does not compete for memory.
     pub(super) in_budget: bool,
     /// The residents in it, as (offset, last lease, index). Plans declare resources in the same order, so the first one that the newest
     /// lease has not taken is often the one that it looks for.
@@ -107,7 +107,7 @@ pub(super) struct Block {
     pub(super) references: u32,
     /// The lease that took it last.
     pub(super) lease: u64,
-    /// Whether a larger one of its kind has replaced it.
+    /// `true` if a larger one of its kind has replaced it.
     pub(super) superseded: bool,
     /// Frames submitted when it was given back.
     pub(super) idle_since: u64,
@@ -211,7 +211,7 @@ impl PoolContents {
         counted.map(|block| block.bytes).sum()
     }
 
-    /// Whether a user other than `user` used a borrowed block last; `waits` receives what to wait for on queues for which `is_own` is
+    /// Returns `true` if a user other than `user` used a borrowed block last; `waits` receives what to wait for on queues for which `is_own` is
     /// false.
     pub(super) fn taken_over(
         &self,
@@ -279,7 +279,7 @@ impl PoolContents {
         }));
     }
 
-    /// Whether a larger block has replaced a borrowed one.
+    /// Returns `true` if a larger block has replaced a borrowed one.
     pub(super) fn is_superseded(&self, lease: &Lease) -> bool {
         lease.blocks.iter().any(|&index| self.block(index).superseded)
     }
@@ -300,7 +300,7 @@ impl Block {
         }
     }
 
-    /// Whether the resource in it can stand for another one.
+    /// Returns `true` if the resource in it can stand for another one.
     pub(super) fn covers(&self, resource: &ResourceKey) -> bool {
         matches!(&self.key, BlockKey::Own(_, made) if made.covers(resource))
     }
@@ -315,7 +315,7 @@ impl Block {
         }
     }
 
-    /// Whether several queue families share the resource in it.
+    /// Returns `true` if several queue families share the resource in it.
     fn is_concurrent(&self) -> bool {
         matches!(&self.key, BlockKey::Own(_, resource) if resource.is_concurrent())
     }

@@ -42,7 +42,7 @@ enum Counting {
     Ended,
 }
 
-/// How many frames can be in flight if fences count them; one more waits for the oldest.
+/// The number of frames that can be in flight if fences count them; one more waits for the oldest.
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
@@ -171,12 +171,12 @@ impl Progress {
         error.into()
     }
 
-    /// Whether a submission has failed halfway.
+    /// `true` if a submission has failed halfway.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// Whether the first `count` frames are complete. Never, once a submission has failed halfway.
+    /// Returns `true` if the first `count` frames are complete. Never, once a submission has failed halfway.
     pub(super) fn is_past(&self, state: &DeviceState, count: u64) -> Result<bool> {
         if self.has_failed() {
             return Ok(false);

@@ -412,7 +412,7 @@ impl<'a> Commands<'a> {
     }
 }
 
-/// How a render pass with contents of this kind begins.
+/// The beginning of a render pass with contents of this kind.
 pub(super) fn contents(contents: Contents) -> vk::RenderingFlags {
     match contents {
         Contents::Secondary => vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,

@@ -1,4 +1,4 @@
-//! How a render pass is begun and ended: dynamically, or through a render pass object.
+//! Begins and ends render passes: dynamically, or through a render pass object.
 
 use std::sync::Arc;
 

@@ -113,9 +113,9 @@ pub(super) struct History {
     pub(super) resource: ResourceId,
     /// Its copies, each with its block: the current one of even frames, then that of odd frames if the previous version is read.
     pub(super) copies: [(Object, u32); 2],
-    /// Whether there are two copies.
+    /// `true` if there are two copies.
     pub(super) paired: bool,
-    /// Whether a frame writes it.
+    /// `true` if a frame writes it.
     pub(super) written: bool,
 }
 
@@ -418,7 +418,7 @@ impl<'a> Creator<'a> {
         })
     }
 
-    /// Whether a resource needs more than its row provides, so that the frame must be planned again.
+    /// Returns `true` if a resource needs more than its row provides, so that the frame must be planned again.
     fn has_grown(&mut self, resource: ResourceId, place: Place, made: &LentResource) -> bool {
         let Some(needed) = self.needs_more(place, &made.answer) else {
             return false;
@@ -441,7 +441,7 @@ impl<'a> Creator<'a> {
         true
     }
 
-    /// What a created resource needs, if its row does not provide it.
+    /// The requirements of a created resource, if its row does not provide it.
     fn needs_more(&self, place: Place, answer: &MemoryRequirements) -> Option<String> {
         let Place {
             memory,
@@ -514,7 +514,7 @@ pub(super) fn memory_name(plan: &Plan, tables: &Lowered, memory: u32) -> String 
     format!("{kind:?} {memory} of frame `{}`", plan.frame.name())
 }
 
-/// Whether a buffer's device address is used.
+/// Returns `true` if a buffer's device address is used.
 fn has_address(row: &BufferRow) -> bool {
     row.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
 }

@@ -25,7 +25,7 @@ sized! { Output: ArrangementInfo to steps; ArrangementArrays to resources; }
 
 object!(ArrangementT, ArrangementObject: Arrangement);
 
-/// What a search found, or a document says.
+/// An arrangement that a search found, or that a document describes.
 pub struct ArrangementObject {
     pub(crate) described: Frame,
     pub(crate) rows: ArrangementRows,
@@ -60,7 +60,7 @@ pub struct SearchDesc {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Traffic {
-    /// What all resources that could be on chip would move.
+    /// The traffic if no resource that could be on chip were.
     pub eligible: u64,
     /// Of that, what is moved.
     pub moved: u64,
@@ -68,7 +68,7 @@ pub struct Traffic {
     pub saved_elsewhere: u64,
     /// The cost of repeated passes.
     pub repeats: u64,
-    /// What halos of strips move.
+    /// The traffic of the halos of strips.
     pub halos: u64,
     /// The cost of merged passes.
     pub merges: u64,
@@ -110,7 +110,7 @@ pub struct ArrangedPass {
     pub area: vk::Rect2D,
     /// The texel of the described image that is texel (0, 0) of what the pass writes.
     pub origin: vk::Offset2D,
-    /// How far the area reaches beyond the strip's own part, in texels.
+    /// The distance that the area reaches beyond the strip's own part, in texels.
     pub halo: u32,
 }
 

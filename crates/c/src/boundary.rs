@@ -10,7 +10,7 @@ use crate::opaque::ErrorHandle;
 use crate::status::{Fault, Status};
 
 thread_local! {
-    /// Whether a function of the library runs on this thread.
+    /// `true` while a function of the library runs on this thread.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     /// Where and why it panicked.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -20,7 +20,7 @@ thread_local! {
 pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status, Fault>) -> Status {
     keep_panics_quiet();
     let outside = INSIDE.replace(true);
-    // What a panic may leave half done is behind a mutex, which it poisons.
+    // State that a panic may leave half done is in a mutex, which it poisons.
     let result = panic::catch_unwind(AssertUnwindSafe(body));
     INSIDE.set(outside);
     let fault = match result {

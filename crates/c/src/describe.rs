@@ -368,7 +368,7 @@ fn access<'a>(
     Ok(pass)
 }
 
-/// Whether an access without flags reads and writes.
+/// Returns `true` if an access without flags reads and writes.
 fn usual(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool), Fault> {
     Ok(match kind {
         AccessKind::ResolveAttachment | AccessKind::TransferDestination => (false, true),
@@ -389,7 +389,7 @@ fn usual(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool)
     })
 }
 
-/// What an access does with earlier contents.
+/// The load operation of an access.
 fn load_op(
     desc: &AccessDesc,
     kind: AccessKind,

@@ -56,7 +56,7 @@ pub(crate) fn known_bits(flags: u32, known: u32, name: &str) -> Result<(), Fault
     }
 }
 
-/// How residency in the tile heap is chosen.
+/// The choice of residents of the tile heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Strategy {
@@ -84,8 +84,8 @@ impl From<Strategy> for plan::Strategy {
     }
 }
 
-/// Whether resources with overlapping lifetimes may have several tile memory objects of different sizes, of which a smaller one is bound in passes
-/// in which fewer bytes are alive. A resource that is alive while several are bound has an image in each, at the same offset.
+/// Tile memory objects of different sizes for resources with overlapping lifetimes: a smaller object is bound in passes in which fewer bytes are
+/// alive. A resource that is alive while several are bound has an image in each, at the same offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Ladder {
@@ -107,7 +107,7 @@ impl From<Ladder> for plan::Ladder {
     }
 }
 
-/// How a planner makes or reuses a plan.
+/// The way in which a planner makes or reuses a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PlanMode {
@@ -129,7 +129,7 @@ pub enum ResourceType {
     Buffer,
 }
 
-/// How long the contents of a resource are needed.
+/// The time for which the contents of a resource are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Persistence {
@@ -145,7 +145,7 @@ pub enum Persistence {
     ReadBack,
 }
 
-/// Whether a resource may be placed in tile memory.
+/// The constraint on placing a resource in tile memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum TileConstraint {
@@ -191,7 +191,7 @@ pub enum PassType {
     Transfer,
 }
 
-/// Whether a frame may leave out a pass, and the state of its outputs then.
+/// Permission to leave out a pass in a frame, and the state of its outputs then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SkippedOutputs {
@@ -199,11 +199,11 @@ pub enum SkippedOutputs {
     None,
     /// They keep their contents, or are cleared.
     Kept,
-    /// What the pass would overwrite is undefined.
+    /// The contents that the pass would overwrite are undefined.
     Lost,
 }
 
-/// How a pass uses a resource. Stages, accesses, usages and layouts derive from it.
+/// The use of a resource by a pass. Stages, accesses, usages and layouts derive from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum AccessKind {
@@ -245,7 +245,7 @@ pub enum AccessKind {
     TransferDestination,
 }
 
-/// Whether a resource needs a dedicated allocation (`VkMemoryDedicatedRequirements`).
+/// The need of a resource for a dedicated allocation (`VkMemoryDedicatedRequirements`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Dedicated {
@@ -267,7 +267,7 @@ impl From<Dedicated> for measure::Dedicated {
     }
 }
 
-/// What a name belongs to.
+/// The kind of object that a name belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum NameKind {
@@ -414,7 +414,7 @@ pub enum PlanFlag {
     NoBinCost = 1 << 3,
 }
 
-/// What a search for arrangements may change.
+/// The changes that a search for arrangements may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SearchFlag {

@@ -44,7 +44,7 @@ pub struct FrameInfo {
     pub resource_count: u32,
     /// The name of the frame.
     pub name: StringView,
-    /// What scaled images are a fraction of, in texels.
+    /// The extent that scaled images are a fraction of, in texels.
     pub base_extent: vk::Extent2D,
     /// The number of passes.
     pub pass_count: u32,
@@ -74,7 +74,7 @@ pub struct ResourceInfo {
     pub resource_type: ResourceType,
     /// Its name.
     pub name: StringView,
-    /// How long its contents are needed. Swapchain images and buffers that are read back are external.
+    /// The time for which its contents are needed. Swapchain images and buffers that are read back are external.
     pub persistence: Persistence,
     /// The first pass that uses it.
     pub first_pass: u32,

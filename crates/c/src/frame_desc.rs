@@ -37,7 +37,7 @@ pub struct QueueDesc {
 pub struct SemaphoreDesc {
     /// `sizeof(ThSemaphoreDesc)`.
     pub struct_size: u32,
-    /// Whether work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation.
+    /// `VK_TRUE` if work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation.
     pub external: vk::Bool32,
     /// Unique in the frame.
     pub name: StringView,
@@ -67,9 +67,9 @@ pub struct ResourceDesc {
     pub resource_type: ResourceTypeValue,
     /// Unique in the frame.
     pub name: StringView,
-    /// How long its contents are needed.
+    /// The time for which its contents are needed.
     pub persistence: PersistenceValue,
-    /// Whether it may be placed in tile memory.
+    /// The constraint on placing it in tile memory.
     pub tile_constraint: TileConstraintValue,
     /// The state before the frame, of external resources.
     pub entry: ExternalState,
@@ -110,7 +110,7 @@ pub struct ResourceDesc {
 pub struct AccessDesc {
     /// `sizeof(ThAccessDesc)`.
     pub struct_size: u32,
-    /// How the resource is used.
+    /// The use of the resource.
     pub kind: AccessKindValue,
     /// The index of the resource.
     pub resource: u32,
@@ -120,7 +120,7 @@ pub struct AccessDesc {
     /// transfer destinations are written; everything else that can only be read is read. Storage resources, device addresses and tile
     /// attachments need one or both.
     pub flags: AccessFlags,
-    /// What a written attachment does with earlier contents. Other resources keep them if they are read and written, and lose them if they are
+    /// The load operation of a written attachment. Other resources keep them if they are read and written, and lose them if they are
     /// only written.
     pub load_op: vk::AttachmentLoadOp,
     /// The value for `VK_ATTACHMENT_LOAD_OP_CLEAR`, in the numeric type of the format.
@@ -136,7 +136,7 @@ pub struct AccessDesc {
     pub view_format: vk::Format,
     /// The index of the resource whose samples a resolve attachment receives.
     pub resolve_source: u32,
-    /// How far from its own pixel a read looks, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
+    /// The distance from its own pixel at which a read looks, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
     pub reach_texels: u32,
     /// The bytes of memory traffic per frame that placing it on chip was measured to save, with `TH_ACCESS_FLAG_MEASURED`.
     pub measured_savings: u64,
@@ -154,7 +154,7 @@ pub struct PassDesc {
     pub name: StringView,
     /// Bits of `ThPassFlag`.
     pub flags: PassFlags,
-    /// Whether a frame may leave it out.
+    /// Permission to leave it out in a frame.
     pub skipped_outputs: SkippedOutputsValue,
     /// The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`.
     pub render_area: vk::Rect2D,
@@ -244,7 +244,7 @@ pub struct FrameDesc {
     pub resource_count: u32,
     /// The name of the frame.
     pub name: StringView,
-    /// What scaled images are a fraction of, in texels.
+    /// The extent that scaled images are a fraction of, in texels.
     pub base_extent: vk::Extent2D,
     /// Images and buffers. Accesses refer to them by index.
     pub resources: *const ResourceDesc,

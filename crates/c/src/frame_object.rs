@@ -40,7 +40,7 @@ pub struct DynamicFrameObject {
     pub(crate) spare: Mutex<Vec<Arc<CommandsObject>>>,
 }
 
-/// What the lock of a dynamic frame protects.
+/// The state that the lock of a dynamic frame protects.
 pub(crate) struct FrameState {
     /// `None` after it was destroyed.
     pub(crate) frame: Option<DynamicFrame>,
@@ -183,7 +183,7 @@ impl FrameState {
         Fault::state("no frame is being recorded: call thSelectFrame and thBeginFrame first")
     }
 
-    /// What is bound for the description that was selected last.
+    /// The bound frame of the description that was selected last.
     pub(crate) fn bound(&self) -> Result<&BoundFrame, Fault> {
         let frame = self.frame.as_ref().ok_or_else(destroyed)?;
         let bound = match self.phase {

@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// What a handle stands for.
+/// The object that a handle stands for.
 pub(crate) trait Object: Any + Send + Sync {
     const KIND: Kind;
 }

@@ -58,7 +58,7 @@ pub struct LowerDesc {
 /// The arrays are valid until the next lowering with the same lowerer, or until it is destroyed. For one plan on the same queues, `memory`,
 /// `images` and `buffers` are the same in every frame.
 ///
-/// What no row says is always the same: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
+/// Everything else is always the same: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
 /// `vkCmdPipelineBarrier2` between passes has no dependency flags, and ranges of images in rows are never empty.
 #[derive(Clone, Copy)]
 #[repr(C)]

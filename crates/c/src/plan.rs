@@ -47,9 +47,9 @@ pub struct PlanObject {
 pub struct PlanOptionsDesc {
     /// `sizeof(ThPlanOptionsDesc)`.
     pub struct_size: u32,
-    /// How residency in tile memory is chosen.
+    /// The choice of residents of tile memory.
     pub strategy: StrategyValue,
-    /// Whether overlapping lifetimes are served by several tile memory objects.
+    /// Use of several tile memory objects for overlapping lifetimes.
     pub ladder: LadderValue,
     /// Bits of `ThPlanFlag`.
     pub flags: PlanFlags,
@@ -67,7 +67,7 @@ pub struct PlanOptionsDesc {
 pub struct PlanDesc {
     /// `sizeof(ThPlanDesc)`.
     pub struct_size: u32,
-    /// How a planner makes or reuses a plan. Ignored without a planner.
+    /// Reuse of the planner's earlier plans. Ignored without a planner.
     pub mode: PlanModeValue,
     /// The frame.
     pub frame: FrameHandle,
@@ -168,17 +168,17 @@ pub struct PlanArrays {
 pub struct PlanTotals {
     /// `sizeof(ThPlanTotals)`.
     pub struct_size: u32,
-    /// Whether it is proved that no choice of tile residents saves more than this one.
+    /// `VK_TRUE` if it is proved that no choice of tile residents saves more than this one.
     pub proved: vk::Bool32,
     /// The traffic of all resources that the rules allow in tile memory, as accesses times size.
     pub eligible_bytes: u64,
     /// The part of it that stays on chip.
     pub on_chip_bytes: u64,
-    /// What crosses the memory bus in a frame.
+    /// The traffic on the memory bus in a frame.
     pub dram_bytes: u64,
     /// The sizes of all shared blocks of ordinary memory.
     pub arena_bytes: u64,
-    /// What those would be if nothing shared bytes.
+    /// The same bytes if nothing shared memory.
     pub arena_bytes_without_aliasing: u64,
     /// The size of the largest tile memory object.
     pub tile_bytes: u64,

@@ -39,7 +39,7 @@ impl Queues {
         DeviceQueues::new(&self.iter(declared).collect::<Vec<_>>())
     }
 
-    /// Whether they are these, in the order of the declared queues.
+    /// Returns `true` if they are these, in the order of the declared queues.
     pub(crate) fn are(&self, known: impl ExactSizeIterator<Item = FamilyQueue>) -> bool {
         let declared = known.len();
         self.iter(declared).eq(known)

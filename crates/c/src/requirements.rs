@@ -90,7 +90,7 @@ pub struct RequirementAnswer {
     pub resource: u32,
     /// `ThRequirementQuery::memory`.
     pub memory: MemoryKindValue,
-    /// Whether the device supports the image or buffer; the fields below are ignored if not.
+    /// `VK_TRUE` if the device supports the image or buffer; the fields below are ignored if not.
     pub supported: vk::Bool32,
     /// From `VkMemoryDedicatedRequirements`.
     pub dedicated: DedicatedValue,
@@ -122,7 +122,7 @@ pub struct ResourceRequirements {
     pub tile_alignment: u64,
     /// The lazily allocated memory types that can hold it, one bit each.
     pub lazy_type_bits: u32,
-    /// Whether it needs a dedicated allocation.
+    /// The need for a dedicated allocation.
     pub dedicated: Dedicated,
 }
 

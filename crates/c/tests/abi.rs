@@ -48,7 +48,7 @@ fn program() -> String {
     format!("#include <stdio.h>\n#include <tileheap.h>\nint main(void) {{\n{lines}return 0;\n}}\n")
 }
 
-/// What the program prints.
+/// The output of the program.
 fn layouts_of_c() -> String {
     let (source, binary) = (own_file("abi.c"), own_file("abi"));
     std::fs::write(&source, program()).unwrap();

@@ -48,7 +48,7 @@ fn libraries() -> PathBuf {
     folder
 }
 
-/// Whether a compiler is installed.
+/// Returns `true` if a compiler is installed.
 fn is_installed(program: &str) -> bool {
     Command::new(program)
         .arg("--version")
@@ -230,7 +230,7 @@ fn the_cpp_header_calls_every_function_and_describes_what_rust_describes() {
             .or_else(|| line.strip_prefix("uint32_t "))?;
         Some(line.split_once('(')?.0)
     });
-    // What programs can call as it is.
+    // Functions that programs can call as they are.
     let plain = ["thGetVersion", "thGetProfileNames"];
     let missing: Vec<&str> = names
         .filter(|name| !plain.contains(name) && !called(name) && !name.starts_with("thDestroy"))
@@ -287,7 +287,7 @@ fn build(name: &str, options: &[&str], library: &[&str]) -> PathBuf {
 const SHARED: [&str; 1] = ["-ltileheap"];
 const STATIC: [&str; 5] = ["-l:libtileheap.a", "-lpthread", "-ldl", "-lm", "-lgcc_s"];
 
-/// What `plan.c` prints, from a plan that Rust makes of the same frame.
+/// The output of `plan.c`, from a plan that Rust makes of the same frame.
 fn expected(profile: &str) -> String {
     let extent = vk::Extent2D {
         width: 1280,

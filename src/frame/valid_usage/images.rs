@@ -370,7 +370,7 @@ pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
     },
 ];
 
-/// Whether exactly one bit of 1 to 64 samples is set.
+/// Returns `true` if exactly one bit of 1 to 64 samples is set.
 pub(super) fn is_sample_count(samples: vk::SampleCountFlags) -> bool {
     let raw = samples.as_raw();
     raw.is_power_of_two() && raw <= vk::SampleCountFlags::TYPE_64.as_raw()

@@ -54,7 +54,7 @@ pub(super) fn rows_of<F>((table, rules): Table<'_, F>) -> Vec<(Row, &'static str
         .collect()
 }
 
-/// How a subject breaks a rule, in words; `None` where it does not.
+/// Describes how a subject breaks a rule; `None` if it does not.
 pub(super) type Problem = Option<String>;
 
 /// Something that rules are about.

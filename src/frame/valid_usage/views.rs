@@ -61,14 +61,14 @@ impl<'a> View<'a> {
             .then(|| "shaders access 3D images through views of type TYPE_3D".to_owned())
     }
 
-    /// Whether it shows compressed blocks as texels.
+    /// `true` if it shows compressed blocks as texels.
     pub(super) fn shows_blocks(&self) -> bool {
         let compressed = self.info.is_some_and(FormatInfo::is_compressed);
         self.image.desc.flags.contains(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !compressed
     }
 }
 
-/// Whether an access uses a 2D image without flags as it was created, and the image is not a fragment density map: no row about views applies
+/// Returns `true` if an access uses a 2D image without flags as it was created, and the image is not a fragment density map: no row about views applies
 /// then.
 pub(super) fn is_plain(access: &Access, resource: &Resource) -> bool {
     let ResourceKind::Image { desc, usage, .. } = &resource.kind else {

@@ -135,7 +135,7 @@ fn structures_of_newer_headers_are_read_as_long_as_their_new_fields_are_zero() {
     assert_eq!(status, Status::ErrorStructSize);
     assert_says(message, &["newer header", "ThPlanDesc"]);
 
-    // What the library does not know of a result, it sets to zero.
+    // Fields of a result that the library does not know are set to zero.
     let mut totals = Newer {
         known: PlanTotals {
             struct_size: size_of::<Newer<PlanTotals>>() as u32,
@@ -347,7 +347,7 @@ fn null_pointers_are_named() {
     // SAFETY: as above.
     let status = unsafe { create_lowerer(null_mut(), null_mut()) };
     assert_eq!(status, Status::ErrorNullPointer);
-    // What is not UTF-8.
+    // Text that is not UTF-8.
     let bytes = [0xff_u8, 0xfe];
     let name = StringView {
         data: bytes.as_ptr().cast(),

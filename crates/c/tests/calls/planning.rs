@@ -1,4 +1,4 @@
-//! What C gets is what Rust gets: frames, plans, tables, previous users, arrangements.
+//! C gets the same results as Rust: frames, plans, tables, previous users, arrangements.
 
 use std::ops::ControlFlow;
 use std::ptr::null_mut;
@@ -270,7 +270,7 @@ fn tables_of_frame_after_frame_are_those_of_rust() {
             // SAFETY: it can be written.
             let written = text(|to, error| unsafe { write_lowered(own, json, to, error) }).unwrap();
             assert_eq!(written, tables.to_json(&frame, &situation));
-            // What the header promises.
+            // The header promises this.
             let images = slice(lowered.images, lowered.image_count).to_vec();
             assert!(before.is_none_or(|before| before == images), "{}", frame.name());
             before = Some(images);

@@ -263,7 +263,7 @@ void test_wrong_calls(const RuntimeGpu &runtime) {
         EXPECT(commands.end_pass(), TH_STATUS_ERROR_INVALID_HANDLE, "");
     }
     dynamic.discard_frame().value();
-    // What was given up has no effect: a command buffer that is not finished, and a frame that is not submitted.
+    // Discarded work has no effect: a command buffer that is not finished, and a frame that is not submitted.
     plaza.begin();
     try {
         Commands commands = plaza.open(0);

@@ -45,7 +45,7 @@ pub(super) struct Allocator {
     device: ash::Device,
     pub(super) live: AtomicUsize,
     pub(super) allocated: AtomicUsize,
-    /// What the next allocations return instead of memory.
+    /// The result that the next allocations return instead of memory.
     pub(super) failures: Mutex<Vec<vk::Result>>,
     /// Added to offsets.
     pub(super) offset: AtomicUsize,

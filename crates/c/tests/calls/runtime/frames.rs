@@ -112,7 +112,7 @@ fn command_buffers_are_recorded_on_several_threads_while_another_waits() {
     engine.end();
 }
 
-/// What a known frame of the testkit allocates in Rust.
+/// The allocations of a known frame of the testkit in Rust.
 fn allocations_of_rust(config: Config) -> usize {
     let rig = Rig::new(config, Capabilities::empty());
     let device = rig.runtime().unwrap();

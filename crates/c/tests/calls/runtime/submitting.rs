@@ -16,7 +16,7 @@ use tileheap_testkit::runtime_rig::on_fake;
 use super::super::c::call;
 use super::engine::*;
 
-/// What the callback needs, and what it saw.
+/// The input of the callback, and the calls that it saw.
 struct Submitter<'a> {
     engine: &'a Engine,
     calls: Mutex<Vec<(u32, bool)>>,
