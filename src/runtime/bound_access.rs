@@ -44,6 +44,9 @@ pub struct BoundAccess {
     /// The layout of that part during the pass; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. For depth and stencil used together in layouts of
     /// their own, the depth layout.
     pub layout: vk::ImageLayout,
+    /// The layout of the stencil aspect during the pass, equal to `layout` unless depth and stencil have layouts of their own;
+    /// `VK_IMAGE_LAYOUT_UNDEFINED` if the part has no stencil.
+    pub stencil_layout: vk::ImageLayout,
 }
 
 /// An image or a buffer of a bound frame.

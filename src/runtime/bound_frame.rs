@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 use super::bound_access::{AccessKey, BoundAccess, BoundObject, Buffer};
 use super::command_slot::CommandSlot;
@@ -411,7 +412,7 @@ impl BoundFrame {
                 ..*one
             }));
         }
-        before.contents.sort_by_key(|one| one.object);
+        before.contents.compact_sort_by_key(|one| one.object);
     }
 
     /// As [`BoundFrame::access`], for a pass of the planned frame.
@@ -432,6 +433,10 @@ impl BoundFrame {
             range: row.range,
             view: encoded.view_of(index),
             layout: if stencil { row.stencil_layout } else { row.layout },
+            stencil_layout: match row.range.aspects.contains(vk::ImageAspectFlags::STENCIL) {
+                true => row.stencil_layout,
+                false => vk::ImageLayout::UNDEFINED,
+            },
         }
     }
 

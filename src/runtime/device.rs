@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use ash::vk;
+use tileheap_units::CompactSort;
 
 use super::bind::{Binder, check_plan, differs, render_passes};
 use super::bound_frame::BoundFrame;
@@ -200,7 +201,7 @@ impl Device {
         } = &*self.shared;
         let numbered = (0..).zip(timelines.semaphores().iter().copied());
         let mut families: Vec<u32> = queues.iter().map(|queue| queue.family).collect();
-        families.sort_unstable();
+        families.compact_sort();
         families.dedup();
         if families.len() == 1 {
             families.clear();
@@ -217,7 +218,7 @@ impl Device {
             ..
         } = &*self.shared;
         let mut numbers: Vec<usize> = queues.iter().map(|queue| timelines.number_of(queue)).collect();
-        numbers.sort_unstable();
+        numbers.compact_sort();
         numbers.dedup();
         let numbered = numbers
             .iter()

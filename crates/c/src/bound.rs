@@ -73,13 +73,15 @@ pub struct BoundAccess {
     pub subpass: u32,
     /// The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout.
     pub layout: vk::ImageLayout,
+    /// The layout of the stencil aspect during the pass, equal to `layout` unless depth and stencil have separate layouts;
+    /// `VK_IMAGE_LAYOUT_UNDEFINED` if the part has no stencil.
+    pub stencil_layout: vk::ImageLayout,
     /// The part of an image. Slices of 3D images are layers.
     pub range: vk::ImageSubresourceRange,
-    /// Zero.
-    pub reserved: u32,
     /// The image; null for buffers, and for an external image that is not imported.
     pub image: vk::Image,
-    /// A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth.
+    /// A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth; for a
+    /// view of stencil, describe an access of `VK_IMAGE_ASPECT_STENCIL_BIT`.
     pub view: vk::ImageView,
     /// The buffer; null for images, and for an external buffer that is not imported.
     pub buffer: vk::Buffer,
@@ -250,6 +252,7 @@ fn row(access: &Access) -> BoundAccess {
         version: access.version,
         subpass: access.subpass,
         layout: access.layout,
+        stencil_layout: access.stencil_layout,
         range: vk::ImageSubresourceRange {
             aspect_mask: access.range.aspects,
             base_mip_level: access.range.levels.first,
@@ -257,7 +260,6 @@ fn row(access: &Access) -> BoundAccess {
             base_array_layer: access.range.layers.first,
             layer_count: access.range.layers.len() as u32,
         },
-        reserved: 0,
         image: vk::Image::null(),
         view: access.view,
         buffer: vk::Buffer::null(),

@@ -304,8 +304,8 @@ fn rust_has_the_layouts_that_c_has() {
         ThPassTarget = PassTarget { struct_size dynamic render_pass subpass samples view_mask layers
             extent depth_aspects depth_format stencil_format color_format_count color_formats
             color_locations color_inputs }
-        ThBoundAccess = BoundAccess { struct_size kind resource version subpass layout range
-            reserved image view buffer offset size address }
+        ThBoundAccess = BoundAccess { struct_size kind resource version subpass layout stencil_layout
+            range image view buffer offset size address }
         ThImportedImage = ImportedImage { resource reserved image view }
         ThImportedView = ImportedView { resource range view }
         ThImportedBuffer = ImportedBuffer { resource reserved buffer offset size address }
