@@ -1,11 +1,13 @@
-//! The cost of planning a frame of 30 passes and 40 resources through the C interface, and from Rust: known to the planner, and changed. Both
-//! validate a description, find or make its plan, and lower it. Rust also describes the frame anew; in C that is the caller's arrays.
+//! The cost of a frame of 30 passes and 40 resources through the C interface, and from Rust: known to the planner, and changed. *Planning* validates
+//! a description, finds or makes its plan, and lowers it; *recording* runs the frame through the runtime. Rust also describes the frame anew;
+//! in C that is the caller's arrays.
 
-#[path = "../tests/calls/c.rs"]
+#[path = "../../tests/calls/c.rs"]
 #[allow(dead_code, reason = "test programs use the rest")]
 mod c;
-#[path = "../tests/calls/described.rs"]
+#[path = "../../tests/calls/described.rs"]
 mod described;
+mod recording;
 
 use std::hint::black_box;
 use std::ptr::null_mut;
@@ -30,14 +32,15 @@ use c::{get, sized, view};
 use described::Described;
 
 const PROFILE: &str = "adreno-830";
+const NAME: &str = "30 passes, 40 resources";
 
 /// Describes a frame of 30 render passes: each reads two images that earlier passes wrote, and writes one or two.
-fn describe(frame: &mut FrameBuilder) {
+fn describe(frame: &mut FrameBuilder, name: &str) {
     let extent = vk::Extent2D {
         width: 1920,
         height: 1080,
     };
-    frame.reset("30 passes, 40 resources", extent);
+    frame.reset(name, extent);
     let formats = [
         vk::Format::R8G8B8A8_UNORM,
         vk::Format::R16G16B16A16_SFLOAT,
@@ -87,7 +90,7 @@ fn describe(frame: &mut FrameBuilder) {
 
 fn cost(criterion: &mut Criterion) {
     let mut builder = FrameBuilder::default();
-    describe(&mut builder);
+    describe(&mut builder, NAME);
     let frame = builder.to_frame().unwrap();
     let profile = Arc::new(DeviceProfile::preset(PROFILE).unwrap());
     let needs = Arc::new(estimate(&frame, &profile).unwrap());
@@ -108,12 +111,12 @@ fn cost(criterion: &mut Criterion) {
     // SAFETY: it can be written.
     let c_error: ErrorHandle = get(|to, _| unsafe { tileheap_c::text::create_error(to) }).unwrap();
 
-    for (name, known) in [("known", true), ("changed", false)] {
+    for (name, known) in [("planning known", true), ("planning changed", false)] {
         let mut group = criterion.benchmark_group(name);
         let (mut planner, mut lowerer) = (Planner::default(), Lowerer::default());
         group.bench_function("rust", |bencher| {
             bencher.iter(|| {
-                describe(&mut builder);
+                describe(&mut builder, NAME);
                 let frame = builder.to_frame().unwrap();
                 let plan = match known {
                     true => planner.plan(&frame, &needs, &profile, &options).unwrap(),
@@ -152,6 +155,7 @@ fn cost(criterion: &mut Criterion) {
         });
         group.finish();
     }
+    recording::compare(criterion, &frame, describe);
 }
 
 criterion_group!(benches, cost);
