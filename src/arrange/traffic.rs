@@ -158,11 +158,8 @@ fn traffic_of(plan: &Plan, id: ResourceId) -> (u64, bool, bool) {
     let frame = plan.described();
     let needs = &plan.described_requirements().resources[id.index()];
     let size = needs.tile.map_or(needs.size, |tile| tile.size);
-    let bytes = |range| frame.resource(id).bytes_in(range, size).0;
     let uses = frame.accesses_to(id);
-    let traffic = uses
-        .map(|access| u64::from(access.count()) * bytes(access.range))
-        .sum();
+    let traffic = uses.map(|access| frame.traffic_of(access, size).0).sum();
     (traffic, admitted, eligible)
 }
 
@@ -372,7 +369,6 @@ impl<'a> Model<'a> {
             traffic.repeats += bytes;
             laid.repeats.push((pass, times, bytes));
             for access in frame.accesses_of(pass) {
-                let resource = frame.resource(access.resource);
                 let touched = |&strip| division.touched(frame, access, divided.halo, strip);
                 let shares: Option<Vec<Share>> = strips.iter().map(touched).collect();
                 let Some(shares) = shares else { continue };
@@ -380,7 +376,7 @@ impl<'a> Model<'a> {
                 let more = shares.iter().map(|share| share.part).sum::<u64>() - whole;
                 let needs = &self.plan.described_requirements().resources[access.resource.index()];
                 let size = needs.tile.map_or(needs.size, |tile| tile.size);
-                let bytes = resource.bytes_in(access.range, size).0 * u64::from(access.count());
+                let bytes = frame.traffic_of(access, size).0;
                 let halo = (bytes as f64 * self.costs.halo * more as f64 / whole as f64) as u64;
                 traffic.halos += Bytes(halo);
                 if access.version == Version::Current {

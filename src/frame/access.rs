@@ -235,13 +235,4 @@ impl Access {
     pub fn needs_contents(&self) -> bool {
         self.reads || (self.writes && self.load_op == LoadOp::Load)
     }
-
-    /// How often the resource's bytes cross the memory bus: once for reading, once for writing; never for what shaders reach within
-    /// their tile, or what goes on with an attachment of an earlier subpass.
-    pub fn count(&self) -> u32 {
-        if self.kind == AccessKind::TileAttachment || self.goes_on {
-            return 0;
-        }
-        u32::from(self.reads) + u32::from(self.writes)
-    }
 }

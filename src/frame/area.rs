@@ -8,7 +8,7 @@ use crate::format;
 
 /// The texels of a level that a view shows across and down: of blocks, where it shows compressed blocks as texels
 /// ("Image Views", `VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT`).
-fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
+pub(super) fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
     let block = match (
         format::info(desc.format),
         access.view.format.and_then(format::info),

@@ -33,6 +33,7 @@ mod store;
 mod subresources;
 pub mod synthetic;
 pub mod tables;
+mod traffic;
 pub mod valid_usage;
 mod validate;
 pub mod weights;

@@ -142,15 +142,6 @@ impl Resource {
         };
         Bytes((u128::from(size.0) * texels(range) / texels(whole).max(1)) as u64)
     }
-
-    /// The bytes that an access touches of a resource that has `size` bytes in all: of the part that it uses, or a
-    /// [share](Access::share) of that.
-    pub fn bytes_of(&self, access: &Access, size: Bytes) -> Bytes {
-        let bytes = self.bytes_in(access.range, size);
-        let Some(share) = access.share else { return bytes };
-        let part = u128::from(share.part.min(share.of));
-        Bytes((u128::from(bytes.0) * part / u128::from(share.of.max(1))) as u64)
-    }
 }
 
 impl Frame {

@@ -96,9 +96,7 @@ pub(super) fn eligible_traffic(context: &Context<'_>, id: ResourceId) -> Bytes {
         .map_or(Bytes::ZERO, |tile| tile.size);
     let uses = frame.accesses_to(id);
     let uses = uses.filter(|access| frame.pass(access.pass).contents != Contents::Store);
-    let resource = frame.resource(id);
-    uses.map(|access| Bytes(u64::from(access.count()) * resource.bytes_of(access, size).0))
-        .sum()
+    uses.map(|access| frame.traffic_of(access, size)).sum()
 }
 
 /// An attachment of one render pass whose contents are made there and wanted nowhere else.

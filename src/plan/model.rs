@@ -43,12 +43,10 @@ use crate::units::Bytes;
 /// includes more than bins.
 pub(crate) const BIN_COST: Bytes = Bytes(16 << 10);
 
-/// Bytes that cross the memory bus for one access of a resource of `size` bytes that is placed in DRAM: as measured, or the part that
-/// it uses once for reading, once for writing.
+/// Bytes that cross the memory bus for one access of a resource of `size` bytes that is placed in DRAM: as measured, or by
+/// [`Frame::traffic_of`].
 pub fn savings(frame: &Frame, access: &Access, size: Bytes) -> Bytes {
-    let used = || frame.resource(access.resource).bytes_of(access, size).0;
-    let modelled = || Bytes(used().saturating_mul(u64::from(access.count())));
-    access.measured.unwrap_or_else(modelled)
+    access.measured.unwrap_or_else(|| frame.traffic_of(access, size))
 }
 
 /// What a render pass asks of the driver's binning.

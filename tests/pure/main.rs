@@ -27,5 +27,6 @@ mod plan_properties;
 mod plan_split;
 mod plan_text;
 mod planned;
+mod traffic;
 mod valid_usage;
 mod valid_usage_on_devices;

@@ -237,8 +237,7 @@ fn on_chip(checker: &Checker<'_>) -> Bytes {
 
 /// Bytes that an access moves.
 fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
-    let resource = checker.plan.frame.resource(access.resource);
-    Bytes(u64::from(access.count()).saturating_mul(resource.bytes_of(access, size).0))
+    checker.plan.frame.traffic_of(access, size)
 }
 
 /// Adds without overflow: the plan may come from anywhere.

@@ -61,7 +61,7 @@ fn resource(plan: &Plan, id: ResourceId) -> form::Resource {
         version: access.version,
         reads: access.reads,
         writes: access.writes,
-        count: access.count(),
+        count: frame.times_moved(access),
     };
     let run = plan.resources[id.index()].placements;
     let placements = run.indices().map(|index| {

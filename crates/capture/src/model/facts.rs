@@ -31,8 +31,7 @@ impl Described<'_> {
         let version = origin.api_version;
         let bytes = |access: &tileheap::frame::tables::Access| {
             let size = Bytes(self.entries[access.resource.index()].resource.size());
-            let bytes = built.resource(access.resource).bytes_in(access.range, size);
-            bytes.0 * u64::from(access.count())
+            built.traffic_of(access, size).0
         };
         let numbers = [
             vk::api_version_major,

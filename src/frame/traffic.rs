@@ -1,0 +1,101 @@
+//! Traffic: the bytes that an access moves between a resource in memory and the chip. Everything that counts traffic counts it here.
+//!
+//! ```text
+//!                                        moved each time                                            times
+//! attachment, input attachment           its levels and layers, as far as the pass renders them     1 to load, 1 to store
+//! copy, sampled, storage, buffer         its levels and layers; of a buffer, all                    1 to read, 1 to write
+//! any with a share                       that share of its levels and layers                        the same
+//!
+//! clear   renders to all of an atlas of 32 MiB   32 MiB stored
+//! shadow  renders to a quarter of it              8 MiB loaded + 8 MiB stored
+//! light   samples it                             32 MiB read
+//! ```
+//! A pass renders its [area](super::tables::Pass::area), declared or derived, of the layers that all of its attachments have, or of one layer per view.
+//! Within a render pass of several subpasses, an attachment is loaded by the first that uses it, stored once, and not stored where no
+//! later pass uses it and the frame does not keep it.
+
+use super::area::{intersection, viewed};
+use super::tables::{Access, PassKind, Resource, ResourceKind};
+use super::{AccessKind, Frame, Persistence};
+use crate::units::Bytes;
+
+impl Frame {
+    /// The bytes that an access moves of a resource in memory that has `size` bytes in all: what it
+    /// [touches](Frame::bytes_touched), as often as it [moves](Frame::times_moved) that.
+    pub fn traffic_of(&self, access: &Access, size: Bytes) -> Bytes {
+        let times = self.times_moved(access);
+        Bytes(u64::from(times).saturating_mul(self.bytes_touched(access, size).0))
+    }
+
+    /// How often an access moves what it touches: once for reading, once for writing; never for what shaders reach within their tile. An
+    /// attachment that an earlier subpass has loaded or stored is not loaded or stored again.
+    pub fn times_moved(&self, access: &Access) -> u32 {
+        if access.kind == AccessKind::TileAttachment {
+            return 0;
+        }
+        if self.pass(access.pass).subpasses == 1 || !access.kind.is_attached() {
+            return u32::from(access.reads) + u32::from(access.writes);
+        }
+        let loads = access.reads && !access.goes_on;
+        let stores = access.writes && !self.is_stored_earlier(access) && self.is_kept_after(access);
+        u32::from(loads) + u32::from(stores)
+    }
+
+    /// The bytes that an access touches of a resource that has `size` bytes in all: a declared [share](Access::share) of its part; else,
+    /// of an attachment, what its pass renders to; else its part.
+    pub fn bytes_touched(&self, access: &Access, size: Bytes) -> Bytes {
+        let resource = self.resource(access.resource);
+        let bytes = resource.bytes_in(access.range, size);
+        let (part, of) = match access.share {
+            Some(share) => (u128::from(share.part.min(share.of)), u128::from(share.of)),
+            None if access.kind.is_attached() => self.rendered_texels(access, resource),
+            None => return bytes,
+        };
+        match part == of {
+            true => bytes,
+            false => Bytes((u128::from(bytes.0) * part / of.max(1)) as u64),
+        }
+    }
+
+    /// The texels of an attachment's level and layers that its pass renders to, and all of them.
+    fn rendered_texels(&self, access: &Access, resource: &Resource) -> (u128, u128) {
+        let pass = self.pass(access.pass);
+        let ResourceKind::Image { desc, extent, .. } = resource.kind else {
+            return (1, 1);
+        };
+        if pass.kind != PassKind::Render {
+            return (1, 1);
+        }
+        let level = viewed(&desc, extent, access);
+        let layers = access.range.layers.len() as u128;
+        let rendered = match pass.view_mask {
+            0 => u128::from(pass.layers),
+            views => u128::from(views.count_ones()),
+        };
+        let texels = |extent: ash::vk::Extent2D| u128::from(extent.width) * u128::from(extent.height);
+        let area = intersection(pass.area, level.into()).map_or(0, |area| texels(area.extent));
+        (area * rendered.min(layers), texels(level) * layers)
+    }
+
+    /// Whether an earlier subpass of the pass writes the same attachment, and stores it.
+    fn is_stored_earlier(&self, access: &Access) -> bool {
+        let earlier = |other: &Access| {
+            other.kind.is_attached()
+                && other.writes
+                && other.subpass < access.subpass
+                && (other.resource, other.version) == (access.resource, access.version)
+                && other.range.intersects(access.range)
+        };
+        self.accesses_of(access.pass).iter().any(earlier)
+    }
+
+    /// Whether a pass after that of the access uses the same part, or the frame keeps it.
+    fn is_kept_after(&self, access: &Access) -> bool {
+        let uses = self.uses_of(access.resource).iter().rev();
+        let later = uses.map(|&index| &self.accesses()[index as usize]);
+        self.resource(access.resource).persistence != Persistence::Transient
+            || later
+                .take_while(|other| other.pass > access.pass)
+                .any(|other| other.range.intersects(access.range))
+    }
+}
