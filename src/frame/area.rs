@@ -61,6 +61,21 @@ pub(crate) fn intersection(one: vk::Rect2D, other: vk::Rect2D) -> Option<vk::Rec
     Some(vk::Rect2D { offset, extent })
 }
 
+/// The smallest area that covers two areas.
+pub(crate) fn union(one: vk::Rect2D, other: vk::Rect2D) -> vk::Rect2D {
+    let side = |one: (i32, u32), other: (i32, u32)| {
+        let first = one.0.min(other.0);
+        let ends = [one, other].map(|(first, length)| i64::from(first) + i64::from(length));
+        let length = ends[0].max(ends[1]) - i64::from(first);
+        (first, u32::try_from(length).unwrap_or(u32::MAX))
+    };
+    let (a, b) = (one.extent, other.extent);
+    let (x, width) = side((one.offset.x, a.width), (other.offset.x, b.width));
+    let (y, height) = side((one.offset.y, a.height), (other.offset.y, b.height));
+    let (offset, extent) = (vk::Offset2D { x, y }, vk::Extent2D { width, height });
+    vk::Rect2D { offset, extent }
+}
+
 /// The viewport that covers an area, with depths from 0 to 1.
 pub(crate) fn viewport(vk::Rect2D { offset, extent }: vk::Rect2D) -> vk::Viewport {
     vk::Viewport {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::area::{covered, intersection, union};
 use super::builder::FrameBuilder;
 use super::tables::{Access, Contents, Pass, PassKind, ResourceKind, Tables};
 use super::validate::subpasses_share;
 use super::weights::Weights;
-use super::{Frame, FrameRule, ImageDesc, PassId, ResourceId, TileConstraint};
+use super::{AccessKind, Frame, FrameRule, ImageDesc, LoadOp, PassId, ResourceId, TileConstraint};
 use crate::units::{Bytes, Run};
 
 impl Frame {
@@ -21,7 +22,7 @@ impl Frame {
     }
 
     /// The frame with render pass `first` and the one behind it as one, whose subpasses follow one another; `None` where they cannot be:
-    /// they are recorded apart or in secondary command buffers, differ in area or layers, or the second needs more of what the first writes than the same pixel (an input
+    /// they are recorded apart or in secondary command buffers, differ in layers, in areas of which one [clears, discards or resolves](super::LoadOp) less than both, or the second needs more of what the first writes than the same pixel (an input
     /// attachment, or drawing on).
     ///
     /// # Errors
@@ -34,7 +35,11 @@ impl Frame {
         }
         let mut tables = (*self.tables).clone();
         let (gone, subpasses) = (self.pass(second), self.pass(first).subpasses);
+        let areas = [first, second].map(|pass| self.pass(pass).area);
         let one = &mut tables.passes[first.index()];
+        if areas[0] != areas[1] {
+            one.render_area = Some(union(areas[0], areas[1]));
+        }
         (one.accesses.end, one.subpasses) = (gone.accesses.end, subpasses + gone.subpasses);
         for access in &mut tables.accesses[gone.accesses.indices()] {
             (access.pass, access.subpass) = (first, access.subpass + subpasses);
@@ -49,12 +54,15 @@ impl Frame {
         let [one, other] = [first, second].map(|pass| self.pass(pass));
         let shape = |pass: &Pass| {
             let chained = (pass.hook, pass.samples);
-            (pass.area, pass.layers, pass.view_mask, pass.contents, chained)
+            (pass.layers, pass.view_mask, pass.contents, chained)
         };
         let can_be =
             |pass: &Pass| pass.kind == PassKind::Render && !pass.tile_shading && !pass.accesses.is_empty();
         let inline = one.contents == Contents::Inline;
         if !can_be(one) || !can_be(other) || shape(one) != shape(other) || !inline {
+            return false;
+        }
+        if one.area != other.area && !self.areas_merge(first, second) {
             return false;
         }
         let behind = |access: &Access| Access {
@@ -66,6 +74,29 @@ impl Frame {
             let mut before = self.accesses_of(first).iter();
             before.all(|before| subpasses_share(before, &after).is_ok())
         })
+    }
+
+    /// Whether two render passes with different areas can be one that renders to the smallest area around both. A render pass instance has
+    /// one area, which every attachment must cover; draws stay in the areas that were described. What an attachment holds around
+    /// those survives if it is loaded and stored again: what is cleared, discarded or resolved into is so in the whole area.
+    ///
+    /// Source: `VkRenderPassBeginInfo`: "The application must ensure (using scissor if necessary) that all rendering is contained within
+    /// the render area"; load, store and resolve operations apply to the render area ("Render Pass Load Operations", "Render Pass
+    /// Multisample Resolve Operations"); VUID-VkRenderingInfo-pNext-06079, -06080.
+    fn areas_merge(&self, first: PassId, second: PassId) -> bool {
+        let around = union(self.pass(first).area, self.pass(second).area);
+        let whole = |pass: PassId| self.pass(pass).area == around;
+        let reset = |access: &Access| {
+            let replaced = access.writes && access.load_op != LoadOp::Load;
+            access.kind.is_attachment() && (replaced || access.kind == AccessKind::ResolveAttachment)
+        };
+        let fits = |pass: PassId| {
+            let accesses = self.accesses_of(pass);
+            let limit = covered(accesses, self.resources()).map(|(extent, _)| extent.into());
+            let inside = limit.is_some_and(|limit| intersection(around, limit) == Some(around));
+            inside && (whole(pass) || !accesses.iter().any(reset))
+        };
+        fits(first) && fits(second)
     }
 
     /// The frame with some resources that must be placed in tile memory.
