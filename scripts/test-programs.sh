@@ -252,8 +252,8 @@ judge() {
 import json, sys
 plan = json.load(open(sys.argv[1]))
 way = plan["arrangement"]
-eligible = plan["arrangement"]["eligible_bytes"]
-print("%.1f MB, %.0f %%, %.0f %%" % (eligible / 1e6, 100 * way["described_share"], 100 * way["share"]) if eligible else "nothing eligible")' \
+eligible = plan["totals"]["eligible_bytes"] or way["share"] > 0
+print("%.1f MB, %.0f %%, %.0f %%" % (way["traffic_bytes"] / 1e6, 100 * way["described_share"], 100 * way["share"]) if eligible else "nothing eligible")' \
             "$results/$name.$profile.json")"
     done
     # Traffic, and the share of it that was followed.
@@ -330,7 +330,7 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "- *check-frame*: what \`tileheap check-frame --pedantic\` finds in the first 60 submits, by cause: certain, possible, and by the letter of"
         echo "  the specification, each explained below; then the number of checked accesses, without those to external memory, as most of ffmpeg's are."
         echo "- *aliasing layer*: what \`tileheap run --layer aliasing\` reports, if any resources share bytes of memory."
-        echo "- Under each device: eligible traffic per frame, the share of it that stays on chip as the frame is, and with the best arrangement."
+        echo "- Under each device: traffic per frame, the share of it that stays on chip as the frame is, and with the best arrangement."
         echo
         table
         echo

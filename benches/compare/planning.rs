@@ -65,7 +65,7 @@ impl Case {
 /// What of the admitted traffic stays on chip, in percent.
 fn share(plan: &Plan) -> f64 {
     let totals = plan.totals;
-    totals.on_chip_bytes.0 as f64 * 100.0 / totals.eligible_bytes.0.max(1) as f64
+    totals.on_chip_bytes.0 as f64 * 100.0 / totals.traffic_bytes.0.max(1) as f64
 }
 
 fn profile(heap: u64) -> DeviceProfile {

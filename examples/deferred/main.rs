@@ -205,12 +205,12 @@ fn render(args: &Args, context: &Context) -> Result<()> {
     } else if tile.profile().tile.is_some() {
         let by = context.support().emulator();
         println!(
-            "in {}: {} of {} of eligible traffic stayed on chip",
+            "in {}: {} of {} of traffic stayed on chip",
             by.map_or("tile memory".to_owned(), |by| format!(
                 "tile memory emulated by {by}"
             )),
             totals.on_chip_bytes,
-            totals.eligible_bytes
+            totals.traffic_bytes
         );
         println!(
             "bound tile memory, summed over passes: {}; {} without ladders",

@@ -262,7 +262,7 @@ impl Renderer {
             self.frame_index,
             self.applied,
             plan.totals.on_chip_bytes,
-            plan.totals.eligible_bytes,
+            plan.totals.traffic_bytes,
             plan.totals.tile_bytes,
             heap.map_or("no heap".to_owned(), |heap| heap.size.to_string()),
             names(&request.pinned),

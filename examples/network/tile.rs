@@ -104,17 +104,17 @@ fn table(context: &Context, seeded: &Seeded, layouts: &[Layout], heap: Bytes) ->
 
 /// What of a frame is in tile memory.
 fn stays(plan: &Plan) -> String {
-    let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
+    let (kept, all) = (plan.totals.on_chip_bytes, plan.totals.traffic_bytes);
     let frame = &plan.frame;
     let resources = frame.resource_ids().map(|id| plan.memory_of(id));
     let there = resources
         .filter(|memory| *memory == Some(MemoryKind::Tile))
         .count();
     format!(
-        "{} passes, {there} resources in {} of tile memory, {kept} of {eligible} of the eligible traffic ({:.2} %)",
+        "{} passes, {there} resources in {} of tile memory, {kept} of {all} of traffic ({:.2} %)",
         frame.passes().len(),
         plan.totals.tile_bytes,
-        kept.0 as f64 * 100.0 / eligible.0.max(1) as f64
+        kept.0 as f64 * 100.0 / all.0.max(1) as f64
     )
 }
 

@@ -99,7 +99,7 @@ pub fn best(plan: &Plan, allow: &[Change]) -> Arrangement {
     };
     let found = search(plan, &allowed, &mut |_| ControlFlow::Continue(()));
     let [described, arranged] = [found.described, found.traffic].map(|traffic| traffic.share() * 100.0);
-    println!("{described:.1} % of eligible traffic on chip as described, {arranged:.1} % as arranged:");
+    println!("{described:.1} % of traffic on chip as described, {arranged:.1} % as arranged:");
     println!("{}", found.arrangement.in_words(plan.described()));
     found.arrangement
 }

@@ -5,7 +5,7 @@ use tileheap_units::CompactSort;
 use super::check::can_merge;
 use super::error::CannotGroup;
 use super::strips::Division;
-use super::traffic::{Model, OnePass};
+use super::traffic::Model;
 use super::types::{Arrangement, Group};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
@@ -15,7 +15,7 @@ use crate::units::Bytes;
 pub struct Cap {
     /// The resource.
     pub resource: ResourceId,
-    /// What it moves, in bytes a frame.
+    /// What it moves at least, whatever passes are merged, in bytes a frame.
     pub bytes: Bytes,
     /// What keeps it whole.
     pub why: CannotGroup,
@@ -46,6 +46,8 @@ pub enum Cause {
     Whole(ResourceId, CannotGroup),
     /// A resource fits, whole or by strips, but not beside what saves more.
     NoRoom(ResourceId),
+    /// A resource that tile memory cannot hold is loaded and stored between passes that could be merged.
+    NotMerged(ResourceId),
 }
 
 impl Cause {
@@ -70,6 +72,11 @@ impl Cause {
             Cause::Whole(resource, why) => {
                 format!("`{}` has no room as a whole, and {why}", name(*resource))
             }
+            Cause::NotMerged(resource) => format!(
+                "`{}`, which tile memory cannot hold, is loaded and stored between passes, and no merge within the limits saves more than \
+                 it costs",
+                name(*resource)
+            ),
             Cause::NoRoom(resource) => format!(
                 "`{}` has no room beside what saves more, and no strips within the limits save more than they cost",
                 name(*resource)
@@ -133,29 +140,53 @@ fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> 
     Some(why)
 }
 
+/// What no arrangement keeps on chip.
+pub(super) struct Bounds {
+    /// Resources that no run of strips can hold.
+    pub(super) caps: Vec<Cap>,
+    /// Bytes of resources that tile memory cannot hold: external, history, copied, or without a tile heap.
+    pub(super) fixed: Bytes,
+    /// Per resource, the bytes of those.
+    least: Vec<u64>,
+}
+
 impl Model<'_> {
-    /// What no run can hold, because a read looks anywhere, and what is too large to be whole on chip beside what is there.
-    pub(super) fn caps(&mut self, arrangement: &Arrangement) -> Vec<Cap> {
-        let mut caps = Vec::new();
-        for resource in self.plan.described().resource_ids() {
-            let (size, traffic) = self.size_and_traffic(resource);
-            if traffic == 0 || size <= self.heap() / 2 || self.is_on_chip(resource) {
+    /// What no run can hold, because a read looks anywhere, and what is too large to be whole on chip beside what is there; and what is
+    /// never in tile memory. Resources that are on chip `as_described` are not capped.
+    pub(super) fn bounds(&mut self, arrangement: &Arrangement, as_described: &[ResourceId]) -> Bounds {
+        let frame = self.plan.described();
+        let mut bounds = Bounds {
+            caps: Vec::new(),
+            fixed: Bytes::ZERO,
+            least: vec![0; frame.resources().len()],
+        };
+        for resource in frame.resource_ids() {
+            if self.still_moved(resource) == 0 || as_described.contains(&resource) {
                 continue;
             }
-            if let Some(why) = self.outside_every_run(arrangement, resource) {
-                caps.push(Cap {
-                    resource,
-                    bytes: Bytes(traffic),
-                    why,
-                });
+            let why = match self.could_be_resident(resource) {
+                true if self.counted_size(resource).0 <= self.heap() / 2 => continue,
+                true => match self.outside_every_run(arrangement, resource) {
+                    None => continue,
+                    why => why,
+                },
+                false => None,
+            };
+            let merges = |first, second| can_merge(frame, &[first, second]).is_ok();
+            let bytes = self.least_off_chip(resource, merges);
+            let bytes = Bytes(bytes.0.min(self.still_moved(resource)));
+            bounds.least[resource.index()] = bytes.0;
+            match why {
+                Some(why) => bounds.caps.push(Cap { resource, bytes, why }),
+                None => bounds.fixed += bytes,
             }
         }
-        caps.compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
-        caps
+        bounds.caps.compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
+        bounds
     }
 
     /// What else an arrangement, the one that was looked at last, moves or is charged.
-    pub(super) fn shortfalls(&mut self, arrangement: &Arrangement, caps: &[Cap]) -> Vec<Shortfall> {
+    pub(super) fn shortfalls(&mut self, arrangement: &Arrangement, bounds: &Bounds) -> Vec<Shortfall> {
         let shortfall = |bytes, cause| Shortfall { bytes, cause };
         let repeats = self.laid.repeats.iter();
         let mut all: Vec<Shortfall> = repeats
@@ -164,33 +195,32 @@ impl Model<'_> {
         all.push(shortfall(self.laid.merges, Cause::Merged));
         for resource in self.plan.described().resource_ids() {
             let laid = self.laid.resources[resource.index()];
-            if self.is_on_chip(resource) {
+            let moved = self.still_moved(resource);
+            if moved == 0 {
                 continue;
             }
             all.push(shortfall(Bytes(laid.halos), Cause::Halo(resource)));
-            let (_, traffic) = self.size_and_traffic(resource);
-            if traffic == 0 || caps.iter().any(|cap| cap.resource == resource) {
+            let more = Bytes(moved - bounds.least[resource.index()].min(moved));
+            if more == Bytes::ZERO {
                 continue;
             }
             let divided = laid.part.is_some();
-            let cause = match self.outside_every_run(arrangement, resource) {
-                _ if laid.windows.is_some_and(|(first, last)| first != last) => {
-                    Cause::SeveralWindows(resource)
+            let cause = if !self.could_be_resident(resource) || bounds.least[resource.index()] > 0 {
+                Cause::NotMerged(resource)
+            } else {
+                match self.outside_every_run(arrangement, resource) {
+                    _ if laid.windows.is_some_and(|(first, last)| first != last) => {
+                        Cause::SeveralWindows(resource)
+                    }
+                    Some(why) if !divided => Cause::Whole(resource, why),
+                    _ => Cause::NoRoom(resource),
                 }
-                Some(why) if !divided => Cause::Whole(resource, why),
-                _ => Cause::NoRoom(resource),
             };
-            all.push(shortfall(Bytes(traffic), cause));
+            all.push(shortfall(more, cause));
         }
         all.retain(|one| one.bytes > Bytes::ZERO);
         all.compact_sort_by_key(|one| std::cmp::Reverse(one.bytes));
         all
-    }
-
-    /// Whether the arrangement that was looked at last keeps a resource on chip.
-    fn is_on_chip(&self, resource: ResourceId) -> bool {
-        let one_pass = matches!(self.laid.resources[resource.index()].pass, OnePass::In(_));
-        one_pass || self.residents.contains(&resource)
     }
 
     /// Why no run of passes in a row can hold a resource; `None` where one can.

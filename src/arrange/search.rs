@@ -5,12 +5,11 @@ use std::ops::ControlFlow;
 
 use super::change::{DescriptionChange, candidates, replanned};
 use super::check::{can_merge, dependencies, fusible, in_order};
-use super::error::ArrangeError;
-use super::limits::{Cap, Shortfall};
+use super::found::{Found, as_described, residents};
 use super::strips::Division;
 use super::traffic::{Costs, Model, Traffic};
 use super::types::{Arrangement, Grid, Group, Way};
-use crate::frame::{BatchId, PassId};
+use crate::frame::{BatchId, PassId, ResourceId};
 use crate::plan::Plan;
 
 /// What the search may change, and what it counts.
@@ -55,52 +54,6 @@ impl Default for Allowed {
     }
 }
 
-/// What the search found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// The best arrangement.
-    pub arrangement: Arrangement,
-    /// What the frame moves as described.
-    pub described: Traffic,
-    /// What it moves so.
-    pub traffic: Traffic,
-    /// The resources that no run of strips can hold, each with the read that forbids it.
-    pub caps: Vec<Cap>,
-    /// What stands between the share and the cap, the most bytes first.
-    pub shortfalls: Vec<Shortfall>,
-    /// Frames that were looked at.
-    pub steps: u64,
-}
-
-impl Found {
-    /// What an arrangement that is there already moves, and what caps it; nothing is searched.
-    ///
-    /// # Errors
-    /// As [`Arrangement::check`].
-    pub fn of(plan: &Plan, arrangement: Arrangement, costs: Costs) -> Result<Found, ArrangeError> {
-        arrangement.check(plan.described())?;
-        let allowed = &Allowed::default();
-        let model = Model::new(plan, plan, costs);
-        let start = Arrangement::described(plan.described());
-        let described = { model }.traffic(&start, CHOICE).unwrap_or_default();
-        let changed = arrangement
-            .changes
-            .iter()
-            .try_fold(None, |changed: Option<Plan>, &change| {
-                replanned(changed.as_ref().unwrap_or(plan), change).map(Some)
-            });
-        let changed = changed.flatten();
-        let model = Model::new(changed.as_ref().unwrap_or(plan), plan, costs);
-        Ok(Search { model, allowed }.found(arrangement, described, described))
-    }
-
-    /// The share that reads which look anywhere leave within reach of strips.
-    pub fn cap(&self) -> f64 {
-        let capped: u64 = self.caps.iter().map(|cap| cap.bytes.0).sum();
-        1.0 - capped as f64 / self.described.eligible.0.max(1) as f64
-    }
-}
-
 /// Steps of the engine that chooses residents of what is found.
 const CHOICE: u64 = 2_000;
 
@@ -132,7 +85,16 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
         found.arrangement.changes = changes.collect();
         (best, changed) = (found, Some(next));
     }
-    best
+    best.described = Traffic::of(plan);
+    best.is_as_described(plan);
+    // The planner may know more of the frame as it is than the search does: splits, or what took it longer to find.
+    match best.traffic.cost() < best.described.cost() {
+        true => best,
+        false => Found {
+            steps: best.steps,
+            ..as_described(plan, allowed)
+        },
+    }
 }
 
 /// The change of a description that saves most when the frame runs as it does so far, and a quick plan with it.
@@ -142,7 +104,7 @@ fn best_change(
     best: &Found,
     allowed: &Allowed,
 ) -> Option<(DescriptionChange, Plan)> {
-    let mut saved = (best.traffic.eligible.0 / LEAST) as i64;
+    let mut saved = (best.traffic.described.0 / LEAST) as i64;
     let mut found = None;
     for change in candidates(
         plan,
@@ -166,7 +128,7 @@ fn best_change(
     found
 }
 
-/// A change of the description saves more than this part of the eligible traffic.
+/// A change of the description saves more than this part of the described traffic.
 const LEAST: u64 = 100;
 
 fn search_as_described(
@@ -203,7 +165,7 @@ fn search_as_described(
             better = small.or_else(|| search.better(&here, &best, true));
         }
     }
-    search.found(best.arrangement, described, best.traffic)
+    search.found(best.arrangement, described, best.traffic, &residents(plan))
 }
 
 /// An arrangement, and what it moves.
@@ -232,9 +194,9 @@ impl Best<'_> {
     }
 }
 
-struct Search<'a> {
-    model: Model<'a>,
-    allowed: &'a Allowed,
+pub(super) struct Search<'a> {
+    pub(super) model: Model<'a>,
+    pub(super) allowed: &'a Allowed,
 }
 
 impl Search<'_> {
@@ -299,14 +261,21 @@ impl Search<'_> {
     }
 
     /// What was found, with residents chosen with care.
-    fn found(mut self, arrangement: Arrangement, described: Traffic, otherwise: Traffic) -> Found {
+    pub(super) fn found(
+        mut self,
+        arrangement: Arrangement,
+        described: Traffic,
+        otherwise: Traffic,
+        as_described: &[ResourceId],
+    ) -> Found {
         let chosen = self.model.traffic(&arrangement, CHOICE);
-        let caps = self.model.caps(&arrangement);
+        let bounds = self.model.bounds(&arrangement, as_described);
         Found {
             traffic: chosen.unwrap_or(otherwise),
             described,
-            shortfalls: self.model.shortfalls(&arrangement, &caps),
-            caps,
+            shortfalls: self.model.shortfalls(&arrangement, &bounds),
+            caps: bounds.caps,
+            fixed: bounds.fixed,
             steps: self.model.steps,
             arrangement,
         }
@@ -412,7 +381,7 @@ impl Search<'_> {
         let inside = division
             .inside
             .iter()
-            .map(|image| self.model.size_and_traffic(image.resource).0);
+            .map(|image| self.model.counted_size(image.resource).0);
         let fewest = inside.sum::<u64>().div_ceil(heap).clamp(2, 256) as f64;
         let mut grids = Vec::new();
         for strips in [fewest * 0.4, fewest * 0.7, fewest, fewest * 1.4] {

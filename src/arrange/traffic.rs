@@ -15,6 +15,7 @@ use super::types::{Arrangement, Group, Way, texels_of};
 use crate::frame::tables::{ResourceKind, Share, Version};
 use crate::frame::{AccessKind, PassId, ResourceId};
 use crate::measure::tile_requirements_of_part;
+use crate::plan::traffic::{counted_size, only_render_pass, traffic_off_chip};
 use crate::plan::{NotTile, PlacementReason, Plan};
 use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Span};
@@ -53,18 +54,17 @@ impl Costs {
     }
 }
 
-/// The traffic of a frame's eligible resources, in bytes a frame.
+/// The traffic of a described frame's resources, in bytes a frame, as described or as arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Traffic {
-    /// As described, were nothing on chip: access count times size of everything that only lack of room keeps out of tile memory.
-    pub eligible: Bytes,
-    /// Of that, what still moves off chip.
+    /// What all resources move as described, with nothing in tile memory: [`Totals::traffic_bytes`](crate::plan::Totals) of the described
+    /// frame's plan. An arrangement does not change it.
+    pub described: Bytes,
+    /// What still moves off chip, charges aside.
     pub moved: Bytes,
-    /// Saved besides, of resources that were not eligible as described.
-    pub besides: Bytes,
     /// What repeated passes cost.
     pub repeats: Bytes,
-    /// What halos move off chip once more, of any resource.
+    /// What halos move off chip once more.
     pub halos: Bytes,
     /// What merged passes cost.
     pub merges: Bytes,
@@ -73,13 +73,29 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// 1 - (what still moves + charges) / what would move: 1 where everything eligible stays on chip at no cost.
+    /// What a plan of the described frame moves.
+    pub fn of(plan: &Plan) -> Traffic {
+        Traffic {
+            described: plan.totals.traffic_bytes,
+            moved: plan.dram_traffic(),
+            shaded: 1.0,
+            ..Traffic::default()
+        }
+    }
+
+    /// 1 - (what still moves + charges) / what moves as described: 1 where everything stays on chip at no cost, less than 0 where an
+    /// arrangement costs more than the described frame moves with nothing in tile memory.
     pub fn share(&self) -> f64 {
-        let eligible = self.eligible.0 as f64;
-        if eligible == 0.0 {
+        let described = self.described.0 as f64;
+        if described == 0.0 {
             return 1.0;
         }
-        1.0 - (self.moved + self.charges()).0 as f64 / eligible
+        1.0 - self.cost() as f64 / described
+    }
+
+    /// What stays on chip, less charges.
+    pub fn on_chip(&self) -> Bytes {
+        Bytes(self.described.0.saturating_sub(self.cost() as u64))
     }
 
     /// What repeats, halos and merges cost together.
@@ -87,9 +103,9 @@ impl Traffic {
         self.repeats + self.halos + self.merges
     }
 
-    /// What counts in the end: less is better.
+    /// What still moves and charges: less is better.
     pub(super) fn cost(&self) -> i64 {
-        (self.moved + self.charges()).0 as i64 - self.besides.0 as i64
+        (self.moved + self.charges()).0 as i64
     }
 }
 
@@ -97,6 +113,8 @@ impl Traffic {
 pub(super) struct Model<'a> {
     pub(super) plan: &'a Plan,
     costs: Costs,
+    /// What the described frame moves with nothing in tile memory.
+    described: Bytes,
     heap: Bytes,
     submit_boundary: bool,
     /// Per resource.
@@ -114,79 +132,49 @@ pub(super) struct Model<'a> {
 struct Candidate {
     /// Whether the rules let it be in tile memory, as described or in other batches.
     admitted: bool,
-    /// As the plan of the described frame counts them; 0 for those of other batches.
-    eligible: u64,
-    /// Bytes that it moves off chip as described.
-    described: u64,
-    /// Bytes that it moves off chip.
+    /// Bytes that it moves off chip with nothing in tile memory; 0 for an attachment of one render pass.
     traffic: u64,
     size: u64,
     alignment: u64,
 }
 
-impl Candidate {
-    /// What it moves off chip of what was eligible as described, where it is not in tile memory.
-    fn moved(&self) -> u64 {
-        if self.eligible > 0 { self.traffic } else { 0 }
+/// Whether the rules let a resource of a planned frame be in tile memory, were there room and the batches one.
+fn is_admitted(reason: PlacementReason) -> bool {
+    match reason {
+        PlacementReason::Tile { .. } => true,
+        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => matches!(
+            why,
+            NotTile::NoRoom { .. }
+                | NotTile::CostExceedsSavings { .. }
+                | NotTile::TooLarge { .. }
+                | NotTile::CrossesWindows { .. }
+        ),
+        _ => false,
     }
-
-    /// What it saves of what was not, on chip or not.
-    fn besides(&self, on_chip: bool) -> u64 {
-        match self.eligible {
-            0 if on_chip => self.described,
-            0 => self.described.saturating_sub(self.traffic),
-            _ => 0,
-        }
-    }
-}
-
-/// What a resource of a planned frame moves off chip, whether the rules let it be in tile memory, and whether it is eligible as planned.
-fn traffic_of(plan: &Plan, id: ResourceId) -> (u64, bool, bool) {
-    let (admitted, eligible) = match plan.resources[id.index()].reason {
-        PlacementReason::Tile { .. } => (true, true),
-        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => match why {
-            // Without a tile heap, merged passes can still keep it.
-            NotTile::NoTileHeap
-            | NotTile::NoRoom { .. }
-            | NotTile::CostExceedsSavings { .. }
-            | NotTile::TooLarge { .. } => (true, true),
-            NotTile::CrossesWindows { .. } => (true, false),
-            _ => (false, false),
-        },
-        _ => (false, false),
-    };
-    let frame = plan.described();
-    let needs = &plan.described_requirements().resources[id.index()];
-    let size = needs.tile.map_or(needs.size, |tile| tile.size);
-    let uses = frame.accesses_to(id);
-    let traffic = uses.map(|access| frame.traffic_of(access, size).0).sum();
-    (traffic, admitted, eligible)
 }
 
 impl<'a> Model<'a> {
     /// A plan of the frame as described, or of one that describes it otherwise.
     pub(super) fn new(plan: &'a Plan, described: &Plan, costs: Costs) -> Model<'a> {
-        let frame = plan.described();
+        let (frame, needs) = (plan.described(), plan.described_requirements());
         let candidate = |id: ResourceId| {
-            let (traffic, admitted, _) = traffic_of(plan, id);
-            let (before, _, eligible) = traffic_of(described, id);
-            let needs = &plan.described_requirements().resources[id.index()];
-            let (size, alignment) = needs
-                .tile
-                .map_or((needs.size, needs.alignment), |tile| (tile.size, tile.alignment));
+            let tile = needs.resources[id.index()].tile;
+            let traffic = match only_render_pass(frame, id, plan.options.windows) {
+                Some(_) => Bytes::ZERO,
+                None => traffic_off_chip(frame, needs, id),
+            };
             Candidate {
-                admitted,
-                eligible: if eligible { before } else { 0 },
-                described: before,
-                traffic,
-                size: size.0,
-                alignment: alignment.get(),
+                admitted: is_admitted(plan.resources[id.index()].reason) && tile.is_some(),
+                traffic: traffic.0,
+                size: counted_size(frame, needs, id).0,
+                alignment: tile.map_or(1, |tile| tile.alignment.get()),
             }
         };
         let heap = plan.options.tile_heap(&plan.profile);
         Model {
             plan,
             costs,
+            described: described.totals.traffic_bytes,
             heap: heap.map_or(Bytes::ZERO, |heap| heap.size),
             submit_boundary: heap.is_some_and(|heap| heap.queue_submit_boundary),
             candidates: frame.resource_ids().map(candidate).collect(),
@@ -202,10 +190,31 @@ impl<'a> Model<'a> {
         self.heap.0
     }
 
-    /// The bytes of a resource in tile memory, and those that it moves if it is not there; 0 where the rules keep it out.
-    pub(super) fn size_and_traffic(&self, resource: ResourceId) -> (u64, u64) {
-        let candidate = &self.candidates[resource.index()];
-        (candidate.size, candidate.moved())
+    /// The bytes of a resource in tile memory.
+    pub(super) fn counted_size(&self, resource: ResourceId) -> Bytes {
+        Bytes(self.candidates[resource.index()].size)
+    }
+
+    /// Whether the rules let a resource be in tile memory, and the heap is as large.
+    pub(super) fn could_be_resident(&self, resource: ResourceId) -> bool {
+        self.candidates[resource.index()].admitted && self.heap > Bytes::ZERO
+    }
+
+    /// The bytes that a resource still moves in the arrangement that was looked at last.
+    pub(super) fn still_moved(&self, resource: ResourceId) -> u64 {
+        match self.residents.contains(&resource) {
+            true => 0,
+            false => self.off_chip(&self.laid, resource),
+        }
+    }
+
+    /// The bytes that a resource moves outside of tile memory: what it moves as described, less what merged passes keep of it.
+    fn off_chip(&self, laid: &Layout, resource: ResourceId) -> u64 {
+        let traffic = self.candidates[resource.index()].traffic;
+        match traffic {
+            0 => 0,
+            _ => traffic.saturating_add_signed(-laid.resources[resource.index()].merged),
+        }
     }
 
     pub(super) fn division(&mut self, run: &[PassId]) -> Rc<Result<Division, CannotGroup>> {
@@ -223,7 +232,10 @@ impl<'a> Model<'a> {
         self.steps += 1;
         let frame = self.plan.described();
         let mut laid = Layout::new(frame.resources().len(), frame.passes().len());
-        let mut traffic = Traffic::default();
+        let mut traffic = Traffic {
+            described: self.described,
+            ..Traffic::default()
+        };
         let (mut computed, mut described) = (0u64, 0u64);
         for (number, batch) in (0..).zip(&arrangement.batches) {
             let first = &frame.batches()[batch.batches.first as usize];
@@ -242,11 +254,10 @@ impl<'a> Model<'a> {
         let items = self.items(&laid, &mut traffic);
         self.residents.clear();
         for chosen in self.choose(&items, steps) {
-            self.residents.push(items[chosen].resource);
-            let candidate = &self.candidates[items[chosen].resource.index()];
-            traffic.moved = Bytes(traffic.moved.0 - candidate.moved());
-            traffic.halos = Bytes(traffic.halos.0 - laid.resources[items[chosen].resource.index()].halos);
-            traffic.besides += Bytes(candidate.besides(true) - candidate.besides(false));
+            let resource = items[chosen].resource;
+            self.residents.push(resource);
+            traffic.moved = Bytes(traffic.moved.0 - self.off_chip(&laid, resource));
+            traffic.halos = Bytes(traffic.halos.0 - laid.resources[resource.index()].halos);
         }
         laid.merges = traffic.merges;
         self.laid = laid;
@@ -304,7 +315,13 @@ impl<'a> Model<'a> {
         }
         laid.end += u32::from(group.way == Way::Merged);
         let whole = Span::new(start, laid.end);
-        let merged = group.way == Way::Merged && self.driver_merges(&group.passes);
+        if group.way == Way::Merged && self.driver_merges(&group.passes) {
+            let runs_later =
+                |pass: PassId| laid.positions[pass.index()] == NOT_LAID && !group.passes.contains(&pass);
+            for (resource, saved) in self.merge_savings(&group.passes, runs_later) {
+                laid.resources[resource.index()].merged += saved;
+            }
+        }
         for &pass in &group.passes {
             for access in frame.accesses_of(pass) {
                 let at = laid.positions[pass.index()];
@@ -320,12 +337,6 @@ impl<'a> Model<'a> {
                     Some((first, _)) => (first, window),
                     None => (window, window),
                 });
-                let attached = access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
-                one.pass = match one.pass {
-                    OnePass::Unused if merged && attached => OnePass::In(start),
-                    OnePass::In(first) if first == start && attached => OnePass::In(first),
-                    _ => OnePass::No,
-                };
             }
         }
         let Way::Strips(grid) = group.way else {
@@ -374,8 +385,7 @@ impl<'a> Model<'a> {
                 let Some(shares) = shares else { continue };
                 let whole = shares[0].of;
                 let more = shares.iter().map(|share| share.part).sum::<u64>() - whole;
-                let needs = &self.plan.described_requirements().resources[access.resource.index()];
-                let size = needs.tile.map_or(needs.size, |tile| tile.size);
+                let size = self.counted_size(access.resource);
                 let bytes = frame.traffic_of(access, size).0;
                 let halo = (bytes as f64 * self.costs.halo * more as f64 / whole as f64) as u64;
                 traffic.halos += Bytes(halo);
@@ -390,20 +400,18 @@ impl<'a> Model<'a> {
 
 impl Model<'_> {
     /// What may be in tile memory, where it must be to be there; counts what cannot as moved.
-    fn items(&self, laid: &Layout, traffic: &mut Traffic) -> Vec<Placeable> {
+    fn items(&self, all: &Layout, traffic: &mut Traffic) -> Vec<Placeable> {
         let mut items = Vec::new();
         for (resource, (candidate, laid)) in (0..)
             .map(ResourceId)
-            .zip(self.candidates.iter().zip(&laid.resources))
+            .zip(self.candidates.iter().zip(&all.resources))
         {
-            traffic.eligible += Bytes(candidate.eligible);
-            if candidate.admitted && matches!(laid.pass, OnePass::In(_)) {
-                traffic.besides += Bytes(candidate.besides(true));
+            let off_chip = self.off_chip(all, resource);
+            if off_chip == 0 {
                 traffic.halos = Bytes(traffic.halos.0 - laid.halos);
                 continue;
             }
-            traffic.moved += Bytes(candidate.moved());
-            traffic.besides += Bytes(candidate.besides(false));
+            traffic.moved += Bytes(off_chip);
             let Some(span) = laid.span.filter(|_| candidate.admitted) else {
                 continue;
             };
@@ -418,7 +426,7 @@ impl Model<'_> {
                     span,
                     size,
                     alignment: Alignment::new(candidate.alignment).unwrap_or(Alignment::ONE),
-                    savings: candidate.traffic + laid.halos,
+                    savings: off_chip + laid.halos,
                 });
             }
         }
@@ -469,6 +477,9 @@ struct Placeable {
     savings: u64,
 }
 
+/// The position of a pass that has not been laid yet.
+const NOT_LAID: u32 = u32::MAX;
+
 /// The frame laid out along time, strips on top of one another.
 #[derive(Default)]
 pub(super) struct Layout {
@@ -486,7 +497,7 @@ pub(super) struct Layout {
 impl Layout {
     fn new(resources: usize, passes: usize) -> Layout {
         Layout {
-            positions: vec![0; passes],
+            positions: vec![NOT_LAID; passes],
             resources: vec![Laid::default(); resources],
             ..Layout::default()
         }
@@ -500,19 +511,10 @@ pub(super) struct Laid {
     span: Option<Span>,
     /// The first and last window that use it.
     pub(super) windows: Option<(u32, u32)>,
-    pub(super) pass: OnePass,
+    /// What merged passes keep of it on chip, in bytes; less than 0 where they move more.
+    merged: i64,
     /// The largest part, where it is divided.
     pub(super) part: Option<vk::Extent2D>,
     /// What halos move of it off chip.
     pub(super) halos: u64,
-}
-
-/// Whether all uses are as attachments of one merged pass.
-#[derive(Clone, Copy, Default)]
-pub(super) enum OnePass {
-    #[default]
-    Unused,
-    /// The group that begins at this position.
-    In(u32),
-    No,
 }

@@ -44,7 +44,7 @@ pub mod external {
 }
 
 pub use access::{ClearValue, LoadOp};
-pub(crate) use area::{intersection, viewport};
+pub(crate) use area::{intersection, union, viewport};
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::{FrameError, FrameRule};
 pub(crate) use id_names::IdNames;

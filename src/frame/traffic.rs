@@ -18,6 +18,7 @@ use super::area::{intersection, viewed};
 use super::tables::{Access, PassKind, Resource, ResourceKind};
 use super::{AccessKind, Frame, Persistence};
 use crate::units::Bytes;
+use tileheap_device::profile::content_bytes;
 
 impl Frame {
     /// The bytes that an access moves of a resource in memory that has `size` bytes in all: what it
@@ -48,7 +49,9 @@ impl Frame {
         let bytes = resource.bytes_in(access.range, size);
         let (part, of) = match access.share {
             Some(share) => (u128::from(share.part.min(share.of)), u128::from(share.of)),
-            None if access.kind.is_attached() => self.rendered_texels(access, resource),
+            None if access.kind.is_attached() => {
+                self.rendered_texels(access, self.pass(access.pass).area, resource)
+            }
             None => return bytes,
         };
         match part == of {
@@ -57,8 +60,16 @@ impl Frame {
         }
     }
 
-    /// The texels of an attachment's level and layers that its pass renders to, and all of them.
-    fn rendered_texels(&self, access: &Access, resource: &Resource) -> (u128, u128) {
+    /// The bytes of an attachment that a pass with another area touches.
+    pub(crate) fn bytes_rendered(&self, access: &Access, area: ash::vk::Rect2D, size: Bytes) -> Bytes {
+        let resource = self.resource(access.resource);
+        let (part, of) = self.rendered_texels(access, area, resource);
+        let bytes = resource.bytes_in(access.range, size);
+        Bytes((u128::from(bytes.0) * part / of.max(1)) as u64)
+    }
+
+    /// The texels of an attachment's level and layers that a pass renders to in an area, and all of them.
+    fn rendered_texels(&self, access: &Access, area: ash::vk::Rect2D, resource: &Resource) -> (u128, u128) {
         let pass = self.pass(access.pass);
         let ResourceKind::Image { desc, extent, .. } = resource.kind else {
             return (1, 1);
@@ -73,7 +84,7 @@ impl Frame {
             views => u128::from(views.count_ones()),
         };
         let texels = |extent: ash::vk::Extent2D| u128::from(extent.width) * u128::from(extent.height);
-        let area = intersection(pass.area, level.into()).map_or(0, |area| texels(area.extent));
+        let area = intersection(area, level.into()).map_or(0, |area| texels(area.extent));
         (area * rendered.min(layers), texels(level) * layers)
     }
 
@@ -97,5 +108,26 @@ impl Frame {
             || later
                 .take_while(|other| other.pass > access.pass)
                 .any(|other| other.range.intersects(access.range))
+    }
+}
+
+impl Resource {
+    /// The bytes of the contents, without padding: of all levels, layers and samples of an image.
+    pub fn content_size(&self) -> Bytes {
+        let (desc, extent) = match self.kind {
+            ResourceKind::Image { desc, extent, .. } => (desc, extent),
+            ResourceKind::Buffer { desc, .. } => return desc.size,
+        };
+        let of_level = |level: u32| {
+            let side = |texels: u32| (texels >> level.min(31)).max(1);
+            let extent = ash::vk::Extent3D {
+                width: side(extent.width),
+                height: side(extent.height),
+                depth: side(extent.depth),
+            };
+            content_bytes(desc.format, None, extent, desc.array_layers).unwrap_or_default()
+        };
+        let texels: Bytes = (0..desc.mip_levels).map(of_level).sum();
+        Bytes(texels.0.saturating_mul(desc.samples.as_raw().into()))
     }
 }

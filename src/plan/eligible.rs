@@ -3,12 +3,12 @@
 use ash::vk;
 
 use super::context::{Context, Ruling};
+use super::traffic::only_render_pass;
 use super::{NotTile, WindowRule, model};
-use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
+use crate::frame::tables::{Access, Contents, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, TileConstraint};
 use crate::measure::Dedicated;
 use crate::profile::TileHeap;
-use crate::units::Bytes;
 
 pub(super) fn judge(context: &Context<'_>) -> Vec<Ruling> {
     let frame = context.frame;
@@ -29,19 +29,18 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
         frame,
         indices: frame.uses_of(id),
     };
-    let Some(first) = uses.iter().next() else {
+    if uses.iter().next().is_none() {
         return Ruling::Unused;
-    };
+    }
     let needs = &context.requirements.resources[id.index()];
     let persistence = frame.resource(id).persistence;
     if matches!(persistence, Persistence::External(_)) {
         return Ruling::External;
     }
     let published = options.windows == WindowRule::WholeFrame;
-    let one_pass =
-        persistence == Persistence::Transient && !published && inside_one_render_pass(frame, &uses);
-    if one_pass && options.lazy && needs.lazy_type_bits != 0 {
-        return Ruling::Lazy(first.pass);
+    let one_pass = only_render_pass(frame, id, options.windows);
+    if let Some(pass) = one_pass.filter(|_| options.lazy && needs.lazy_type_bits != 0) {
+        return Ruling::Lazy(pass);
     }
     let Some(heap) = context.heap else {
         return Ruling::Ordinary(NotTile::NoTileHeap);
@@ -49,8 +48,8 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
     if persistence == Persistence::History {
         return Ruling::Ordinary(NotTile::History);
     }
-    if one_pass {
-        return Ruling::Ordinary(NotTile::OnePass { pass: first.pass });
+    if let Some(pass) = one_pass {
+        return Ruling::Ordinary(NotTile::OnePass { pass });
     }
     if !published {
         if let Some(barred) = barred(context, &heap, uses.indices, id) {
@@ -85,36 +84,6 @@ pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
         .filter(|access| access.writes)
         .map(|access| access.pass);
     written.find(|pass| frame.pass(*pass).contents == Contents::Store)
-}
-
-/// Access count times tile size of a resource, whatever was decided about it: bytes that would cross the memory bus, every read and
-/// every write moving the resource once. Stores do not count: they are not the frame's.
-pub(super) fn eligible_traffic(context: &Context<'_>, id: ResourceId) -> Bytes {
-    let frame = context.frame;
-    let size = context.requirements.resources[id.index()]
-        .tile
-        .map_or(Bytes::ZERO, |tile| tile.size);
-    let uses = frame.accesses_to(id);
-    let uses = uses.filter(|access| frame.pass(access.pass).contents != Contents::Store);
-    uses.map(|access| frame.traffic_of(access, size)).sum()
-}
-
-/// An attachment of one render pass whose contents are made there and wanted nowhere else.
-fn inside_one_render_pass(frame: &Frame, uses: &Uses<'_>) -> bool {
-    let mut passes = uses.iter().map(|access| access.pass);
-    let Some(pass) = passes.next() else {
-        return false;
-    };
-    frame.pass(pass).kind == PassKind::Render
-        && passes.all(|other| other == pass)
-        && uses.iter().all(|access| {
-            matches!(
-                access.kind,
-                AccessKind::ColorAttachment
-                    | AccessKind::DepthStencilAttachment
-                    | AccessKind::InputAttachment
-            )
-        })
 }
 
 /// The first rule of the specification that keeps a resource out of tile memory over some of its uses, by index.

@@ -55,6 +55,7 @@ mod runnable;
 mod split;
 mod timeline;
 mod totals;
+pub(crate) mod traffic;
 mod types;
 mod whole;
 mod words;

@@ -221,15 +221,22 @@ impl Plan {
         let (eligible, kept) = (totals.eligible_bytes, totals.on_chip_bytes);
         if let Some(tile) = self.profile.tile {
             let (stored, bound, live) = (totals.stored_bytes, totals.tile_bytes, totals.tile_peak_live);
+            let all = totals.traffic_bytes;
+            row(
+                "traffic of all resources",
+                all,
+                Bytes::ZERO,
+                "accesses times what they touch",
+            );
             row(
                 "traffic eligible for tile memory",
                 eligible,
-                Bytes::ZERO,
-                "accesses times size",
+                all,
+                "of all traffic",
             );
-            row("traffic kept on chip", kept, eligible, "of eligible traffic");
+            row("traffic kept on chip", kept, all, "of all traffic");
             if stored > Bytes::ZERO {
-                row("stored by splits", stored, eligible, "traffic to memory");
+                row("stored by splits", stored, all, "traffic to memory");
             }
             row("largest bound tile memory", bound, tile.size, "of the heap");
             row(

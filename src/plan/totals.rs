@@ -2,12 +2,11 @@
 
 use super::arena::Placed;
 use super::context::{Context, Ruling};
-use super::eligible::{could_be_whole, eligible_traffic};
+use super::eligible::could_be_whole;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
-use super::{
-    MemoryKind, NotTile, ObjectId, PassPlan, Placement, PlacementReason, Plan, ResourcePlan, Totals, model,
-};
+use super::traffic::{self, traffic_off_chip};
+use super::{MemoryKind, NotTile, ObjectId, PassPlan, Placement, PlacementReason, ResourcePlan, Totals};
 use crate::frame::tables::Contents;
 use crate::frame::{PassId, ResourceId};
 use crate::measure::Dedicated;
@@ -164,6 +163,7 @@ pub(super) fn sum(
     let (frame, requirements) = (context.frame, context.requirements);
     let objects = &residency.objects;
     let mut totals = Totals {
+        traffic_bytes: traffic::traffic(frame, requirements, context.options.windows),
         reserved_bytes_by_runs: residency.reserved_by_runs,
         ..Totals::default()
     };
@@ -176,18 +176,18 @@ pub(super) fn sum(
         match resource.reason {
             // Traffic, not worth: that may be measured.
             PlacementReason::Tile { .. } => {
-                let traffic = eligible_traffic(context, id);
-                totals.eligible_bytes += traffic;
-                totals.on_chip_bytes += traffic;
+                let bytes = traffic_off_chip(frame, requirements, id);
+                totals.eligible_bytes += bytes;
+                totals.on_chip_bytes += bytes;
             }
             PlacementReason::Arena(why) | PlacementReason::Dedicated(why) if is_room_alone(why) => {
-                totals.eligible_bytes += eligible_traffic(context, id);
+                totals.eligible_bytes += traffic_off_chip(frame, requirements, id);
             }
             PlacementReason::Arena(NotTile::Stored { .. })
             | PlacementReason::Dedicated(NotTile::Stored { .. })
                 if could_be_whole(context, id) =>
             {
-                totals.eligible_bytes += eligible_traffic(context, id);
+                totals.eligible_bytes += traffic_off_chip(frame, requirements, id);
             }
             _ => {}
         }
@@ -268,30 +268,4 @@ fn is_room_alone(why: NotTile) -> bool {
             | NotTile::TooLarge { .. }
             | NotTile::Excluded { .. }
     )
-}
-
-impl Plan {
-    /// Bytes that cross the memory bus in a frame: reads and writes times size, or as measured, of everything that is not on chip.
-    pub fn dram_traffic(&self) -> Bytes {
-        let moved = self.frame.accesses().iter().map(|access| {
-            let placement = &self.placements[self.placement_of(access).index()];
-            let reason = self.resources[access.resource.index()].reason;
-            match placement.memory {
-                MemoryKind::Lazy | MemoryKind::Tile => Bytes::ZERO,
-                // Neither loaded nor stored: binning keeps it on chip.
-                _ if matches!(
-                    reason,
-                    PlacementReason::Arena(NotTile::OnePass { .. })
-                        | PlacementReason::Dedicated(NotTile::OnePass { .. })
-                ) =>
-                {
-                    Bytes::ZERO
-                }
-                MemoryKind::Arena | MemoryKind::Dedicated => {
-                    model::savings(&self.frame, access, placement.size)
-                }
-            }
-        });
-        moved.sum()
-    }
 }

@@ -271,12 +271,14 @@ pub struct PassPlan {
 /// Sums over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Access count times tile size, over every resource that the rules admit to tile memory, whether it fits or not.
+    /// The traffic of all resources, with nothing in tile memory, by [`Frame::traffic_of`]. Shares are of this.
     ///
-    /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is; nor does anything
-    /// where the strategy leaves tile memory alone.
+    /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is; nor do stores of split lifetimes.
+    pub traffic_bytes: Bytes,
+    /// The part of it that belongs to resources that the rules admit to tile memory, whether they fit or not; nothing where the strategy
+    /// leaves tile memory alone.
     pub eligible_bytes: Bytes,
-    /// Access count times size, over the residents of tile memory, less what stores write.
+    /// The part of it that stays on chip: the traffic of the residents of tile memory, less what stores write.
     pub on_chip_bytes: Bytes,
     /// What the stores of split lifetimes write to ordinary memory. What they read does not count: without them, it would not be read.
     #[serde(default, skip_serializing_if = "is_default")]

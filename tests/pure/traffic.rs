@@ -1,9 +1,17 @@
 //! Traffic: what accesses, plans and arrangements move, beside a count of bytes that shares no code with the library's.
 
+use std::ops::ControlFlow;
+
 use ash::vk;
-use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::arrange::{Allowed, Traffic, search};
+use tileheap::frame::tables::{Access, Contents, PassKind, ResourceKind};
+use tileheap::frame::{AccessKind, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence};
+use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::plan::{MemoryKind, Plan, WindowRule};
 use tileheap::units::Bytes;
 use tileheap_testkit::frames::{extent, one_queue, rect};
+
+use crate::planned::{plan_on, plan_with, planned};
 
 const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 
@@ -40,5 +48,236 @@ fn an_atlas_drawn_in_quarters_moves_four_times() {
     assert_eq!(
         moved.collect::<Vec<_>>(),
         [4096, quarter, quarter, quarter, quarter, 4096]
+    );
+}
+
+/// The bytes that a planned frame moves: with nothing in tile memory, and off chip. Counted pass by pass from the description alone.
+fn counted(plan: &Plan) -> [f64; 2] {
+    let frame = &plan.frame;
+    let mut sums = [0.0; 2];
+    for pass in frame.pass_ids() {
+        let accesses = frame.accesses_of(pass);
+        for (at, access) in accesses.iter().enumerate() {
+            let id = access.resource;
+            let resource = frame.resource(id);
+            let needs = plan.requirements.resources[id.index()];
+            let size = match resource.persistence {
+                Persistence::External(_) => resource.content_size(),
+                _ => needs.tile.map_or(needs.size, |tile| tile.size),
+            };
+            let transient = resource.persistence == Persistence::Transient;
+            let later = |other: &&Access| other.pass > pass && other.range.intersects(access.range);
+            let kept = !transient || frame.accesses_to(id).any(|other| later(&other));
+            let attached = access.kind.is_attached();
+            // Of one attachment, subpasses load once and store once.
+            let before: Vec<&Access> = accesses[..at]
+                .iter()
+                .filter(|other| {
+                    (other.resource, other.version) == (id, access.version)
+                        && other.subpass < access.subpass
+                        && other.range.intersects(access.range)
+                        && attached
+                })
+                .collect();
+            let one = !attached || frame.pass(pass).subpasses == 1;
+            let loads = access.reads && (one || before.is_empty());
+            let stores = access.writes && (one || kept && !before.iter().any(|other| other.writes));
+            let times = match access.kind {
+                AccessKind::TileAttachment => 0.0,
+                _ => f64::from(u8::from(loads) + u8::from(stores)),
+            };
+            let bytes = size.0 as f64 * times * touched(frame, access);
+            let alone = transient
+                && plan.options.windows == WindowRule::Device
+                && frame.accesses_to(id).all(|other| {
+                    other.pass == pass
+                        && (other.kind.is_attachment() || other.kind == AccessKind::InputAttachment)
+                });
+            let on_chip = plan.memory_of(id) == Some(MemoryKind::Tile);
+            let store = frame.pass(pass).contents == Contents::Store;
+            sums[0] += if alone || store { 0.0 } else { bytes };
+            sums[1] += match store {
+                true if access.writes => size.0 as f64,
+                true => 0.0,
+                false if alone || on_chip => 0.0,
+                false => bytes,
+            };
+        }
+    }
+    sums
+}
+
+/// The part of its resource that an access touches.
+fn touched(frame: &Frame, access: &Access) -> f64 {
+    let resource = frame.resource(access.resource);
+    let share = access
+        .share
+        .map(|share| share.part.min(share.of) as f64 / share.of as f64);
+    let ResourceKind::Image { desc, extent, .. } = resource.kind else {
+        return share.unwrap_or(1.0);
+    };
+    let level = |level: u32| {
+        let side = |texels: u32| f64::from((texels >> level).max(1));
+        [side(extent.width), side(extent.height), side(extent.depth)]
+    };
+    let volume = desc.image_type == vk::ImageType::TYPE_3D;
+    let texels = |number: u32, layers: f64| {
+        let [width, height, depth] = level(number);
+        width * height * if volume { layers.min(depth) } else { layers }
+    };
+    let layers = if volume { extent.depth } else { desc.array_layers };
+    let all: f64 = (0..desc.mip_levels)
+        .map(|number| texels(number, f64::from(layers)))
+        .sum();
+    let [levels, range] = [access.range.levels, access.range.layers];
+    let used: f64 = (levels.first..levels.end)
+        .map(|number| texels(number, range.len() as f64))
+        .sum();
+    let pass = frame.pass(access.pass);
+    if share.is_some() || !access.kind.is_attached() || pass.kind != PassKind::Render {
+        return used / all * share.unwrap_or(1.0);
+    }
+    let [width, height, _] = level(levels.first);
+    let inside = |first: i32, length: u32, limit: f64| {
+        (f64::from(first) + f64::from(length)).min(limit) - f64::from(first).min(limit)
+    };
+    let rendered = inside(pass.area.offset.x, pass.area.extent.width, width)
+        * inside(pass.area.offset.y, pass.area.extent.height, height);
+    let views = match pass.view_mask {
+        0 => f64::from(pass.layers),
+        mask => f64::from(mask.count_ones()),
+    };
+    rendered * views.min(range.len() as f64) / all
+}
+
+fn assert_counted(plan: &Plan, what: &str) {
+    let counted = counted(plan);
+    let says = [plan.totals.traffic_bytes, plan.dram_traffic()];
+    for (counted, says) in counted.into_iter().zip(says) {
+        let rounding = plan.frame.accesses().len() as f64 * 4.0 + counted / 1e9;
+        assert!(
+            (counted - says.0 as f64).abs() <= rounding,
+            "{what}: {says} of {counted}"
+        );
+    }
+}
+
+#[test]
+fn totals_are_those_of_an_independent_count() {
+    for seed in 0..300 {
+        assert_counted(&planned(seed), &format!("seed {seed}"));
+    }
+    assert_counted(&plan_on(&atlas(), "adreno-830"), "atlas");
+}
+
+/// What the search expects an arranged frame to move is what its plan moves, but for the rounding of strips; it is never worse than the
+/// described frame, and never above its cap.
+#[test]
+fn arranged_frames_move_what_the_search_expects() {
+    for seed in 0..60 {
+        let plan = planned(seed);
+        let found = search(&plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()));
+        let (described, arranged) = (found.described.share(), found.traffic.share());
+        assert_eq!(found.described, Traffic::of(&plan), "seed {seed}");
+        assert!(
+            described <= arranged && arranged <= found.cap() + 1e-9,
+            "seed {seed}: {described} {arranged} {}",
+            found.cap()
+        );
+        let frame = found.arrangement.apply(plan.described()).unwrap().frame;
+        let executed = plan_with(&frame, &plan.profile, &plan.options);
+        assert_counted(&executed, &format!("seed {seed}, arranged"));
+    }
+}
+
+/// Three passes that draw on one image, which a fourth samples.
+fn drawn_on_three_times() -> Frame {
+    let mut frame = FrameBuilder::new("drawn on", extent(1920, 1080));
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let hdr = frame.image(
+        "hdr",
+        ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent(1920, 1080)),
+    );
+    let other = frame.image("other", ImageDesc::new(vk::Format::R8_UNORM, extent(64, 64)));
+    let out = frame.image(
+        "out",
+        ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent(1920, 1080)),
+    );
+    frame.render_pass(commands, "opaque").color(hdr, CLEAR);
+    frame.render_pass(commands, "unrelated").color(other, CLEAR);
+    frame.render_pass(commands, "sky").color(hdr, LoadOp::Load);
+    frame
+        .render_pass(commands, "transparent")
+        .color(hdr, LoadOp::Load);
+    frame
+        .render_pass(commands, "tonemap")
+        .sampled(hdr)
+        .sampled(other)
+        .color(out, LoadOp::DontCare);
+    frame.build().unwrap()
+}
+
+/// An image that lives on is stored once by merged passes and not loaded, on every tiler; unrelated passes are moved out of the way.
+#[test]
+fn merged_passes_save_loads_and_stores_of_what_lives_on() {
+    for preset in ["adreno-830", "no-tile-memory", "adreno-740", "mali-g72"] {
+        let plan = plan_on(&drawn_on_three_times(), preset);
+        let found = search(&plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()));
+        let saved = found.described.moved.0 - found.traffic.moved.0;
+        assert!(saved >= 66_000_000, "{preset}: {:?}", found.traffic);
+        let frame = found.arrangement.apply(plan.described()).unwrap().frame;
+        let executed = plan_with(&frame, &plan.profile, &plan.options);
+        assert_eq!(executed.dram_traffic(), found.traffic.moved, "{preset}");
+        // The tables load nothing, and store what is sampled.
+        let tables = lower(&executed, &Situation::first(DeviceQueues::one(&executed.frame))).unwrap();
+        let merged = tables
+            .instances
+            .iter()
+            .find(|instance| instance.subpasses.len() == 3)
+            .unwrap();
+        let attached = merged.attachments.of(&tables.attachments);
+        assert_eq!(attached.len(), 1);
+        let operations = attached[0].operations;
+        assert_eq!(
+            (operations.load, operations.store),
+            (vk::AttachmentLoadOp::CLEAR, vk::AttachmentStoreOp::STORE)
+        );
+    }
+}
+
+/// Passes that draw parts of an atlas run as one, after the clear of all of it: one store and one read are left of four moves.
+#[test]
+fn passes_with_different_areas_of_an_atlas_merge() {
+    let plan = plan_on(&atlas(), "no-tile-memory");
+    let found = search(&plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()));
+    let frame = found.arrangement.apply(plan.described()).unwrap().frame;
+    let pass = &frame.passes()[0];
+    assert_eq!((pass.subpasses, pass.area), (5, extent(64, 64).into()));
+    let executed = plan_with(&frame, &plan.profile, &plan.options);
+    let size = executed.requirements.resources[0].size;
+    assert_eq!(found.described.moved.0 - executed.dram_traffic().0, 2 * size.0);
+    assert_eq!(executed.dram_traffic(), found.traffic.moved);
+    // Not after a pass that clears only a part, or resolves: what lies around it would be lost.
+    let frame = plan.described();
+    assert!(frame.merged(PassId(1)).is_some(), "quarters that load");
+    let mut builder = FrameBuilder::new("parts", extent(64, 64));
+    let commands = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let image = builder.image("image", ImageDesc::new(vk::Format::R8_UNORM, extent(64, 64)));
+    builder.render_pass(commands, "all").color(image, CLEAR);
+    builder
+        .render_pass(commands, "left")
+        .area(rect(0, 0, 32, 64))
+        .color(image, LoadOp::Load);
+    let mask = builder.image("mask", ImageDesc::new(vk::Format::R8_UNORM, extent(64, 64)));
+    builder
+        .render_pass(commands, "right")
+        .area(rect(32, 0, 32, 64))
+        .color(image, LoadOp::Load)
+        .color(mask, CLEAR);
+    let frame = builder.build().unwrap();
+    assert!(frame.merged(PassId(0)).is_some());
+    assert!(
+        frame.merged(PassId(1)).is_none(),
+        "`right` clears only its half of `mask`"
     );
 }

@@ -1133,7 +1133,9 @@ typedef struct ThPlanTotals {
     uint32_t structSize;
     /** Whether it is proved that no choice of tile residents saves more than this one. */
     VkBool32 proved;
-    /** The traffic of all resources that the rules allow in tile memory, as accesses times size. */
+    /** The traffic of all resources with nothing in tile memory, as accesses times what they touch. */
+    uint64_t trafficBytes;
+    /** The part of it that belongs to resources that the rules allow in tile memory. */
     uint64_t eligibleBytes;
     /** The part of it that stays on chip. */
     uint64_t onChipBytes;
@@ -1151,12 +1153,10 @@ typedef struct ThPlanTotals {
 
 /** Memory traffic of a frame, in bytes. */
 typedef struct ThTraffic {
-    /** What all resources that could be on chip would move. */
-    uint64_t eligible;
-    /** Of that, what is moved. */
+    /** What all resources of the described frame move with nothing in tile memory. */
+    uint64_t described;
+    /** What still moves. */
     uint64_t moved;
-    /** Traffic saved on resources that are not eligible in the described frame. */
-    uint64_t savedElsewhere;
     /** The cost of repeated passes. */
     uint64_t repeats;
     /** What halos of strips move. */
@@ -1165,7 +1165,7 @@ typedef struct ThTraffic {
     uint64_t merges;
     /** The texels computed, as a factor of those of the described frame. */
     double shaded;
-    /** The share of `eligible` that stays on chip, costs included; 1 for all of it. */
+    /** The share of `described` that stays on chip, costs included; 1 for all of it. */
     double share;
 } ThTraffic;
 

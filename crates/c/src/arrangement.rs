@@ -60,12 +60,10 @@ pub struct SearchDesc {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Traffic {
-    /// The traffic if no resource that could be on chip were.
-    pub eligible: u64,
-    /// Of that, what is moved.
+    /// What all resources of the described frame move with nothing in tile memory.
+    pub described: u64,
+    /// What still moves.
     pub moved: u64,
-    /// Traffic saved on resources that are not eligible in the described frame.
-    pub saved_elsewhere: u64,
     /// The cost of repeated passes.
     pub repeats: u64,
     /// The traffic of the halos of strips.
@@ -74,7 +72,7 @@ pub struct Traffic {
     pub merges: u64,
     /// The texels computed, as a factor of those of the described frame.
     pub shaded: f64,
-    /// The share of `eligible` that stays on chip, costs included; 1 for all of it.
+    /// The share of `described` that stays on chip, costs included; 1 for all of it.
     pub share: f64,
 }
 
@@ -204,9 +202,8 @@ impl ArrangementRows {
 impl Traffic {
     fn of(traffic: &arrange::Traffic) -> Traffic {
         Traffic {
-            eligible: traffic.eligible.0,
+            described: traffic.described.0,
             moved: traffic.moved.0,
-            saved_elsewhere: traffic.besides.0,
             repeats: traffic.repeats.0,
             halos: traffic.halos.0,
             merges: traffic.merges.0,

@@ -170,7 +170,9 @@ pub struct PlanTotals {
     pub struct_size: u32,
     /// `VK_TRUE` if it is proved that no choice of tile residents saves more than this one.
     pub proved: vk::Bool32,
-    /// The traffic of all resources that the rules allow in tile memory, as accesses times size.
+    /// The traffic of all resources with nothing in tile memory, as accesses times what they touch.
+    pub traffic_bytes: u64,
+    /// The part of it that belongs to resources that the rules allow in tile memory.
     pub eligible_bytes: u64,
     /// The part of it that stays on chip.
     pub on_chip_bytes: u64,
@@ -383,6 +385,7 @@ pub unsafe extern "C" fn get_plan_totals(
         let value = PlanTotals {
             struct_size: 0,
             proved: plan.optimality.is_some_and(|found| found.is_proved()).into(),
+            traffic_bytes: sums.traffic_bytes.0,
             eligible_bytes: sums.eligible_bytes.0,
             on_chip_bytes: sums.on_chip_bytes.0,
             dram_bytes: plan.dram_traffic().0,

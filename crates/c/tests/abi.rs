@@ -219,9 +219,9 @@ fn rust_has_the_layouts_that_c_has() {
         ThPlannedPass = PlannedPass { tile_memory described_pass live_tile }
         ThPlanArrays = PlanArrays { struct_size resource_count resources placement_count
             object_count placements objects pass_count reserved passes }
-        ThPlanTotals = PlanTotals { struct_size proved eligible_bytes on_chip_bytes dram_bytes
+        ThPlanTotals = PlanTotals { struct_size proved traffic_bytes eligible_bytes on_chip_bytes dram_bytes
             arena_bytes arena_bytes_without_aliasing tile_bytes tile_peak_live }
-        ThTraffic = Traffic { eligible moved saved_elsewhere repeats halos merges shaded share }
+        ThTraffic = Traffic { described moved repeats halos merges shaded share }
         ThSearchDesc = SearchDesc { struct_size allow shaded repeat_bytes steps progress user_data }
         ThArrangementInfo = ArrangementInfo { struct_size reserved described arranged cap steps }
         ThArrangedPass = ArrangedPass { described strip strip_count area origin halo }

@@ -147,7 +147,7 @@ pub(crate) struct SweepPoint {
     /// Bytes of the heap, texels of the base extent, or bytes per repeat.
     pub(crate) size: u64,
     pub(crate) on_chip_bytes: u64,
-    pub(crate) eligible_bytes: u64,
+    pub(crate) traffic_bytes: u64,
     /// Traffic of all resources to memory per frame.
     pub(crate) dram_bytes: u64,
     pub(crate) proved: Option<bool>,

@@ -121,10 +121,10 @@ fn figures(ui: &mut Ui, plan: &Plan) {
         ui.colored_label(DIM, "no tile memory");
         return;
     }
-    let share = totals.on_chip_bytes.0 as f64 / totals.eligible_bytes.0.max(1) as f64;
+    let share = totals.on_chip_bytes.0 as f64 / totals.traffic_bytes.0.max(1) as f64;
     let tenths = (1000.0 * share).floor() / 10.0;
-    let eligible = totals.eligible_bytes;
-    ui.label(format!("{tenths:.1} % of {eligible:#} stay on chip"));
+    let all = totals.traffic_bytes;
+    ui.label(format!("{tenths:.1} % of {all:#} stay on chip"));
     let bar = ProgressBar::new(share as f32).desired_height(8.0).fill(GOOD);
     ui.visuals_mut().extreme_bg_color = GROUND;
     ui.add(bar.corner_radius(4));

@@ -5,7 +5,7 @@ use super::error::Rule;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, placement_of, sites};
 use crate::frame::tables::{Access, Contents};
-use crate::frame::{PassId, ResourceId};
+use crate::frame::{PassId, Persistence, ResourceId};
 use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 
@@ -37,6 +37,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     let reserved = bound.filter_map(|object| Some(plan.objects.get(object.index())?.size));
     let says = plan.totals;
     let is = Totals {
+        traffic_bytes: traffic(checker),
         eligible_bytes: eligible(checker),
         on_chip_bytes: Bytes(on_chip(checker).0.saturating_sub(stored(checker).0)),
         stored_bytes: stored(checker),
@@ -59,7 +60,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     macro_rules! pairs {
         ($($total:ident)+) => { [$((stringify!($total), says.$total, is.$total)),+] };
     }
-    let pairs = pairs!(eligible_bytes on_chip_bytes stored_bytes arena_bytes arena_bytes_without_aliasing arena_peak_live
+    let pairs = pairs!(traffic_bytes eligible_bytes on_chip_bytes stored_bytes arena_bytes arena_bytes_without_aliasing arena_peak_live
         tile_peak_live tile_bytes reserved_bytes reserved_bytes_by_runs live_bytes);
     for (total, says, is) in pairs {
         if says != is {
@@ -139,6 +140,26 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
         alive.map(|placement| placement.size).fold(Bytes::ZERO, add)
     };
     (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
+}
+
+/// What all accesses move but those of stores, and of attachments of one render pass, which binning keeps on chip.
+fn traffic(checker: &Checker<'_>) -> Bytes {
+    let plan = checker.plan;
+    let mut sum = Bytes::ZERO;
+    for access in plan.frame.accesses() {
+        let id = access.resource;
+        let kept =
+            plan.frame.resource(id).persistence == Persistence::Transient && in_one_render_pass(checker, id);
+        if !kept && !in_store(checker, access) {
+            let needs = &plan.requirements.resources[id.index()];
+            let size = match plan.frame.resource(id).persistence {
+                Persistence::External(_) => plan.frame.resource(id).content_size(),
+                _ => needs.tile.map_or(needs.size, |tile| tile.size),
+            };
+            sum = add(sum, moved(checker, access, size));
+        }
+    }
+    sum
 }
 
 /// Access count times tile size over every resource that the rules admit to tile memory, room or not.

@@ -46,7 +46,7 @@ struct Kept {
 
 pub(super) fn traffic(described: &Plan, best: &ArrangedPlan<'_>, capture: &Capture) -> Traffic {
     let frame = described.described();
-    let kept = kept_by(best);
+    let kept = kept_by(best, described);
     let mut all = Traffic::new();
     for access in frame.accesses() {
         let key = (access.pass, access.resource);
@@ -123,26 +123,44 @@ pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
 }
 
 /// Of what each described pass moves of a described resource: the bytes on chip and all, as arranged, strips and merged passes included.
-fn kept_by(best: &ArrangedPlan<'_>) -> BTreeMap<(PassId, ResourceId), Kept> {
+fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, ResourceId), Kept> {
     let (plan, arranged) = (&best.plan, &best.arranged);
-    let frame = plan.described();
-    let needs = plan.described_requirements();
     let mut kept: BTreeMap<_, Kept> = BTreeMap::new();
-    for (pass, runs) in frame.pass_ids().zip(&arranged.passes) {
-        for access in frame.accesses_of(pass) {
+    for (pass, runs) in plan.described().pass_ids().zip(&arranged.passes) {
+        for access in plan.described().accesses_of(pass) {
             let id = access.resource;
-            let bytes = savings(frame, access, needs.resources[id.index()].size).0;
+            let begun = runs
+                .subpasses
+                .iter()
+                .take_while(|first| **first <= access.subpass);
+            let of = runs.described[begun.count().saturating_sub(1)];
+            let sums = kept.entry((of, arranged.resources[id.index()])).or_default();
+            let bytes = modelled(plan, access);
             let by_tile = plan.memory_of(id) == Some(MemoryKind::Tile);
             let by_driver = is_kept_by_driver(plan.resources[id.index()].reason);
-            for &described in &runs.described {
-                let sums = kept
-                    .entry((described, arranged.resources[id.index()]))
-                    .or_default();
-                sums.all += bytes;
-                sums.tile += if by_tile { bytes } else { 0 };
-                sums.driver += if by_driver && !by_tile { bytes } else { 0 };
-            }
+            sums.all += bytes;
+            sums.tile += if by_tile { bytes } else { 0 };
+            sums.driver += if by_driver && !by_tile { bytes } else { 0 };
+        }
+    }
+    // A merged pass neither loads nor stores what the next of its subpasses continues, though the resource lives on.
+    let merged = arranged.passes.iter().filter(|runs| runs.described.len() > 1);
+    for pass in merged.flat_map(|runs| runs.described.iter().copied()) {
+        let mut before: BTreeMap<ResourceId, u64> = BTreeMap::new();
+        for access in described.described().accesses_of(pass) {
+            *before.entry(access.resource).or_default() += modelled(described, access);
+        }
+        for (id, bytes) in before {
+            let sums = kept.entry((pass, id)).or_default();
+            sums.driver += bytes.saturating_sub(sums.all);
+            sums.all = sums.all.max(bytes);
         }
     }
     kept
+}
+
+/// The bytes that an access moves off chip by the model.
+fn modelled(plan: &Plan, access: &Access) -> u64 {
+    let size = plan.described_requirements().resources[access.resource.index()].size;
+    savings(plan.described(), access, size).0
 }

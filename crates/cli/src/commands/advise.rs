@@ -89,7 +89,7 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice) {
     }
     for (number, one) in (1..).zip(&found.combinations) {
         *report += &format!(
-            "  {number}. {}: {} of eligible traffic on chip, {}\n",
+            "  {number}. {}: {} of traffic on chip, {}\n",
             one.kinds.join(", "),
             share(one.found.traffic.share()),
             figures(&one.found)
@@ -108,22 +108,22 @@ const NOTHING_DECLARED: &str = "  no pass can run in strips: declare passes with
     with `PassBuilder::reaching`, or assume both with --assume-reach\n";
 
 fn headline(plan: &Plan) -> String {
-    let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
+    let (kept, all) = (plan.totals.on_chip_bytes, plan.totals.traffic_bytes);
     format!(
-        "Frame `{}` on {}: {kept} of {eligible} of eligible traffic on chip ({})\n",
+        "Frame `{}` on {}: {kept} of {all} of traffic on chip ({})\n",
         plan.frame.name(),
         plan.profile.name,
-        percent(kept.0, eligible.0)
+        percent(kept.0, all.0)
     )
 }
 
 fn bars(points: &[SweepPoint]) -> String {
     const WIDTH: u64 = 50;
     let widest = points.iter().map(|point| point.at.len()).max().unwrap_or(0);
-    let mut report = "Share of the eligible traffic kept on chip\n".to_owned();
+    let mut report = "Share of the traffic kept on chip\n".to_owned();
     for point in points {
         let length = (u128::from(point.on_chip_bytes) * u128::from(WIDTH)
-            / u128::from(point.eligible_bytes.max(1))) as usize;
+            / u128::from(point.traffic_bytes.max(1))) as usize;
         let note = if point.proved == Some(false) {
             "  not proved"
         } else {
@@ -132,7 +132,7 @@ fn bars(points: &[SweepPoint]) -> String {
         report += &format!(
             "  {:>widest$}  {:>7}  {}{note}\n",
             point.at,
-            percent(point.on_chip_bytes, point.eligible_bytes),
+            percent(point.on_chip_bytes, point.traffic_bytes),
             "#".repeat(length),
         );
     }

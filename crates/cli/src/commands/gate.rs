@@ -1,10 +1,11 @@
 //! `tileheap gate`.
 
 use clap::{ArgGroup, Args};
+use tileheap::arrange::Traffic;
 use tileheap::units::Bytes;
 
 use crate::error::{Error, Result};
-use crate::frames::arrange::{ArrangeOptions, ArrangedPlan, on_chip};
+use crate::frames::arrange::{ArrangeOptions, ArrangedPlan};
 use crate::frames::plan::FrameArguments;
 use crate::output::Output;
 use crate::values::{parse_bytes, parse_percent, percent};
@@ -19,7 +20,7 @@ pub(crate) struct Arguments {
     frame: FrameArguments,
     #[command(flatten, next_help_heading = "Arrangements")]
     arrange: ArrangeOptions,
-    /// Minimum share of eligible traffic on chip: 60%, 62.5%; not reached if nothing is eligible
+    /// Minimum share of traffic on chip: 60%, 62.5%; not reached if nothing moves
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     min_on_chip: Option<u32>,
     /// Minimum traffic on chip per frame: 52428800, 50MiB
@@ -32,10 +33,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let (imported, plan) = arguments.frame.plan()?;
     let options = &arguments.frame.options;
     let arranged = arguments.arrange.arrange(options, &imported, &plan)?;
-    let (kept, eligible, how) = match &arranged {
-        Some(ArrangedPlan { found, .. }) => (on_chip(found), found.traffic.eligible, ", arranged"),
-        None => (plan.totals.on_chip_bytes, plan.totals.eligible_bytes, ""),
+    let (traffic, how) = match &arranged {
+        Some(ArrangedPlan { found, .. }) => (found.traffic, ", arranged"),
+        None => (Traffic::of(&plan), ""),
     };
+    let (kept, all) = (traffic.on_chip(), traffic.described);
     let (share, bytes) = (arguments.min_on_chip, arguments.min_bytes);
     let thresholds: Vec<String> = [
         share.map(|share| percent(u64::from(share), 1000)),
@@ -45,20 +47,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     .flatten()
     .collect();
     let result = format!(
-        "frame `{}` on {}{how}: {kept} of {eligible} of eligible traffic on chip ({}), minimum {}",
+        "frame `{}` on {}{how}: {kept} of {all} of traffic on chip ({}), minimum {}",
         plan.frame.name(),
         plan.profile.name,
-        percent(kept.0, eligible.0),
+        percent(kept.0, all.0),
         thresholds.join(" and "),
     );
     let reaches = |share: u32| {
-        let nothing = share > 0 && eligible == Bytes::ZERO;
-        !nothing && u128::from(kept.0) * 1000 >= u128::from(eligible.0) * u128::from(share)
+        let nothing = share > 0 && all == Bytes::ZERO;
+        !nothing && u128::from(kept.0) * 1000 >= u128::from(all.0) * u128::from(share)
     };
     if share.is_none_or(reaches) && bytes.is_none_or(|bytes| kept >= bytes) {
         return Output::stdout().write(&format!("{result}\n"));
     }
-    let cause = match (eligible, plan.profile.tile) {
+    let cause = match (plan.totals.eligible_bytes, plan.profile.tile) {
         (Bytes::ZERO, None) => "the device has no tile memory",
         (Bytes::ZERO, Some(_)) => "nothing is eligible: run `tileheap plan` for the reasons",
         _ => "run `tileheap advise` for changes that would help",

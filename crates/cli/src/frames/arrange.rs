@@ -184,6 +184,7 @@ impl ArrangeOptions {
         imported: &Imported,
         described: &'a Checked<Plan>,
     ) -> Result<Option<ArrangedPlan<'a>>> {
+        let costs = self.limits.costs(described);
         let (found, not_kept) = match &self.arrangement {
             None if !self.best => return Ok(None),
             None => (self.limits.search(described, &self.limits.kinds()), Vec::new()),
@@ -191,15 +192,38 @@ impl ArrangeOptions {
                 let text = read_text(path, "arrangement")?;
                 let read = read_repaired(&text, described.described());
                 let (arrangement, not_kept) = read.map_err(|error| Error::of(shown(path), error))?;
-                let found = Found::of(described, arrangement, self.limits.costs(described));
+                let found = Found::of(described, arrangement, costs);
                 (found.map_err(tileheap::Error::from)?, not_kept)
             }
         };
-        let frame = described.described();
-        let arranged = found.arrangement.apply(frame)?;
-        if let Some(path) = &self.save_arrangement {
-            Output::to(Some(path.clone())).write(&found.arrangement.to_json(frame))?;
+        let mut planned = self.planned(options, imported, described, found, not_kept)?;
+        let found = &mut planned.found;
+        if found.arrangement != Arrangement::described(described.described()) {
+            found.planned(&planned.plan, &costs);
+            if self.arrangement.is_none() && found.traffic.share() < found.described.share() {
+                // The planner did not reach what the search expected.
+                let start = Arrangement::described(described.described());
+                let found = Found::of(described, start, costs).map_err(tileheap::Error::from)?;
+                planned = self.planned(options, imported, described, found, Vec::new())?;
+            }
         }
+        if let Some(path) = &self.save_arrangement {
+            let text = planned.found.arrangement.to_json(described.described());
+            Output::to(Some(path.clone())).write(&text)?;
+        }
+        Ok(Some(planned))
+    }
+
+    /// The frame run as it was found, planned.
+    fn planned<'a>(
+        &self,
+        options: &FrameOptions,
+        imported: &Imported,
+        described: &'a Checked<Plan>,
+        found: Found,
+        not_kept: Vec<String>,
+    ) -> Result<ArrangedPlan<'a>> {
+        let arranged = found.arrangement.apply(described.described())?;
         let mut raw_texel_bytes = imported.raw_texel_bytes.clone();
         for change in &found.arrangement.changes {
             // A new format says its own.
@@ -214,13 +238,13 @@ impl ArrangeOptions {
             notes: Vec::new(),
         };
         let _progress = Progress::new("planning", 0);
-        Ok(Some(ArrangedPlan {
+        Ok(ArrangedPlan {
             described,
             plan: options.plan(&imported, &described.profile)?,
             found,
             arranged,
             not_kept,
-        }))
+        })
     }
 
     /// Fails where limits are given to a search that does not take place.
@@ -257,19 +281,12 @@ pub(crate) fn share(of_one: f64) -> String {
 
 /// What an arrangement saves, charges aside.
 fn saves(found: &Found) -> Bytes {
-    let before = found.described.moved + found.traffic.besides;
-    Bytes(before.0.saturating_sub(found.traffic.moved.0))
+    Bytes(found.described.moved.0.saturating_sub(found.traffic.moved.0))
 }
 
 /// Bytes saved less charges.
 pub(crate) fn gain(found: &Found) -> i64 {
     saves(found).0 as i64 - found.traffic.charges().0 as i64
-}
-
-/// What stays on chip of the eligible traffic, less charges.
-pub(crate) fn on_chip(found: &Found) -> Bytes {
-    let off_chip = found.traffic.moved + found.traffic.charges();
-    Bytes(found.traffic.eligible.0.saturating_sub(off_chip.0))
 }
 
 /// `a`, `b` and `c`.
@@ -366,7 +383,7 @@ pub(crate) fn caps_document(plan: &Plan, found: &Found) -> Value {
         json!({
             "resource": plan.described().resource(cap.resource).name,
             "bytes": cap.bytes.0,
-            "share": cap.bytes.0 as f64 / found.described.eligible.0.max(1) as f64,
+            "share": cap.bytes.0 as f64 / found.described.described.0.max(1) as f64,
             "why": cap_in_words(cap),
         })
     });
@@ -378,34 +395,38 @@ fn shortfalls_document(plan: &Plan, found: &Found) -> Value {
     let shortfalls = found.shortfalls.iter().map(|one| {
         json!({
             "bytes": one.bytes.0,
-            "share": one.bytes.0 as f64 / found.described.eligible.0.max(1) as f64,
+            "share": one.bytes.0 as f64 / found.described.described.0.max(1) as f64,
             "what": one.cause.in_words(plan.described()),
         })
     });
     shortfalls.collect()
 }
 
-/// What keeps a frame from 100 %: what caps it, and what stands between its share and the cap, where that is a hundredth of the eligible
+/// What keeps a frame from 100 %: what caps it, and what stands between its share and the cap, where that is a hundredth of the
 /// traffic or more.
 pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
-    let eligible = found.described.eligible;
+    let all = found.described.described;
     let mut words = String::new();
-    if !found.caps.is_empty() {
+    if !found.caps.is_empty() || found.fixed > Bytes::ZERO {
+        words += &format!("What caps the frame at {} of traffic\n", share(found.cap()));
+    }
+    if found.fixed > Bytes::ZERO {
         words += &format!(
-            "What caps the frame at {} of eligible traffic\n",
-            share(found.cap())
+            "  {} ({}): resources that tile memory cannot hold: external, history, copied or refused\n",
+            percent(found.fixed.0, all.0),
+            found.fixed,
         );
     }
     for cap in &found.caps {
         words += &format!(
             "  {}: {} ({}): {}\n",
             plan.described().resource(cap.resource).name,
-            percent(cap.bytes.0, eligible.0),
+            percent(cap.bytes.0, all.0),
             cap.bytes,
             cap_in_words(cap)
         );
     }
-    let told = |one: &&Shortfall| one.bytes.0 * 100 >= eligible.0;
+    let told = |one: &&Shortfall| one.bytes.0 * 100 >= all.0;
     let told: Vec<&Shortfall> = found.shortfalls.iter().filter(told).collect();
     if !told.is_empty() {
         words += &format!(
@@ -417,7 +438,7 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
     for one in told {
         words += &format!(
             "  {} ({}): {}\n",
-            percent(one.bytes.0, eligible.0),
+            percent(one.bytes.0, all.0),
             one.bytes,
             one.cause.in_words(plan.described())
         );
@@ -433,7 +454,7 @@ pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Arranged) -> Value
     let arrangement: Value = serde_json::from_str(&found.arrangement.to_json(frame)).unwrap_or_default();
     json!({
         "share": traffic.share(),
-        "eligible_bytes": traffic.eligible.0,
+        "traffic_bytes": traffic.described.0,
         "off_chip_bytes": traffic.moved.0,
         "saves_bytes": saves(found).0,
         "repeats_bytes": traffic.repeats.0,
@@ -470,6 +491,7 @@ impl ArrangedPlan<'_> {
         value["described_share"] = self.found.described.share().into();
         value["cap"] = self.found.cap().into();
         value["caps"] = caps_document(self.described, &self.found);
+        value["fixed_bytes"] = self.found.fixed.0.into();
         let named = |why: Option<CannotGroup>| why.map(|why| why.to_string());
         let alone = self.alone().into_iter();
         let alone = alone.map(|one| {
@@ -494,7 +516,7 @@ impl ArrangedPlan<'_> {
         let (arrangement, described, traffic) =
             (&self.found.arrangement, self.found.described, self.found.traffic);
         let mut report = format!(
-            "Arrangement: {} of eligible traffic on chip, {} as described, cap {}\n",
+            "Arrangement: {} of traffic on chip, {} as described, cap {}\n",
             share(traffic.share()),
             share(described.share()),
             share(self.found.cap())
@@ -505,7 +527,7 @@ impl ArrangedPlan<'_> {
         report += &format!(
             "  {} of {} off chip, {} as described: {}\n",
             traffic.moved,
-            traffic.eligible,
+            traffic.described,
             described.moved,
             figures(&self.found)
         );

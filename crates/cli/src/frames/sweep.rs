@@ -3,7 +3,7 @@
 use tileheap::arrange::{Arrangement, Found};
 use tileheap::units::Bytes;
 
-use super::arrange::{Limits, gain, on_chip};
+use super::arrange::{Limits, gain};
 use super::plan::FrameArguments;
 use crate::documents::{SweepOver, SweepPoint, SweepResult};
 use crate::error::Result;
@@ -55,7 +55,7 @@ pub(crate) fn sweep(
             at,
             size,
             on_chip_bytes: plan.totals.on_chip_bytes.0,
-            eligible_bytes: plan.totals.eligible_bytes.0,
+            traffic_bytes: plan.totals.traffic_bytes.0,
             dram_bytes: plan.dram_traffic().0,
             proved: plan.optimality.map(|found| found.is_proved()),
         });
@@ -100,8 +100,8 @@ fn repeats(
         points.push(SweepPoint {
             at: cost.to_string(),
             size: cost.0,
-            on_chip_bytes: on_chip(best).0,
-            eligible_bytes: best.described.eligible.0,
+            on_chip_bytes: best.traffic.on_chip().0,
+            traffic_bytes: best.traffic.described.0,
             dram_bytes: plan.dram_traffic().0.saturating_add_signed(-gain(best)),
             proved: None,
         });

@@ -50,11 +50,7 @@ fn part(arranged: &Value, field: &str) -> f64 {
 
 fn share(arranged: &Value, field: &str) -> String {
     let shown = |field| percent((part(arranged, field) * 1e6) as u64, 1_000_000);
-    format!(
-        "{} of eligible traffic on chip, cap {}",
-        shown(field),
-        shown("cap")
-    )
+    format!("{} of traffic on chip, cap {}", shown(field), shown("cap"))
 }
 
 fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &Inks) -> f64 {

@@ -182,24 +182,21 @@ fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
 fn facts(plan: &Value) -> Facts {
     let totals = &plan["totals"];
     let total = |name: &str| amount(bytes(&totals[name]));
-    let (kept, eligible) = (bytes(&totals["on_chip_bytes"]), bytes(&totals["eligible_bytes"]));
+    let (kept, all) = (bytes(&totals["on_chip_bytes"]), bytes(&totals["traffic_bytes"]));
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push((name, value));
     let arranged = &plan["arrangement"];
     if let (Some(share), Some(saves)) = (arranged["share"].as_f64(), arranged["saves_bytes"].as_u64()) {
         // Charges subtracted, which the plan's own totals do not know.
-        fact(
-            "eligible traffic on chip",
-            percent((share * 1e6) as u64, 1_000_000),
-        );
+        fact("traffic on chip", percent((share * 1e6) as u64, 1_000_000));
         fact("traffic saved by the arrangement", amount(saves));
     } else {
-        if eligible > 0 {
-            fact("eligible traffic on chip", percent(kept, eligible));
+        if all > 0 {
+            fact("traffic on chip", percent(kept, all));
         }
         fact(
             "traffic saved per frame",
-            format!("{} of {}", amount(kept), amount(eligible)),
+            format!("{} of {}", amount(kept), amount(all)),
         );
     }
     fact("largest bound tile memory", total("tile_bytes"));

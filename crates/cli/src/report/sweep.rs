@@ -34,8 +34,8 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
         wide: false,
     };
     let share = |point: &SweepPoint| {
-        let (kept, eligible) = (point.on_chip_bytes, point.eligible_bytes);
-        (u128::from(kept) * 1000 / u128::from(eligible.max(1))) as u64
+        let (kept, all) = (point.on_chip_bytes, point.traffic_bytes);
+        (u128::from(kept) * 1000 / u128::from(all.max(1))) as u64
     };
     let kept = curve(
         format!("Eligible traffic on chip by {what}"),

@@ -1,0 +1,102 @@
+//! What the search found: an arrangement, what it moves, and what keeps it from moving less.
+
+use super::change::replanned;
+use super::error::ArrangeError;
+use super::limits::{Cap, Shortfall};
+use super::search::{Allowed, Search};
+use super::traffic::{Costs, Model, Traffic};
+use super::types::Arrangement;
+use crate::frame::ResourceId;
+use crate::plan::{MemoryKind, Plan};
+use crate::units::Bytes;
+
+/// What the search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The best arrangement.
+    pub arrangement: Arrangement,
+    /// What the frame moves as described.
+    pub described: Traffic,
+    /// What it moves so.
+    pub traffic: Traffic,
+    /// The resources that no run of strips can hold, each with the read that forbids it.
+    pub caps: Vec<Cap>,
+    /// What resources move at least that tile memory cannot hold: external, history, copied, or all without a tile heap.
+    pub fixed: Bytes,
+    /// What stands between the share and the cap, the most bytes first.
+    pub shortfalls: Vec<Shortfall>,
+    /// Frames that were looked at.
+    pub steps: u64,
+}
+
+impl Found {
+    /// What an arrangement that is there already moves, and what caps it; nothing is searched.
+    ///
+    /// # Errors
+    /// As [`Arrangement::check`].
+    pub fn of(plan: &Plan, arrangement: Arrangement, costs: Costs) -> Result<Found, ArrangeError> {
+        arrangement.check(plan.described())?;
+        let allowed = &Allowed::default();
+        let described = Traffic::of(plan);
+        let changed = arrangement
+            .changes
+            .iter()
+            .try_fold(None, |changed: Option<Plan>, &change| {
+                replanned(changed.as_ref().unwrap_or(plan), change).map(Some)
+            });
+        let changed = changed.flatten();
+        let model = Model::new(changed.as_ref().unwrap_or(plan), plan, costs);
+        let mut found = Search { model, allowed }.found(arrangement, described, described, &residents(plan));
+        found.is_as_described(plan);
+        Ok(found)
+    }
+
+    /// The share that is left by what tile memory cannot hold, and by reads that look anywhere and so keep images out of strips. Neither
+    /// the described frame nor the arranged one is above it.
+    pub fn cap(&self) -> f64 {
+        let capped: Bytes = self.caps.iter().map(|cap| cap.bytes).sum();
+        1.0 - (self.fixed + capped).0 as f64 / self.described.described.0.max(1) as f64
+    }
+
+    /// The same with what the plan of the arranged frame moves, in place of what the search expected; `costs` are those of the search.
+    pub fn planned(&mut self, executed: &Plan, costs: &Costs) {
+        // Its accesses move halos, too, which count apart here.
+        let halos = match costs.halo {
+            halo if halo > 0.0 => (self.traffic.halos.0 as f64 / halo) as u64,
+            _ => 0,
+        };
+        self.traffic.moved = Bytes(executed.dram_traffic().0.saturating_sub(halos));
+    }
+
+    /// Takes the traffic of the plan itself where the arrangement is the frame as described.
+    pub(super) fn is_as_described(&mut self, plan: &Plan) {
+        if self.arrangement == Arrangement::described(plan.described()) {
+            self.traffic = self.described;
+        }
+    }
+}
+
+/// The frame as described, found by a search that changes nothing.
+pub(super) fn as_described(plan: &Plan, allowed: &Allowed) -> Found {
+    let described = Traffic::of(plan);
+    let search = Search {
+        model: Model::new(plan, plan, allowed.costs),
+        allowed,
+    };
+    let start = Arrangement::described(plan.described());
+    let found = search.found(start, described, described, &residents(plan));
+    Found {
+        traffic: described,
+        ..found
+    }
+}
+
+/// The described resources that a plan places in tile memory, for their lifetimes or a stretch of them.
+pub(super) fn residents(plan: &Plan) -> Vec<ResourceId> {
+    let described = plan.described().resource_ids();
+    let is_resident = |id: &ResourceId| {
+        let stretch = plan.stores().iter().any(|store| store.to == *id);
+        stretch || plan.memory_of(*id) == Some(MemoryKind::Tile)
+    };
+    described.filter(is_resident).collect()
+}

@@ -1,0 +1,120 @@
+//! What merging passes keeps on chip: loads and stores between them, of resources that live on, too.
+//!
+//! ```text
+//! passes      opaque         sky               transparent       tonemap
+//! hdr         clear, store   load, store       load, store       read       6 times
+//! merged      clear ·················· in the tiles ······· store    read       2 times
+//! ```
+//! A merged pass loads an attachment before its first subpass and stores it after its last, all of its area: at most once each, and not at
+//! all where a clear begins it, or where nothing uses it afterwards.
+
+use super::traffic::Model;
+use crate::frame::tables::Access;
+use crate::frame::{Frame, PassId, Persistence, ResourceId};
+use crate::units::Bytes;
+
+/// The attachments that passes in a row access, as one render pass would.
+struct Attachments<'a> {
+    frame: &'a Frame,
+    passes: &'a [PassId],
+}
+
+impl<'a> Attachments<'a> {
+    /// Every access, with the number of its pass in the group.
+    fn iter(&self) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
+        let frame = self.frame;
+        let passes = self.passes.iter().enumerate();
+        passes
+            .flat_map(move |(at, &pass)| frame.accesses_of(pass).iter().map(move |access| (at, access)))
+            .filter(|(_, access)| access.kind.is_attached())
+    }
+
+    /// The accesses of the same attachment before another one.
+    fn before(&self, at: usize, access: &'a Access) -> impl Iterator<Item = &'a Access> + use<'a> {
+        let place = (at, access.subpass);
+        self.iter()
+            .filter(move |(other_at, other)| {
+                (*other_at, other.subpass) < place
+                    && (other.resource, other.version) == (access.resource, access.version)
+                    && other.range.intersects(access.range)
+            })
+            .map(|(_, other)| other)
+    }
+
+    /// The times that one pass moves an attachment for an access: loads and stores.
+    fn times(&self, at: usize, access: &'a Access, is_kept: bool) -> u64 {
+        let loads = access.reads && self.before(at, access).next().is_none();
+        let stores = access.writes && is_kept && !self.before(at, access).any(|other| other.writes);
+        u64::from(loads) + u64::from(stores)
+    }
+}
+
+impl Model<'_> {
+    /// Per resource, the bytes that merging a group of passes keeps on chip; less than 0 where the pass renders more than its parts.
+    /// `runs_later` says of a pass whether it runs after the group.
+    pub(super) fn merge_savings(
+        &self,
+        passes: &[PassId],
+        runs_later: impl Fn(PassId) -> bool,
+    ) -> Vec<(ResourceId, i64)> {
+        let frame = self.plan.described();
+        let attachments = Attachments { frame, passes };
+        let area = passes
+            .iter()
+            .map(|&pass| frame.pass(pass).area)
+            .reduce(crate::frame::union)
+            .unwrap_or_default();
+        let mut savings: Vec<(ResourceId, i64)> = Vec::new();
+        for (at, access) in attachments.iter() {
+            let id = access.resource;
+            let size = self.counted_size(id);
+            let is_kept = frame.resource(id).persistence != Persistence::Transient
+                || frame
+                    .accesses_to(id)
+                    .any(|other| runs_later(other.pass) && other.range.intersects(access.range));
+            let times = attachments.times(at, access, is_kept);
+            let merged = match times {
+                0 => 0,
+                _ => times * frame.bytes_rendered(access, area, size).0,
+            };
+            let saved = frame.traffic_of(access, size).0 as i64 - merged as i64;
+            match savings.iter_mut().find(|(other, _)| *other == id) {
+                Some((_, sum)) => *sum += saved,
+                None => savings.push((id, saved)),
+            }
+        }
+        savings
+    }
+
+    /// The bytes that a resource that is off chip moves at least, whatever passes are merged.
+    pub(super) fn least_off_chip(&self, id: ResourceId, merges: impl Fn(PassId, PassId) -> bool) -> Bytes {
+        let frame = self.plan.described();
+        let size = self.counted_size(id);
+        let uses: Vec<&Access> = frame.accesses_to(id).collect();
+        let attached: Vec<&Access> = uses
+            .iter()
+            .copied()
+            .filter(|one| one.kind.is_attached())
+            .collect();
+        let merged = |access: &Access| {
+            access.kind.is_attached()
+                && attached.iter().any(|other| {
+                    other.pass != access.pass
+                        && merges(other.pass.min(access.pass), other.pass.max(access.pass))
+                })
+        };
+        let mut least = Bytes::ZERO;
+        let mut stored: Option<Bytes> = None;
+        let mut is_kept = frame.resource(id).persistence != Persistence::Transient;
+        for access in uses {
+            if !merged(access) {
+                least += frame.traffic_of(access, size);
+                is_kept |= stored.is_some();
+            } else if access.writes && frame.times_moved(access) > 0 {
+                let bytes = frame.bytes_touched(access, size);
+                stored = Some(stored.map_or(bytes, |before| before.min(bytes)));
+            }
+        }
+        least + stored.filter(|_| is_kept).unwrap_or_default()
+    }
+}
