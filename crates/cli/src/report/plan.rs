@@ -201,7 +201,7 @@ fn facts(plan: &Value) -> Facts {
     }
     fact("largest bound tile memory", total("tile_bytes"));
     fact(
-        "bound tile memory of all passes",
+        "bound, over all passes",
         format!("{}, {} of it live", total("reserved_bytes"), total("live_bytes")),
     );
     fact(
