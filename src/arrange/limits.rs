@@ -181,7 +181,9 @@ impl Model<'_> {
                 None => bounds.fixed += bytes,
             }
         }
-        bounds.caps.compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
+        bounds
+            .caps
+            .compact_sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
         bounds
     }
 

@@ -316,11 +316,24 @@ fn in_group(changed: &[String], frame: &Frame, passes: &[PassId]) -> String {
 }
 
 /// Changes of usages, formats and extents, which change the picture or other passes.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct DescriptionChanges {
     pub(crate) changes: Vec<String>,
     /// What all of them keep on chip in addition.
     pub(crate) saves_bytes: u64,
+    /// For an empty list: no change keeps more on chip, or why none was looked for.
+    pub(crate) none: &'static str,
+}
+
+impl DescriptionChanges {
+    /// An empty list, with the reason.
+    pub(super) fn none(why: &'static str) -> DescriptionChanges {
+        DescriptionChanges {
+            changes: Vec::new(),
+            saves_bytes: 0,
+            none: why,
+        }
+    }
 }
 
 /// Searches with all kinds of changes; compares with the best frame that keeps its description.
@@ -340,7 +353,7 @@ pub(super) fn of_description(
     let found = limits.search(plan, &kinds);
     let more = gain(&found) - gain(&best.found);
     if more <= 0 {
-        return Ok(DescriptionChanges::default());
+        return Ok(DescriptionChanges::none("none keeps more on chip"));
     }
     let changes = found.arrangement.changes.iter().map(|change| {
         let id = match change {
@@ -364,5 +377,6 @@ pub(super) fn of_description(
     Ok(DescriptionChanges {
         changes: changes.collect(),
         saves_bytes: more as u64,
+        none: "",
     })
 }

@@ -34,7 +34,7 @@ impl CaptureReport {
         }
         text += "\nChanges of usages, formats and extents\n";
         if self.description_changes.changes.is_empty() {
-            text += "  none keeps more on chip\n";
+            text += &format!("  {}\n", self.description_changes.none);
         } else {
             let bytes = megabytes(self.description_changes.saves_bytes);
             text += &format!("  together {bytes} more per frame; check the picture\n");

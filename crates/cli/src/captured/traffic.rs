@@ -86,7 +86,7 @@ fn size(described: &Plan, capture: &Capture, id: ResourceId) -> Bytes {
 
 /// The bytes that cross the memory bus for an access of the program as it is.
 fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> u64 {
-    let once = savings(frame, access, size).0 / u64::from(access.count().max(1));
+    let once = frame.bytes_touched(access, size).0;
     let (pass, resource) = (access.pass.index(), access.resource.index() as u32);
     let Some(facts) = capture.passes.get(pass) else {
         return savings(frame, access, size).0;
@@ -108,7 +108,7 @@ fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> 
     if is_inside {
         0
     } else {
-        once * u64::from(access.count())
+        once * u64::from(frame.times_moved(access))
     }
 }
 

@@ -37,10 +37,10 @@ function makeReport(report) {
   const first = element("div", {}, element("h3", { textContent: "Proposed changes" }));
   first.append(report.changes.length ? element("ol", { className: "changes" }, ...report.changes.map(makeChange)) : element("p", { textContent: "None." }));
   const second = element("div", {}, element("h3", { textContent: "Changes of usages, formats and extents" }));
-  const { changes, saves_bytes } = report.description_changes;
+  const { changes, saves_bytes, none } = report.description_changes;
   second.append(...changes.length
     ? [element("p", { textContent: `Together ${megabytes(saves_bytes)} more per frame; check the picture.` }), listOf(changes)]
-    : [element("p", { textContent: "None keeps more on chip." })]);
+    : [element("p", { textContent: none[0].toUpperCase() + none.slice(1) + "." })]);
   second.append(element("h3", { textContent: "Asynchronous compute could hide" }), element("p", { textContent: report.async_compute }));
   section.append(element("div", { className: "columns" }, first, second));
   const stays = element("div", {}, element("h3", { textContent: "What stays in memory" }));
