@@ -50,8 +50,12 @@ unsafe extern "C" fn allocate(
     request: *const BlockRequest,
     block: *mut Block,
 ) -> vk::Result {
-    // SAFETY: the library gives structures that are alive, and the device that it was given.
-    let (device, request, block) = unsafe { (&*data.cast::<ash::Device>(), &*request, &mut *block) };
+    // SAFETY: the library gives the device that it was given.
+    let device = unsafe { &*data.cast::<ash::Device>() };
+    // SAFETY: the library gives structures that are alive.
+    let request = unsafe { &*request };
+    // SAFETY: as above, and nothing else refers to this one.
+    let block = unsafe { &mut *block };
     let info = vk::MemoryAllocateInfo::default()
         .allocation_size(request.requirements.size)
         .memory_type_index(request.requirements.memory_type_bits.trailing_zeros());
@@ -65,8 +69,10 @@ unsafe extern "C" fn allocate(
 /// # Safety
 /// As [`allocate`].
 unsafe extern "C" fn free(data: *mut c_void, block: *const Block) {
-    // SAFETY: as above.
-    let (device, block) = unsafe { (&*data.cast::<ash::Device>(), &*block) };
+    // SAFETY: the library gives the device that it was given.
+    let device = unsafe { &*data.cast::<ash::Device>() };
+    // SAFETY: the library gives a structure that is alive.
+    let block = unsafe { &*block };
     on_fake!(device.free_memory(block.memory, None));
 }
 
