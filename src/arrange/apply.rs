@@ -223,6 +223,7 @@ impl<'a> Work<'a> {
         for resource in described.resources() {
             let id = builder.resource(&resource.name, resource.kind, resource.persistence);
             builder.constrain(id, resource.tile_constraint);
+            builder.set_level_of(id, resource.level_of);
         }
         for queue in described.queues() {
             builder.queue(&queue.name, queue.capabilities);

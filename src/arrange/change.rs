@@ -63,7 +63,7 @@ impl DescriptionChange {
             }
             DescriptionChange::Extent { image, quarters } if known(image) && (1..4).contains(&quarters) => {
                 scaled(frame, image, quarters).ok_or_else(|| {
-                    refused("a side is no multiple of 4, or a pass has a render area of its own".to_owned())
+                    refused("a side is not a multiple of 4, a pass has a render area of its own, or the image is a level of another one".to_owned())
                 })?
             }
             DescriptionChange::Use { resource, pass } if known(resource) => without(frame, resource, pass)
@@ -143,7 +143,9 @@ fn scaled(frame: &Frame, image: ResourceId, quarters: u32) -> Option<crate::Resu
         accesses.any(|access| access.kind.is_attached() && group.contains(&access.resource))
     };
     let has_area = |pass| frame.pass(pass).render_area.is_some();
-    if frame.pass_ids().any(|pass| attaches(pass) && has_area(pass)) {
+    // The extent of a level follows from its image's.
+    let has_level = group.iter().any(|&id| frame.resource(id).level_of.is_some());
+    if has_level || frame.pass_ids().any(|pass| attaches(pass) && has_area(pass)) {
         return None;
     }
     let image = |id, desc: &mut ImageDesc| {

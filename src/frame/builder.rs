@@ -10,8 +10,8 @@ use super::tables::Tables;
 use super::validate::finish;
 use super::*;
 use crate::frame::tables::{
-    Access, Batch, CommandBuffer, Contents, Pass, PassKind, Queue, Resource, ResourceKind, Semaphore,
-    SemaphoreOp, SkippedOutputs, Submit, Version, ViewDesc,
+    Access, Batch, CommandBuffer, Contents, LevelOf, Pass, PassKind, Queue, Resource, ResourceKind,
+    Semaphore, SemaphoreOp, SkippedOutputs, Submit, Version, ViewDesc,
 };
 use crate::units::{Bytes, Run};
 
@@ -94,6 +94,7 @@ impl FrameBuilder {
             kind: desc.into(),
             persistence,
             tile_constraint: TileConstraint::None,
+            level_of: None,
         });
         ResourceId(self.tables.resources.len() as u32 - 1)
     }
@@ -101,6 +102,11 @@ impl FrameBuilder {
     /// Requires or forbids that a resource is placed in tile memory.
     pub fn constrain(&mut self, resource: ResourceId, tile_constraint: TileConstraint) {
         self.tables.resources[resource.index()].tile_constraint = tile_constraint;
+    }
+
+    /// Makes an image declared before the level of another one; see [`separate_levels`](ImageDesc::separate_levels).
+    pub(crate) fn set_level_of(&mut self, resource: ResourceId, level_of: Option<LevelOf>) {
+        self.tables.resources[resource.index()].level_of = level_of;
     }
 
     /// Requires that a resource is placed in tile memory: planning fails, naming the rule, if it cannot be.

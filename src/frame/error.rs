@@ -42,7 +42,7 @@ pub enum FrameRule {
     TileShading,
     /// A weight that cannot be.
     Weight,
-    /// An external image whose levels are to be images of their own.
+    /// An external image whose levels are to be images of their own, or an image that cannot be the level of another one.
     SeparateLevels,
     /// An image without texels.
     ZeroExtent,

@@ -10,7 +10,7 @@
 
 use ash::vk;
 
-use super::tables::{Resource, ResourceKind, Tables};
+use super::tables::{LevelOf, Resource, ResourceKind, Tables};
 use super::{Extent, Frame, FrameError, FrameRule, PassId, Persistence, ResourceId};
 use crate::units::Run;
 
@@ -23,24 +23,33 @@ impl Resource {
         }
     }
 
-    /// One level of it, as an image.
-    fn level(&self, level: u32) -> Resource {
+    /// One level of it, as an image; `id` is its own.
+    fn level(&self, id: ResourceId, level: u32) -> Resource {
         let mut image = self.clone();
         if let ResourceKind::Image { desc, extent, .. } = &mut image.kind {
             desc.mip_levels = 1;
             if level > 0 {
-                let [width, height, depth] =
-                    [extent.width, extent.height, extent.depth].map(|side| (side >> level).max(1));
-                *extent = vk::Extent3D { width, height, depth };
+                *extent = level_extent(*extent, level);
                 desc.extent = Extent::Texels(*extent);
                 image.name = format!("{} level {level}", self.name);
+                image.level_of = Some(LevelOf { image: id, level });
             }
         }
         image
     }
 }
 
-/// Makes images of levels that are described so; whether there are any. Level 0 keeps the id, the others come behind all resources.
+/// The extent of a mip level.
+fn level_extent(extent: vk::Extent3D, level: u32) -> vk::Extent3D {
+    let side = |texels: u32| texels.checked_shr(level).unwrap_or(0).max(1);
+    vk::Extent3D {
+        width: side(extent.width),
+        height: side(extent.height),
+        depth: side(extent.depth),
+    }
+}
+
+/// Makes images of levels that are described so; whether there are any. Level 0 keeps the id, the others follow all resources.
 pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
     let described = tables.resources.len();
     for index in 0..described {
@@ -65,11 +74,54 @@ pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
                 access.resource.0 = level.checked_sub(1).map_or(index as u32, |above| first + above);
             }
         }
-        let above: Vec<Resource> = (1..levels).map(|level| resource.level(level)).collect();
-        tables.resources[index] = resource.level(0);
+        let id = ResourceId(index as u32);
+        let above: Vec<Resource> = (1..levels).map(|level| resource.level(id, level)).collect();
+        tables.resources[index] = resource.level(id, 0);
         tables.resources.extend(above);
     }
     Ok(tables.resources.len() > described)
+}
+
+/// Checks the images that were made of levels before, and gives them the extents that their images have by now.
+pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
+    for index in 0..tables.resources.len() {
+        let resource = &tables.resources[index];
+        let Some(LevelOf { image, level }) = resource.level_of else {
+            continue;
+        };
+        let broken = |why: &str| {
+            let name = &resource.name;
+            Err(FrameRule::SeparateLevels.broken(format!("resource `{name}` cannot be a level: {why}")))
+        };
+        let Some(of) = tables.resources.get(image.index()) else {
+            return broken(&format!(
+                "the frame does not declare resource `#{}`",
+                image.index()
+            ));
+        };
+        let ResourceKind::Image { extent: whole, .. } = of.kind else {
+            return broken(&format!("`{}` is not an image", of.name));
+        };
+        let separate = |one: &Resource| one.separable_levels() == Some(1);
+        if of.level_of.is_some() || !separate(of) || !separate(resource) {
+            return broken(&format!(
+                "it and `{}` must be images with `separate_levels` and one level each, and `{}` must not be a level",
+                of.name, of.name
+            ));
+        }
+        if !(1..u32::BITS).contains(&level) {
+            return broken(&format!("{level} is not from 1 to {}", u32::BITS - 1));
+        }
+        let mut before = tables.resources[..index].iter();
+        if let Some(other) = before.find(|other| other.level_of == resource.level_of) {
+            return broken(&format!("level {level} of `{}` is `{}`", of.name, other.name));
+        }
+        if let ResourceKind::Image { desc, extent, .. } = &mut tables.resources[index].kind {
+            *extent = level_extent(whole, level);
+            desc.extent = Extent::Texels(*extent);
+        }
+    }
+    Ok(())
 }
 
 impl Frame {
@@ -81,17 +133,13 @@ impl Frame {
         found.unwrap_or(resource)
     }
 
-    /// Which level of `described` a resource is, 0 for itself; `None` for another one.
-    pub(crate) fn level_of(&self, resource: ResourceId, described: ResourceId) -> Option<u32> {
-        if resource == described {
+    /// The level of `declared` that a resource is, 0 for itself; `None` for another one.
+    pub(crate) fn level_of(&self, resource: ResourceId, declared: ResourceId) -> Option<u32> {
+        if resource == declared {
             return Some(0);
         }
-        let separate = |id: ResourceId| {
-            let resource = self.resources().get(id.index())?;
-            (resource.separable_levels() == Some(1)).then_some(resource.name.as_str())
-        };
-        let level = separate(resource)?.strip_prefix(separate(described)?)?;
-        level.strip_prefix(" level ")?.parse().ok()
+        let level_of = self.resources().get(resource.index())?.level_of?;
+        (level_of.image == declared).then_some(level_of.level)
     }
 
     /// The first pass that uses several levels at once of an image whose levels may be images of their own: it is one image.

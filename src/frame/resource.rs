@@ -4,6 +4,7 @@ use ash::vk;
 use ash::vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
 use serde::{Deserialize, Serialize};
 
+use super::ResourceId;
 use crate::names;
 use crate::units::Bytes;
 use tileheap_json::is_default;
@@ -359,6 +360,17 @@ pub struct Resource {
     pub persistence: Persistence,
     /// Whether it may, must or must not be placed in tile memory.
     pub tile_constraint: TileConstraint,
+    /// The image of which it is one level; `None` for everything that was declared. Level 0 is the declared image itself.
+    pub level_of: Option<LevelOf>,
+}
+
+/// The level that an image is of another one, whose levels are [images of their own](ImageDesc::separate_levels).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LevelOf {
+    /// The image that was declared, which keeps level 0.
+    pub image: ResourceId,
+    /// The level, at least 1.
+    pub level: u32,
 }
 
 /// Whether a resource may, must or must not be placed in tile memory.

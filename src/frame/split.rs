@@ -78,6 +78,7 @@ impl Frame {
             name: format!("{} (until {})", described.name, self.pass(after).name),
             persistence: Persistence::Transient,
             tile_constraint: TileConstraint::None,
+            level_of: None,
             ..whole
         });
         for access in &mut tables.accesses {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use super::access::{Access, Share, Version, ViewDesc};
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
-pub use super::resource::{Resource, ResourceKind};
+pub use super::resource::{LevelOf, Resource, ResourceKind};
 use super::subresources::SubresourceRange;
 use crate::names;
 use crate::units::{Bytes, Run, Span};

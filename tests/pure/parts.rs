@@ -3,6 +3,7 @@
 use ash::vk;
 use tileheap::Checked;
 use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::{
     ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, Persistence,
     SubresourceRange,
@@ -260,6 +261,89 @@ fn levels_that_no_access_uses_together_are_images_of_their_own() {
             let areas = [&one, &apart].map(|frame| frame.pass(access.pass).area);
             assert_eq!(areas[0], areas[1], "seed {seed}");
         }
+    }
+}
+
+/// Levels are found by the data of the frame, not by names.
+#[test]
+fn an_image_that_is_named_like_a_level_is_not_one() {
+    let mut scene = Scene::new();
+    let mut desc = layered(vk::Format::R8G8B8A8_UNORM, 1, 1);
+    desc.separate_levels = true;
+    let names = ["bloom", "bloom level 1", "bloom level x"];
+    let [bloom, named, _] = names.map(|name| scene.frame.image(name, desc));
+    scene.render().color(bloom, CLEAR).color(named, CLEAR);
+    let frame = scene.build();
+    assert_eq!(frame.level(bloom, 0), bloom);
+    assert_eq!(frame.level(bloom, 1), bloom, "it has no level 1");
+    assert!(
+        frame
+            .resources()
+            .iter()
+            .all(|resource| resource.level_of.is_none())
+    );
+
+    // And an image of another name is one where the frame says so.
+    let text = pyramid().to_json().replace("bloom level 1", "half");
+    let frame = Frame::from_json(&text).unwrap();
+    let id = |name: &str| frame.resource_named(name).expect("a resource of this name");
+    assert_eq!(frame.level(id("bloom"), 1), id("half"));
+    assert_eq!(frame.level(id("bloom"), 2), id("bloom level 2"));
+    let origin = |name: &str| frame.resource(id(name)).level_of.map(|of| (of.image, of.level));
+    assert_eq!([origin("bloom"), origin("half")], [None, Some((id("bloom"), 1))]);
+}
+
+pub(crate) fn pyramid() -> Frame {
+    bloom(true, Persistence::Transient, "last level").unwrap()
+}
+
+#[test]
+fn levels_follow_their_image_to_other_sizes() {
+    let mut scene = Scene::new();
+    let mut desc = ImageDesc::scaled(vk::Format::R8G8B8A8_UNORM, 1.0, 1.0);
+    (desc.separate_levels, desc.mip_levels) = (true, 3);
+    let bloom = scene.frame.image("bloom", desc);
+    for level in 0..3 {
+        scene.render().color(bloom, CLEAR).level(level);
+    }
+    let mut again = scene.build().to_builder();
+    again.set_base_extent(extent(40, 24));
+    let frame = again.build().unwrap();
+    assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame);
+    let sides = [0, 1, 2].map(|level| match frame.resource(frame.level(bloom, level)).kind {
+        ResourceKind::Image { extent, .. } => [extent.width, extent.height],
+        ResourceKind::Buffer { .. } => unreachable!("bloom is an image"),
+    });
+    assert_eq!(sides, [[40, 24], [20, 12], [10, 6]]);
+}
+
+#[test]
+fn an_image_that_cannot_be_a_level_is_refused() {
+    let with = |image: &str, level: u32| {
+        let mut document: serde_json::Value = serde_json::from_str(&pyramid().to_json()).unwrap();
+        let mut resources = document["resources"]
+            .as_array_mut()
+            .expect("resources")
+            .iter_mut();
+        let first = resources
+            .find(|one| one["name"] == "bloom level 1")
+            .expect("level 1");
+        first["level_of"] = serde_json::json!({ "image": image, "level": level });
+        Frame::from_json(&document.to_string()).unwrap_err().to_string()
+    };
+    let refused = [
+        (
+            with("lake", 1),
+            "resource `lake`, which the frame does not declare",
+        ),
+        (with("last level", 1), "`last level` must not be a level"),
+        (with("bloom level 3", 1), "`bloom level 3` must not be a level"),
+        (with("bloom", 2), "level 2 of `bloom` is `bloom level 1`"),
+        (with("bloom", 0), "0 is not from 1 to 31"),
+        (with("bloom", 32), "32 is not from 1 to 31"),
+    ];
+    for (message, why) in refused {
+        assert!(message.contains(why), "{message}");
     }
 }
 

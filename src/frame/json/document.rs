@@ -48,6 +48,16 @@ pub(super) struct Resource {
     pub(super) persistence: Persistence,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) tile_memory: TileConstraint,
+    /// Where the image is one level of another one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) level_of: Option<LevelOf>,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LevelOf {
+    pub(super) image: String,
+    pub(super) level: u32,
 }
 
 #[derive(Serialize, Deserialize)]

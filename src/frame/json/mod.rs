@@ -28,6 +28,10 @@
 //! `"repeat_bytes"`, what one more execution costs: it can run strip by strip then. Of a pass that frames may leave out,
 //! `"optional"` says what becomes of its outputs: `"kept"` or `"lost"`.
 //!
+//! Where the levels of an image are [images of their own](super::ImageDesc::separate_levels), those that a frame was written with say which image
+//! they are a level of: `"level_of": { "image": "bloom", "level": 1 }`. Both have `"separate_levels": true`; the extent follows from the
+//! image's, whatever the document says. Frames that are described by hand declare the image with `"mip_levels"` instead.
+//!
 //! An object `capture`, which the capture layer adds, is not part of the frame and is skipped.
 //!
 //! What is left out has the default of [`ImageDesc::new`](super::ImageDesc::new), [`Persistence::Transient`](super::Persistence),

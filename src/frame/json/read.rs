@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::document as doc;
 use super::document::{FORMAT, VERSION};
 use super::error::JsonError;
-use crate::frame::tables::{Resource, ResourceKind, Tables};
+use crate::frame::tables::{LevelOf, Resource, ResourceKind, Tables};
 use crate::frame::{
     CommandBufferId, Frame, FrameBuilder, FrameError, FrameRule, QueueId, ResourceId, SemaphoreId, SubmitId,
 };
@@ -52,8 +52,10 @@ pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
 pub(super) fn frame(text: &str) -> crate::Result<Frame> {
     // The header first: a later version has other fields, which would be the lesser complaint.
     dialect(text).map_err(FrameError::from)?;
-    let document: doc::Document = document(text)?;
+    let mut document: doc::Document = document(text)?;
     let [width, height] = document.base_extent;
+    let resources = document.resources.iter_mut();
+    let levels: Vec<Option<doc::LevelOf>> = resources.map(|it| it.level_of.take()).collect();
     let resources: Result<_, FrameError> = document.resources.into_iter().map(resource).collect();
     let tables = Tables {
         name: document.name,
@@ -69,6 +71,13 @@ pub(super) fn frame(text: &str) -> crate::Result<Frame> {
         resources: ids(tables.resources.iter().map(|it| &it.name), ResourceId),
     };
     let mut frame = FrameBuilder::from_tables(tables);
+    for (index, level_of) in levels.into_iter().enumerate() {
+        if let Some(doc::LevelOf { image, level }) = level_of {
+            let by = || format!("resource {index}");
+            let image = find(&names.resources, "resource", &image, by)?;
+            frame.set_level_of(ResourceId(index as u32), Some(LevelOf { image, level }));
+        }
+    }
     for (index, submit) in document.submits.into_iter().enumerate() {
         let queue = find(&names.queues, "queue", &submit.queue, || {
             format!("submit {index}")
@@ -102,6 +111,7 @@ fn resource(resource: doc::Resource) -> Result<Resource, FrameError> {
                     kind,
                     persistence: resource.persistence,
                     tile_constraint: resource.tile_memory,
+                    level_of: None,
                 });
             }
             None => "is neither an `image` nor a `buffer`",

@@ -16,13 +16,13 @@ pub(super) fn document(frame: &Frame) -> doc::Document {
         base_extent: [width, height],
         queues: frame.queues().to_vec(),
         semaphores: frame.semaphores().to_vec(),
-        resources: frame.resources().iter().map(resource).collect(),
+        resources: frame.resources().iter().map(|it| resource(frame, it)).collect(),
         submits: frame.submits().iter().map(|it| submit(frame, it)).collect(),
         _capture: None,
     }
 }
 
-fn resource(resource: &Resource) -> doc::Resource {
+fn resource(frame: &Frame, resource: &Resource) -> doc::Resource {
     // The resolved extent and the derived usage follow again when the document is read.
     let (image, buffer) = match resource.kind {
         ResourceKind::Image { desc, .. } => (Some(desc), None),
@@ -34,6 +34,10 @@ fn resource(resource: &Resource) -> doc::Resource {
         buffer,
         persistence: resource.persistence,
         tile_memory: resource.tile_constraint,
+        level_of: resource.level_of.map(|of| doc::LevelOf {
+            image: frame.resource(of.image).name.clone(),
+            level: of.level,
+        }),
     }
 }
 

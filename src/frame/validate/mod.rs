@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use ash::vk;
 
-use super::levels::separate;
+use super::levels::{self, separate};
 use super::parts::{derive_parts, resolve_ranges};
 use super::tables::Tables;
 use super::*;
@@ -36,6 +36,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     check_counts(&tables)?;
     check_names(&tables)?;
     resolve_sizes(&mut tables)?;
+    levels::resolve(&mut tables)?;
     check_references(&tables)?;
     check_tile_shading(&tables)?;
     queues::check_queues(&tables)?;

@@ -173,6 +173,7 @@ impl Draw {
             kind,
             persistence: drawn.persistence,
             tile_constraint: drawn.tile_constraint,
+            level_of: None,
         }
     }
 
