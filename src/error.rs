@@ -48,6 +48,9 @@ pub enum Error {
     /// A plan breaks a rule.
     #[error(transparent)]
     Check(#[from] crate::plan::check::CheckError),
+    /// The map from a rewritten frame to the described one is wrong.
+    #[error(transparent)]
+    Origin(#[from] crate::execute::OriginError),
 }
 
 impl Error {

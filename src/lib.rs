@@ -59,6 +59,7 @@
 //! | [`frame`] | everything else about descriptions: access kinds, parts of images, persistence, JSON, reflection, rules of valid usage |
 //! | [`measure`], [`profile`] | memory requirements and devices, without a driver |
 //! | [`plan`](mod@plan) | placements and their reasons, planning strategies, the checker, JSON |
+//! | [`execute`] | frames that run in place of described ones, and the map between them |
 //! | [`arrange`] | searches for other orders, merges and strips |
 //! | [`lower`] | plans as flat tables, for renderers that record and submit themselves |
 //! | [`runtime`] | everything else that calls Vulkan: detection, imports, pipelines' targets, hooks, objects and memory |
@@ -78,6 +79,8 @@
 pub mod arrange;
 mod checked;
 pub mod error;
+#[forbid(unsafe_code)]
+pub mod execute;
 #[forbid(unsafe_code)]
 pub mod frame;
 pub mod lower;

@@ -9,6 +9,7 @@ mod depth_resolves;
 mod described;
 mod drawn;
 mod everything;
+mod execute;
 mod frame_edits;
 mod frame_faults;
 mod frame_import;

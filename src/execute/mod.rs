@@ -1,0 +1,25 @@
+//! Frames that run in place of described ones, and one map from the first to the second.
+//!
+//! A *rewrite* turns a frame into another one that means the same: lifetimes are split by stores, passes are merged, reordered or run strip by
+//! strip. Planning, lowering and recording see an ordinary [`Frame`](crate::frame::Frame); [`Origins`] leads from its passes, resources and
+//! accesses back to the described ones. Rewrites compose, and so do their maps.
+//!
+//! ```text
+//! described   0 draw         1 light                    2 blur          resource: hdr
+//! split       0 draw         1 light    2 store hdr     3 blur          hdr, and hdr (until light)
+//! merged      0 draw, light             1 store hdr     2 blur
+//!             │              subpass 1                  │
+//!             runs 0 and 1              stores hdr      runs 2          hdr (until light) is hdr until pass 1
+//!                                       after pass 1
+//! ```
+//! [`Executed`] holds both frames and the map, and [checks](Executed::check) that they agree. The map of a frame that runs as it is described
+//! has no tables and costs nothing.
+
+mod check;
+mod error;
+mod executed;
+mod origins;
+
+pub use error::{OriginError, OriginRule};
+pub use executed::{Executed, Part};
+pub use origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin};

@@ -1,0 +1,272 @@
+//! The map from an executed frame to the described one.
+
+use std::sync::Arc;
+
+use crate::frame::{Frame, PassId, ResourceId};
+
+/// The described passes, resources and accesses that those of an executed frame come from.
+///
+/// Cloning shares the tables; the identity has none. Ids are positions in the two frames, which an [`Executed`](super::Executed) keeps together
+/// with the map.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Origins {
+    /// `None`: everything is itself.
+    tables: Option<Arc<Tables>>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Tables {
+    own: OriginTables,
+    /// Per described pass, the first executed pass that runs it.
+    executed: Vec<Option<PassId>>,
+}
+
+/// The tables of [`Origins`], as plain data: to build or edit a map.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OriginTables {
+    /// Per pass of the executed frame, what it runs.
+    pub passes: Vec<PassOrigin>,
+    /// Per resource of the executed frame, the described one.
+    pub resources: Vec<ResourceOrigin>,
+    /// Per access of the executed frame, the index of the described one in [`Frame::accesses`]; `None` for those of stores.
+    pub accesses: Vec<Option<u32>>,
+}
+
+/// What a pass of an executed frame does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PassOrigin {
+    /// It runs described passes, in this order: several where they were merged.
+    Runs(Vec<PassRun>),
+    /// It ends a stretch of a lifetime: the runtime records it.
+    Store {
+        /// The described resource that it stores.
+        resource: ResourceId,
+        /// The described pass after which it runs.
+        after: PassId,
+    },
+}
+
+/// One execution of a described pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassRun {
+    /// The described pass.
+    pub pass: PassId,
+    /// The subpass of the executed pass that is its first one: merged passes are subpasses of one.
+    pub subpass: u32,
+}
+
+impl PassRun {
+    /// All of a pass, from subpass 0.
+    pub const fn whole(pass: PassId) -> PassRun {
+        PassRun { pass, subpass: 0 }
+    }
+}
+
+/// What a resource of an executed frame stands for. Images of [separate levels](crate::frame::ImageDesc::separate_levels) are resources of the
+/// described frame: [`Executed::part`](super::Executed::part) leads on to the image that was declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourceOrigin {
+    /// The resource of the described frame.
+    pub resource: ResourceId,
+    /// Where it is the stretch of a lifetime: the described pass after which it is stored.
+    pub until: Option<PassId>,
+}
+
+impl ResourceOrigin {
+    /// All of a resource.
+    pub const fn whole(resource: ResourceId) -> ResourceOrigin {
+        ResourceOrigin {
+            resource,
+            until: None,
+        }
+    }
+}
+
+impl From<OriginTables> for Origins {
+    fn from(own: OriginTables) -> Origins {
+        let mut executed = Vec::new();
+        for (index, origin) in own.passes.iter().enumerate() {
+            let PassOrigin::Runs(runs) = origin else { continue };
+            for run in runs {
+                let described = run.pass.index();
+                if executed.len() <= described {
+                    executed.resize(described + 1, None);
+                }
+                executed[described].get_or_insert(PassId(index as u32));
+            }
+        }
+        Origins {
+            tables: Some(Arc::new(Tables { own, executed })),
+        }
+    }
+}
+
+impl Origins {
+    /// The map of a frame that runs as it is described.
+    pub const IDENTITY: Origins = Origins { tables: None };
+
+    /// Whether everything is itself.
+    pub fn is_identity(&self) -> bool {
+        self.tables.is_none()
+    }
+
+    /// The described passes that a pass of the executed frame runs, in order; none for a store.
+    pub fn runs(&self, pass: PassId) -> impl Iterator<Item = PassRun> + use<'_> {
+        let (itself, runs) = match self.own(pass) {
+            None => (Some(PassRun::whole(pass)), &[][..]),
+            Some(PassOrigin::Runs(runs)) => (None, &runs[..]),
+            Some(PassOrigin::Store { .. }) => (None, &[][..]),
+        };
+        itself.into_iter().chain(runs.iter().copied())
+    }
+
+    /// The described pass that a pass of the executed frame runs: of several the first, of a store the one that it follows.
+    ///
+    /// # Panics
+    /// If the map has no such pass.
+    pub fn described_pass(&self, pass: PassId) -> PassId {
+        match self.own(pass) {
+            None => pass,
+            Some(PassOrigin::Store { after, .. }) => *after,
+            Some(PassOrigin::Runs(runs)) => runs.first().expect("every pass runs a described one").pass,
+        }
+    }
+
+    /// The first pass of the executed frame that runs a described one.
+    ///
+    /// # Panics
+    /// If none does, which [`Executed::check`](super::Executed::check) finds.
+    pub fn executed_pass(&self, described: PassId) -> PassId {
+        match &self.tables {
+            None => described,
+            Some(tables) => {
+                tables.executed[described.index()].expect("an executed pass runs every described one")
+            }
+        }
+    }
+
+    /// Every pass of the executed frame that runs a described one, in order.
+    ///
+    /// O(passes of the executed frame) where it is not the identity.
+    pub fn executed_passes(&self, described: PassId) -> impl Iterator<Item = PassId> + use<'_> {
+        let itself = self.is_identity().then_some(described);
+        let tables = self.tables.iter();
+        let passes = tables.flat_map(|tables| (0..).map(PassId).zip(&tables.own.passes));
+        let runs = move |origin: &PassOrigin| match origin {
+            PassOrigin::Runs(runs) => runs.iter().any(|run| run.pass == described),
+            PassOrigin::Store { .. } => false,
+        };
+        let later = passes.filter(move |(_, origin)| runs(origin));
+        itself.into_iter().chain(later.map(|(pass, _)| pass))
+    }
+
+    /// The stores of the executed frame, in order: their passes, the described resource and the described pass that each follows.
+    pub fn stores(&self) -> impl Iterator<Item = (PassId, ResourceId, PassId)> + use<'_> {
+        let tables = self.tables.iter();
+        let passes = tables.flat_map(|tables| (0..).map(PassId).zip(&tables.own.passes));
+        passes.filter_map(|(pass, origin)| match *origin {
+            PassOrigin::Store { resource, after } => Some((pass, resource, after)),
+            PassOrigin::Runs(_) => None,
+        })
+    }
+
+    /// What a resource of the executed frame stands for.
+    ///
+    /// # Panics
+    /// If the map has no such resource.
+    pub fn resource(&self, resource: ResourceId) -> ResourceOrigin {
+        match &self.tables {
+            None => ResourceOrigin::whole(resource),
+            Some(tables) => tables.own.resources[resource.index()],
+        }
+    }
+
+    /// The index of the described access that an access of the executed frame is; `None` for those of stores.
+    ///
+    /// # Panics
+    /// If the map has no such access.
+    pub fn access(&self, access: usize) -> Option<usize> {
+        match &self.tables {
+            None => Some(access),
+            Some(tables) => tables.own.accesses[access].map(|described| described as usize),
+        }
+    }
+
+    /// The tables, as plain data; `executed` is the frame that runs, whose tables those of the identity are as long as.
+    pub fn to_tables(&self, executed: &Frame) -> OriginTables {
+        if let Some(tables) = &self.tables {
+            return tables.own.clone();
+        }
+        let passes = executed.pass_ids().map(PassRun::whole);
+        OriginTables {
+            passes: passes.map(|run| PassOrigin::Runs(vec![run])).collect(),
+            resources: executed.resource_ids().map(ResourceOrigin::whole).collect(),
+            accesses: (0..executed.accesses().len() as u32).map(Some).collect(),
+        }
+    }
+
+    /// The map of this rewrite followed by another one, whose described frame is the executed frame of this one.
+    ///
+    /// # Panics
+    /// If the other map names what this one does not have, or merges a store with something.
+    pub fn then(&self, later: &Origins) -> Origins {
+        let (Some(_), Some(tables)) = (&self.tables, &later.tables) else {
+            return if self.is_identity() { later } else { self }.clone();
+        };
+        let passes = tables.own.passes.iter().map(|origin| self.pass_before(origin));
+        let resources = tables.own.resources.iter().map(|later| {
+            let whole = self.resource(later.resource);
+            ResourceOrigin {
+                // The stretch of a stretch ends where the shorter one does.
+                until: later.until.map(|pass| self.last_run(pass)).or(whole.until),
+                ..whole
+            }
+        });
+        let accesses = tables.own.accesses.iter();
+        let before = |access: u32| Some(self.access(access as usize)? as u32);
+        Origins::from(OriginTables {
+            passes: passes.collect(),
+            resources: resources.collect(),
+            accesses: accesses.map(|access| access.and_then(before)).collect(),
+        })
+    }
+
+    /// An origin in the executed frame of this map, translated to the described one.
+    fn pass_before(&self, origin: &PassOrigin) -> PassOrigin {
+        let runs = match origin {
+            PassOrigin::Runs(runs) => runs,
+            PassOrigin::Store { resource, after } => {
+                return PassOrigin::Store {
+                    resource: self.resource(*resource).resource,
+                    after: self.last_run(*after),
+                };
+            }
+        };
+        if let [PassRun { pass, subpass: 0 }] = runs[..] {
+            if let Some(own) = self.own(pass) {
+                return own.clone();
+            }
+        }
+        let described = runs.iter().flat_map(|later| {
+            let mut own = self.runs(later.pass).peekable();
+            assert!(own.peek().is_some(), "a store is never merged with another pass");
+            own.map(|run| PassRun {
+                subpass: later.subpass + run.subpass,
+                ..run
+            })
+        });
+        PassOrigin::Runs(described.collect())
+    }
+
+    /// The origin of a pass that the tables have; `None` for the identity.
+    fn own(&self, pass: PassId) -> Option<&PassOrigin> {
+        let tables = self.tables.as_ref()?;
+        Some(&tables.own.passes[pass.index()])
+    }
+
+    /// The last described pass that a pass runs; of a store the one that it follows.
+    fn last_run(&self, pass: PassId) -> PassId {
+        let last = self.runs(pass).last();
+        last.map_or_else(|| self.described_pass(pass), |run| run.pass)
+    }
+}
