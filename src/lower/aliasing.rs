@@ -178,7 +178,7 @@ fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
     if frame.resource_ids().any(|id| is_split(&id)) {
         return more("an image of it is first used on several queues at the same time, in parts");
     }
-    if !plan.stores().is_empty() {
+    if plan.stores().next().is_some() {
         return more("it splits lifetimes by stores: plan without `split`");
     }
     Ok(())

@@ -173,7 +173,7 @@ impl Targets {
             planned: plan
                 .described()
                 .pass_ids()
-                .map(|pass| plan.pass_of(pass))
+                .map(|pass| plan.executed_pass(pass))
                 .collect(),
         }
     }

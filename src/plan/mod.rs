@@ -71,5 +71,5 @@ pub use planner::Planner;
 pub(crate) use runnable::Runnable;
 pub use types::{
     MemoryKind, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, PlacementReason,
-    Plan, ResourcePlan, Split, Store, Totals,
+    Plan, ResourcePlan, Store, Totals,
 };

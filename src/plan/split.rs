@@ -17,8 +17,8 @@ use tileheap_units::CompactSort;
 use super::Store;
 use super::context::Context;
 use super::whole::make_whole;
-use super::{MemoryKind, Optimality, Plan, Split, residency};
-use crate::frame::tables::Contents;
+use super::{MemoryKind, Optimality, Plan, residency};
+use crate::execute::Executed;
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
@@ -36,7 +36,7 @@ pub(super) fn improve(context: &Context<'_>, whole: Plan) -> crate::Result<Plan>
     let own = plan
         .optimality
         .expect("a plan with something in tile memory was searched for");
-    let less: Bytes = plan.stores().iter().map(|store| plan.stored_bytes(store)).sum();
+    let less: Bytes = plan.stores().map(|store| plan.stored_bytes(&store)).sum();
     let split_value = own.value - less.0 as i64;
     if split_value <= value {
         return Ok(kept(whole, found.optimality, steps + own.steps));
@@ -65,15 +65,15 @@ fn kept(whole: Plan, found: Optimality, steps: u64) -> Plan {
 /// The plan of `whole`'s frame with the stores of `old`, as far as they are still possible, and its residents where they still fit;
 /// without stores where none is left.
 pub(super) fn repair(context: &Context<'_>, whole: Plan, old: &Plan) -> crate::Result<Plan> {
-    let Some(before) = &old.split else {
-        return Ok(whole);
-    };
-    let mut stretches = residency::offered_stretches(context);
     let frame = &whole.frame;
+    let mut stretches = match old.origins.is_identity() {
+        true => Vec::new(),
+        false => residency::offered_stretches(context),
+    };
     stretches.retain(|&(resource, after)| {
-        before.stores.iter().any(|store| {
-            old.frame.resource(store.to).name == frame.resource(resource).name
-                && old.frame.pass(old.stored_behind(store)).name == frame.pass(after).name
+        old.origins.stores().any(|(_, stored, behind)| {
+            old.described.resource(stored).name == frame.resource(resource).name
+                && old.described.pass(behind).name == frame.pass(after).name
         })
     });
     Ok(resident(&whole, stretches, Some(old))?.unwrap_or(whole))
@@ -86,122 +86,110 @@ fn resident(
     old: Option<&Plan>,
 ) -> crate::Result<Option<Plan>> {
     while !stretches.is_empty() {
-        let Some((frame, stores)) = with_stores(&whole.frame, &mut stretches) else {
+        let Some(executed) = with_stores(&whole.frame, &mut stretches) else {
             break;
         };
-        let mut requirements = Requirements::clone(&whole.requirements);
-        // In the order of their numbers, which are those after the frame's own.
-        let mut added = stores.clone();
-        added.compact_sort_by_key(|store| store.from);
-        let needs = added
-            .iter()
-            .map(|store| whole.requirements.resources[store.to.index()]);
-        requirements.resources.extend(needs);
-        let requirements = Arc::new(requirements);
+        let (frame, described, origins) = executed.into_parts();
+        let needs = frame.resource_ids().map(|id| {
+            let whole_id = origins.resource(id).resource;
+            whole.requirements.resources[whole_id.index()]
+        });
+        let requirements = Arc::new(Requirements {
+            resources: needs.collect(),
+        });
         let context = Context::new(&frame, &requirements, &whole.profile, &whole.options)?;
-        let mut plan = make_whole(&context, old)?;
-        let lives_there = |store: &Store| plan.memory_of(store.from) == Some(MemoryKind::Tile);
+        let planned = Plan {
+            described,
+            origins,
+            described_requirements: whole.requirements.clone(),
+            ..make_whole(&context, old)?
+        };
         let before = stretches.len();
         stretches.retain(|(resource, _)| {
-            stores
-                .iter()
-                .any(|store| store.to == *resource && lives_there(store))
+            planned
+                .stores()
+                .any(|store| store.to == *resource && planned.memory_of(store.from) == Some(MemoryKind::Tile))
         });
         if stretches.len() == before {
-            plan.split = Some(Split {
-                frame: whole.frame.clone(),
-                requirements: whole.requirements.clone(),
-                stores,
-            });
-            return Ok(Some(plan));
+            return Ok(Some(planned));
         }
     }
     Ok(None)
 }
 
-/// The frame with a store behind each of these stretches; those that it cannot have are left out of them.
-pub(super) fn with_stores(
-    described: &Frame,
-    stretches: &mut Vec<(ResourceId, PassId)>,
-) -> Option<(Frame, Vec<Store>)> {
+/// The frame with a store after each of these stretches; those that it cannot have are left out of them.
+pub(super) fn with_stores(described: &Frame, stretches: &mut Vec<(ResourceId, PassId)>) -> Option<Executed> {
     // The last first: what is added leaves the numbers of all passes before it.
     stretches.compact_sort_by_key(|&(resource, after)| (std::cmp::Reverse(after), resource));
-    let mut frame = described.clone();
-    stretches.retain(|&(resource, after)| match frame.split(resource, after) {
+    let mut executed = Executed::as_described(described);
+    stretches.retain(|&(resource, after)| match executed.split(resource, after) {
         Some(Ok(split)) => {
-            frame = split;
+            executed = split;
             true
         }
         // A name that is too long, or taken.
         _ => false,
     });
-    let own = described.resources().len();
-    let passes = frame.pass_ids().filter(|&pass| {
-        frame.pass(pass).contents == Contents::Store && frame.accesses_of(pass)[0].resource.index() >= own
-    });
-    let store = |pass: PassId| Store {
-        pass,
-        from: frame.accesses_of(pass)[0].resource,
-        to: frame.accesses_of(pass)[1].resource,
-    };
-    let stores: Vec<Store> = passes.map(store).collect();
-    (!stores.is_empty()).then_some((frame, stores))
+    (!executed.origins().is_identity()).then_some(executed)
 }
 
 impl Plan {
     /// The frame as it was described: without the stores of split lifetimes. The runtime's calls take its passes.
     pub fn described(&self) -> &Frame {
-        self.split.as_ref().map_or(&self.frame, |split| &split.frame)
+        &self.described
     }
 
     /// What the resources of [`Plan::described`] need.
     pub fn described_requirements(&self) -> &Arc<Requirements> {
-        self.split
-            .as_ref()
-            .map_or(&self.requirements, |split| &split.requirements)
+        &self.described_requirements
+    }
+
+    /// The frame that runs, beside the described one.
+    pub fn executed(&self) -> Executed {
+        Executed::new(self.frame.clone(), self.described.clone(), self.origins.clone())
     }
 
     /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](crate::plan::PlanOptions::split).
-    pub fn stores(&self) -> &[Store] {
-        self.split.as_ref().map_or(&[], |split| &split.stores)
+    pub fn stores(&self) -> impl Iterator<Item = Store> + use<'_> {
+        let stores = self.origins.stores();
+        stores.filter_map(|(pass, ..)| match self.frame.accesses_of(pass) {
+            [read, write] => Some(Store {
+                pass,
+                from: read.resource,
+                to: write.resource,
+            }),
+            // The checker refuses the plan.
+            _ => None,
+        })
     }
 
-    /// The pass of [`Plan::frame`] that is this pass of [`Plan::described`].
-    pub fn pass_of(&self, described: PassId) -> PassId {
-        let mut pass = described;
-        for store in self.stores() {
-            pass.0 += u32::from(store.pass <= pass);
-        }
-        pass
+    /// The first pass of [`Plan::frame`] that runs this pass of [`Plan::described`].
+    pub fn executed_pass(&self, described: PassId) -> PassId {
+        self.origins.executed_pass(described)
     }
 
-    /// The pass of [`Plan::described`] that this pass of [`Plan::frame`] is; of a store, the one that it is behind.
+    /// The pass of [`Plan::described`] that this pass of [`Plan::frame`] runs; of a store, the one that it follows.
     pub fn described_pass(&self, pass: PassId) -> PassId {
-        let stores = self.stores().iter();
-        PassId(pass.0 - stores.filter(|store| store.pass <= pass).count() as u32)
+        self.origins.described_pass(pass)
     }
 
-    /// The resource of [`Plan::described`] that this resource of [`Plan::frame`] is, or is a stretch of.
+    /// The resource that was declared, of which this resource of [`Plan::frame`] is a part: a stretch of its lifetime, or a level.
     pub fn described_resource(&self, resource: ResourceId) -> ResourceId {
-        let store = self.stores().iter().find(|store| store.from == resource);
-        store.map_or(resource, |store| store.to)
+        let origin = self.origins.resource(resource).resource;
+        let level_of = self.described.resource(origin).level_of;
+        level_of.map_or(origin, |level_of| level_of.image)
     }
 
     /// Whether an access of [`Plan::frame`]'s `used` is described as one of `resource`.
     #[cfg(feature = "runtime")]
     pub(crate) fn stands_for(&self, used: ResourceId, resource: ResourceId) -> bool {
-        let described = self.described_resource(used);
-        self.frame.level_of(described, resource).is_some()
+        let described = self.origins.resource(used).resource;
+        self.described.level_of(described, resource).is_some()
     }
 
     /// What a store writes to memory: all of the resource, by its size in tile memory.
     pub fn stored_bytes(&self, store: &Store) -> Bytes {
         let tile = self.requirements.resources[store.from.index()].tile;
         tile.map_or(Bytes::ZERO, |tile| tile.size)
-    }
-
-    /// The pass of the frame behind which a store is.
-    fn stored_behind(&self, store: &Store) -> PassId {
-        self.pass_of(self.described_pass(store.pass))
     }
 }

@@ -7,6 +7,7 @@ use tileheap_json::is_default;
 
 use super::model;
 use super::options::PlanOptions;
+use crate::execute::Origins;
 use crate::frame::tables::{Access, Version};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 use crate::measure::Requirements;
@@ -18,14 +19,18 @@ use crate::units::{Bytes, Run, Span};
 /// The flat tables refer to each other by index; `passes` and `resources` run parallel to the frame's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The frame that is planned: as it was described, and with the stores of lifetimes that are split.
+    /// The frame that is planned and runs: the described one, or one that was made of it by splitting lifetimes.
     pub frame: Frame,
-    /// What it was made from, where lifetimes are split.
-    pub split: Option<Split>,
+    /// The frame as it was described. The runtime's calls take its passes.
+    pub described: Frame,
+    /// The map from the frame that runs to the described one.
+    pub origins: Origins,
     /// The device it is planned for.
     pub profile: Arc<DeviceProfile>,
     /// What the resources need there.
     pub requirements: Arc<Requirements>,
+    /// What the resources of the described frame need.
+    pub described_requirements: Arc<Requirements>,
     /// The options it was made with.
     pub options: PlanOptions,
     /// Per resource of the frame, its placement and the reason.
@@ -355,24 +360,13 @@ impl Plan {
     }
 }
 
-/// What a plan with split lifetimes was made from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Split {
-    /// The frame as it was described.
-    pub frame: Frame,
-    /// What its resources need.
-    pub requirements: Arc<Requirements>,
-    /// The stores that [`Plan::frame`] has and that one has not, in the order of the passes.
-    pub stores: Vec<Store>,
-}
-
 /// A pass that ends a stretch in tile memory: recorded by the runtime, not by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
     /// The pass, in [`Plan::frame`].
     pub pass: PassId,
-    /// What is placed in tile memory: a resource that [`Plan::frame`] alone has.
+    /// The stretch of a lifetime, in tile memory: a resource that only [`Plan::frame`] has.
     pub from: ResourceId,
-    /// The resource that was described, from then on in ordinary memory.
+    /// The resource of [`Plan::frame`] that has the contents from then on.
     pub to: ResourceId,
 }

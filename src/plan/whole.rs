@@ -6,6 +6,7 @@ use super::context::Context;
 use super::residency::binning_costs;
 use super::{NotTile, PlacementReason, Plan, PlanError, PlanOptions, Strategy};
 use super::{arena, eligible, residency, timeline, totals};
+use crate::execute::Origins;
 use crate::frame::{Frame, TileConstraint};
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
@@ -56,9 +57,11 @@ pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Re
     let totals = totals::sum(context, &resources, &placed, &resident, &passes);
     let plan = Plan {
         frame: context.frame.clone(),
-        split: None,
+        described: context.frame.clone(),
+        origins: Origins::IDENTITY,
         profile: context.profile.clone(),
         requirements: context.requirements.clone(),
+        described_requirements: context.requirements.clone(),
         options: *context.options,
         resources,
         placements: placed.placements,

@@ -88,11 +88,11 @@ impl Plan {
                 format!("used only in {}, and never leaves the chip", self.pass(pass))
             }
             PlacementReason::Tile { savings } => {
-                let store = self.stores().iter().find(|store| store.from == resource);
+                let store = self.stores().find(|store| store.from == resource);
                 let less = store.map_or_else(String::new, |store| {
                     format!(
                         ", less {:#} stored by {}",
-                        self.stored_bytes(store),
+                        self.stored_bytes(&store),
                         self.pass(store.pass)
                     )
                 });
@@ -134,7 +134,7 @@ impl Plan {
     }
 
     fn constraint_in_words(&self, resource: ResourceId, why: NotTile) -> String {
-        if let Some(store) = self.stores().iter().find(|store| store.to == resource) {
+        if let Some(store) = self.stores().find(|store| store.to == resource) {
             return format!(
                 "in tile memory until {} stores it here: the rest of its lifetime saves less than the space costs, or is not eligible",
                 self.pass(store.pass)

@@ -27,7 +27,7 @@ use crate::frame::{AccessKind, ResourceId, SubresourceRange};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundAccess {
-    /// The resource of the described frame.
+    /// The resource as it was declared, also where the access is of an image made of one of its levels or of a stretch of its lifetime.
     pub resource: ResourceId,
     /// The current or the previous version of a history.
     pub version: Version,

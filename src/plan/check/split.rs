@@ -1,60 +1,44 @@
-//! Split lifetimes: every store is one, and without them the frame is the one that was described.
+//! Split lifetimes: the map leads from the frame that runs to the described one, and every stretch is in tile memory.
 
 use super::checker::Checker;
 use super::error::Rule;
-use crate::frame::tables::{Access, Contents, Pass, Resource, Version};
+use crate::execute::OriginRule;
+use crate::frame::tables::{Access, Resource, Version};
 use crate::frame::{PassId, Persistence, ResourceId};
-use crate::plan::{MemoryKind, Split, Store};
+use crate::plan::MemoryKind;
 
 pub(super) fn check(checker: &mut Checker<'_>) {
-    let Some(split) = &checker.plan.split else {
-        return;
-    };
-    check_stores(checker, split);
-    if checker.faults.is_empty() {
-        check_stretches(checker, split);
-        check_described(checker, split);
+    check_origins(checker);
+    if checker.faults.is_empty() && !checker.plan.origins.is_identity() {
+        check_stretches(checker);
+        check_submits(checker);
+        check_needs(checker);
     }
 }
 
-/// Indices, and what the passes are.
-fn check_stores(checker: &mut Checker<'_>, split: &Split) {
-    let frame = &checker.plan.frame;
-    let (resources, own) = (frame.resources().len(), split.frame.resources().len());
-    let mut before: Option<PassId> = None;
-    for (index, store) in split.stores.iter().enumerate() {
-        let Store { pass, from, to } = *store;
-        let why = if pass.index() >= frame.passes().len() || from.index() >= resources || to.index() >= own {
-            Some("it names a pass or a resource that is not there")
-        } else if before.is_some_and(|before| before >= pass) {
-            Some("stores are in the order of their passes")
-        } else if from.index() < own {
-            Some("what it reads was described")
-        } else if frame.pass(pass).contents != Contents::Store {
-            Some("the caller records its pass")
-        } else {
-            match frame.accesses_of(pass) {
-                [read, write] if (read.resource, write.resource) != (from, to) => {
-                    Some("its pass stores something else")
-                }
-                [read, write] if read.writes || !write.writes => {
-                    Some("its pass does not read and then write")
-                }
-                [_, _] => None,
-                _ => Some("its pass has more or fewer accesses than two"),
-            }
-        };
-        before = Some(pass);
-        if let Some(why) = why {
-            checker.report(Rule::Store, format!("store {index} of the plan is none: {why}"));
+/// The frame that runs does what the described one does.
+fn check_origins(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
+    if plan.origins.is_identity() {
+        if plan.frame != plan.described || plan.requirements != plan.described_requirements {
+            let what = "the frame that runs, or what its resources need, differs from the described one, and the plan has no map";
+            checker.report(Rule::Described, what.to_owned());
         }
+        return;
+    }
+    for fault in plan.executed().violations() {
+        let rule = match fault.rule {
+            OriginRule::Store => Rule::Store,
+            _ => Rule::Described,
+        };
+        checker.report(rule, fault.message);
     }
 }
 
 /// A stretch ends with its store, and what is stored begins there.
-fn check_stretches(checker: &mut Checker<'_>, split: &Split) {
+fn check_stretches(checker: &mut Checker<'_>) {
     let plan = checker.plan;
-    for store in &split.stores {
+    for store in plan.stores() {
         let accesses = plan.frame.accesses().iter();
         let mut others = accesses.filter(|access| access.pass != store.pass);
         let late = |access: &Access| access.resource == store.from && access.pass > store.pass;
@@ -67,7 +51,7 @@ fn check_stretches(checker: &mut Checker<'_>, split: &Split) {
             .any(|placement| placement.resource == store.from && placement.memory != MemoryKind::Tile);
         let transient = plan.frame.resource(store.from).persistence == Persistence::Transient;
         let why = if others.clone().any(late) {
-            "something uses the stretch behind its end"
+            "something uses the stretch after its end"
         } else if others.any(early) {
             "something uses what is stored before it is"
         } else if elsewhere || !transient {
@@ -84,84 +68,50 @@ fn check_stretches(checker: &mut Checker<'_>, split: &Split) {
     }
 }
 
-/// The described frame, pass by pass and access by access.
-fn check_described(checker: &mut Checker<'_>, split: &Split) {
+/// Passes are recorded and submitted where they are described.
+fn check_submits(checker: &mut Checker<'_>) {
     let plan = checker.plan;
-    let (planned, described) = (&plan.frame, &split.frame);
-    let mut different = |what: String| {
+    let (planned, described) = (&plan.frame, &plan.described);
+    let same_place = |pass: PassId| {
+        let here = planned.pass(pass).command_buffer;
+        let mut runs = plan.origins.runs(pass);
+        runs.all(|run| described.pass(run.pass).command_buffer == here)
+    };
+    let same = planned.command_buffers().len() == described.command_buffers().len()
+        && planned.batches() == described.batches()
+        && planned.submits() == described.submits()
+        && planned.pass_ids().all(same_place);
+    if !same {
         let message =
-            format!("without its stores, the plan's frame differs from the one that was described: {what}");
-        checker.report(Rule::Described, message);
-    };
-    let is_store = |pass: PassId| split.stores.iter().any(|store| store.pass == pass);
-    let kept: Vec<PassId> = planned.pass_ids().filter(|pass| !is_store(*pass)).collect();
-    if kept.len() != described.passes().len()
-        || planned.resources().len() != described.resources().len() + split.stores.len()
-        || planned.command_buffers().len() != described.command_buffers().len()
-        || planned.batches() != described.batches()
-        || planned.submits() != described.submits()
-        || planned.queues() != described.queues()
-        || planned.semaphores() != described.semaphores()
-    {
-        different("it has other passes, resources or submits".to_owned());
-        return;
+            "the frame that runs has other submits, batches or command buffers than the described one";
+        checker.report(Rule::Described, message.to_owned());
     }
-    let whole = |resource: ResourceId| {
-        let store = split.stores.iter().find(|store| store.from == resource);
-        store.map_or(resource, |store| store.to)
-    };
-    for (pass, id) in kept.iter().zip(described.pass_ids()) {
-        let (ours, theirs) = (planned.pass(*pass), described.pass(id));
-        let alike = |pass: &Pass| {
-            (
-                pass.name.clone(),
-                pass.command_buffer,
-                pass.kind,
-                pass.contents,
-                pass.tile_shading,
-                pass.area,
-                (pass.layers, pass.view_mask),
-            )
-        };
-        let ours_accesses = planned.accesses_of(*pass).iter().map(|access| Access {
-            pass: id,
-            resource: whole(access.resource),
-            resolves: access.resolves.map(whole),
-            ..*access
-        });
-        if alike(ours) != alike(theirs) || !ours_accesses.eq(described.accesses_of(id).iter().copied()) {
-            different(format!("pass `{}`", theirs.name));
-        }
-    }
-    // Of a resource whose lifetime is split, all parts are created alike, with the usage of the whole.
+}
+
+/// Of a resource whose lifetime is split, all parts are created alike, with the usage of the whole: they need the same of memory.
+fn check_needs(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     let alike = |ours: &Resource, theirs: &Resource| {
-        let mut ours = ours.clone();
-        let mut theirs = theirs.clone();
-        for resource in [&mut ours, &mut theirs] {
+        let [ours, theirs] = [ours, theirs].map(|resource| {
+            let mut resource = resource.clone();
             resource.declare_usage();
-        }
-        ours.kind == theirs.kind
+            resource.kind
+        });
+        ours == theirs
     };
-    for (id, theirs) in described.resource_ids().zip(described.resources()) {
-        let ours = planned.resource(id);
-        let same = (&ours.name, ours.persistence, ours.tile_constraint)
-            == (&theirs.name, theirs.persistence, theirs.tile_constraint);
-        if !same || !alike(ours, theirs) {
-            different(format!("resource `{}`", theirs.name));
-        }
-    }
-    let needs = |id: usize| plan.requirements.resources.get(id);
-    for store in &split.stores {
-        let (from, to) = (planned.resource(store.from), described.resource(store.to));
-        if !alike(from, to) || needs(store.from.index()) != needs(store.to.index()) {
-            different(format!(
-                "resource `{}` is not made as `{}` is",
-                from.name, to.name
-            ));
-        }
-    }
-    let own = described.resources().len();
-    if plan.requirements.resources.get(..own) != Some(&split.requirements.resources[..]) {
-        different("the resources need something else".to_owned());
+    let differs = |&id: &ResourceId| {
+        let described = plan.origins.resource(id).resource;
+        let needs = plan.requirements.resources.get(id.index());
+        !alike(plan.frame.resource(id), plan.described.resource(described))
+            || needs != plan.described_requirements.resources.get(described.index())
+    };
+    for id in plan.frame.resource_ids().filter(differs) {
+        let described = plan.described.resource(plan.origins.resource(id).resource);
+        let message = format!(
+            "resource `{}` is made otherwise than described resource `{}`, or needs other memory",
+            plan.frame.resource(id).name,
+            described.name
+        );
+        checker.report(Rule::Described, message);
     }
 }

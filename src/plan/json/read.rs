@@ -8,23 +8,22 @@ use serde_json::Value;
 use super::error::PlanJsonError;
 use super::form::{self, Document, FORMAT, Head, Named, VERSION};
 use super::write;
+use crate::execute::Executed;
 use crate::frame::{Frame, IdNames, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
-use crate::plan::{
-    NotTile, ObjectId, PassPlan, Placement, PlacementReason, Plan, ResourcePlan, Split, Store,
-};
+use crate::plan::{NotTile, ObjectId, PassPlan, Placement, PlacementReason, Plan, ResourcePlan};
 use crate::units::{Run, Span};
 use tileheap_json::{LARGEST, clip, largest};
 
 /// The plan of `frame`.
 pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
     let head = read_as::<Head>(text)?;
-    let (planned, stores) = read_stores(frame, &head)?;
-    check_frame(&planned, &head)?;
-    let plan = write::names_of(&planned).with(|| {
+    let executed = read_stores(frame, &head)?;
+    check_frame(executed.frame(), &head)?;
+    let plan = write::names_of(executed.frame()).with(|| {
         let (document, value) = document(text)?;
-        let plan = read_plan(frame, planned.clone(), stores, &head, document)?;
+        let plan = read_plan(executed, &head, document)?;
         // What follows from the rest is written for readers; whoever changed one and not the other is told so.
         let again =
             serde_json::to_value(write::document(&plan)).map_err(|error| fault(clip(&error.to_string())))?;
@@ -71,27 +70,20 @@ fn document(text: &str) -> Result<(Document, Value), PlanJsonError> {
     Ok((document, value))
 }
 
-fn read_plan(
-    described: &Frame,
-    frame: Frame,
-    stores: Vec<Store>,
-    head: &Head,
-    document: Document,
-) -> Result<Plan, PlanJsonError> {
+fn read_plan(executed: Executed, head: &Head, document: Document) -> Result<Plan, PlanJsonError> {
     let (resources, placements, conflicts) = read_resources(head, &document)?;
     let passes = read_passes(head, &document)?;
     check_objects(&document)?;
     let needs: Vec<ResourceRequirements> = document.resources.iter().map(|it| it.requirements).collect();
-    let split = (!stores.is_empty()).then(|| Split {
-        frame: described.clone(),
-        requirements: Arc::new(Requirements {
-            resources: needs[..described.resources().len()].to_vec(),
-        }),
-        stores,
-    });
+    let (frame, described, origins) = executed.into_parts();
+    let described_needs = needs[..described.resources().len()].to_vec();
     Ok(Plan {
         frame,
-        split,
+        described,
+        origins,
+        described_requirements: Arc::new(Requirements {
+            resources: described_needs,
+        }),
         options: document.options,
         requirements: Arc::new(Requirements { resources: needs }),
         resources,
@@ -138,10 +130,10 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     same_names("pass", &head.passes, frame.passes().iter().map(|pass| &pass.name))
 }
 
-/// The frame with the stores of the document, and where they are in it.
-fn read_stores(described: &Frame, head: &Head) -> Result<(Frame, Vec<Store>), PlanJsonError> {
+/// The frame with the stores of the document.
+fn read_stores(described: &Frame, head: &Head) -> Result<Executed, PlanJsonError> {
     if head.stores.is_empty() {
-        return Ok((described.clone(), Vec::new()));
+        return Ok(Executed::as_described(described));
     }
     let unknown = |what: &str, name: &str| {
         let name = clip(name);
@@ -160,7 +152,7 @@ fn read_stores(described: &Frame, head: &Head) -> Result<(Frame, Vec<Store>), Pl
     let stretches: Result<Vec<_>, PlanJsonError> = head.stores.iter().map(stretch).collect();
     let split = with_stores(described, &mut stretches?);
     split
-        .filter(|(_, stores)| stores.len() == head.stores.len())
+        .filter(|executed| executed.origins().stores().count() == head.stores.len())
         .ok_or_else(|| {
             fault("a store is of a resource whose lifetime cannot be split there: plan the frame anew")
         })

@@ -26,7 +26,7 @@ pub(super) fn document(plan: &Plan) -> Document {
         frame: plan.frame.name().to_owned(),
         base_extent: [extent.width, extent.height],
         options: plan.options,
-        stores: plan.stores().iter().map(|one| store(plan, one)).collect(),
+        stores: plan.stores().map(|one| store(plan, one)).collect(),
         profile: (*plan.profile).clone(),
         objects: plan.objects.clone(),
         resources: plan.frame.resource_ids().map(|id| resource(plan, id)).collect(),
@@ -42,7 +42,7 @@ pub(super) fn document(plan: &Plan) -> Document {
     }
 }
 
-fn store(plan: &Plan, store: &Store) -> form::Store {
+fn store(plan: &Plan, store: Store) -> form::Store {
     let described = plan.described();
     form::Store {
         resource: plan.frame.resource(store.to).name.clone(),

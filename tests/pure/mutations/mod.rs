@@ -80,11 +80,17 @@ fn damaged_rows_are_refused() {
     let check = |plan: &Plan, damaged| {
         let tables: Tables = serde_json::from_value(damaged).unwrap();
         let resources = tables.requirements;
+        let requirements = Arc::new(Requirements { resources });
+        let described_requirements = match plan.origins.is_identity() {
+            true => requirements.clone(),
+            false => plan.described_requirements.clone(),
+        };
         let damaged = Plan {
             placements: tables.placements,
             objects: tables.objects,
             passes: tables.passes,
-            requirements: Arc::new(Requirements { resources }),
+            requirements,
+            described_requirements,
             options: tables.options[0],
             totals: tables.totals[0],
             ..plan.clone()

@@ -1,28 +1,30 @@
 //! Damage to split lives.
 
-use tileheap::frame::PassId;
-use tileheap::plan::Store;
+use tileheap::execute::{OriginTables, PassOrigin, PassRun};
 use tileheap::plan::check::Rule;
-use tileheap::plan::{MemoryKind, Plan};
+use tileheap::plan::{MemoryKind, Plan, Store};
 
 use super::refused;
 
-/// The stores of split lives, by place.
-fn stores(plan: &Plan) -> Vec<usize> {
-    (0..plan.stores().len()).collect()
+fn stores(plan: &Plan) -> Vec<Store> {
+    plan.stores().collect()
 }
 
-fn change(plan: &mut Plan, store: usize, change: impl FnOnce(&mut Store)) {
-    let split = plan.split.as_mut().expect("it has stores");
-    change(&mut split.stores[store]);
+fn change(plan: &mut Plan, change: impl FnOnce(&mut OriginTables)) {
+    let mut tables = plan.origins.to_tables(&plan.frame);
+    change(&mut tables);
+    plan.origins = tables.into();
 }
 
 #[test]
 fn a_store_is_not_the_plans() {
     refused(
         stores,
-        |plan, &store| {
-            plan.split.as_mut().expect("it has stores").stores.remove(store);
+        |plan, store| {
+            let after = plan.described_pass(store.pass);
+            change(plan, |tables| {
+                tables.passes[store.pass.index()] = PassOrigin::Runs(vec![PassRun::whole(after)]);
+            });
         },
         |fault, _| fault.rule == Rule::Described,
     );
@@ -32,15 +34,18 @@ fn a_store_is_not_the_plans() {
 fn a_store_stores_something_else() {
     refused(
         stores,
-        |plan, &store| {
-            let other = plan
-                .described()
-                .resource_ids()
-                .find(|id| *id != plan.stores()[store].to)
-                .expect("a frame has several resources");
-            change(plan, store, |store| store.to = other);
+        |plan, store| {
+            let stored = plan.origins.resource(store.to).resource;
+            let other = plan.described().resource_ids().find(|id| *id != stored);
+            let after = plan.described_pass(store.pass);
+            change(plan, |tables| {
+                tables.passes[store.pass.index()] = PassOrigin::Store {
+                    resource: other.expect("a frame has several resources"),
+                    after,
+                };
+            });
         },
-        |fault, store| fault.rule == Rule::Store && fault.message.starts_with(&format!("store {store} ")),
+        |fault, _| fault.rule == Rule::Store && fault.message.contains("it stores something else"),
     );
 }
 
@@ -48,16 +53,15 @@ fn a_store_stores_something_else() {
 fn the_caller_records_a_store() {
     refused(
         stores,
-        |plan, &store| {
-            let before = plan.stores()[store].pass.index() - 1;
-            let before: PassId = plan
-                .frame
-                .pass_ids()
-                .nth(before)
-                .expect("a stretch is behind a pass");
-            change(plan, store, |store| store.pass = before);
+        |plan, store| {
+            let resource = plan.origins.resource(store.to).resource;
+            let after = plan.described_pass(store.pass);
+            let before = plan.executed_pass(after);
+            change(plan, |tables| {
+                tables.passes[before.index()] = PassOrigin::Store { resource, after };
+            });
         },
-        |fault, _| fault.rule == Rule::Store,
+        |fault, _| fault.rule == Rule::Store && fault.message.contains("the caller records it"),
     );
 }
 
@@ -65,9 +69,8 @@ fn the_caller_records_a_store() {
 fn a_stretch_is_in_ordinary_memory() {
     refused(
         stores,
-        |plan, &store| {
-            let from = plan.stores()[store].from;
-            for index in plan.resources[from.index()].placements.indices() {
+        |plan, store| {
+            for index in plan.resources[store.from.index()].placements.indices() {
                 plan.placements[index].memory = MemoryKind::Arena;
             }
         },
@@ -78,30 +81,36 @@ fn a_stretch_is_in_ordinary_memory() {
 /// The frame that was described is another one: a pass of it does less.
 #[test]
 fn another_frame_was_described() {
-    refused(
-        |plan| {
-            let described = plan.described();
-            let without = |index: &usize| described.without_access(*index).is_ok();
-            let split = plan.split.is_some();
-            let all = 0..described.accesses().len();
-            all.filter(|index| split && without(index)).take(3).collect()
-        },
-        |plan: &mut Plan, access: &usize| {
-            let split = plan.split.as_mut().expect("it has stores");
-            split.frame = split.frame.without_access(*access).expect("it was tried");
-        },
-        |fault, _| fault.rule == Rule::Described,
-    );
+    let sites = |plan: &Plan| -> Vec<usize> {
+        let described = plan.described();
+        let all = 0..described.accesses().len();
+        all.filter(|index| described.without_access(*index).is_ok())
+            .take(3)
+            .collect()
+    };
+    let damage = |plan: &mut Plan, access: &usize| {
+        plan.described = plan.described.without_access(*access).expect("it was tried");
+    };
+    let split = |plan: &Plan| match plan.origins.is_identity() {
+        true => Vec::new(),
+        false => sites(plan),
+    };
+    refused(split, damage, |fault, _| fault.rule == Rule::Described);
+    // As it is of plans without a map.
+    let whole = |plan: &Plan| match plan.origins.is_identity() {
+        true => sites(plan),
+        false => Vec::new(),
+    };
+    refused(whole, damage, |fault, _| fault.rule == Rule::Described);
 }
 
 #[test]
 fn the_parts_of_a_life_need_different_memory() {
     refused(
         stores,
-        |plan, &store| {
-            let to = plan.stores()[store].to;
+        |plan, store| {
             let mut requirements = (*plan.requirements).clone();
-            requirements.resources[to.index()].size.0 += 1;
+            requirements.resources[store.to.index()].size.0 += 1;
             plan.requirements = std::sync::Arc::new(requirements);
         },
         |fault, _| fault.rule == Rule::Described,
