@@ -11,6 +11,11 @@ impl<T> Default for ByteOwners<T> {
 }
 
 impl<T: Copy> ByteOwners<T> {
+    /// Every range `[first, end)` with its owner, ascending.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, T)> {
+        self.0.iter().copied()
+    }
+
     /// Makes `owner` the owner of `[first, end)`; appends the parts that had another owner to `lost`.
     pub fn take(&mut self, first: u64, end: u64, owner: T, lost: &mut Vec<(u64, u64, T)>) {
         let from = self.0.partition_point(|&(_, before, _)| before <= first);

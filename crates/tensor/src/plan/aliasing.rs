@@ -2,36 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::expansion::{Expansion, ValueId};
+use super::expansion::{BranchSteps, Expansion, ValueId};
 use super::types::{Aliasing, Region};
 use crate::graph::TensorId;
 use crate::units::Step;
 use tileheap_pack::ByteOwners;
 
-/// Every aliasing, by step. A body or graph that runs again aliases with its previous run.
+/// Every aliasing, by step. A body or graph that runs again aliases with its previous run; after a branch, with any of its arms.
 pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec<Aliasing> {
     let placed = |&(_, value): &(u32, ValueId)| regions[value].is_some();
     let writes: BTreeSet<(u32, ValueId)> = expansion.writes.iter().copied().filter(placed).collect();
-    let writes = Vec::from_iter(writes);
     let mut sweep = Sweep {
         regions,
+        writes: Vec::from_iter(writes),
+        forks: forks(expansion),
         owners: BTreeMap::new(),
         found: BTreeMap::new(),
+        sets: Sets::default(),
     };
+    let end = expansion.timeline.len() as u32;
     // Twice, so that the first steps meet what the last ones left; each body twice in each.
-    let mut rounds = expansion.rounds.clone();
-    rounds.sort_unstable_by_key(|&(from, end)| (end, std::cmp::Reverse(from)));
-    for _ in 0..2 {
-        let mut done = 0;
-        for &(from, end) in &rounds {
-            let first = writes.partition_point(|&(step, _)| step < from);
-            let last = writes.partition_point(|&(step, _)| step < end);
-            sweep.run(&writes[done.min(last)..last]);
-            sweep.run(&writes[first..last]);
-            done = done.max(last);
-        }
-        sweep.run(&writes[done..]);
-    }
+    sweep.run((0, end), 0, true);
+    sweep.run((0, end), 0, true);
     let aliasing = sweep.found.into_iter().map(|((step, value), from)| {
         let tensor = |value: ValueId| expansion.values[value].tensor;
         let to = tensor(value);
@@ -48,29 +40,156 @@ pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec
         .collect()
 }
 
+/// Steps that do not run once, one after another.
+enum Fork<'a> {
+    Body((u32, u32)),
+    Arms(&'a BranchSteps),
+}
+
+impl Fork<'_> {
+    fn steps(&self) -> (u32, u32) {
+        match self {
+            Fork::Body(steps) => *steps,
+            Fork::Arms(of) => (of.enter, of.join),
+        }
+    }
+}
+
+/// Bodies and branches by their first step; what contains others comes before them.
+fn forks(expansion: &Expansion) -> Vec<Fork<'_>> {
+    let bodies = expansion.rounds.iter().map(|&steps| Fork::Body(steps));
+    let mut forks: Vec<Fork<'_>> = bodies
+        .chain(expansion.branches.iter().map(Fork::Arms))
+        .filter(|fork| fork.steps().0 < fork.steps().1)
+        .collect();
+    forks.sort_by_key(|fork| {
+        let (first, end) = fork.steps();
+        (first, std::cmp::Reverse(end))
+    });
+    forks
+}
+
+/// Sets of values that may own a range of bytes: after a branch, a value of each arm.
+#[derive(Default)]
+struct Sets {
+    members: Vec<Vec<ValueId>>,
+    known: BTreeMap<Vec<ValueId>, u32>,
+}
+
+impl Sets {
+    fn id(&mut self, members: Vec<ValueId>) -> u32 {
+        if let Some(&id) = self.known.get(&members) {
+            return id;
+        }
+        let id = self.members.len() as u32;
+        self.members.push(members.clone());
+        self.known.insert(members, id);
+        id
+    }
+
+    fn union(&mut self, a: u32, b: u32) -> u32 {
+        if a == b {
+            return a;
+        }
+        let both = [&self.members[a as usize], &self.members[b as usize]]
+            .into_iter()
+            .flatten();
+        let both: BTreeSet<ValueId> = both.copied().collect();
+        self.id(both.into_iter().collect())
+    }
+
+    /// The owners after one of two ways.
+    fn either(&mut self, a: &Owners, b: &Owners) -> Owners {
+        let mut all = a.clone();
+        for (&memory, owners) in b {
+            let into = all.entry(memory).or_default();
+            for (first, end, set) in owners.ranges() {
+                let mut before = Vec::new();
+                into.take(first, end, set, &mut before);
+                for (first, end, other) in before {
+                    let both = self.union(set, other);
+                    into.take(first, end, both, &mut Vec::new());
+                }
+            }
+        }
+        all
+    }
+}
+
+/// By memory, the set of possible owners of each byte.
+type Owners = BTreeMap<u32, ByteOwners<u32>>;
+
 struct Sweep<'a> {
     regions: &'a [Option<Region>],
-    owners: BTreeMap<u32, ByteOwners<ValueId>>,
+    writes: Vec<(u32, ValueId)>,
+    forks: Vec<Fork<'a>>,
+    owners: Owners,
     found: BTreeMap<(u32, ValueId), BTreeSet<ValueId>>,
+    sets: Sets,
 }
 
 impl Sweep<'_> {
-    fn run(&mut self, writes: &[(u32, ValueId)]) {
+    /// Runs steps, whose forks are those from an index on; bodies within them twice or once. The index after the last fork.
+    fn run(&mut self, (mut from, end): (u32, u32), mut fork: usize, twice: bool) -> usize {
+        while let Some(next) = self.forks.get(fork).filter(|fork| fork.steps().1 <= end) {
+            let (first, after) = next.steps();
+            let arms = match next {
+                Fork::Arms(of) => Some(*of),
+                Fork::Body(_) => None,
+            };
+            self.write_all(from, first);
+            fork = match arms {
+                None => {
+                    let inside = fork + 1;
+                    if twice {
+                        self.run((first, after), inside, true);
+                    }
+                    self.run((first, after), inside, false)
+                }
+                Some(of) => self.run_arms(of, fork + 1, twice),
+            };
+            from = after;
+        }
+        self.write_all(from, end);
+        fork
+    }
+
+    /// Runs each arm after what came before the branch.
+    fn run_arms(&mut self, of: &BranchSteps, mut fork: usize, twice: bool) -> usize {
+        let before = self.owners.clone();
+        let mut after: Option<Owners> = None;
+        for &arm in &of.arms {
+            self.owners.clone_from(&before);
+            fork = self.run(arm, fork, twice);
+            let owners = std::mem::take(&mut self.owners);
+            after = Some(match after {
+                Some(others) => self.sets.either(&others, &owners),
+                None => owners,
+            });
+        }
+        self.owners = after.unwrap_or(before);
+        fork
+    }
+
+    fn write_all(&mut self, from: u32, end: u32) {
+        let first = self.writes.partition_point(|&(step, _)| step < from);
+        let last = self.writes.partition_point(|&(step, _)| step < end);
         let mut lost = Vec::new();
-        for &(step, value) in writes {
+        for index in first..last {
+            let (step, value) = self.writes[index];
             let Some(region) = self.regions[value] else {
                 continue;
             };
             lost.clear();
             let end = region.offset.0 + region.size.0;
+            let own = self.sets.id(vec![value]);
             let owners = self.owners.entry(region.memory.0).or_default();
-            owners.take(region.offset.0, end, value, &mut lost);
+            owners.take(region.offset.0, end, own, &mut lost);
             let known = self.found.entry((step, value)).or_default();
-            known.extend(
-                lost.iter()
-                    .map(|&(_, _, from)| from)
-                    .filter(|&from| from != value),
-            );
+            let before = lost
+                .iter()
+                .flat_map(|&(.., set)| &self.sets.members[set as usize]);
+            known.extend(before.copied().filter(|&from| from != value));
         }
     }
 }

@@ -11,9 +11,10 @@
 
 use std::collections::BTreeSet;
 
+use super::alternatives::remove_unneeded_arms;
 use super::expansion::{
-    BackEdge, Bind, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge, Next, Rules, Value, ValueId,
-    ValueKind,
+    BackEdge, Bind, BranchSteps, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge, Next, Rules,
+    Value, ValueId, ValueKind,
 };
 use super::types::{CopyTime, TimelineStep};
 use crate::graph::control_flow::{Branch, Carry, Loop};
@@ -27,6 +28,8 @@ pub(super) struct Expander<'a> {
     bound: Vec<Option<Bind>>,
     /// The current unrolled copy of each enclosing loop.
     path: Vec<u32>,
+    /// Ends of uses: steps up to which a value is needed.
+    uses: Vec<(ValueId, u32)>,
 }
 
 impl<'a> Expander<'a> {
@@ -40,6 +43,7 @@ impl<'a> Expander<'a> {
             },
             bound: vec![None; count],
             path: Vec::new(),
+            uses: Vec::new(),
         }
     }
 
@@ -73,7 +77,7 @@ impl<'a> Expander<'a> {
                 }
             }
         }
-        this.out
+        this.finish()
     }
 
     /// Expands one loop alone: its inputs come from before it, its outputs are read afterwards.
@@ -91,7 +95,14 @@ impl<'a> Expander<'a> {
             let bind = this.resolve(output);
             this.extend_binding(bind, end - 1, end);
         }
-        this.out
+        this.finish()
+    }
+
+    /// The expansion, in which a value is live in those arms of a branch alone that need it.
+    fn finish(mut self) -> Expansion {
+        self.out.branches.sort_unstable_by_key(|branch| branch.enter);
+        remove_unneeded_arms(&mut self.out, self.uses);
+        self.out
     }
 
     fn now(&self) -> u32 {
@@ -182,6 +193,7 @@ impl<'a> Expander<'a> {
 
     /// Extends a value's last span to `[from, end)`, or begins its first.
     fn extend(&mut self, value: ValueId, from: u32, end: u32) {
+        self.uses.push((value, end));
         let spans = &mut self.out.values[value].spans;
         match spans.last_mut() {
             Some(last) => {
@@ -234,6 +246,7 @@ impl<'a> Expander<'a> {
 
     /// Adds a span after a loop for the result of one of its exits.
     fn extend_after_loop(&mut self, value: ValueId, from: u32, end: u32, way: LoopExit) {
+        self.uses.push((value, end));
         let spans = &mut self.out.values[value].spans;
         let covers = |span: &Span| span.first.0 < from && span.end.0 >= end;
         let covered = spans.last().is_some_and(covers);
@@ -338,7 +351,9 @@ impl<'a> Expander<'a> {
         let outputs = node.outputs.iter();
         let outputs = outputs.map(|&output| self.new_value(output, ValueKind::Planned));
         let outputs: Vec<ValueId> = outputs.collect();
+        let mut arms = Vec::with_capacity(of.arms.len());
         for &arm in &of.arms {
+            let first = self.now();
             let block = self.rules.graph.block(arm);
             for (&parameter, &bind) in block.inputs.iter().zip(&inputs) {
                 self.bind(parameter, bind);
@@ -357,8 +372,14 @@ impl<'a> Expander<'a> {
                     step: end,
                 });
             }
+            arms.push((first, end + 1));
         }
         let end = self.add_step(id);
+        self.out.branches.push(BranchSteps {
+            enter: step,
+            arms,
+            join: end,
+        });
         for (&tensor, &value) in node.outputs.iter().zip(&outputs) {
             self.out.values[value].spans.push(Span::new(end, end + 1));
             self.bind(tensor, Bind::Value(value, 0));

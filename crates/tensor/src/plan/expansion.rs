@@ -101,6 +101,17 @@ pub(super) struct Merge {
     pub(super) step: u32,
 }
 
+/// The steps of a branch. Of its arms one runs: they follow one another on the timeline, and no value of one is live in another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BranchSteps {
+    /// The step that reads the inputs.
+    pub(super) enter: u32,
+    /// The steps `[first, end)` of each arm.
+    pub(super) arms: Vec<(u32, u32)>,
+    /// The step after the arms, from which the outputs are live.
+    pub(super) join: u32,
+}
+
 /// An output that may be written over an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InPlaceCandidate {
@@ -117,6 +128,8 @@ pub(super) struct Expansion {
     pub(super) timeline: Vec<TimelineStep>,
     /// The steps `[first, end)` of each expanded loop.
     pub(super) rounds: Vec<(u32, u32)>,
+    /// The steps of each expanded branch, by its first.
+    pub(super) branches: Vec<BranchSteps>,
     /// For each span of a value after a loop, by its first step: the exits whose result it is. After other exits its bytes may hold their
     /// results.
     pub(super) loop_exits: BTreeMap<(ValueId, u32), BTreeSet<LoopExit>>,

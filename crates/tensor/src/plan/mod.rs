@@ -8,6 +8,7 @@
 //! Not done: the results of different exits of a loop never share bytes after it; a view of an image is a copy.
 
 mod aliasing;
+mod alternatives;
 mod by_memory;
 mod coalesce;
 mod expand;
