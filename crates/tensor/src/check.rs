@@ -33,6 +33,7 @@ pub fn check(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPl
         written: 0,
         random: 5,
         forks: graph.blocks().len() > 1,
+        period: period(plan),
     };
     (0..runs).try_for_each(|run| machine.run(run == 0))
 }
@@ -136,6 +137,32 @@ struct Machine<'a> {
     random: u64,
     /// Whether there are nodes that run or do not.
     forks: bool,
+    /// The number of first rounds, and of rounds after which all placements repeat.
+    period: (u64, u64),
+}
+
+/// Of all placements: the most rounds that are like no others, and after how many rounds the others repeat.
+fn period(plan: &TensorPlan) -> (u64, u64) {
+    fn of(place: &Placement, (first, period): (u64, u64)) -> (u64, u64) {
+        let (inner, found) = match place {
+            Placement::At(_) | Placement::Within { .. } => return (first, period),
+            Placement::AtExit(exits) => (exits.iter().collect::<Vec<_>>(), (first, period)),
+            Placement::PerRound(views) => {
+                let (mut a, mut b) = (period, views.repeat.len().max(1) as u64);
+                while b > 0 {
+                    (a, b) = (b, a % b);
+                }
+                let repeat = (period / a).saturating_mul(views.repeat.len().max(1) as u64);
+                let found = (first.max(views.first.len() as u64), repeat);
+                (views.first.iter().chain(&views.repeat).collect(), found)
+            }
+        };
+        inner.into_iter().fold(found, |found, place| of(place, found))
+    }
+    let places = plan.tensors.iter().filter_map(|tensor| tensor.placement.as_ref());
+    let (first, period) = places.fold((1, 1), |found, place| of(place, found));
+    // One period more: what a round leaves behind is seen by the rounds after it.
+    (first + period, period)
 }
 
 /// Where a tensor is now.
@@ -390,6 +417,15 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Fewer rounds after which everything is where it is after `rounds`: placements repeat.
+    fn as_many_rounds(&self, rounds: u64) -> u64 {
+        let (first, period) = self.period;
+        match rounds.checked_sub(first) {
+            Some(more) => first + more % period,
+            None => rounds,
+        }
+    }
+
     fn repeat(&mut self, id: NodeId, of: &Loop, rounds: &[u64]) -> Result<()> {
         let graph = self.graph;
         let (node, body) = (graph.node(id), graph.block(of.body));
@@ -402,7 +438,8 @@ impl Machine<'_> {
                 self.write(parameter, &here, &self.truth[&parameter].clone(), None)?;
             }
         }
-        let (most, way_out) = (self.next(12) as u64, self.next(of.exits.len()));
+        let (any, way_out) = (self.next(12) as u64, self.next(of.exits.len()));
+        let most = of.rounds.map_or(any, |rounds| self.as_many_rounds(rounds));
         loop {
             let round = here[rounds.len()];
             for after in 0..=body.nodes.len() {

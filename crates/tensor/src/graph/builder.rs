@@ -37,6 +37,7 @@ struct Open {
     block: BlockId,
     carried: Vec<Carry>,
     exits: Vec<Exit>,
+    rounds: Option<u64>,
 }
 
 impl GraphBuilder {
@@ -192,6 +193,11 @@ impl GraphBuilder {
         open.carried.push(Carry { value, into });
     }
 
+    /// In a loop's body: exactly `count` rounds run in full, and its only exit is taken in the next one. Plans then know where a result is.
+    pub fn rounds(&mut self, count: u64) {
+        self.open.last_mut().expect("a block is open").rounds = Some(count);
+    }
+
     /// A branch: `inputs[0]` says which arm runs. `arm` builds each from its parameters and gives its outputs.
     ///
     /// # Errors
@@ -284,11 +290,17 @@ impl GraphBuilder {
             block,
             carried,
             exits,
+            rounds,
         } = self.open.pop().expect("the body is open");
         let results = exits.first().map_or(&[][..], |exit| &exit.results);
         let outputs = named(name, self.forms(results));
         let body = block;
-        let kind = NodeKind::Loop(Loop { body, carried, exits });
+        let kind = NodeKind::Loop(Loop {
+            body,
+            carried,
+            exits,
+            rounds,
+        });
         self.making(name.to_owned(), kind, inputs, outputs, Vec::new())
     }
 

@@ -115,6 +115,9 @@ pub struct Loop {
     /// Where the loop may be left, in the order of the body's nodes; one before the first node that is not needed for its
     /// condition makes zero rounds possible.
     pub exits: Vec<Exit>,
+    /// The number of complete rounds, if it is known: the only exit is taken in the round of this number, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u64>,
 }
 
 /// At the end of a round, the parameter's next value.

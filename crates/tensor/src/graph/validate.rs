@@ -161,6 +161,11 @@ impl Graph {
         if of.exits.is_empty() {
             return Err(Error::control(&node.name, "the loop has no exit"));
         }
+        if let Some(rounds) = of.rounds.filter(|_| of.exits.len() > 1) {
+            let exits = of.exits.len();
+            let problem = format!("it has {exits} exits; a loop of {rounds} rounds has one");
+            return Err(Error::control(&node.name, problem));
+        }
         for (index, carry) in of.carried.iter().enumerate() {
             let into = &self.tensor(carry.into).name;
             if of.carried[..index].iter().any(|other| other.into == carry.into) {

@@ -190,7 +190,7 @@ impl Reader {
         inputs: &[TensorId],
     ) -> Result<Vec<TensorId>> {
         let parameters = self.graph.open(&node.name, inputs);
-        self.parameters(&of.parameters, &parameters)?;
+        self.parameters(&node.name, &of.parameters, &parameters)?;
         for after in 0..=of.nodes.len() {
             for exit in of.exits.iter().filter(|exit| exit.after == after) {
                 let condition = self.id(&exit.condition, "an exit")?;
@@ -205,6 +205,9 @@ impl Reader {
             let [value, into] = [value, into].map(|name| self.id(name, "a carried value"));
             self.graph.carry(value?, into?);
         }
+        if let Some(rounds) = of.rounds {
+            self.graph.rounds(rounds);
+        }
         Ok(self.graph.close_loop(&node.name, inputs))
     }
 
@@ -217,7 +220,7 @@ impl Reader {
         let mut blocks = Vec::with_capacity(arms.len());
         for (index, arm) in arms.iter().enumerate() {
             let parameters = self.graph.open(&format!("{}.{index}", node.name), inputs);
-            self.parameters(&arm.parameters, &parameters)?;
+            self.parameters(&node.name, &arm.parameters, &parameters)?;
             self.nodes(&arm.nodes)?;
             let outputs = self.ids(&arm.outputs, &node.name)?;
             blocks.push(self.graph.close_arm(outputs));
@@ -225,7 +228,15 @@ impl Reader {
         Ok(self.graph.close_branch(&node.name, blocks, inputs))
     }
 
-    fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<()> {
+    fn parameters(&mut self, node: &str, names: &[String], ids: &[TensorId]) -> Result<()> {
+        if names.len() != ids.len() {
+            let problem = format!(
+                "a body names {} parameters, and the node has {} inputs: name one for each",
+                names.len(),
+                ids.len()
+            );
+            return Err(Error::control(node, problem));
+        }
         for (name, &id) in names.iter().zip(ids) {
             self.name_tensor(name, id)?;
         }

@@ -89,6 +89,9 @@ pub(super) struct DocumentLoop {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) carried: Vec<[String; 2]>,
     pub(super) exits: Vec<DocumentExit>,
+    /// The number of complete rounds, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rounds: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -97,6 +97,7 @@ impl Graph {
                         .map(|carry| [name(carry.value), name(carry.into)])
                         .collect(),
                     exits: of.exits.iter().map(exit).collect(),
+                    rounds: of.rounds,
                 });
             }
             NodeKind::Branch(of) => {

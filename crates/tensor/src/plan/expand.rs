@@ -412,6 +412,8 @@ impl<'a> Expander<'a> {
         }
         let heads = state.clone();
         let unroll = rules.unroll.get(&id).copied().unwrap_or(1);
+        // The only copy in which the loop can be left.
+        let last = of.rounds.map(|rounds| (rounds % u64::from(unroll)) as u32);
         let mut exits: Vec<Vec<Vec<Bind>>> = vec![vec![Vec::new(); of.exits.len()]; node.outputs.len()];
         for copy in 0..unroll {
             self.path.push(copy);
@@ -425,6 +427,9 @@ impl<'a> Expander<'a> {
                         let bind = self.resolve(exit.condition);
                         let now = self.now();
                         self.hold(bind, now);
+                        if last.is_some_and(|last| last != copy) {
+                            continue;
+                        }
                         for (output, &result) in exits.iter_mut().zip(&exit.results) {
                             let bind = self.resolve(result);
                             self.hold(bind, now);
@@ -454,6 +459,7 @@ impl<'a> Expander<'a> {
             self.out.loop_outputs.push(LoopOutput {
                 tensor: output,
                 exits,
+                is_left_first: of.rounds.map(|rounds| rounds < u64::from(unroll)),
                 depth,
                 end,
                 run,

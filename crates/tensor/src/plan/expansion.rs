@@ -66,8 +66,10 @@ impl Bind {
 #[derive(Clone, Debug)]
 pub(super) struct LoopOutput {
     pub(super) tensor: TensorId,
-    /// For each exit its result in each unrolled copy.
+    /// For each exit its result in each unrolled copy; of a loop with a known number of rounds, in the copy in which it is left.
     pub(super) exits: Vec<Vec<Bind>>,
+    /// Of a loop with a known number of rounds: whether it is left in its first rounds.
+    pub(super) is_left_first: Option<bool>,
     /// The number of loops around the loop.
     pub(super) depth: usize,
     pub(super) end: u32,

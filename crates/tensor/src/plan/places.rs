@@ -146,6 +146,11 @@ impl Builder<'_> {
             Bind::LoopOutput(left, offset) => {
                 let of = &self.expansion.loop_outputs[left];
                 let exit = |binds: &Vec<Bind>| {
+                    if let Some(is_first) = of.is_left_first {
+                        let mut around = initial[..of.depth.min(initial.len())].to_vec();
+                        around.push(is_first);
+                        return self.place(binds[0], &around);
+                    }
                     per_round(|is_first| {
                         let mut around = initial[..of.depth.min(initial.len())].to_vec();
                         around.push(is_first);

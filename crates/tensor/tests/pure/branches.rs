@@ -145,6 +145,9 @@ fn block(
                     let read = pick(random, &inner);
                     let next = op(body, &format!("{name}.next"), &[read], 4);
                     body.carry(next, parameters[0]);
+                    if random.below(2) == 0 {
+                        body.rounds(random.below(10));
+                    }
                     Ok(())
                 });
                 built.unwrap()

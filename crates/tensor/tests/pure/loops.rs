@@ -400,3 +400,78 @@ fn a_plan_that_is_wrong_is_refused() {
     plan.copies.clear();
     assert!(check(&graph, &needs(&graph), &plan, 10).is_err());
 }
+
+/// An inner loop that turns, in an outer one: after an even number of rounds the value is where it was.
+fn turning(inner: Option<u64>, outer: Option<u64>) -> Graph {
+    let mut graph = GraphBuilder::new("turning");
+    let x = graph.input("x", ElementType::UInt8, [4]);
+    let c = graph.input("c", ElementType::UInt8, [4]);
+    let made = graph.repeat("outer", &[x, c], |body, p| {
+        body.leave_unless(p[1], &[p[0]]);
+        let made = body.repeat("inner", p, |body, p| {
+            body.leave_unless(p[1], &[p[0]]);
+            let y = op(body, "y", &p[..1], false);
+            body.carry(y, p[0]);
+            inner.into_iter().for_each(|rounds| body.rounds(rounds));
+            Ok(())
+        })?;
+        body.carry(made[0], p[0]);
+        outer.into_iter().for_each(|rounds| body.rounds(rounds));
+        Ok(())
+    });
+    let end = op(&mut graph, "end", &made.unwrap(), false);
+    graph.output(end);
+    graph.build().unwrap()
+}
+
+/// The exit of a loop with a constant number of rounds is always taken in the same unrolled copy.
+#[test]
+fn constant_numbers_of_rounds_spare_the_copy() {
+    let copies = |inner, outer| {
+        planned(&turning(inner, outer), &TensorPlanOptions::default())
+            .unwrap()
+            .copies
+            .len()
+    };
+    assert_eq!(copies(None, None), 1);
+    for inner in 0..10 {
+        assert_eq!(copies(Some(inner), None), 0, "{inner} rounds");
+        assert_eq!(copies(Some(inner), Some(3)), 0, "{inner} rounds");
+    }
+    // Many rounds are judged by as many as there are different ones.
+    assert_eq!(copies(Some(u64::MAX), Some(1 << 40)), 0);
+    let graph = turning(Some(4), None);
+    assert_eq!(
+        tileheap_tensor::import::read_graph(&graph.to_json()).unwrap(),
+        graph
+    );
+}
+
+#[test]
+fn a_known_number_of_rounds_needs_one_exit() {
+    let mut graph = GraphBuilder::new("two exits");
+    let x = graph.input("x", ElementType::UInt8, [4]);
+    let made = graph.repeat("loop", &[x], |body, p| {
+        body.leave_unless(p[0], &[p[0]]);
+        let y = op(body, "y", &p[..1], false);
+        body.leave_unless(y, &[y]);
+        body.carry(y, p[0]);
+        body.rounds(3);
+        Ok(())
+    });
+    graph.output(made.unwrap()[0]);
+    assert_says(graph.build().unwrap_err(), &["loop", "2 exits", "3 rounds"]);
+}
+
+/// Loops of constant trip counts, as exporters write them: nothing is copied.
+#[cfg(feature = "onnx")]
+#[test]
+fn trip_counts_of_files_are_used() {
+    use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
+    for name in ["inner_direct", "three_direct"] {
+        let bytes = std::fs::read(tileheap_testkit::data(&format!("tensor/loops/{name}.onnx"))).unwrap();
+        let graph = read_onnx(&bytes, &OnnxOptions::default()).unwrap();
+        let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
+        assert!(plan.copies.is_empty(), "{name}: {:?}", plan.copies);
+    }
+}
