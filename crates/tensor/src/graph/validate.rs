@@ -77,7 +77,7 @@ impl Graph {
                 let most = dim.bounds(&range).map(|(_, most)| most.max(1));
                 elements = most
                     .and_then(|most| elements.checked_mul(most))
-                    .filter(|elements| elements.checked_mul(8).is_some())
+                    .filter(|elements| elements.checked_mul(16).is_some())
                     .ok_or_else(|| self.unbounded(id, dim))?;
             }
         }
@@ -235,7 +235,7 @@ impl Graph {
             let bytes = |id: TensorId| {
                 let bound = self.shape_bound(id, Bounding::Ranges);
                 let shape = bound.or_else(|_| self.shape_bound(id, Bounding::Examples)).ok()?;
-                Some(shape.iter().product::<u64>() * self.tensor(id).element.bytes())
+                self.tensor(id).element.bytes_of(shape.iter().product())
             };
             let (Some(part), Some(whole)) = (bytes(id), bytes(view.base)) else {
                 continue;

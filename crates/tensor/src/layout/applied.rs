@@ -83,7 +83,9 @@ impl LayoutRule {
                 dims.len()
             )));
         }
-        let all = product(&dims).and_then(|texels| texels.checked_mul(lanes)?.checked_mul(element.bytes()));
+        let all = product(&dims)
+            .and_then(|texels| texels.checked_mul(lanes))
+            .and_then(|count| element.bytes_of(count));
         all.filter(|&all| all < 1 << 63).ok_or_else(too_large)?;
         // With a dimension of 0, the product of the others may still pass 64 bits.
         let side = |dims: &[u64]| product(dims).ok_or_else(too_large);
@@ -105,9 +107,14 @@ impl LayoutRule {
 }
 
 impl Layout {
-    /// Bytes of a texel; of a buffer without packs, of an element.
+    /// Bytes of a texel; of a buffer without packs, of an element, in whole bytes.
     pub fn texel_bytes(&self) -> Bytes {
-        Bytes(self.lanes * self.element.bytes())
+        Bytes(self.lanes_bytes(1))
+    }
+
+    fn lanes_bytes(&self, texels: u64) -> u64 {
+        let bytes = self.element.bytes_of(texels * self.lanes);
+        bytes.expect("`LayoutRule::apply` refuses more than 2^63 B")
     }
 
     /// Bytes where rows start at multiples of `alignment`; a buffer has no rows.
@@ -117,13 +124,13 @@ impl Layout {
         if !self.rule.storage.is_image() {
             return self.bytes();
         }
-        let row = Bytes(self.extent.width * self.texel_bytes().0).align_up(alignment);
+        let row = Bytes(self.lanes_bytes(self.extent.width)).align_up(alignment);
         Bytes(row.0 * self.extent.height * self.extent.layers)
     }
 
-    /// Bytes of all texels, rows side by side.
+    /// Bytes of all texels, rows side by side; elements of fewer bits than a byte lie side by side.
     pub fn bytes(&self) -> Bytes {
-        Bytes(self.extent.texels() * self.texel_bytes().0)
+        Bytes(self.lanes_bytes(self.extent.texels()))
     }
 
     /// How many elements the tensor has, padding not counted.

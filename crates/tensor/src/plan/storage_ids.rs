@@ -65,7 +65,9 @@ fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
         let of = |side: fn(&ItemImage) -> u64| entry.iter().filter_map(image).map(side).max();
         let sides = of(|image| image.width).zip(of(|image| image.height));
         match (sides, entry.first().and_then(image)) {
-            (Some((width, height)), Some(first)) => Bytes(width * height * 4 * first.element.bytes()),
+            (Some((width, height)), Some(first)) => {
+                Bytes(first.element.bytes_of(width * height * 4).unwrap_or(u64::MAX))
+            }
             _ => {
                 let most = entry.iter().map(|&index| items[index].size.0).max().unwrap_or(0);
                 Bytes(most.div_ceil(4) * 4)

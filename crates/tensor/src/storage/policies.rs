@@ -113,7 +113,7 @@ impl StoragePolicy for Adreno {
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
         // Weights with a window are read once a window: from buffers, but for halves.
-        if tensor.is_weight() && has_window(tensor) && tensor.element().bytes() != 2 {
+        if tensor.is_weight() && has_window(tensor) && tensor.element().bits() != 16 {
             return Err(
                 "weights with a window are in buffers, unless their elements have 16 bits".to_owned(),
             );

@@ -30,7 +30,7 @@ pub(super) fn lite(items: &[&SpaceItem], rule: Rule) -> ObjectPool {
         let assignment = litert::assign(&records, rule);
         let texel = |index: usize| {
             let image = items[index].image.as_ref();
-            image.map_or(1, |image| 4 * image.element.bytes())
+            image.map_or(1, |image| image.element.bits() / 2)
         };
         let mut widest = vec![1; assignment.sizes.len()];
         for (&index, &object) in kind.iter().zip(&assignment.objects) {

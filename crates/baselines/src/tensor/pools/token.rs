@@ -150,7 +150,7 @@ impl TokenPool {
 
     /// Bytes of all blocks, by storage id.
     pub(crate) fn block_bytes(&self) -> Vec<Bytes> {
-        let texel = |block: &Block| block.image.as_ref().map_or(1, |(element, _)| 4 * element.bytes());
+        let texel = |block: &Block| block.image.as_ref().map_or(1, |(element, _)| element.bits() / 2);
         let bytes = |block: &Block| Bytes(block.size[0] * block.size[1] * texel(block));
         self.blocks.iter().map(bytes).collect()
     }

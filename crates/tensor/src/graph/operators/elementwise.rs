@@ -79,7 +79,7 @@ fn same_shape(call: &Call<'_>) -> Answer<Inferred> {
         None => element,
     };
     let mut inferred = Inferred::one(to, dims);
-    if to.bytes() == element.bytes() {
+    if to.bits() == element.bits() {
         inferred.in_place.push(InPlace { output: 0, input: 0 });
     }
     Ok(inferred)
@@ -99,7 +99,7 @@ fn broadcast(call: &Call<'_>, element: ElementType) -> Answer<Inferred> {
     let dims = broadcast_dims(call.dims_of(0, None)?, call.dims_of(1, None)?)?;
     let mut inferred = Inferred::one(element, dims);
     for (index, input) in call.inputs.iter().enumerate().take(2) {
-        if input.shape == inferred.outputs[0].1 && input.element.bytes() == element.bytes() {
+        if input.shape == inferred.outputs[0].1 && input.element.bits() == element.bits() {
             let input = index as u32;
             inferred.in_place.push(InPlace { output: 0, input });
         }

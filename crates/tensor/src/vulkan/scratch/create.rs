@@ -51,7 +51,9 @@ impl ScratchPool {
         let (bare, answer) = if storage.is_image() {
             create_image(device, owned, name, texel_format, extent, IMAGE_USAGE)?
         } else {
-            let size = extent.texels().saturating_mul(4 * element.bytes());
+            let size = element
+                .bytes_of(extent.texels().saturating_mul(4))
+                .unwrap_or(u64::MAX);
             create_buffer(owned, name, size, BUFFER_USAGE)?
         };
         let (held, cap, wanted) = (self.held(), self.desc.cap, answer.size);

@@ -232,7 +232,9 @@ fn graph_json_is_read_honoured_and_written_back() {
             Some(bytes) => number(bytes),
             None => {
                 let element: ElementType = text(&entry["type"]).parse().unwrap();
-                numbers(&entry["texture"]).iter().product::<u64>() * element.bytes()
+                element
+                    .bytes_of(numbers(&entry["texture"]).iter().product())
+                    .unwrap()
             }
         });
     assert_eq!(plan.size().0, expected.sum::<u64>());
