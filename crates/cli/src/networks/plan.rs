@@ -99,6 +99,7 @@ pub(super) fn of_graph(
         plan.aliasing.len(),
         plan.copies.len(),
     )];
+    notes.extend(choice.graph.notes().iter().cloned());
     use StorageReason::{AsRequested, NoImage};
     let is_over = |reason: &&StorageReason| !matches!(reason, AsRequested | NoImage(_));
     match choice.reasons.iter().filter(is_over).count() {

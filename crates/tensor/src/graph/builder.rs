@@ -50,6 +50,7 @@ impl GraphBuilder {
                 tensors: Vec::new(),
                 nodes: Vec::new(),
                 blocks: vec![Block::default()],
+                notes: Vec::new(),
             },
             open: vec![Open::default()],
         }
@@ -250,6 +251,16 @@ impl GraphBuilder {
     #[cfg(feature = "onnx")]
     pub(crate) fn tensor_count(&self) -> usize {
         self.graph.tensors.len()
+    }
+
+    #[cfg(feature = "onnx")]
+    pub(crate) fn tensors(&self) -> &[Tensor] {
+        &self.graph.tensors
+    }
+
+    /// Adds a note for [`Graph::notes`].
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.graph.notes.push(note.into());
     }
 
     /// A tensor as it is so far.

@@ -16,6 +16,7 @@ pub struct Graph {
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) blocks: Vec<Block>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Which of two upper bounds of shapes memory is planned for.
@@ -38,6 +39,11 @@ impl Graph {
     /// Symbols of its dimensions.
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
+    }
+
+    /// What its reader took for granted: sizes of elements whose type is not known.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The same graph, whose inputs keep their bytes from run to run.

@@ -63,6 +63,10 @@ pub fn read_graph(text: &str) -> Result<Graph> {
         let id = reader.id(output, "the outputs")?;
         reader.graph.output(id);
     }
+    document
+        .notes
+        .into_iter()
+        .for_each(|note| reader.graph.note(note));
     reader.graph.build()
 }
 

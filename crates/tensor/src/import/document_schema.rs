@@ -22,6 +22,8 @@ pub(super) struct Document {
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
     pub(super) nodes: Vec<DocumentNode>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<String>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]

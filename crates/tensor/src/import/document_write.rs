@@ -22,6 +22,7 @@ impl Graph {
             inputs: self.names(self.inputs()),
             outputs: self.names(self.outputs()),
             nodes: self.written(BlockId::ROOT),
+            notes: self.notes.clone(),
         };
         serde_json::to_string_pretty(&document).expect("names and numbers can be written") + "\n"
     }

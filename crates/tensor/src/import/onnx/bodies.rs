@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use super::known::Known;
 use super::proto::{GraphProto, NodeProto, ValueInfo};
 use super::{Reader, wrapped};
 use crate::error::Result;
@@ -105,7 +106,7 @@ impl Reader<'_> {
         }
         let carried = parameters.iter().zip(given);
         let carried = carried.map(|(parameter, input)| Ok((&*parameter.name, self.id(input, &name)?)));
-        let rounds = optional(0).and_then(|input| self.known.get(input)?.first().copied());
+        let rounds = optional(0).and_then(|input| self.known.get(input)?.wholes()?.pop());
         self.rounds(Rounds {
             node,
             body,
@@ -114,7 +115,7 @@ impl Reader<'_> {
             sliced: Vec::new(),
             next: &outputs[..given.len()],
             stacked: outputs[given.len()..].iter().map(|value| (value, 0)).collect(),
-            rounds: rounds.map(Dim::from),
+            rounds,
         })
     }
 
@@ -224,6 +225,32 @@ impl Reader<'_> {
             .node(what, Operator::named(operator), inputs, outputs, in_place)[0]
     }
 
+    /// Names that stand for other tensors within a body.
+    fn rename(&mut self, names: impl IntoIterator<Item = (String, TensorId)>) {
+        for (name, id) in names {
+            self.known.remove(&name);
+            self.ids.insert(name, id);
+        }
+    }
+
+    /// The number of rounds, where nothing but it ends the loop: the condition is true from the first round to the last.
+    fn exact_rounds(&self, of: &Rounds<'_>, condition: TensorId, next: Option<TensorId>) -> Option<u64> {
+        let is_true = |name: &String| {
+            self.known
+                .get(name)
+                .and_then(Known::fixed)
+                .is_some_and(|known| known == [1])
+        };
+        let (given, made) = (
+            of.node.input.get(1),
+            of.body.output.first().map(|value| &value.name),
+        );
+        let begins = of.limits[1].is_none() || given.is_some_and(is_true);
+        let goes_on = next.is_none_or(|next| next == condition) || made.is_some_and(is_true);
+        let rounds = of.rounds.as_ref()?.fixed().filter(|_| begins && goes_on)?;
+        Some(u64::try_from(rounds).unwrap_or(0))
+    }
+
     /// One round; `p` are its parameters, of which stacked outputs and what stays begin at `places`.
     fn round(
         &mut self,
@@ -245,16 +272,16 @@ impl Reader<'_> {
             .iter()
             .take(numbered)
             .map(|value| value.name.clone());
-        self.ids.extend(numbered.zip(p.iter().copied()));
+        self.rename(numbered.zip(p.iter().copied()));
         let carried = of.carried.iter().map(|(name, _)| (*name).to_owned());
-        self.ids.extend(carried.zip(p[2..].iter().copied()));
+        self.rename(carried.zip(p[2..].iter().copied()));
         for (place, (name, _, axis)) in of.sliced.iter().enumerate() {
             let whole = stays.next().expect("a parameter for each");
             let (element, mut dims) = (self.graph.tensor(whole).element, self.dims(whole));
             dims.remove(*axis);
             let form = (element, Shape(dims));
             let slice = self.helper(&format!("slice_at.{place}"), &[whole, p[0]], form, false);
-            self.ids.insert((*name).to_owned(), slice);
+            self.rename([((*name).to_owned(), slice)]);
         }
         let captured = captured.iter().map(|(name, _)| name.clone());
         self.ids.extend(captured.zip(stays));
@@ -263,6 +290,9 @@ impl Reader<'_> {
         let first = outputs.len() - of.next.len() - of.stacked.len();
         if let Some(&condition) = outputs[..first].first() {
             self.graph.carry(condition, p[1]);
+        }
+        if let Some(rounds) = self.exact_rounds(of, p[1], outputs[..first].first().copied()) {
+            self.graph.rounds(rounds);
         }
         let next = self.helper("next", &p[..1], (ElementType::Int64, Shape::default()), true);
         self.graph.carry(next, p[0]);

@@ -1,54 +1,471 @@
-//! What is known before anything runs: shapes that exporters compute node by node.
+//! What is known before anything runs: shapes that exporters compute node by node, also where dimensions are open.
+//!
+//! ```text
+//! x [batch, 64] ─► Shape ─► Gather 0 ─► Concat with -1 ─► Reshape      known: [batch, 64], batch, [batch, -1]
+//! ```
+//! What follows from shapes is a constant of the graph: whoever runs it writes these numbers once the shapes are known.
 
+use super::known::Number::{Fraction, Whole};
+use super::known::{Known, MAX_FRACTIONS, MAX_KNOWN, Number, is_fractional};
 use super::proto::NodeProto;
-use super::{Reader, wrapped};
+use super::{Reader, element, wrapped};
+use crate::graph::{Dim, DimOperator, ElementType, SymbolId};
 
 impl Reader<'_> {
-    /// The whole numbers that a node makes, where they follow from constants and fixed shapes.
-    pub(super) fn folded(&self, node: &NodeProto) -> Option<Vec<i64>> {
-        let known = |place: usize| self.known.get(node.input.get(place)?).cloned();
-        let at = |values: &[i64], index: i64| Some(values[wrapped(index, values.len())?]);
+    /// What an input is, if that is known.
+    pub(super) fn input_known(&self, node: &NodeProto, place: usize) -> Option<&Known> {
+        self.known.get(node.input.get(place)?)
+    }
+
+    /// What a node makes, where that follows from constants and shapes.
+    pub(super) fn folded(&self, node: &NodeProto) -> Option<Known> {
+        let known = |place: usize| self.input_known(node, place);
         match node.op_type.as_str() {
             "Shape" => {
-                let id = self.ids.get(node.input.first()?)?;
-                let dims = self.graph.tensor(*id).shape.0.iter().map(|dim| dim.fixed());
-                dims.collect()
+                let dims = self.dims(*self.ids.get(node.input.first()?)?);
+                let rank = dims.len() as i64;
+                let place = |name: &str, default: i64| {
+                    let index = node.int(name, default);
+                    (if index < 0 { index + rank } else { index }).clamp(0, rank) as usize
+                };
+                let (first, end) = (place("start", 0), place("end", rank));
+                let numbers = dims.get(first..end.max(first))?.iter().cloned().map(Whole);
+                Some(Known::list(numbers.collect()))
             }
+            "Size" => {
+                let dims = self.dims(*self.ids.get(node.input.first()?)?);
+                let all = dims.into_iter().fold(Dim::Fixed(1), |all, dim| all * dim);
+                Known::list(vec![Whole(all)]).shaped(Vec::new())
+            }
+            "Identity" => known(0).cloned(),
+            "Cast" => cast(known(0)?, element(node.int("to", 0) as i32)?),
+            "Unsqueeze" | "Squeeze" | "Reshape" | "Flatten" => self.reshaped(node, known(0)?),
             "Gather" => {
-                let values = known(0)?;
-                known(1)?.into_iter().map(|index| at(&values, index)).collect()
+                let (data, at) = (known(0)?, known(1)?);
+                let is_first = wrapped(node.int("axis", 0), data.dims.len()) == Some(0);
+                let places = at
+                    .fixed()?
+                    .into_iter()
+                    .map(|index| wrapped(index, *data.dims.first()?));
+                data.rows(&places.collect::<Option<Vec<_>>>()?, &at.dims)
+                    .filter(|_| is_first)
             }
             "Concat" => {
-                let parts: Option<Vec<Vec<i64>>> = (0..node.input.len()).map(known).collect();
-                Some(parts?.concat())
+                let parts: Option<Vec<&Known>> = (0..node.input.len()).map(known).collect();
+                let parts = parts?;
+                let first = *parts.first()?;
+                let is_first = wrapped(node.int("axis", 0), first.dims.len()) == Some(0);
+                let numbers: Vec<Number> = parts.iter().flat_map(|part| part.numbers.clone()).collect();
+                let same = parts.iter().all(|part| part.dims.get(1..) == first.dims.get(1..));
+                let count = parts
+                    .iter()
+                    .map(|part| part.dims.first().copied().unwrap_or(0))
+                    .sum();
+                let mut dims = first.dims.clone();
+                *dims.first_mut()? = count;
+                let element = first.element;
+                (is_first && same && numbers.len() <= MAX_KNOWN).then_some(Known {
+                    numbers,
+                    dims,
+                    element,
+                })
             }
-            "Unsqueeze" | "Squeeze" | "Cast" | "Identity" => known(0),
-            "Slice" => {
-                let (values, begin, end) = (known(0)?, *known(1)?.first()?, *known(2)?.first()?);
-                let step = known(4).map_or(Some(1), |steps| steps.first().copied())?;
-                let count = values.len() as i64;
-                let place =
-                    |index: i64| if index < 0 { index + count } else { index }.clamp(0, count) as usize;
-                (step == 1 && place(begin) <= place(end)).then(|| values[place(begin)..place(end)].to_vec())
-            }
-            "Add" | "Sub" | "Mul" | "Div" => {
-                let (a, b) = (known(0)?, known(1)?);
-                let count = a.len().max(b.len());
-                let of = |values: &[i64], index: usize| {
-                    values.get(if values.len() == 1 { 0 } else { index }).copied()
-                };
-                let step = |index: usize| {
-                    let (x, y) = (of(&a, index)?, of(&b, index)?);
-                    match node.op_type.as_str() {
-                        "Add" => x.checked_add(y),
-                        "Sub" => x.checked_sub(y),
-                        "Mul" => x.checked_mul(y),
-                        _ => x.checked_div(y),
+            "Slice" => self.sliced(node, known(0)?),
+            "Where" => {
+                let (choice, a, b) = (known(0)?, known(1)?, known(2)?);
+                let dims = broadcast(&broadcast(&choice.dims, &a.dims)?, &b.dims)?;
+                let numbers = each(&dims, |index| {
+                    let of = |known: &Known| known.numbers.get(place(index, &dims, &known.dims)).cloned();
+                    match of(choice)?.fixed()? {
+                        0 => of(b),
+                        _ => of(a),
                     }
+                });
+                let element = a.element;
+                Some(Known {
+                    numbers: numbers?,
+                    dims,
+                    element,
+                })
+            }
+            "Range" => {
+                let of = |place: usize| known(place)?.fixed()?.first().copied();
+                let (first, end, by) = (of(0)?, of(1)?, of(2)?);
+                let count = i128::from(end) - i128::from(first);
+                let by = i128::from(by);
+                if by == 0 {
+                    return None;
+                }
+                let count = if count.signum() == by.signum() {
+                    (count.abs() + by.abs() - 1) / by.abs()
+                } else {
+                    0
                 };
-                (0..count).map(step).collect()
+                let count = usize::try_from(count).ok().filter(|&count| count <= MAX_KNOWN)?;
+                let numbers = (0..count).map(|index| {
+                    let value = i128::from(first) + index as i128 * by;
+                    i64::try_from(value).ok().map(|value| Whole(value.into()))
+                });
+                let list = Known::list(numbers.collect::<Option<_>>()?);
+                let element = known(0)?.element;
+                Some(Known { element, ..list })
+            }
+            "ConstantOfShape" => {
+                let value = self.filled(node);
+                let dims = known(0)?.fixed()?;
+                self.repeated(&value, &dims)
+            }
+            "Expand" => {
+                let (data, to) = (known(0)?, known(1)?.fixed()?);
+                let to: Option<Vec<usize>> = to.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+                let dims = broadcast(&data.dims, &to?)?;
+                let numbers = each(&dims, |index| {
+                    data.numbers.get(place(index, &dims, &data.dims)).cloned()
+                });
+                let element = data.element;
+                Some(Known {
+                    numbers: numbers?,
+                    dims,
+                    element,
+                })
+            }
+            "ReduceProd" | "ReduceSum" | "ReduceMax" | "ReduceMin" => {
+                let data = known(0).filter(|data| data.dims.len() == 1)?;
+                let dims = match node.int("keepdims", 1) {
+                    0 => Vec::new(),
+                    _ => vec![1],
+                };
+                let mut all = data.numbers.iter().cloned();
+                let first = all.next()?;
+                let one = all.try_fold(first, |all, number| {
+                    self.combined(&node.op_type[6..], &all, &number)
+                })?;
+                let element = data.element;
+                Some(Known {
+                    numbers: vec![one],
+                    dims,
+                    element,
+                })
+            }
+            "Neg" | "Abs" | "Sign" | "Not" | "Floor" | "Ceil" | "Round" | "Sqrt" => {
+                let data = known(0)?;
+                let numbers = data.numbers.iter().map(|number| changed(&node.op_type, number));
+                let (dims, element) = (data.dims.clone(), data.element);
+                Some(Known {
+                    numbers: numbers.collect::<Option<_>>()?,
+                    dims,
+                    element,
+                })
+            }
+            name @ ("Add" | "Sub" | "Mul" | "Div" | "Mod" | "Pow" | "Max" | "Min" | "Equal" | "Less"
+            | "Greater" | "LessOrEqual" | "GreaterOrEqual" | "And" | "Or") => {
+                let mut all = (0..node.input.len()).map(known);
+                let first = all.next()??.clone();
+                all.try_fold(first, |a, b| self.pairwise(name, &a, b?))
             }
             _ => None,
         }
     }
+
+    /// The number that a node fills a tensor with, and its type.
+    pub(super) fn filled(&self, node: &NodeProto) -> Known {
+        let value = node.attribute("value").and_then(|value| value.t.as_ref());
+        let element = value.map_or(ElementType::Float32, |tensor| self.element_of(tensor));
+        let known = value.and_then(|tensor| tensor.known(element));
+        let zero = match is_fractional(element) {
+            true => Fraction(0.0),
+            false => Whole(0.into()),
+        };
+        Known {
+            numbers: vec![
+                known
+                    .and_then(|known| known.numbers.first().cloned())
+                    .unwrap_or(zero),
+            ],
+            dims: Vec::new(),
+            element,
+        }
+    }
+
+    fn repeated(&self, value: &Known, dims: &[i64]) -> Option<Known> {
+        let dims: Option<Vec<usize>> = dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+        let dims = dims?;
+        let most = if value.is_fractional() {
+            MAX_FRACTIONS
+        } else {
+            MAX_KNOWN
+        };
+        let count = dims.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
+        let count = count.filter(|&count| count <= most)?;
+        Some(Known {
+            numbers: vec![value.numbers.first()?.clone(); count],
+            dims,
+            element: value.element,
+        })
+    }
+
+    fn reshaped(&self, node: &NodeProto, data: &Known) -> Option<Known> {
+        let axes = |rank: usize| {
+            let axes = self.numbers(node, "axes", 1)?;
+            axes.into_iter()
+                .map(|axis| wrapped(axis, rank))
+                .collect::<Option<Vec<usize>>>()
+        };
+        let mut dims = data.dims.clone();
+        match node.op_type.as_str() {
+            "Unsqueeze" => {
+                let count = self.numbers(node, "axes", 1)?.len();
+                let mut axes = axes(dims.len() + count)?;
+                axes.sort_unstable();
+                axes.into_iter()
+                    .try_for_each(|axis| (axis <= dims.len()).then(|| dims.insert(axis, 1)))?;
+            }
+            "Squeeze" => {
+                let axes = axes(dims.len());
+                let mut index = 0;
+                dims.retain(|&dim| {
+                    index += 1;
+                    !(dim == 1 && axes.as_ref().is_none_or(|axes| axes.contains(&(index - 1))))
+                });
+            }
+            "Flatten" => {
+                let axis = node.int("axis", 1);
+                let axis = usize::try_from(if axis < 0 { axis + dims.len() as i64 } else { axis }).ok()?;
+                let (outer, inner) = (dims.get(..axis)?, dims.get(axis..)?);
+                dims = vec![outer.iter().product(), inner.iter().product()];
+            }
+            _ => {
+                let to = self.numbers(node, "shape", 1)?;
+                let keep = node.int("allowzero", 0) == 0;
+                let kept = |(axis, &dim): (usize, &i64)| match dim {
+                    0 if keep => dims.get(axis).map(|&dim| dim as i64),
+                    dim => Some(dim),
+                };
+                let to: Option<Vec<i64>> = to.iter().enumerate().map(kept).collect();
+                let to = to?;
+                let others: i64 = to.iter().filter(|&&dim| dim >= 0).product();
+                let open = |dim: i64| match dim {
+                    -1 => (data.numbers.len() as i64).checked_div(others),
+                    dim => Some(dim),
+                };
+                let all = to.into_iter().map(|dim| usize::try_from(open(dim)?).ok());
+                dims = all.collect::<Option<_>>()?;
+            }
+        }
+        data.shaped(dims)
+    }
+
+    fn sliced(&self, node: &NodeProto, data: &Known) -> Option<Known> {
+        let (begins, ends) = (self.numbers(node, "starts", 1)?, self.numbers(node, "ends", 2)?);
+        let axes = self
+            .numbers(node, "axes", 3)
+            .unwrap_or_else(|| (0..begins.len() as i64).collect());
+        let steps = self
+            .numbers(node, "steps", 4)
+            .unwrap_or_else(|| vec![1; begins.len()]);
+        let (&[begin], &[end], &[axis], &[by]) = (&begins[..], &ends[..], &axes[..], &steps[..]) else {
+            return None;
+        };
+        let count = *data.dims.first()? as i64;
+        if wrapped(axis, data.dims.len()) != Some(0) || by == 0 {
+            return None;
+        }
+        // Backwards, one before the first place is an end.
+        let place = |index: i64| {
+            if index < 0 {
+                index.saturating_add(count)
+            } else {
+                index
+            }
+        };
+        let (begin, end) = match by > 0 {
+            true => (place(begin).clamp(0, count), place(end).clamp(0, count)),
+            false => (place(begin).clamp(-1, count - 1), place(end).clamp(-1, count - 1)),
+        };
+        let mut places = Vec::new();
+        let mut at = begin;
+        while (by > 0 && at < end) || (by < 0 && at > end) {
+            places.push(at as usize);
+            at = at.saturating_add(by);
+        }
+        data.rows(&places, &[places.len()])
+    }
+
+    fn pairwise(&self, name: &str, a: &Known, b: &Known) -> Option<Known> {
+        let dims = broadcast(&a.dims, &b.dims)?;
+        let compares = matches!(
+            name,
+            "Equal" | "Less" | "Greater" | "LessOrEqual" | "GreaterOrEqual"
+        );
+        let numbers = each(&dims, |index| {
+            let of = |known: &Known| known.numbers.get(place(index, &dims, &known.dims)).cloned();
+            self.combined(name, &of(a)?, &of(b)?)
+        })?;
+        let element = if compares { ElementType::Bool } else { a.element };
+        let most = if a.is_fractional() && !compares {
+            MAX_FRACTIONS
+        } else {
+            MAX_KNOWN
+        };
+        (numbers.len() <= most).then_some(Known {
+            numbers,
+            dims,
+            element,
+        })
+    }
+
+    /// Two numbers by an operator, also those that begin as `Reduce`.
+    fn combined(&self, name: &str, a: &Number, b: &Number) -> Option<Number> {
+        if let (Whole(x), Whole(y)) = (a, b) {
+            return self.combined_wholes(name, x, y).map(Whole);
+        }
+        let (x, y) = (a.value()?, b.value()?);
+        let truth = |is: bool| Whole(i64::from(is).into());
+        Some(match name {
+            "Add" | "Sum" => Fraction(x + y),
+            "Sub" => Fraction(x - y),
+            "Mul" | "Prod" => Fraction(x * y),
+            "Div" => Fraction(x / y),
+            "Pow" => Fraction(x.powf(y)),
+            "Max" => Fraction(x.max(y)),
+            "Min" => Fraction(x.min(y)),
+            "Equal" => truth(x == y),
+            "Less" => truth(x < y),
+            "Greater" => truth(x > y),
+            "LessOrEqual" => truth(x <= y),
+            "GreaterOrEqual" => truth(x >= y),
+            _ => return None,
+        })
+    }
+
+    fn combined_wholes(&self, name: &str, x: &Dim, y: &Dim) -> Option<Dim> {
+        let both = x.fixed().zip(y.fixed());
+        let truth = |is: Option<bool>| is.map(|is| Dim::from(i64::from(is)));
+        match (name, both) {
+            ("Add" | "Sum", Some((x, y))) => x.checked_add(y).map(Dim::from),
+            ("Sub", Some((x, y))) => x.checked_sub(y).map(Dim::from),
+            ("Mul" | "Prod", Some((x, y))) => x.checked_mul(y).map(Dim::from),
+            // Whole numbers are divided towards 0.
+            ("Div", Some((x, y))) => x.checked_div(y).map(Dim::from),
+            ("Mod", Some((x, y))) => x.checked_rem_euclid(y).filter(|_| y > 0).map(Dim::from),
+            ("Pow", Some((x, y))) => x.checked_pow(u32::try_from(y).ok()?).map(Dim::from),
+            ("And", Some((x, y))) => truth(Some(x != 0 && y != 0)),
+            ("Or", Some((x, y))) => truth(Some(x != 0 || y != 0)),
+            ("Add" | "Sum", None) => Some(x.clone() + y.clone()),
+            ("Sub", None) if x == y => Some(0.into()),
+            ("Sub", None) => Some(x.clone() - y.clone()),
+            ("Mul" | "Prod", None) => Some(x.clone() * y.clone()),
+            ("Div", None) if x == y => Some(1.into()),
+            // Of dimensions, which are not negative.
+            ("Div", None) if y.fixed().is_some_and(|y| y > 0) && self.range(x)?.0 >= 0 => {
+                Some(x.clone().floor_div(y.clone()))
+            }
+            ("Mod", None) if y.fixed().is_some_and(|y| y > 0) && self.range(x)?.0 >= 0 => {
+                Some(x.clone() - x.clone().floor_div(y.clone()) * y.clone())
+            }
+            ("Max", _) => Some(x.clone().max(y.clone())),
+            ("Min", _) => Some(x.clone().min(y.clone())),
+            ("Equal" | "LessOrEqual" | "GreaterOrEqual", _) if x == y => truth(Some(true)),
+            ("Less" | "Greater", _) if x == y => truth(Some(false)),
+            _ => {
+                let (a, b) = (self.range(x)?, self.range(y)?);
+                let (less, greater) = (a.1 < b.0, a.0 > b.1);
+                let (at_most, at_least) = (a.1 <= b.0, a.0 >= b.1);
+                let known = |yes: bool, no: bool| (yes || no).then_some(yes);
+                truth(match name {
+                    "Equal" => (less || greater).then_some(false),
+                    "Less" => known(less, at_least),
+                    "Greater" => known(greater, at_most),
+                    "LessOrEqual" => known(at_most, greater),
+                    "GreaterOrEqual" => known(at_least, less),
+                    _ => None,
+                })
+            }
+        }
+    }
+
+    /// The least and the greatest value of a dimension; a symbol without a range is any 31 bits.
+    pub(super) fn range(&self, dim: &Dim) -> Option<(i64, i64)> {
+        let of = |symbol: SymbolId| {
+            let (least, most) = self
+                .ranges
+                .get(&symbol)
+                .copied()
+                .unwrap_or((0, i64::from(i32::MAX) as u64));
+            Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
+        };
+        dim.bounds(&of)
+    }
+}
+
+fn cast(data: &Known, to: ElementType) -> Option<Known> {
+    let whole = |number: &Number| match number {
+        Fraction(value) if value.trunc().abs() < 9e15 => Some(Whole((value.trunc() as i64).into())),
+        Fraction(_) => None,
+        Whole(dim) if to == ElementType::Bool => Some(Whole(i64::from(dim.fixed()? != 0).into())),
+        Whole(dim) => Some(Whole(dim.clone())),
+    };
+    let fraction = |number: &Number| number.value().map(Fraction);
+    let numbers: Option<Vec<Number>> = match is_fractional(to) {
+        // As many numbers are data; an open one has no value to be a fraction.
+        true if data.numbers.len() > MAX_FRACTIONS => return None,
+        true => data.numbers.iter().map(fraction).collect(),
+        false => data.numbers.iter().map(whole).collect(),
+    };
+    Some(Known {
+        numbers: numbers?,
+        dims: data.dims.clone(),
+        element: to,
+    })
+}
+
+fn changed(name: &str, number: &Number) -> Option<Number> {
+    match (name, number) {
+        ("Floor" | "Ceil" | "Round", Whole(_)) => Some(number.clone()),
+        ("Neg", Whole(dim)) => Some(Whole(DimOperator::Sub.apply(0.into(), dim.clone()))),
+        ("Abs", Whole(dim)) => dim.fixed()?.checked_abs().map(|value| Whole(value.into())),
+        ("Sign", Whole(dim)) => Some(Whole(dim.fixed()?.signum().into())),
+        ("Not", Whole(dim)) => Some(Whole(i64::from(dim.fixed()? == 0).into())),
+        ("Neg", Fraction(value)) => Some(Fraction(-value)),
+        ("Abs", Fraction(value)) => Some(Fraction(value.abs())),
+        ("Floor", Fraction(value)) => Some(Fraction(value.floor())),
+        ("Ceil", Fraction(value)) => Some(Fraction(value.ceil())),
+        ("Round", Fraction(value)) => Some(Fraction(value.round_ties_even())),
+        ("Sqrt", Fraction(value)) => Some(Fraction(value.sqrt())),
+        _ => None,
+    }
+}
+
+/// The dimensions of two operands together; `None` if they do not go together or are too many numbers to follow.
+fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let mut dims = long.to_vec();
+    for (dim, &other) in dims[long.len() - short.len()..].iter_mut().zip(short) {
+        match (*dim, other) {
+            (x, y) if x == y || y == 1 => {}
+            (1, y) => *dim = y,
+            _ => return None,
+        }
+    }
+    let count = dims.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim))?;
+    (count <= MAX_KNOWN).then_some(dims)
+}
+
+/// A number for each place of a tensor.
+fn each(dims: &[usize], number: impl FnMut(usize) -> Option<Number>) -> Option<Vec<Number>> {
+    (0..dims.iter().product()).map(number).collect()
+}
+
+/// The place in an operand that a place in the broadcast result is made from.
+fn place(index: usize, dims: &[usize], of: &[usize]) -> usize {
+    let (mut rest, mut at, mut stride) = (index, 0, 1);
+    for axis in (0..dims.len()).rev() {
+        let here = rest % dims[axis];
+        rest /= dims[axis];
+        if let Some(own) = (axis + of.len()).checked_sub(dims.len()) {
+            at += if of[own] == 1 { 0 } else { here * stride };
+            stride *= of[own];
+        }
+    }
+    at
 }

@@ -9,21 +9,29 @@
 //!
 //! `If` is a branch, `Loop` and `Scan` are loops; an identity is its operand.
 //!
+//! Numbers that follow from shapes (`Shape`, `Gather`, `Concat`, arithmetic and so on) are constants: they are known when the shapes are,
+//! before anything runs. Element types that are not known here count by their size, with a note of the graph.
+//!
 //! Not done: sequences and optionals, weights' values (shapes are all that planning needs), data in files beside the model.
 
 mod bodies;
 mod fold;
+mod known;
 mod operators;
 mod proto;
 mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use known::Known;
 use prost::Message;
 use proto::{DimensionValue, GraphProto, Model, ValueInfo};
 
 use crate::error::{Error, Result};
-use crate::graph::{Dim, ElementType, Graph, GraphBuilder, Shape, Symbol, SymbolId, TensorId};
+use crate::graph::{
+    Dim, ElementType, Graph, GraphBuilder, Shape, Source, Symbol, SymbolId, Tensor, TensorId,
+};
+use tileheap_json::clip;
 
 /// What an ONNX file does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,8 +54,8 @@ pub struct OnnxOptions {
 /// ```
 ///
 /// # Errors
-/// The bytes are no model, an operator is not known and the file has no shapes of its outputs, an open dimension has no range, or what
-/// else a graph cannot have.
+/// The bytes are no model, an operator is not known and the file has no shapes of its outputs, an open dimension has no range, there is a
+/// range for a dimension that is not there, or what else a graph cannot have.
 pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     let model = Model::decode(bytes).map_err(wrong)?;
     let graph = model.graph.ok_or_else(|| wrong("there is no graph in it"))?;
@@ -56,13 +64,16 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         options,
         symbols: BTreeMap::new(),
         ids: BTreeMap::new(),
+        ranges: BTreeMap::new(),
         known: BTreeMap::new(),
-        numbers: BTreeMap::new(),
+        unknown_elements: BTreeSet::new(),
         described: BTreeMap::new(),
         outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
         count: 0,
     };
     reader.all(&graph)?;
+    reader.check_ranges()?;
+    reader.note_unknown_elements();
     reader.graph.build()
 }
 
@@ -81,10 +92,12 @@ struct Reader<'a> {
     options: &'a OnnxOptions,
     symbols: BTreeMap<String, SymbolId>,
     ids: BTreeMap<String, TensorId>,
-    /// Values that are known before anything runs: shapes, axes.
-    known: BTreeMap<String, Vec<i64>>,
-    /// Single numbers among the constants.
-    numbers: BTreeMap<String, f32>,
+    /// Ranges of symbols that have one.
+    ranges: BTreeMap<SymbolId, (u64, u64)>,
+    /// Values that are known before anything runs: shapes, axes, scales.
+    known: BTreeMap<String, Known>,
+    /// Numbers of element types that are not known here.
+    unknown_elements: BTreeSet<i32>,
     /// What the file says of values that nodes make.
     described: BTreeMap<String, (ElementType, Shape)>,
     /// Names of the model's outputs.
@@ -128,18 +141,87 @@ impl Reader<'_> {
     }
 
     fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<()> {
-        if let Some(values) = tensor.int64s() {
-            self.known.insert(name.to_owned(), values);
+        let element = self.element_of(tensor);
+        if let Some(known) = tensor.known(element) {
+            self.known.insert(name.to_owned(), known);
         }
-        if let Some(number) = tensor.float() {
-            self.numbers.insert(name.to_owned(), number);
-        }
-        let element =
-            element(tensor.data_type).map_err(|problem| wrong(format!("constant `{name}`: {problem}")))?;
         let shape = Shape::new(tensor.dims.iter().copied());
         let id = self.graph.constant(name, element, shape);
         self.ids.insert(name.to_owned(), id);
         Ok(())
+    }
+
+    /// The type of a constant's elements; of those that are not known here the narrowest that holds its data.
+    fn element_of(&self, tensor: &proto::TensorProto) -> ElementType {
+        let count = tensor
+            .dims
+            .iter()
+            .try_fold(1u64, |all, &dim| all.checked_mul(u64::try_from(dim).ok()?));
+        let by_size = || {
+            let (bytes, count) = (tensor.data_bytes()?, count?);
+            let mut widths = [1, 2, 4, 6, 8, 16, 32, 64].into_iter();
+            let width = widths.find(|&width| u128::from(count) * width >= 8 * u128::from(bytes.max(1)) - 7);
+            ElementType::of_bits(width.map_or(128, |width| width as u64))
+        };
+        element(tensor.data_type).or_else(by_size).unwrap_or(UNKNOWN)
+    }
+
+    /// The type of a value's elements.
+    fn value_element(&mut self, number: i32) -> ElementType {
+        element(number).unwrap_or_else(|| {
+            self.unknown_elements.insert(number);
+            UNKNOWN
+        })
+    }
+
+    fn check_ranges(&self) -> Result<()> {
+        let Some(name) = self
+            .options
+            .ranges
+            .keys()
+            .find(|name| !self.symbols.contains_key(*name))
+        else {
+            return Ok(());
+        };
+        let names: Vec<String> = self
+            .symbols
+            .keys()
+            .take(8)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let open = match (names.is_empty(), self.symbols.len().saturating_sub(names.len())) {
+            (true, _) => "all dimensions are fixed".to_owned(),
+            (_, 0) => format!("open dimensions are {}", names.join(", ")),
+            (_, more) => format!("open dimensions are {} and {more} others", names.join(", ")),
+        };
+        Err(wrong(format!("a range is given for `{}`; {open}", clip(name))))
+    }
+
+    /// Notes which tensors have elements whose type is not known here.
+    fn note_unknown_elements(&mut self) {
+        let is_unknown = |of: &Tensor| of.element >= ElementType::Bits1;
+        let tensors = || self.graph.tensors().iter().filter(|of| is_unknown(of));
+        let is_constant = |of: &&Tensor| of.source == Source::Constant;
+        let (constants, others) = (
+            tensors().filter(is_constant).count(),
+            tensors().filter(|of| !is_constant(of)).count(),
+        );
+        let types: Vec<String> = self.unknown_elements.iter().map(i32::to_string).collect();
+        let first = tensors()
+            .find(|of| !is_constant(of))
+            .map(|of| clip(&of.name).to_string());
+        if let Some(first) = first {
+            self.graph.note(format!(
+                "{others} tensors have elements of a type that is not known (ONNX's {}), planned as {} bits each: `{first}` is the first",
+                types.join(", "),
+                UNKNOWN.bits()
+            ));
+        }
+        if constants > 0 {
+            self.graph.note(format!(
+                "{constants} constants have elements of a type that is not known, counted by the size of their data"
+            ));
+        }
     }
 
     fn id(&self, name: &str, reader: &str) -> Result<TensorId> {
@@ -153,8 +235,7 @@ impl Reader<'_> {
         let Some((tensor, shape)) = tensor.and_then(|tensor| Some((tensor, tensor.shape.as_ref()?))) else {
             return Ok(None);
         };
-        let element =
-            element(tensor.elem_type).map_err(|problem| wrong(format!("`{}`: {problem}", value.name)))?;
+        let element = self.value_element(tensor.elem_type);
         let mut dims = Vec::with_capacity(shape.dim.len());
         for (axis, dim) in shape.dim.iter().enumerate() {
             dims.push(match &dim.value {
@@ -176,14 +257,20 @@ impl Reader<'_> {
                 example,
             })
         };
-        let id = self.symbols.entry(name).or_insert_with_key(new);
-        (*id).into()
+        let id = *self.symbols.entry(name).or_insert_with_key(new);
+        self.ranges.extend(range.map(|range| (id, range)));
+        id.into()
     }
 }
 
-/// ONNX's numbers of element types.
-fn element(data_type: i32) -> Result<ElementType, String> {
-    Ok(match data_type {
+/// What the elements of a type that is not known are planned as: wider than any type that has been added for years.
+const UNKNOWN: ElementType = ElementType::Bits64;
+
+/// ONNX's numbers of element types; `None` for strings and for what is not known here.
+///
+/// Source: `TensorProto.DataType` in `onnx/onnx.proto`, IR version 13.
+fn element(data_type: i32) -> Option<ElementType> {
+    Some(match data_type {
         1 => ElementType::Float32,
         2 => ElementType::UInt8,
         3 => ElementType::Int8,
@@ -196,8 +283,20 @@ fn element(data_type: i32) -> Result<ElementType, String> {
         11 => ElementType::Float64,
         12 => ElementType::UInt32,
         13 => ElementType::UInt64,
+        14 => ElementType::Complex64,
+        15 => ElementType::Complex128,
         16 => ElementType::BFloat16,
-        other => return Err(format!("elements of ONNX's type {other} have no place here")),
+        17 => ElementType::Float8E4M3Fn,
+        18 => ElementType::Float8E4M3Fnuz,
+        19 => ElementType::Float8E5M2,
+        20 => ElementType::Float8E5M2Fnuz,
+        21 => ElementType::UInt4,
+        22 => ElementType::Int4,
+        23 => ElementType::Float4E2M1Fn,
+        24 => ElementType::Float8E8M0Fnu,
+        25 => ElementType::UInt2,
+        26 => ElementType::Int2,
+        _ => return None,
     })
 }
 

@@ -1,6 +1,8 @@
 //! ONNX's operators as this crate's.
 
+use super::known::{Known, Number};
 use super::proto::NodeProto;
+use super::shapes::quotient;
 use super::{Reader, element, wrapped, wrong};
 use crate::error::{Error, Result};
 use crate::graph::operators::{OPERATORS, definition};
@@ -16,21 +18,23 @@ impl Reader<'_> {
     pub(super) fn node(&mut self, node: &NodeProto) -> Result<()> {
         self.count += 1;
         if node.op_type == "Constant" {
-            let (name, value) = (self.output(node)?.to_owned(), node.attribute("value"));
-            let tensor = value.and_then(|value| value.t.as_ref());
-            let tensor = tensor.ok_or_else(|| wrong(format!("constant `{name}` is no tensor")))?;
-            return self.constant(&name, tensor);
+            return self.constant_node(node);
         }
-        if let Some(values) = self.folded(node) {
+        if let Some(known) = self.folded(node).filter(is_short) {
             let name = self.output(node)?.to_owned();
-            let id = self.graph.constant(&name, ElementType::Int64, [values.len()]);
-            self.known.insert(name.clone(), values);
+            let id = self
+                .graph
+                .constant(&name, known.element, Shape::new(known.dims.iter().copied()));
+            self.known.insert(name.clone(), known);
             self.ids.insert(name, id);
             return Ok(());
         }
         let mut inputs = Vec::with_capacity(node.input.len());
         for input in node.input.iter().filter(|input| !input.is_empty()) {
             inputs.push(self.id(input, &self.name(node))?);
+        }
+        if node.op_type == "Cast" {
+            self.value_element(node.int("to", 0) as i32);
         }
         match node.op_type.as_str() {
             // What the model gives keeps its name.
@@ -43,6 +47,7 @@ impl Reader<'_> {
             "Scan" => return self.scan(node),
             _ if inputs.is_empty() => return self.described_by_the_file(node, &inputs),
             "Squeeze" | "Unsqueeze" => return self.squeeze(node, &inputs),
+            "Reshape" => return self.reshape(node, &inputs),
             "Gather" if inputs.len() > 1 => return self.gather(node, &inputs),
             "Slice" => return self.slice(node, &inputs),
             "Gemm" if node.int("transB", 0) == 0 => return self.gemm(node, &inputs),
@@ -62,6 +67,9 @@ impl Reader<'_> {
         let named = node.output.iter().zip(sizes).filter(|(name, _)| !name.is_empty());
         let outputs = named.map(|(name, (element, shape))| (name.clone(), element, shape));
         let made = self.made(node, &inputs, outputs.collect());
+        if node.op_type == "Expand" && self.dims(made[0]) == self.dims(inputs[0]) {
+            self.view_if_within(made[0], inputs[0]);
+        }
         let kept = node.output.iter().filter(|name| !name.is_empty()).zip(made);
         self.ids.extend(kept.map(|(name, id)| (name.clone(), id)));
         Ok(())
@@ -114,6 +122,115 @@ impl Reader<'_> {
             outputs.push((output.clone(), *element, shape.clone()));
         }
         let made = self.made(node, inputs, outputs);
+        let is_same = matches!(
+            node.op_type.as_str(),
+            "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity"
+        );
+        if let (true, Some(&input)) = (is_same, inputs.first()) {
+            self.view_if_within(made[0], input);
+        }
+        self.keep(node, &made)
+    }
+
+    /// Makes a tensor a view of another one that holds the same elements, unless its bound is not known to be as low.
+    fn view_if_within(&mut self, tensor: TensorId, base: TensorId) {
+        let most = |id: TensorId| {
+            let mut dims = self.dims(id).into_iter();
+            dims.try_fold(1i64, |all, dim| all.checked_mul(self.range(&dim)?.1))
+        };
+        let same = self.graph.tensor(tensor).element == self.graph.tensor(base).element;
+        let within = most(tensor)
+            .zip(most(base))
+            .is_some_and(|(part, whole)| part <= whole);
+        if same && within {
+            self.graph.view(tensor, base, Bytes::ZERO);
+        }
+    }
+
+    /// A `Constant`: a tensor, a number or a list of them.
+    fn constant_node(&mut self, node: &NodeProto) -> Result<()> {
+        let name = self.output(node)?.to_owned();
+        let of = |attribute: &str| node.attribute(attribute);
+        if let Some(tensor) = of("value").and_then(|value| value.t.as_ref()) {
+            return self.constant(&name, tensor);
+        }
+        let fraction = |&value: &f32| Number::Fraction(f64::from(value));
+        let (numbers, dims) = if let Some(value) = of("value_int") {
+            (vec![Number::Whole(value.i.into())], Vec::new())
+        } else if let Some(values) = of("value_ints") {
+            let numbers = values.ints.iter().map(|&value| Number::Whole(value.into()));
+            (numbers.collect(), vec![values.ints.len()])
+        } else if let Some(value) = of("value_float") {
+            (vec![fraction(&value.f)], Vec::new())
+        } else if let Some(values) = of("value_floats") {
+            (
+                values.floats.iter().map(fraction).collect(),
+                vec![values.floats.len()],
+            )
+        } else {
+            // Strings and sparse tensors: what reads them has its shape from the file.
+            let id = self.graph.constant(&name, ElementType::Bits64, Shape::default());
+            self.ids.insert(name, id);
+            return Ok(());
+        };
+        let element = match numbers.first() {
+            Some(Number::Fraction(_)) => ElementType::Float32,
+            _ => ElementType::Int64,
+        };
+        let id = self
+            .graph
+            .constant(&name, element, Shape::new(dims.iter().copied()));
+        let known = Known {
+            numbers,
+            dims,
+            element,
+        };
+        self.known.insert(name.clone(), known);
+        self.ids.insert(name, id);
+        Ok(())
+    }
+
+    /// The same elements under other dimensions.
+    fn reshape(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
+        let data = self.dims(inputs[0]);
+        let keeps_zeros = node.int("allowzero", 0) != 0;
+        let fixed = self.numbers(node, "shape", 1);
+        if let Some(shape) = fixed.filter(|shape| !keeps_zeros && shape.iter().all(|&dim| dim > 0)) {
+            let attributes: Attributes = vec![("shape", shape.into())];
+            let made = self
+                .graph
+                .operator(self.output(node)?, "reshape", attributes, &inputs[..1])?;
+            return self.keep(node, &made);
+        }
+        let Some(mut dims) = self.open_numbers(node, "shape", 1) else {
+            return self.described_by_the_file(node, inputs);
+        };
+        for (axis, dim) in dims.iter_mut().enumerate() {
+            if dim.fixed() == Some(0) && !keeps_zeros {
+                let kept = data.get(axis).cloned();
+                *dim =
+                    kept.ok_or_else(|| self.fault(node, format!("it keeps axis {axis} of {}", data.len())))?;
+            }
+        }
+        if let Some(open) = dims.iter().position(|dim| dim.fixed() == Some(-1)) {
+            let others = [&dims[..open], &dims[open + 1..]].concat();
+            dims[open] = quotient(&data, &others);
+        }
+        let count = |dims: &[Dim]| {
+            dims.iter()
+                .try_fold(1i64, |all, dim| all.checked_mul(dim.fixed()?))
+        };
+        if let Some((from, to)) = count(&data).zip(count(&dims)).filter(|(from, to)| from != to) {
+            return Err(self.fault(node, format!("{from} elements cannot be {to}")));
+        }
+        let (output, element) = (
+            self.output(node)?.to_owned(),
+            self.graph.tensor(inputs[0]).element,
+        );
+        let outputs = vec![(output, element, Shape(dims))];
+        let (name, operator) = (self.name(node), Operator::named("reshape"));
+        let made = self.graph.node(name, operator, &inputs[..1], outputs, Vec::new());
+        self.view_if_within(made[0], inputs[0]);
         self.keep(node, &made)
     }
 
@@ -140,8 +257,17 @@ impl Reader<'_> {
 
     /// Whole numbers from an attribute, or from an input that is known.
     pub(super) fn numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<i64>> {
-        let input = || self.known.get(node.input.get(place)?).cloned();
+        let input = || self.input_known(node, place)?.fixed();
         node.ints(attribute).map(<[i64]>::to_vec).or_else(input)
+    }
+
+    /// The same, of which some may be open.
+    pub(super) fn open_numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<Dim>> {
+        let input = || self.input_known(node, place)?.wholes();
+        let given = node.ints(attribute);
+        given
+            .map(|ints| ints.iter().map(|&int| int.into()).collect())
+            .or_else(input)
     }
 
     fn mapped(&self, node: &NodeProto, inputs: &[TensorId]) -> Result<Option<Mapped>> {
@@ -180,14 +306,16 @@ impl Reader<'_> {
             "Softmax" => ("softmax", vec![("axis", int("axis", -1))]),
             "Clip" => {
                 let bound = |name: &str, place: usize| {
-                    let input = || self.numbers.get(node.input.get(place)?).copied();
-                    node.attribute(name).map(|attribute| attribute.f).or_else(input)
+                    let input = || self.input_known(node, place)?.values()?.first().copied();
+                    node.attribute(name)
+                        .map(|attribute| f64::from(attribute.f))
+                        .or_else(input)
                 };
                 let six = (bound("min", 1), bound("max", 2)) == (Some(0.0), Some(6.0));
                 (if six { "relu6" } else { "clip" }, vec![])
             }
             "Cast" => {
-                let to = element(node.int("to", 0) as i32).map_err(|problem| self.fault(node, problem))?;
+                let to = element(node.int("to", 0) as i32).unwrap_or(super::UNKNOWN);
                 ("cast", vec![("to", to.name().into())])
             }
             "Flatten" => ("flatten", vec![("axis", int("axis", 1))]),
@@ -196,10 +324,6 @@ impl Reader<'_> {
                 ("transpose", axes.into_iter().collect())
             }
             "Concat" => ("concat", vec![("axis", int("axis", 0))]),
-            "Reshape" => {
-                let shape = self.numbers(node, "shape", 1);
-                return Ok(shape.map(|shape| ("reshape", vec![("shape", shape.into())])));
-            }
             "Split" => {
                 let parts = ("parts", (node.output.len() as i64).into());
                 let sizes = self.numbers(node, "split", 1);
@@ -260,6 +384,9 @@ impl Reader<'_> {
         let mut dims = self.dims(inputs[0]);
         let axes = self.numbers(node, "axes", 1);
         let adds = node.op_type == "Unsqueeze";
+        if axes.is_none() && (adds || inputs.len() > 1) {
+            return self.described_by_the_file(node, inputs);
+        }
         let added = axes.as_ref().filter(|_| adds).map_or(0, Vec::len);
         let rank = dims.len() + added;
         let ones = || {
@@ -296,30 +423,79 @@ impl Reader<'_> {
 
     /// Axis by axis.
     fn slice(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
-        let of = |name: &str, place: usize| self.numbers(node, name, place);
+        let of = |name: &str, place: usize| self.open_numbers(node, name, place);
+        let fixed = |name: &str, place: usize| self.numbers(node, name, place);
         let (Some(begins), Some(ends)) = (of("starts", 1), of("ends", 2)) else {
             return self.described_by_the_file(node, inputs);
         };
-        let axes = of("axes", 3).unwrap_or_else(|| (0..begins.len() as i64).collect());
-        let steps = of("steps", 4).unwrap_or_else(|| vec![1; begins.len()]);
-        if steps.iter().any(|&step| step != 1) {
+        // Without axes they are the first ones; those that are given have to be known.
+        let is_given = |place: usize| node.input.get(place).is_some_and(|input| !input.is_empty());
+        let axes = fixed("axes", 3).or_else(|| (!is_given(3)).then(|| (0..begins.len() as i64).collect()));
+        let steps = fixed("steps", 4).or_else(|| (!is_given(4)).then(|| vec![1; begins.len()]));
+        let mut dims = self.dims(inputs[0]);
+        let places = axes.and_then(|axes| {
+            axes.iter()
+                .map(|&axis| wrapped(axis, dims.len()))
+                .collect::<Option<Vec<_>>>()
+        });
+        let (Some(places), Some(steps)) = (places, steps) else {
             return self.described_by_the_file(node, inputs);
-        }
-        let mut last = inputs[0];
-        let output = self.output(node)?.to_owned();
-        let count = begins.len();
-        for (index, ((begin, end), axis)) in begins.into_iter().zip(ends).zip(axes).enumerate() {
-            let mut attributes: Attributes = vec![("axis", axis.into()), ("begin", begin.into())];
-            if end < i64::from(i32::MAX) {
-                attributes.push(("end", end.into()));
+        };
+        for (((axis, begin), end), step) in places.into_iter().zip(begins).zip(ends).zip(steps) {
+            match self.sliced_dim(&dims[axis], &begin, &end, step) {
+                Some(dim) => dims[axis] = dim,
+                None => return self.described_by_the_file(node, inputs),
             }
-            let name = match index + 1 == count {
-                true => output.clone(),
-                false => format!("{output}/{index}"),
-            };
-            last = self.graph.operator(&name, "slice", attributes, &[last])?[0];
         }
-        self.keep(node, &[last])
+        let made = self.one(node, &inputs[..1], dims)?;
+        self.keep(node, &made)
+    }
+
+    /// How many of a dimension's indices a slice takes.
+    fn sliced_dim(&self, dim: &Dim, begin: &Dim, end: &Dim, step: i64) -> Option<Dim> {
+        if step <= 0 {
+            // Backwards, the ends of fixed dimensions alone are followed.
+            let (count, begin, end) = (dim.fixed()?, begin.fixed()?, end.fixed()?);
+            let place = |index: i64| {
+                if index < 0 {
+                    index.saturating_add(count)
+                } else {
+                    index
+                }
+            };
+            let (begin, end) = (place(begin).clamp(-1, count - 1), place(end).clamp(-1, count - 1));
+            let taken = (begin - end).max(0);
+            return step
+                .checked_neg()
+                .filter(|&by| by > 0)
+                .map(|by| Dim::from(taken).ceil_div(by));
+        }
+        let place = |index: &Dim| match index.fixed() {
+            Some(index) if index < 0 => Some((dim.clone() + index).max(0)),
+            Some(index) if self.range(dim)?.0 >= index => Some(index.into()),
+            Some(index) if self.range(dim)?.1 <= index => Some(dim.clone()),
+            None if index == dim => Some(dim.clone()),
+            None if self.range(index)?.0 < 0 => None,
+            _ => Some(index.clone().min(dim.clone())),
+        };
+        // From the end on, a fixed number of indices: no dimension occurs twice in it.
+        if let (Some(from), Some(i64::MAX)) = (
+            begin.fixed().filter(|&from| from < 0),
+            end.fixed().map(at_the_end),
+        ) {
+            return Some(dim.clone().min(from.checked_neg()?).ceil_div(step));
+        }
+        let (begin, end) = (place(begin)?, place(end)?);
+        let taken = if begin.fixed() == Some(0) {
+            end
+        } else {
+            end - begin
+        };
+        let taken = match self.range(&taken)?.0 < 0 {
+            true => taken.max(0),
+            false => taken,
+        };
+        Some(if step == 1 { taken } else { taken.ceil_div(step) })
     }
 
     /// `a * b + c`, where `b` is not transposed: a dense layer's weights are.
@@ -335,4 +511,26 @@ impl Reader<'_> {
         }
         self.keep(node, &[last])
     }
+}
+
+/// An end past all dimensions as the greatest number.
+fn at_the_end(end: i64) -> i64 {
+    if end >= i64::from(i32::MAX) { i64::MAX } else { end }
+}
+
+/// Whether no dimension in it is an expression of many terms: sums of sums double with every node.
+fn is_short(known: &Known) -> bool {
+    fn terms(dim: &Dim, most: usize) -> usize {
+        match dim {
+            Dim::Binary(_, pair) if most > 0 => {
+                let first = terms(&pair.0, most - 1);
+                first + terms(&pair.1, most.saturating_sub(first))
+            }
+            _ => 1,
+        }
+    }
+    known.numbers.iter().all(|number| match number {
+        Number::Whole(dim) => terms(dim, 65) <= 64,
+        Number::Fraction(_) => true,
+    })
 }

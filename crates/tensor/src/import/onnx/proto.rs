@@ -4,6 +4,9 @@
 
 use prost::Message;
 
+use super::known::{Known, MAX_FRACTIONS, MAX_KNOWN, Number};
+use crate::graph::ElementType;
+
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Model {
     #[prost(message, optional, tag = "7")]
@@ -54,6 +57,8 @@ pub(super) struct AttributeProto {
     pub(super) t: Option<TensorProto>,
     #[prost(message, optional, tag = "6")]
     pub(super) g: Option<GraphProto>,
+    #[prost(float, repeated, packed = "false", tag = "7")]
+    pub(super) floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub(super) ints: Vec<i64>,
 }
@@ -66,12 +71,30 @@ pub(super) struct TensorProto {
     pub(super) data_type: i32,
     #[prost(float, repeated, tag = "4")]
     pub(super) float_data: Vec<f32>,
+    #[prost(int32, repeated, tag = "5")]
+    pub(super) int32_data: Vec<i32>,
+    #[prost(bytes = "vec", repeated, tag = "6")]
+    pub(super) string_data: Vec<Vec<u8>>,
     #[prost(int64, repeated, tag = "7")]
     pub(super) int64_data: Vec<i64>,
     #[prost(string, tag = "8")]
     pub(super) name: String,
     #[prost(bytes = "vec", tag = "9")]
     pub(super) raw_data: Vec<u8>,
+    #[prost(double, repeated, tag = "10")]
+    pub(super) double_data: Vec<f64>,
+    #[prost(uint64, repeated, tag = "11")]
+    pub(super) uint64_data: Vec<u64>,
+    #[prost(message, repeated, tag = "13")]
+    pub(super) external_data: Vec<StringEntry>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StringEntry {
+    #[prost(string, tag = "1")]
+    pub(super) key: String,
+    #[prost(string, tag = "2")]
+    pub(super) value: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -131,28 +154,73 @@ impl NodeProto {
 }
 
 impl TensorProto {
-    /// Whole numbers of 64 bits, where it has these.
-    pub(super) fn int64s(&self) -> Option<Vec<i64>> {
-        if self.data_type != 7 {
-            return None;
+    /// How many bytes its data takes, if it has data that says so.
+    pub(super) fn data_bytes(&self) -> Option<u64> {
+        let external = self.external_data.iter().find(|entry| entry.key == "length");
+        let strings = || self.string_data.iter().map(|text| text.len() as u64).sum();
+        match (self.raw_data.len(), external) {
+            (0, Some(length)) => length.value.parse().ok(),
+            (0, None) => (!self.string_data.is_empty()).then(strings),
+            (length, _) => Some(length as u64),
         }
-        if !self.int64_data.is_empty() || self.raw_data.is_empty() {
-            return Some(self.int64_data.clone());
-        }
-        let words = self.raw_data.chunks_exact(8);
-        let number = |bytes: &[u8]| i64::from_le_bytes(bytes.try_into().expect("8 bytes"));
-        Some(words.map(number).collect())
     }
 
-    /// The one number of 32 bits that it is.
-    pub(super) fn float(&self) -> Option<f32> {
-        if self.data_type != 1 {
+    /// Its numbers, where it is small enough to be a shape or a scale.
+    pub(super) fn known(&self, element: ElementType) -> Option<Known> {
+        use ElementType::{Bool, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+        let dims: Option<Vec<usize>> = self.dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+        let dims = dims?;
+        let count = dims.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim))?;
+        let (most, bytes) = match element {
+            Float32 => (MAX_FRACTIONS, 4),
+            Float64 => (MAX_FRACTIONS, 8),
+            Int64 | UInt64 => (MAX_KNOWN, 8),
+            Int32 | UInt32 => (MAX_KNOWN, 4),
+            Int16 | UInt16 => (MAX_KNOWN, 2),
+            Int8 | UInt8 | Bool => (MAX_KNOWN, 1),
+            _ => return None,
+        };
+        if count > most {
             return None;
         }
-        let raw = self
-            .raw_data
-            .first_chunk()
-            .map(|&bytes| f32::from_le_bytes(bytes));
-        self.float_data.first().copied().or(raw)
+        let whole = |value: i64| Number::Whole(value.into());
+        let raw = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            let unsigned = u64::from_le_bytes(word);
+            let unused = 64 - 8 * bytes.len() as u32;
+            let signed = ((unsigned << unused) as i64) >> unused;
+            match element {
+                Float32 => Number::Fraction(f64::from(f32::from_bits(unsigned as u32))),
+                Float64 => Number::Fraction(f64::from_bits(unsigned)),
+                UInt64 | UInt32 | UInt16 | UInt8 | Bool => whole(i64::try_from(unsigned).unwrap_or(i64::MAX)),
+                _ => whole(signed),
+            }
+        };
+        let numbers: Vec<Number> = match element {
+            _ if !self.raw_data.is_empty() => self.raw_data.chunks_exact(bytes).map(raw).collect(),
+            Float32 => {
+                let values = self.float_data.iter();
+                values.map(|&value| Number::Fraction(f64::from(value))).collect()
+            }
+            Float64 => self
+                .double_data
+                .iter()
+                .map(|&value| Number::Fraction(value))
+                .collect(),
+            Int64 => self.int64_data.iter().map(|&value| whole(value)).collect(),
+            UInt64 | UInt32 => {
+                let values = self.uint64_data.iter();
+                values
+                    .map(|&value| whole(i64::try_from(value).unwrap_or(i64::MAX)))
+                    .collect()
+            }
+            _ => self.int32_data.iter().map(|&value| whole(value.into())).collect(),
+        };
+        (numbers.len() == count).then_some(Known {
+            numbers,
+            dims,
+            element,
+        })
     }
 }

@@ -1,19 +1,71 @@
 //! Shapes of operators that this crate does not have: what exporters write beside those.
 
+use super::known::Known;
 use super::proto::NodeProto;
-use super::{Reader, wrapped};
-use crate::graph::{Dim, ElementType, Shape, TensorId};
+use super::{Reader, element as element_named, wrapped};
+use crate::graph::{Dim, DimOperator, ElementType, Shape, TensorId};
 
 impl Reader<'_> {
+    /// Dimensions times scales, or the sizes that are asked for; of some axes, where these are named.
+    fn resized(&self, node: &NodeProto, mut dims: Vec<Dim>) -> Option<Vec<Dim>> {
+        let axes = node
+            .ints("axes")
+            .map_or_else(|| (0..dims.len() as i64).collect(), <[i64]>::to_vec);
+        let places: Option<Vec<usize>> = axes.iter().map(|&axis| wrapped(axis, dims.len())).collect();
+        let places = places?;
+        if let Some(sizes) = self
+            .input_known(node, 3)
+            .and_then(Known::wholes)
+            .filter(|sizes| !sizes.is_empty())
+        {
+            // With another policy the proportions of the input decide.
+            let policy = node
+                .attribute("keep_aspect_ratio_policy")
+                .map(|policy| policy.s.as_slice());
+            let is_stretched = matches!(policy, None | Some(b"" | b"stretch"));
+            if sizes.len() != places.len() || !is_stretched {
+                return None;
+            }
+            places
+                .into_iter()
+                .zip(sizes)
+                .for_each(|(axis, size)| dims[axis] = size);
+            return Some(dims);
+        }
+        // Without regions of interest, in older versions, scales are the second input or an attribute.
+        let given = node
+            .attribute("scales")
+            .map(|scales| scales.floats.iter().copied().map(f64::from).collect());
+        let inputs = [2, 1]
+            .into_iter()
+            .filter_map(|place| self.input_known(node, place)?.values());
+        let scales = given.or_else(|| {
+            inputs
+                .into_iter()
+                .find(|scales: &Vec<f64>| scales.len() == places.len())
+        })?;
+        if scales.len() != places.len() {
+            return None;
+        }
+        for (axis, scale) in places.into_iter().zip(scales) {
+            let (up, down) = (scale.round(), (1.0 / scale).round());
+            let dim = dims[axis].clone();
+            dims[axis] = match dim.fixed() {
+                Some(dim) if scale > 0.0 => ((dim as f64 * scale).floor() as i64).into(),
+                None if scale >= 1.0 && up == scale => dim * (up as i64),
+                None if scale > 0.0 && down * scale == 1.0 => dim.floor_div(down as i64),
+                _ => return None,
+            };
+        }
+        Some(dims)
+    }
+
     /// The outputs of a node, where they follow from its inputs and from what is known.
     pub(super) fn sized(&self, node: &NodeProto, inputs: &[TensorId]) -> Option<Vec<(ElementType, Shape)>> {
         let element = |place: usize| Some(self.graph.tensor(*inputs.get(place)?).element);
         let dims = |place: usize| Some(self.dims(*inputs.get(place)?));
         let axis = |default: i64, rank: usize| wrapped(node.int("axis", default), rank);
-        let known = |attribute: &str, place: usize| {
-            let numbers = self.numbers(node, attribute, place)?;
-            Some(numbers.into_iter().map(Dim::from).collect::<Vec<_>>())
-        };
+        let known = |attribute: &str, place: usize| self.open_numbers(node, attribute, place);
         let one = |element: Option<ElementType>, dims: Vec<Dim>| Some(vec![(element?, Shape(dims))]);
         let data = dims(0)?;
         match node.op_type.as_str() {
@@ -24,7 +76,27 @@ impl Reader<'_> {
                 one(element(0), dims)
             }
             "Expand" => one(element(0), broadcast(&data, &known("shape", 1)?)),
-            "ConstantOfShape" => one(Some(ElementType::Float32), known("shape", 0)?),
+            "ConstantOfShape" => one(Some(self.filled(node).element), known("shape", 0)?),
+            "Range" => {
+                let of = |place: usize| self.input_known(node, place)?.wholes()?.pop();
+                let (first, end, by) = (of(0)?, of(1)?, of(2)?);
+                let count = match by.fixed()? {
+                    by if by > 0 => (end - first).ceil_div(by),
+                    by => (first - end).ceil_div(by.checked_neg().filter(|&by| by > 0)?),
+                };
+                let is_some = self.range(&count).is_some_and(|(least, _)| least >= 0);
+                one(element(0), vec![if is_some { count } else { count.max(0) }])
+            }
+            "QuantizeLinear" => {
+                let named = element_named(node.int("output_dtype", 0) as i32);
+                one(named.or_else(|| element(2)).or(Some(ElementType::UInt8)), data)
+            }
+            "DequantizeLinear" => one(element(1), data),
+            "DynamicQuantizeLinear" => {
+                let scalar = |element| (element, Shape::default());
+                let data = (ElementType::UInt8, Shape(data));
+                Some(vec![data, scalar(element(0)?), scalar(ElementType::UInt8)])
+            }
             "Tile" => {
                 let times = data.into_iter().zip(known("repeats", 1)?);
                 one(element(0), times.map(|(dim, times)| dim * times).collect())
@@ -82,11 +154,7 @@ impl Reader<'_> {
                 let all = Shape(all.map(Dim::clone).to_vec());
                 Some(vec![(element, all), (element, last.clone()), (element, last)])
             }
-            "Resize" | "Upsample" => {
-                let sizes = self.known.get(node.input.get(3)?)?.iter();
-                let dims: Vec<Dim> = sizes.map(|&size| size.into()).collect();
-                one(element(0), dims).filter(|one| data.len() == one[0].1.rank())
-            }
+            "Resize" | "Upsample" => one(element(0), self.resized(node, data)?),
             _ => None,
         }
     }
@@ -102,4 +170,70 @@ fn broadcast(a: &[Dim], b: &[Dim]) -> Vec<Dim> {
         }
     }
     dims
+}
+
+/// All dimensions together by some others: what is equal goes, and numbers are divided, so that bounds stay tight.
+pub(super) fn quotient(all: &[Dim], by: &[Dim]) -> Dim {
+    let mut left = Factors::of(all);
+    let mut by = Factors::of(by);
+    by.open.retain(
+        |factor| match left.open.iter().position(|other| other == factor) {
+            Some(same) => {
+                left.open.swap_remove(same);
+                false
+            }
+            None => true,
+        },
+    );
+    let divisor = greatest_divisor(left.number, by.number);
+    left.number /= divisor;
+    by.number /= divisor;
+    match by.open.is_empty() && by.number == 1 {
+        true => left.product(),
+        false => left.product().floor_div(by.product()),
+    }
+}
+
+/// A product in its factors.
+struct Factors {
+    number: i64,
+    open: Vec<Dim>,
+}
+
+impl Factors {
+    fn of(dims: &[Dim]) -> Factors {
+        let mut factors = Factors {
+            number: 1,
+            open: Vec::new(),
+        };
+        let mut rest: Vec<&Dim> = dims.iter().collect();
+        while let Some(dim) = rest.pop() {
+            match dim {
+                Dim::Binary(DimOperator::Mul, pair) => rest.extend([&pair.0, &pair.1]),
+                Dim::Fixed(number) => match factors.number.checked_mul(*number) {
+                    Some(product) => factors.number = product,
+                    None => factors.open.push(dim.clone()),
+                },
+                _ => factors.open.push(dim.clone()),
+            }
+        }
+        factors
+    }
+
+    fn product(self) -> Dim {
+        let mut open = self.open.into_iter();
+        match open.next() {
+            None => self.number.into(),
+            Some(first) => open.fold(first, |all, dim| all * dim) * self.number,
+        }
+    }
+}
+
+/// Of two numbers; 1 where there is none above it.
+fn greatest_divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).unwrap_or(1).max(1)
 }

@@ -330,7 +330,7 @@ fn shapes_that_are_computed_are_folded() {
     ];
     graph.node.splice(at..at, computed);
     graph.value_info[0] = value("odd", &[Ok(2), Ok(16), Ok(8), Ok(8)]);
-    let read = read(&model, &[("batch", (2, 2))]).unwrap();
+    let read = read(&model, &[]).unwrap();
     let flat = read.find("flat").unwrap();
     assert_eq!(read.tensor(flat).shape.fixed().unwrap(), [2, 1024]);
 }
@@ -358,5 +358,182 @@ fn what_is_wrong_with_a_model_is_named() {
     says(
         read_onnx(b"{ \"no\": \"model\" }", &OnnxOptions::default()),
         &["ONNX"],
+    );
+}
+
+fn file(name: &str) -> Vec<u8> {
+    std::fs::read(tileheap_testkit::data(&format!("tensor/onnx/{name}.onnx"))).unwrap()
+}
+
+/// Elements of 4 and 8 bits, of the model and of constants alone.
+#[test]
+fn types_of_current_exports_are_read_by_their_width() {
+    for name in ["c12a", "c14a"] {
+        let graph =
+            read_onnx(&file(name), &OnnxOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(graph.notes().is_empty(), "{:?}", graph.notes());
+        planned(&graph);
+    }
+    let w4 = read_onnx(&file("c14a"), &OnnxOptions::default()).unwrap();
+    let w4 = w4.tensor(w4.find("w4").unwrap()).clone();
+    assert_eq!(w4.element.bits(), 4);
+}
+
+#[test]
+fn types_that_are_not_known_count_by_size_and_are_noted() {
+    let cast = |to: i64| node("Cast", &["x"], &["narrow"], &[("to", &[to])]);
+    let mut later = weights("w", &[3, 5]);
+    (later.data_type, later.raw_data) = (99, vec![0; 8]);
+    let graph = |nodes: &[NodeProto]| GraphProto {
+        initializer: vec![later.clone()],
+        ..body(&["x"], nodes, &["out"])
+    };
+    let nodes = [cast(98), node("Relu", &["narrow"], &["out"], &[])];
+    let read = read(
+        &Model {
+            graph: Some(graph(&nodes)),
+        },
+        &[],
+    )
+    .unwrap();
+    let element = |name: &str| read.tensor(read.find(name).unwrap()).element;
+    // 15 elements in 8 bytes are 4 bits each.
+    assert_eq!(
+        (element("w"), element("narrow")),
+        (ElementType::Bits4, ElementType::Bits64)
+    );
+    let notes = read.notes().join("\n");
+    for word in ["98", "64 bits", "`narrow`", "1 constants"] {
+        assert!(notes.contains(word), "{notes} without {word}");
+    }
+    planned(&read);
+    let again = crate::import::read_graph(&read.to_json()).unwrap();
+    assert_eq!(again.notes(), read.notes());
+}
+
+/// The batch is taken from the input's shape, node by node: the reshape is a view, for every batch.
+#[test]
+fn shapes_of_open_dimensions_are_computed() {
+    let ranges = [("batch".to_owned(), (1, 8))].into();
+    let graph = read_onnx(&file("c13c_i"), &OnnxOptions { ranges }).unwrap();
+    let reshaped = graph.find("r").unwrap();
+    assert!(graph.tensor(reshaped).view.is_some());
+    for batch in [1, 5, 8] {
+        let before = graph.shape_at(graph.inputs()[0], &[batch]).unwrap();
+        let after = graph.shape_at(reshaped, &[batch]).unwrap();
+        assert_eq!(before.iter().product::<u64>(), after.iter().product::<u64>());
+    }
+    planned(&graph);
+}
+
+/// Sizes of `Resize`, `Expand`, `Slice`, `Range` and `ConstantOfShape` from shapes that are open, as exporters compute them.
+#[test]
+fn computed_shapes_reach_what_uses_them() {
+    let with = |op: &str, inputs: &[&str], output: &str| node(op, inputs, &[output], &[]);
+    let nodes = [
+        with("Shape", &["x"], "s"),
+        node("Gather", &["s", "0"], &["n"], &[("axis", &[0])]),
+        node("Gather", &["s", "2"], &["h"], &[("axis", &[0])]),
+        with("Slice", &["s", "[0]", "[2]"], "nc"),
+        with("Mul", &["h", "2"], "h2"),
+        with("Unsqueeze", &["h2", "[0]"], "h2s"),
+        node("Concat", &["nc", "h2s", "h2s"], &["to"], &[("axis", &[0])]),
+        node("Resize", &["x", "", "", "to"], &["up"], &[]),
+        node("Resize", &["x", "", "scales"], &["half"], &[]),
+        with("Unsqueeze", &["n", "[0]"], "ns"),
+        node("Concat", &["ns", "[-1]"], &["flat to"], &[("axis", &[0])]),
+        with("Reshape", &["up", "flat to"], "flat"),
+        with("Equal", &["flat to", "[-1]"], "is open"),
+        with("Where", &["is open", "[7]", "flat to"], "filled to"),
+        with("ConstantOfShape", &["filled to"], "filled"),
+        with("Range", &["0", "n", "1"], "places"),
+        with("Expand", &["v", "filled to"], "wide"),
+        with("Slice", &["x", "[1]", "hs", "[2]"], "cut"),
+        with("Unsqueeze", &["h", "[0]"], "hs2"),
+    ];
+    let mut nodes = nodes.to_vec();
+    nodes.insert(17, with("Unsqueeze", &["h", "[0]"], "hs"));
+    let scalar = |name: &str, number: i64| TensorProto {
+        dims: Vec::new(),
+        ..numbers(name, &[number])
+    };
+    let mut scales = weights("scales", &[4]);
+    scales.float_data = vec![1.0, 1.0, 0.5, 0.5];
+    let graph = GraphProto {
+        input: vec![
+            value("x", &[Err("batch"), Ok(3), Err("side"), Err("side")]),
+            value("v", &[Err("batch"), Ok(1)]),
+        ],
+        initializer: vec![
+            scalar("0", 0),
+            scalar("1", 1),
+            scalar("2", 2),
+            numbers("[0]", &[0]),
+            numbers("[1]", &[1]),
+            numbers("[2]", &[2]),
+            numbers("[7]", &[7]),
+            numbers("[-1]", &[-1]),
+            scales,
+        ],
+        node: nodes,
+        output: ["flat", "half", "filled", "places", "wide", "cut"]
+            .map(|name| value(name, &[]))
+            .to_vec(),
+        ..GraphProto::default()
+    };
+    let mut graph = graph;
+    for value in &mut graph.output {
+        value.kind = None;
+    }
+    let graph = read(
+        &Model { graph: Some(graph) },
+        &[("batch", (1, 4)), ("side", (8, 64))],
+    )
+    .unwrap();
+    let shape = |name: &str| graph.shape_at(graph.find(name).unwrap(), &[2, 10]).unwrap();
+    assert_eq!(shape("up"), [2, 3, 20, 20]);
+    assert_eq!(shape("half"), [2, 3, 5, 5]);
+    assert_eq!(shape("flat"), [2, 1200]);
+    assert_eq!(shape("filled"), [2, 7]);
+    assert_eq!(shape("wide"), [2, 7]);
+    assert_eq!(shape("places"), [2]);
+    assert_eq!(shape("cut"), [2, 3, 9, 10]);
+    assert!(graph.tensor(graph.find("flat").unwrap()).view.is_some());
+    let bound = graph
+        .shape_bound(graph.find("flat").unwrap(), Bounding::Ranges)
+        .unwrap();
+    assert_eq!(bound, [4, 3 * 128 * 128]);
+}
+
+/// Sums of sums would double with every node.
+#[test]
+fn long_computations_of_open_shapes_end() {
+    let mut nodes = vec![node("Size", &["x"], &["0"], &[])];
+    nodes.extend((0..200).map(|step| {
+        let (from, to) = (step.to_string(), (step + 1).to_string());
+        node("Add", &[&from, &from], &[&to], &[])
+    }));
+    nodes.push(node("Relu", &["x"], &["out"], &[]));
+    let mut graph = body(&["x"], &nodes, &["out"]);
+    graph.input[0] = value("x", &[Err("batch")]);
+    graph.output[0] = value("out", &[Err("batch")]);
+    // Where it is no longer followed, the file has to know the shape.
+    graph.value_info = (0..=200).map(|step| value(&step.to_string(), &[])).collect();
+    drop(read(&Model { graph: Some(graph) }, &[("batch", (1, 4))]));
+}
+
+#[test]
+fn ranges_of_dimensions_that_are_not_there_are_errors() {
+    says(
+        read(&model(), &[("batch", (1, 4)), ("bathc", (1, 4))]),
+        &["`bathc`", "`batch`"],
+    );
+    let mut fixed = model();
+    fixed.graph.as_mut().unwrap().input[0] = value("x", &[Ok(2), Ok(3), Ok(32), Ok(32)]);
+    fixed.graph.as_mut().unwrap().value_info[0] = value("odd", &[Ok(2), Ok(16), Ok(8), Ok(8)]);
+    fixed.graph.as_mut().unwrap().output[0] = value("p", &[Ok(2), Ok(10)]);
+    says(
+        read(&fixed, &[("n", (1, 4))]),
+        &["`n`", "all dimensions are fixed"],
     );
 }

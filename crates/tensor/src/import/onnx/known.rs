@@ -1,0 +1,101 @@
+//! Numbers that are known before anything runs.
+
+use crate::graph::{Dim, ElementType};
+
+/// Larger tensors are data, not shapes.
+pub(super) const MAX_KNOWN: usize = 4_096;
+
+/// Known fractions are scales; larger tensors of them are weights.
+pub(super) const MAX_FRACTIONS: usize = 16;
+
+/// A small tensor whose numbers are known: a shape, axes, scales.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Known {
+    /// Its elements, row by row.
+    pub(super) numbers: Vec<Number>,
+    pub(super) dims: Vec<usize>,
+    pub(super) element: ElementType,
+}
+
+/// A number of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Number {
+    /// A whole number, or a dimension that is open.
+    Whole(Dim),
+    /// A scale.
+    Fraction(f64),
+}
+
+impl Number {
+    pub(super) fn fixed(&self) -> Option<i64> {
+        match self {
+            Number::Whole(dim) => dim.fixed(),
+            Number::Fraction(_) => None,
+        }
+    }
+
+    pub(super) fn value(&self) -> Option<f64> {
+        match self {
+            Number::Whole(dim) => dim.fixed().map(|value| value as f64),
+            Number::Fraction(value) => Some(*value),
+        }
+    }
+}
+
+impl Known {
+    pub(super) fn list(numbers: Vec<Number>) -> Known {
+        Known {
+            dims: vec![numbers.len()],
+            element: ElementType::Int64,
+            numbers,
+        }
+    }
+
+    pub(super) fn shaped(&self, dims: Vec<usize>) -> Option<Known> {
+        let count: usize = dims.iter().product();
+        (count == self.numbers.len()).then(|| Known { dims, ..self.clone() })
+    }
+
+    /// Whole numbers and symbols.
+    pub(super) fn wholes(&self) -> Option<Vec<Dim>> {
+        let whole = |number: &Number| match number {
+            Number::Whole(dim) => Some(dim.clone()),
+            Number::Fraction(_) => None,
+        };
+        self.numbers.iter().map(whole).collect()
+    }
+
+    /// Whole numbers without symbols.
+    pub(super) fn fixed(&self) -> Option<Vec<i64>> {
+        self.numbers.iter().map(Number::fixed).collect()
+    }
+
+    /// Numbers without symbols.
+    pub(super) fn values(&self) -> Option<Vec<f64>> {
+        self.numbers.iter().map(Number::value).collect()
+    }
+
+    pub(super) fn is_fractional(&self) -> bool {
+        is_fractional(self.element)
+    }
+
+    /// The numbers at these places of the first axis.
+    pub(super) fn rows(&self, places: &[usize], dims: &[usize]) -> Option<Known> {
+        let row: usize = self.dims.get(1..)?.iter().product();
+        let rows = places
+            .iter()
+            .map(|&place| self.numbers.get(place * row..(place + 1) * row));
+        let numbers = rows.collect::<Option<Vec<_>>>()?.concat();
+        let dims = [dims, &self.dims[1..]].concat();
+        (numbers.len() <= MAX_KNOWN).then_some(Known {
+            numbers,
+            dims,
+            element: self.element,
+        })
+    }
+}
+
+pub(super) fn is_fractional(element: ElementType) -> bool {
+    use ElementType::{BFloat16, Float16, Float32, Float64};
+    matches!(element, Float64 | Float32 | Float16 | BFloat16)
+}
