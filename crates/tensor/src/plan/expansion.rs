@@ -213,6 +213,16 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// The same graph, in which no loop is unrolled and nothing is copied.
+    pub(super) fn without_choices(&self) -> Rules<'a> {
+        Rules {
+            unroll: BTreeMap::new(),
+            copied: BTreeMap::new(),
+            apart: BTreeSet::new(),
+            ..*self
+        }
+    }
+
     /// Whether a binding is a parameter whose next value is copied over it.
     pub(super) fn overwrites(&self, expansion: &Expansion, bind: Bind) -> bool {
         let Bind::Value(value, _) = bind else {

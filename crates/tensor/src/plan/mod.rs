@@ -9,6 +9,7 @@
 
 mod aliasing;
 mod alternatives;
+mod bound;
 mod by_memory;
 mod coalesce;
 mod expand;
@@ -42,7 +43,7 @@ use std::collections::BTreeSet;
 use coalesce::{Coalesced, coalesce};
 use expansion::{Rules, ValueKind};
 use item::{ItemImage, SpaceItem};
-use place::place;
+use place::{Space, place};
 use places::merged;
 
 pub use memory::MemoryDesc;
@@ -58,7 +59,7 @@ pub use types::{
 use crate::error::{Error, Result};
 use crate::graph::{Graph, TensorId};
 use crate::layout::Layout;
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 
 /// Plans a graph: memory, offset and lifetime of every tensor, for every round of its loops.
 ///
@@ -83,6 +84,8 @@ pub fn plan(
     let (items, item_of) = items(&rules, &coalesced, options);
     let memories = memories(&items, &options.memories);
     let space = place(&items, &memories, options.strategy)?;
+    let mut space = space;
+    lower_bounds(&rules, &item_of, &coalesced, &mut space);
     let region_of = |item: &Option<usize>| item.map(|item| space.regions[item]);
     let regions: Vec<Option<Region>> = item_of.iter().map(region_of).collect();
     let expansion = &coalesced.expansion;
@@ -106,6 +109,31 @@ pub fn plan(
         timeline: coalesced.expansion.timeline,
         memories: space.memories,
     })
+}
+
+/// Lowers the bounds of the items to what every plan of the graph needs, whatever it copies or keeps apart.
+fn lower_bounds(rules: &Rules<'_>, item_of: &[Option<usize>], coalesced: &Coalesced, space: &mut Space) {
+    let expansion = &coalesced.expansion;
+    let joined = |candidate: &expansion::InPlaceCandidate| {
+        let [output, input] = [candidate.output, candidate.input].map(|value| item_of[value]);
+        output == input || output.is_none() || input.is_none()
+    };
+    if expansion.rounds.is_empty()
+        && expansion.copies.is_empty()
+        && expansion.in_place_candidates.iter().all(joined)
+    {
+        return; // Nothing was chosen.
+    }
+    let mut memory_of: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); rules.graph.tensors().len()];
+    for (value, item) in expansion.values.iter().zip(item_of) {
+        let memory = item.map(|item| space.regions[item].memory.0);
+        memory_of[value.tensor.index()].extend(memory);
+    }
+    for (number, memory) in space.memories.iter_mut().enumerate() {
+        let only = BTreeSet::from([number as u32]);
+        let bound = bound::graph_bound(rules, |tensor| memory_of[tensor.index()] == only);
+        memory.lower_bound = memory.lower_bound.min(Bytes(bound));
+    }
 }
 
 /// The items to place, and the item of each value.

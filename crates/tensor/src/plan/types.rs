@@ -62,7 +62,8 @@ pub struct MemoryPlan {
     pub name: String,
     /// The end of the highest tensor.
     pub size: Bytes,
-    /// The largest live set of any step: no plan of the same tensors in it is smaller.
+    /// The bytes that are needed at some step, whatever is copied, unrolled or written in place: no plan of the same tensors in it is
+    /// smaller. Of arms of a branch and of exits of a loop one is taken.
     pub lower_bound: Bytes,
     /// The alignment of the whole.
     pub alignment: Alignment,

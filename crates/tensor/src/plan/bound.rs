@@ -1,0 +1,93 @@
+//! A lower bound of every plan of a graph, whichever values share bytes, are copied, or are unrolled.
+//!
+//! The bound of placed items holds for these items only: what is copied or kept apart counts as if it had to be. Here each loop is expanded
+//! once, nothing is copied, every output that may be written over an operand is, and of values that are the same one counts. What is live
+//! at a step is then needed by any plan: no value of a later round of a loop, of an arm or of an exit that is not taken is among it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::expand::Expander;
+use super::expansion::{Expansion, LoopExit, Rules, ValueId, ValueKind};
+use crate::graph::{NodeKind, TensorId};
+
+/// A value after a loop, and the exits whose result it is.
+type AtExits<'a> = (ValueId, &'a BTreeSet<LoopExit>);
+
+/// The most bytes that are needed at one step by the tensors that `counts` accepts.
+pub(super) fn graph_bound(rules: &Rules<'_>, counts: impl Fn(TensorId) -> bool) -> u64 {
+    let rules = rules.without_choices();
+    let expansion = Expander::run(&rules);
+    let same = same_values(&rules, &expansion);
+    let size = |value: ValueId| rules.requirements[expansion.values[value].tensor.index()].size.0;
+    let steps = expansion.timeline.len() + 1;
+    let mut changes = vec![0i128; steps + 1];
+    // Of results of several exits those of the one that is taken are there.
+    let mut at_exits: BTreeMap<(usize, u32), Vec<AtExits<'_>>> = BTreeMap::new();
+    for (value, of) in expansion.values.iter().enumerate() {
+        if of.kind == ValueKind::External || same.contains(&value) || !counts(of.tensor) {
+            continue;
+        }
+        for span in of.spans.iter().filter(|span| !span.is_empty()) {
+            match expansion.loop_exits.get(&(value, span.first.0)) {
+                Some(exits) => {
+                    let Some(&(run, ..)) = exits.first() else { continue };
+                    for step in span.first.0..span.end.0 {
+                        at_exits.entry((run, step)).or_default().push((value, exits));
+                    }
+                }
+                None => {
+                    changes[(span.first.0 as usize).min(steps)] += i128::from(size(value));
+                    changes[(span.end.0 as usize).min(steps)] -= i128::from(size(value));
+                }
+            }
+        }
+    }
+    let mut spared = vec![0i128; steps + 1];
+    let mut written: BTreeSet<ValueId> = BTreeSet::new();
+    for candidate in &expansion.in_place_candidates {
+        let alike = size(candidate.output) == size(candidate.input);
+        let counted = |value: ValueId| !same.contains(&value) && counts(expansion.values[value].tensor);
+        if alike && counted(candidate.output) && counted(candidate.input) && written.insert(candidate.output)
+        {
+            spared[candidate.step as usize] += i128::from(size(candidate.output));
+        }
+    }
+    let mut after_loops = vec![0i128; steps + 1];
+    for ((_, step), values) in at_exits {
+        let ways: BTreeSet<&LoopExit> = values.iter().flat_map(|(_, exits)| exits.iter()).collect();
+        let taken = |way: &LoopExit| {
+            let there = values.iter().filter(|(_, exits)| exits.contains(way));
+            there.map(|&(value, _)| i128::from(size(value))).sum::<i128>()
+        };
+        after_loops[step as usize] += ways.into_iter().map(taken).max().unwrap_or(0);
+    }
+    let mut live = 0;
+    let needed = (0..steps).map(|step| {
+        live += changes[step];
+        live + after_loops[step] - spared[step]
+    });
+    u64::try_from(needed.max().unwrap_or(0)).unwrap_or(0)
+}
+
+/// Values that may be the same as others that are counted: what a loop takes from outside in every round, what is carried twice, parameters
+/// of loops that end before a second round, and what several parameters begin with.
+fn same_values(rules: &Rules<'_>, expansion: &Expansion) -> BTreeSet<ValueId> {
+    let mut same = BTreeSet::new();
+    for (index, edge) in expansion.back_edges.iter().enumerate() {
+        let again = expansion.back_edges[..index]
+            .iter()
+            .any(|other| other.value == edge.value);
+        let itself = expansion.values_of(edge.value).contains(&edge.head);
+        let is_short = match &rules.graph.node(edge.node).kind {
+            NodeKind::Loop(of) => of
+                .rounds
+                .is_some_and(|rounds| rounds <= of.carried.len() as u64 + 1),
+            _ => false,
+        };
+        // Carried from parameter to parameter, a value of an earlier round may be one that came in.
+        if edge.is_outside || again || itself || is_short {
+            same.insert(edge.head);
+        }
+    }
+    same
+}
