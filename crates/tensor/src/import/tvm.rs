@@ -254,17 +254,58 @@ impl TvmGraph {
         })
     }
 
-    /// The document with the scopes of tensors, one per entry; without the field where it had none and no entry is in a texture.
+    /// The document with the scopes of tensors, one per entry; without the field where it had none and no entry is in a texture. Where a scope is
+    /// new, entries that shared a storage id and are of different scopes, or textures of different elements, get ids of their own.
     pub fn write(&self, scope_of: impl Fn(TensorId) -> String) -> String {
         let scopes: Vec<String> = self.entries.iter().map(|&id| scope_of(id)).collect();
         let mut document = self.document.clone();
         if let Some(attrs) = document.get_mut("attrs").and_then(Value::as_object_mut) {
             let in_textures = scopes.iter().any(|scope| !scope.is_empty() && scope != "global");
             if in_textures || attrs.contains_key("storage_scope") {
+                let given = self
+                    .entries
+                    .iter()
+                    .map(|&id| self.graph.tensor(id).scope.as_deref().unwrap_or(""));
+                let is_new = !given.eq(scopes.iter().map(String::as_str));
+                if let Some(ids) = self.separate_ids(&scopes).filter(|_| is_new) {
+                    attrs.insert("storage_id".to_owned(), json!(["list_int", ids]));
+                }
                 attrs.insert("storage_scope".to_owned(), json!(["list_str", scopes]));
             }
         }
         format!("{document:#}")
+    }
+}
+
+/// The storage that entries of one id share: a buffer, or a texture of a scope and an element type.
+type StorageKind<'a> = Option<(&'a str, ElementType)>;
+
+impl TvmGraph {
+    /// Storage ids that no two kinds of storage share: the first kind of each id keeps it.
+    fn separate_ids(&self, scopes: &[String]) -> Option<Vec<i64>> {
+        let ids: Option<Vec<u32>> = self
+            .entries
+            .iter()
+            .map(|&id| self.graph.tensor(id).storage_id)
+            .collect();
+        let ids = ids?;
+        let mut next = ids.iter().max().map_or(0, |&most| i64::from(most) + 1);
+        let mut kinds: Vec<(u32, StorageKind<'_>, i64)> = Vec::new();
+        let entries = self.entries.iter().zip(scopes).zip(ids);
+        let separate = entries.map(|((&entry, scope), id)| {
+            let is_texture = !scope.is_empty() && scope != "global";
+            let kind = is_texture.then(|| (scope.as_str(), self.graph.tensor(entry).element));
+            let known = kinds.iter().find(|known| (known.0, known.1) == (id, kind));
+            if let Some(&(.., own)) = known {
+                return own;
+            }
+            let is_first = kinds.iter().all(|known| known.0 != id);
+            let own = if is_first { i64::from(id) } else { next };
+            next += i64::from(!is_first);
+            kinds.push((id, kind, own));
+            own
+        });
+        Some(separate.collect())
     }
 }
 
