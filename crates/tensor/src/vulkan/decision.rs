@@ -29,8 +29,18 @@ pub(super) fn rounds<'a>(
         Some(Decision::Rounds { rounds, exit }) => {
             repeated.exits.get(exit).map(|taken| (rounds, exit, taken))
         }
-        _ => None,
+        None => repeated
+            .rounds
+            .and_then(|rounds| Some((rounds, 0, repeated.exits.first()?))),
+        Some(Decision::Arm(_)) => None,
     };
+    let known = repeated
+        .rounds
+        .filter(|rounds| decided.is_some_and(|decided| decided.0 != *rounds));
+    if let (Some(rounds), Some((other, ..))) = (known, decided) {
+        let problem = format!("it is planned for {rounds} rounds, and {other} are asked for");
+        return Err(Error::control(&graph.node(node).name, problem));
+    }
     decided.ok_or_else(|| undecided(graph, node, "its number of rounds and one of its exits"))
 }
 
