@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tileheap::units::Bytes;
 use tileheap_capture::check::finding::Report;
 use tileheap_json::{LARGEST, largest};
+use tileheap_tensor::Graph;
+use tileheap_tensor::plan::Placement;
 
 /// A kind of document.
 pub(crate) trait Document: DeserializeOwned {
@@ -235,18 +238,100 @@ pub(crate) struct Tensor {
     pub(crate) storage: Option<String>,
     pub(crate) home: String,
     pub(crate) size: u64,
+    /// Texels across, down and in layers, of an image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) extent: Option<[u64; 3]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scope: Option<String>,
+    /// Where it is, from round to round of the loops around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<Place>,
     /// Empty for the caller's tensors, constants, and parts of other tensors.
     pub(crate) regions: Vec<Region>,
     /// Steps, half-open.
     pub(crate) lifetimes: Vec<(usize, usize)>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Region {
     /// An index.
     pub(crate) memory: usize,
     pub(crate) offset: u64,
     pub(crate) size: u64,
+}
+
+impl From<tileheap_tensor::plan::Region> for Region {
+    fn from(region: tileheap_tensor::plan::Region) -> Region {
+        Region {
+            memory: region.memory.0 as usize,
+            offset: region.offset.0,
+            size: region.size.0,
+        }
+    }
+}
+
+/// Where a tensor is.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Place {
+    /// The same bytes in every round.
+    At(Region),
+    /// From a byte of another tensor on.
+    Within { tensor: String, offset: u64 },
+    /// In turn: `first` in the first rounds, then `repeat` over and over.
+    PerRound { first: Vec<Place>, repeat: Vec<Place> },
+    /// A loop's result: by the exit that is taken.
+    AtExit(Vec<Place>),
+}
+
+impl Place {
+    pub(crate) fn of(graph: &Graph, place: &Placement) -> Place {
+        let all = |places: &[Placement]| places.iter().map(|place| Place::of(graph, place)).collect();
+        match place {
+            Placement::At(region) => Place::At((*region).into()),
+            Placement::Within { tensor, offset } => Place::Within {
+                tensor: graph.tensor(*tensor).name.clone(),
+                offset: offset.0,
+            },
+            Placement::PerRound(views) => Place::PerRound {
+                first: all(&views.first),
+                repeat: all(&views.repeat),
+            },
+            Placement::AtExit(exits) => Place::AtExit(all(exits)),
+        }
+    }
+
+    /// `first 0 B, then 4,096 B and 0 B in turn`, by memory.
+    pub(crate) fn in_words(&self, memory: &dyn Fn(usize) -> String) -> String {
+        let list = |places: &[Place], between: &str| {
+            let all: Vec<String> = places.iter().map(|place| place.in_words(memory)).collect();
+            all.join(between)
+        };
+        match self {
+            Place::At(region) => format!("{} at {}", memory(region.memory), Bytes(region.offset)),
+            Place::Within { tensor, offset: 0 } => format!("in `{tensor}`"),
+            Place::Within { tensor, offset } => format!("in `{tensor}` from {}", Bytes(*offset)),
+            Place::PerRound { first, repeat } => {
+                let turns = match repeat.len() {
+                    1 => list(repeat, ""),
+                    _ => format!("in turn ({})", list(repeat, "; ")),
+                };
+                match first.len() {
+                    0 => turns,
+                    1 => format!("round 0 {}, then {turns}", list(first, "")),
+                    count => format!("rounds 0 to {} ({}), then {turns}", count - 1, list(first, "; ")),
+                }
+            }
+            Place::AtExit(exits) if exits.len() == 1 => list(exits, ""),
+            Place::AtExit(exits) => {
+                let each = exits.iter().enumerate();
+                let each: Vec<String> = each
+                    .map(|(exit, place)| format!("exit {exit} {}", place.in_words(memory)))
+                    .collect();
+                each.join("; ")
+            }
+        }
+    }
 }
 
 /// The bytes of another strategy, or why it failed.

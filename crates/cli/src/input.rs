@@ -43,7 +43,11 @@ pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
 
 /// The text of a file in another `form`.
 pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String> {
-    let bytes = read_bytes(path, what, form)?;
+    text_of(read_bytes(path, what, form)?, path, what, form)
+}
+
+/// The text that the bytes of a file are.
+pub(crate) fn text_of(bytes: Vec<u8>, path: &Path, what: &str, form: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let text = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + text.iter().filter(|&&byte| byte == b'\n').count();

@@ -7,11 +7,11 @@ use tileheap::units::Bytes;
 use tileheap_tensor::import::Input;
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::plan::timeline::Timeline;
-use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
+use tileheap_tensor::plan::{MemoryPlan, Region};
 
 use crate::documents;
 use crate::error::{Error, Result};
-use crate::input::{read_text_in, shown};
+use crate::input::{read_bytes, shown, text_of};
 use crate::networks::network::Network;
 use crate::networks::options::TensorOptions;
 use crate::networks::plan::{Planned, Row};
@@ -55,13 +55,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = &arguments.options;
     let file = &arguments.file;
-    let network = if file.extension().is_some_and(|extension| extension == "onnx") {
-        Network::of(read_onnx(arguments)?, file, options)?
-    } else {
-        let text = read_text_in(file, "graph", "a graph as JSON or records as CSV")
-            .map_err(Error::into_bad_input)?;
-        Network::read(&text, file, options)?
-    };
+    let network = read_network(arguments)?;
     if let Some(file) = &arguments.graph {
         let (Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. })) = &network.input else {
             return Err(Error::bad_input(
@@ -180,11 +174,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Output::stdout().write_report(&report)
 }
 
+/// Reads a file of any format: a model by its name or its contents, text otherwise.
+fn read_network(arguments: &Arguments) -> Result<Network> {
+    let (file, options) = (&arguments.file, &arguments.options);
+    let form = "a graph as JSON, records as CSV or an ONNX file";
+    let bytes = read_bytes(file, "graph", form).map_err(Error::into_bad_input)?;
+    let is_named = file.extension().is_some_and(|extension| extension == "onnx");
+    if is_named || is_onnx(&bytes) {
+        return Network::of(read_onnx(arguments, &bytes)?, file, options);
+    }
+    #[cfg(feature = "onnx")]
+    if let Some(range) = arguments.range.first() {
+        let problem = format!("--range {range}: {} is not an ONNX file", shown(file));
+        return Err(Error::bad_input(problem));
+    }
+    let text = text_of(bytes, file, "graph", form).map_err(Error::into_bad_input)?;
+    Network::read(&text, file, options)
+}
+
 /// Reads a model, with the ranges of its open dimensions.
 #[cfg(feature = "onnx")]
-fn read_onnx(arguments: &Arguments) -> Result<Input> {
+fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<Input> {
     use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
-    let bytes = crate::input::read_bytes(&arguments.file, "model", "an ONNX file")?;
     let mut options = OnnxOptions::default();
     for form in &arguments.range {
         let parsed = form.split_once('=').and_then(|(name, range)| {
@@ -196,14 +207,22 @@ fn read_onnx(arguments: &Arguments) -> Result<Input> {
         })?;
         options.ranges.insert(name, range);
     }
-    let graph = read_onnx(&bytes, &options);
+    let graph = read_onnx(bytes, &options);
     graph
         .map(Input::Graph)
         .map_err(|error| Error::bad_input(format!("{}: {error}", shown(&arguments.file))))
 }
 
+#[cfg(feature = "onnx")]
+use tileheap_tensor::import::onnx::is_onnx;
+
 #[cfg(not(feature = "onnx"))]
-fn read_onnx(arguments: &Arguments) -> Result<Input> {
+fn is_onnx(_: &[u8]) -> bool {
+    false
+}
+
+#[cfg(not(feature = "onnx"))]
+fn read_onnx(arguments: &Arguments, _: &[u8]) -> Result<Input> {
     Err(Error::bad_input(format!(
         "{} is an ONNX file: this build lacks the feature `onnx`",
         shown(&arguments.file)
@@ -212,40 +231,45 @@ fn read_onnx(arguments: &Arguments) -> Result<Input> {
 
 /// Every tensor with its placement and lifetimes, then the allocation graph of each memory.
 fn dump(planned: &Planned) -> String {
-    let columns: Vec<[String; 3]> = planned.tensors.iter().map(|row| columns(row, planned)).collect();
-    let widths = [0, 1].map(|column| columns.iter().map(|row| row[column].len()).max().unwrap_or(0));
+    let columns: Vec<[String; 4]> = planned.tensors.iter().map(|row| columns(row, planned)).collect();
+    let width = |column: usize| {
+        columns
+            .iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let [storages, places, spans] = [width(0), width(1), width(2)];
     let mut text = "Tensors\n".to_owned();
-    for (row, [place, lifetimes, reason]) in planned.tensors.iter().zip(&columns) {
+    for (row, [storage, place, lifetimes, reason]) in planned.tensors.iter().zip(&columns) {
         text += &format!(
-            "  {:>16} {:<12} {place:<places$}  {lifetimes:<spans$}  {}{reason}\n",
+            "  {:>16} {storage:<storages$} {place:<places$}  {lifetimes:<spans$}  {}{reason}\n",
             row.size.to_string(),
-            row.storage.unwrap_or(""),
             row.name,
-            places = widths[0],
-            spans = widths[1],
         );
     }
+    text.extend(planned.without_image.iter().map(|line| format!("  {line}\n")));
     text.extend(planned.flows.iter().map(ToString::to_string));
     text
 }
 
-/// Placement, lifetimes, and the reason for the storage.
-fn columns(row: &Row, planned: &Planned) -> [String; 3] {
-    let place = match (&row.regions[..], row.backing) {
-        ([], Backing::Planned) => "part of another".to_owned(),
-        ([], home) => format!("{home:?}").to_lowercase(),
-        (regions, _) => {
-            let at = regions.iter().map(|region| {
-                let memory = &planned.memories[region.memory.0 as usize].name;
-                format!("{memory} at {}", region.offset)
-            });
-            at.collect::<Vec<_>>().join(", then ")
-        }
+/// Storage with its extent and scope, placement, lifetimes, and the reason for a storage that the policy did not choose.
+fn columns(row: &Row, planned: &Planned) -> [String; 4] {
+    let mut storage = row.storage.unwrap_or("").to_owned();
+    for more in [row.extent.map(|extent| extent.to_string()), row.scope.clone()]
+        .into_iter()
+        .flatten()
+    {
+        storage += &format!(" {more}");
+    }
+    let place = match (&row.place, row.backing) {
+        (Some(place), _) => place.in_words(&|memory| planned.memories[memory].name.clone()),
+        (None, home) => format!("{home:?}").to_lowercase(),
     };
     let lifetimes: Vec<String> = row.lifetimes.iter().map(ToString::to_string).collect();
     let reason = row.reason.as_ref();
     let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
-    [place, lifetimes.join(" "), reason]
+    [storage, place, lifetimes.join(" "), reason]
 }
 
 fn ratio(size: Bytes, bound: Bytes) -> String {

@@ -56,11 +56,10 @@ pub(super) fn document(
 }
 
 fn tensor(row: &Row) -> Tensor {
-    let regions = row.regions.iter().map(|region| Region {
-        memory: region.memory.0 as usize,
-        offset: region.offset.0,
-        size: region.size.0,
-    });
+    let regions = row.regions.iter().map(|&region| Region::from(region));
+    let extent = row
+        .extent
+        .map(|extent| [extent.width, extent.height, extent.layers]);
     let lifetimes = row
         .lifetimes
         .iter()
@@ -76,6 +75,9 @@ fn tensor(row: &Row) -> Tensor {
         }
         .to_owned(),
         size: row.size.0,
+        extent,
+        scope: row.scope.clone(),
+        place: row.place.clone(),
         regions: regions.collect(),
         lifetimes: lifetimes.collect(),
     }

@@ -1,8 +1,10 @@
 //! The plan of a network by one strategy.
 
+use std::collections::BTreeMap;
+
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_tensor::graph::Source;
-use tileheap_tensor::layout::StorageReason;
+use tileheap_tensor::layout::{ImageExtent, StorageReason};
 use tileheap_tensor::plan::flow::{Flow, flows};
 use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
 use tileheap_tensor::plan::timeline::Timeline;
@@ -12,6 +14,7 @@ use tileheap_tensor::{
 };
 
 use super::options::Strategy;
+use crate::documents::{self, Place};
 
 /// The plan of a network.
 pub(crate) struct Planned {
@@ -22,6 +25,8 @@ pub(crate) struct Planned {
     pub(crate) timeline: Timeline,
     pub(crate) flows: Vec<Flow>,
     pub(crate) notes: Vec<String>,
+    /// Why tensors are in no image, and how many for each reason.
+    pub(crate) without_image: Vec<String>,
 }
 
 /// The placement of a tensor.
@@ -29,12 +34,18 @@ pub(crate) struct Row {
     pub(crate) name: String,
     /// `None` if unknown.
     pub(crate) storage: Option<&'static str>,
+    /// Of an image, in texels.
+    pub(crate) extent: Option<ImageExtent>,
+    /// The storage scope.
+    pub(crate) scope: Option<String>,
     /// Why its storage is not what the policy chose.
     pub(crate) reason: Option<String>,
     pub(crate) backing: Backing,
     pub(crate) size: Bytes,
     /// Its regions, in order of time.
     pub(crate) regions: Vec<Region>,
+    /// Where it is from round to round; `None` unless planned.
+    pub(crate) place: Option<Place>,
     /// Part of another tensor, or the result of a loop.
     pub(crate) is_within_another: bool,
     pub(crate) lifetimes: Vec<Span>,
@@ -52,7 +63,10 @@ pub(super) fn of_records(
     let rows = items.iter().zip(&regions).map(|(item, region)| Row {
         name: item.name.clone(),
         storage: None,
+        extent: None,
+        scope: None,
         reason: None,
+        place: Some(Place::At(documents::Region::from(*region))),
         backing: Backing::Planned,
         size: item.size,
         regions: vec![*region],
@@ -69,6 +83,7 @@ pub(super) fn of_records(
         timeline,
         flows,
         notes: vec![format!("{} tensors", items.len())],
+        without_image: Vec::new(),
     })
 }
 
@@ -148,15 +163,40 @@ pub(super) fn of_graph(
         Row {
             name: tensor.name.clone(),
             storage: Some(placed.layout.rule.storage.name()),
+            extent: placed
+                .layout
+                .rule
+                .storage
+                .is_image()
+                .then_some(placed.layout.extent),
+            scope: Some(choice.scope(id))
+                .filter(|scope| !scope.is_empty())
+                .map(str::to_owned),
             reason: Some(&choice.reasons[id.index()])
-                .filter(|reason| **reason != AsRequested)
+                .filter(is_over)
                 .map(StorageReason::to_string),
+            place: placed
+                .placement
+                .as_ref()
+                .map(|place| Place::of(&choice.graph, place)),
             backing: placed.backing,
             size: placed.size,
             is_within_another: placed.placement.is_some() && regions.is_empty(),
             regions,
             lifetimes: placed.lifetimes.clone(),
         }
+    });
+    let mut without_image: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in choice
+        .reasons
+        .iter()
+        .filter(|reason| matches!(reason, NoImage(_)))
+    {
+        *without_image.entry(reason.to_string()).or_default() += 1;
+    }
+    let without_image = without_image.into_iter().map(|(reason, count)| match count {
+        1 => format!("1 tensor in a buffer: {reason}"),
+        _ => format!("{count} tensors in buffers: {reason}"),
     });
     let flows = flows(&plan.allocations, &plan.memories)?;
     Ok(Planned {
@@ -167,5 +207,6 @@ pub(super) fn of_graph(
         flows,
         memories: plan.memories,
         notes,
+        without_image: without_image.collect(),
     })
 }

@@ -4,7 +4,7 @@
 use super::chart::{Area, Chart, Facts, Item, Kind, Panel, Step};
 use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
 use super::words::amount;
-use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
+use crate::documents::{Compared, Memory, Place, Region, Tensor, Tensors};
 
 pub(crate) fn chart(plan: &Tensors) -> Chart {
     let (tensors, live) = (&plan.tensors, &plan.live_bytes);
@@ -185,6 +185,15 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
             ),
         );
     }
+    let moves = matches!(tensor.place, Some(Place::PerRound { .. } | Place::AtExit(_)));
+    if let Some(place) = tensor.place.as_ref().filter(|_| moves) {
+        let memory = |index: usize| {
+            plan.memories
+                .get(index)
+                .map_or(String::new(), |memory| memory.name.clone())
+        };
+        fact("round by round", place.in_words(&memory));
+    }
     for region in regions {
         let (memory, size) = (memory_of(plan, region), amount(region.size));
         fact(
@@ -204,6 +213,17 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
     }
     if !storage.is_empty() {
         fact("storage", storage.to_owned());
+    }
+    if let Some([width, height, layers]) = tensor.extent {
+        let layers = if layers > 1 {
+            format!(", {layers} layers")
+        } else {
+            String::new()
+        };
+        fact("image", format!("{width}x{height} texels{layers}"));
+    }
+    if let Some(scope) = &tensor.scope {
+        fact("scope", scope.clone());
     }
     Item {
         name: tensor.name.clone(),

@@ -77,6 +77,13 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     reader.graph.build()
 }
 
+/// Whether bytes are a model, whatever their file is called: they are no text, and have a graph.
+pub fn is_onnx(bytes: &[u8]) -> bool {
+    let is_control = |byte: &u8| *byte < 32 && !b"\t\n\r".contains(byte);
+    let is_text = !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok();
+    !is_text && Model::decode(bytes).is_ok_and(|model| model.graph.is_some())
+}
+
 fn wrong(problem: impl ToString) -> Error {
     Error::parse("ONNX model", problem)
 }

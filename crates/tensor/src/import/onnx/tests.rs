@@ -537,3 +537,16 @@ fn ranges_of_dimensions_that_are_not_there_are_errors() {
         &["`n`", "all dimensions are fixed"],
     );
 }
+
+#[test]
+fn models_are_told_from_text() {
+    assert!(is_onnx(&model().encode_to_vec()) && is_onnx(&file("c12a")));
+    for text in [
+        "",
+        "{ \"format\": \"tileheap-graph\" }",
+        "id,lower,upper,size\nx,0,1,4\n",
+        "\u{1}",
+    ] {
+        assert!(!is_onnx(text.as_bytes()), "{text}");
+    }
+}
