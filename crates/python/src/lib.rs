@@ -15,4 +15,10 @@ mod _native {
     use super::packing::{pack, select};
     #[pymodule_export]
     use super::tensors::plan;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tileheap_pack::Item;
 use tileheap_tensor::graph::Bounding;
 use tileheap_tensor::import::Input;
-use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
+use tileheap_tensor::import::onnx::{OnnxOptions, is_onnx, read_onnx};
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::layout::{ImageLimits, StorageReason};
 use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
@@ -15,8 +15,7 @@ use tileheap_tensor::plan::{Backing, CarryRule, MemoryPlan, Offsets, Region};
 use tileheap_tensor::storage::{Policies, default_policy};
 use tileheap_tensor::units::{Alignment, Bytes, Span};
 use tileheap_tensor::{
-    Error, Graph, MemoryDesc, Result, StorageOptions, TensorId, TensorPlanOptions, TensorRequirements, check,
-    choose,
+    Graph, MemoryDesc, Result, StorageOptions, TensorId, TensorPlanOptions, TensorRequirements, check, choose,
 };
 
 use crate::error::{error, of_plan};
@@ -65,6 +64,8 @@ struct Plan {
     unrolled: BTreeMap<String, u32>,
     /// The node of each step.
     steps: Vec<String>,
+    /// What the reader took for granted.
+    notes: Vec<String>,
 }
 
 impl Plan {
@@ -167,6 +168,7 @@ impl Plan {
         plan.unrolled.extend(unrolled);
         plan.steps
             .extend(planned.timeline.iter().map(|step| node(step.node)));
+        plan.notes = graph.notes().to_vec();
         plan.memories = planned.memories;
         Ok(plan)
     }
@@ -196,16 +198,12 @@ impl Source {
             Source::File(bytes) => bytes,
         };
         let read = py.detach(|| match std::str::from_utf8(&bytes) {
-            // The tag of a model's first field, its version.
-            _ if bytes.first() == Some(&8) => {
+            Ok(text) if !is_onnx(&bytes) => Input::parse(text, &options.inputs),
+            // Of what is neither text nor a model the reader says what is wrong.
+            _ => {
                 let ranges = options.ranges.clone();
                 read_onnx(&bytes, &OnnxOptions { ranges }).map(Input::Graph)
             }
-            Ok(text) => Input::parse(text, &options.inputs),
-            Err(problem) => Err(Error::Parse {
-                format: "neither an ONNX model nor text",
-                problem: problem.to_string(),
-            }),
         });
         read.map_err(|error| of_plan(&error, py))
     }

@@ -146,7 +146,7 @@ def test_graphs_are_planned():
     assert raised.value.item == "h"
     with pytest.raises(Error, match="graph: line 1 column 28: missing field"):
         plan(b'{"format": "tileheap-graph"}')
-    with pytest.raises(Error, match="neither an ONNX model nor text"):
+    with pytest.raises(Error, match="ONNX model: "):
         plan(b"\xff\xfe")
 
 
@@ -205,3 +205,35 @@ def test_two_thousand_tensors_of_public_networks_are_at_the_bound():
     check(problem, packing.offsets)
     assert packing.verdict == "proved" and packing.height == packing.bound
     assert planned.size == planned.lower_bound == packing.height
+
+
+def test_the_version_is_that_of_the_distribution():
+    import importlib.metadata
+
+    import tileheap
+
+    assert tileheap.__version__ == importlib.metadata.version("tileheap")
+
+
+def test_what_the_command_refuses_is_refused():
+    with pytest.raises(Error, match="item 1 begins at step 5, after its end 2") as caught:
+        pack(Problem([(0, 3), (5, 2)], [4, 4]))
+    assert caught.value.item == 1
+    with pytest.raises(Error, match="no name"):
+        plan(Problem([(0, 3)], [4]), memories={"": None})
+    with pytest.raises(Error, match="`bathc`"):
+        plan(DATA / "tensor/small.onnx", ranges={"bathc": (1, 4)})
+    with pytest.raises(Error, match="ONNX"):
+        plan(bytes(range(256)))
+
+
+def test_models_are_read_whatever_they_begin_with():
+    for path in sorted((DATA / "tensor/onnx").glob("*.onnx")):
+        # The version, which most files begin with, may come last, or be missing.
+        model = path.read_bytes()
+        ranges = {"batch": (1, 4)} if path.stem == "c13c_i" else {}
+        first = plan(path, ranges=ranges)
+        assert model[0] == 8 and model[1] < 128
+        for changed in [model[2:], model[2:] + model[:2]]:
+            assert plan(changed, ranges=ranges).size == first.size
+        assert first.notes == ()

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._native import Error
+from ._native import Error, __version__
 
 __all__ = ["Error", "Memory", "Packing", "Problem", "Reuse", "Selection", "Tensor", "TensorPlan", "ValueCopy"]
-__all__ += ["pack", "plan", "select"]
+__all__ += ["__version__", "pack", "plan", "select"]
 
 Verdict = Literal["proved", "out-of-steps", "interrupted"]
 STEPS = 400_000
@@ -60,6 +60,11 @@ class Problem:
         sizes = _whole("sizes", self.sizes)
         count = len(sizes)
         spans = _whole("spans", self.spans, top=2**32, shape=(count, 2))
+        backwards = np.flatnonzero(spans[:, 0] > spans[:, 1])
+        if backwards.size:
+            item = int(backwards[0])
+            first, end = spans[item].tolist()
+            raise _error(f"spans: item {item} begins at step {first}, after its end {end}", item)
         alignments = _whole("alignments", self.alignments, shape=(count,), least=1)
         if self.names and len(self.names) != count:
             raise _error(f"names has {len(self.names)} entries for {count} items")
@@ -129,7 +134,7 @@ class Memory:
     size: int
     """The end of the highest tensor, bytes."""
     lower_bound: int
-    """The largest live set: no plan of the same tensors is smaller."""
+    """No plan of the same tensors in this memory is smaller."""
     alignment: int
     capacity: int | None
     traffic: int
@@ -198,6 +203,8 @@ class TensorPlan:
     """How often each loop is unrolled, by node."""
     steps: tuple[str, ...]
     """The node of each step."""
+    notes: tuple[str, ...] = ()
+    """What the reader of the file took for granted: sizes of elements whose type is not known."""
 
     @property
     def size(self) -> int:
@@ -299,6 +306,8 @@ def plan(
     else:
         with open(source, "rb") as file:
             given = file.read()
+    if "" in (memories or {}):
+        raise _error("memories: a memory has no name")
     options = {
         "strategy": strategy,
         "policy": policy,
@@ -330,6 +339,7 @@ def plan(
         copies=tuple(ValueCopy(*row) for row in found["copies"]),
         unrolled=found["unrolled"],
         steps=tuple(found["steps"]),
+        notes=tuple(found["notes"]),
     )
 
 

@@ -1,5 +1,7 @@
 from typing import TypedDict
 
+__version__: str
+
 class Error(ValueError):
     item: int | str | None
 
