@@ -95,7 +95,7 @@ pub(super) fn as_described(plan: &Plan, allowed: &Allowed) -> Found {
 pub(super) fn residents(plan: &Plan) -> Vec<ResourceId> {
     let described = plan.described().resource_ids();
     let is_resident = |id: &ResourceId| {
-        let stretch = plan.stores().iter().any(|store| store.to == *id);
+        let stretch = plan.stores().any(|store| store.to == *id);
         stretch || plan.memory_of(*id) == Some(MemoryKind::Tile)
     };
     described.filter(is_resident).collect()
