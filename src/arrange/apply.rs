@@ -344,10 +344,16 @@ impl<'a> Work<'a> {
                     let resource = here(access.resource);
                     let measured = access.measured.map(|bytes| Bytes(bytes.0 / u64::from(count)));
                     // Of the image of the strip, or of all of it; of what is read anywhere, each strip is taken to read a part.
-                    let of = u64::from(count);
                     let touched = division.touched(described, &access, divided.halo, strip);
-                    let share = touched.unwrap_or(Share { part: 1, of });
-                    let of = part(access.resource).map_or(share.of, |(_, texels)| texels);
+                    let share = match (touched, part(access.resource)) {
+                        (Some(share), Some((_, texels))) => Share { of: texels, ..share },
+                        (Some(share), None) => share,
+                        (None, Some(_)) => Share { part: 1, of: 1 },
+                        (None, None) => Share {
+                            part: 1,
+                            of: u64::from(count),
+                        },
+                    };
                     // Of what lives on, each strip changes its own part.
                     let partly =
                         resource.is_none() && access.writes && number > 0 && !access.kind.is_attachment();
@@ -356,7 +362,7 @@ impl<'a> Work<'a> {
                         resolves: access.resolves.map(|source| here(source).unwrap_or(source)),
                         load_op: if partly { LoadOp::Load } else { access.load_op },
                         measured,
-                        share: Some(Share { of, ..share }),
+                        share: Some(share),
                         ..access
                     }
                 });

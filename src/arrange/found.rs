@@ -3,7 +3,6 @@
 use super::change::replanned;
 use super::error::ArrangeError;
 use super::limits::{Cap, Shortfall};
-use super::search::{Allowed, Search};
 use super::traffic::{Costs, Model, Traffic};
 use super::types::Arrangement;
 use crate::frame::ResourceId;
@@ -36,7 +35,6 @@ impl Found {
     /// As [`Arrangement::check`].
     pub fn of(plan: &Plan, arrangement: Arrangement, costs: Costs) -> Result<Found, ArrangeError> {
         arrangement.check(plan.described())?;
-        let allowed = &Allowed::default();
         let described = Traffic::of(plan);
         let changed = arrangement
             .changes
@@ -46,8 +44,8 @@ impl Found {
             });
         let changed = changed.flatten();
         let model = Model::new(changed.as_ref().unwrap_or(plan), plan, costs);
-        let mut found = Search { model, allowed }.found(arrangement, described, described, &residents(plan));
-        found.is_as_described(plan);
+        let mut found = model.found(arrangement, described, described, &residents(plan));
+        found.take_plan_if_described(plan);
         Ok(found)
     }
 
@@ -69,7 +67,7 @@ impl Found {
     }
 
     /// Takes the traffic of the plan itself where the arrangement is the frame as described.
-    pub(super) fn is_as_described(&mut self, plan: &Plan) {
+    pub(super) fn take_plan_if_described(&mut self, plan: &Plan) {
         if self.arrangement == Arrangement::described(plan.described()) {
             self.traffic = self.described;
         }
@@ -77,14 +75,10 @@ impl Found {
 }
 
 /// The frame as described, found by a search that changes nothing.
-pub(super) fn as_described(plan: &Plan, allowed: &Allowed) -> Found {
+pub(super) fn as_described(plan: &Plan, costs: Costs) -> Found {
     let described = Traffic::of(plan);
-    let search = Search {
-        model: Model::new(plan, plan, allowed.costs),
-        allowed,
-    };
     let start = Arrangement::described(plan.described());
-    let found = search.found(start, described, described, &residents(plan));
+    let found = Model::new(plan, plan, costs).found(start, described, described, &residents(plan));
     Found {
         traffic: described,
         ..found
@@ -99,4 +93,30 @@ pub(super) fn residents(plan: &Plan) -> Vec<ResourceId> {
         stretch || plan.memory_of(*id) == Some(MemoryKind::Tile)
     };
     described.filter(is_resident).collect()
+}
+
+/// Steps of the engine that chooses residents of what is found.
+pub(super) const CHOICE: u64 = 2_000;
+
+impl Model<'_> {
+    /// What was found, with residents chosen with care.
+    pub(super) fn found(
+        mut self,
+        arrangement: Arrangement,
+        described: Traffic,
+        otherwise: Traffic,
+        as_described: &[ResourceId],
+    ) -> Found {
+        let chosen = self.traffic(&arrangement, CHOICE);
+        let bounds = self.bounds(&arrangement, as_described);
+        Found {
+            traffic: chosen.unwrap_or(otherwise),
+            described,
+            shortfalls: self.shortfalls(&arrangement, &bounds),
+            caps: bounds.caps,
+            fixed: bounds.fixed,
+            steps: self.steps,
+            arrangement,
+        }
+    }
 }

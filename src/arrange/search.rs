@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 
 use super::change::{DescriptionChange, candidates, replanned};
 use super::check::{can_merge, dependencies, fusible, in_order};
-use super::found::{Found, as_described, residents};
+use super::found::{CHOICE, Found, as_described, residents};
 use super::strips::Division;
 use super::traffic::{Costs, Model, Traffic};
 use super::types::{Arrangement, Grid, Group, Way};
-use crate::frame::{BatchId, PassId, ResourceId};
+use crate::frame::{BatchId, PassId};
 use crate::plan::Plan;
 
 /// What the search may change, and what it counts.
@@ -54,9 +54,6 @@ impl Default for Allowed {
     }
 }
 
-/// Steps of the engine that chooses residents of what is found.
-const CHOICE: u64 = 2_000;
-
 /// Searches for the arrangement of a planned frame that moves the least. The same inputs give the same answer; `watch` sees the best
 /// share so far after every improvement and may end the search.
 ///
@@ -86,13 +83,13 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
         (best, changed) = (found, Some(next));
     }
     best.described = Traffic::of(plan);
-    best.is_as_described(plan);
+    best.take_plan_if_described(plan);
     // The planner may know more of the frame as it is than the search does: splits, or what took it longer to find.
     match best.traffic.cost() < best.described.cost() {
         true => best,
         false => Found {
             steps: best.steps,
-            ..as_described(plan, allowed)
+            ..as_described(plan, allowed.costs)
         },
     }
 }
@@ -165,7 +162,9 @@ fn search_as_described(
             better = small.or_else(|| search.better(&here, &best, true));
         }
     }
-    search.found(best.arrangement, described, best.traffic, &residents(plan))
+    search
+        .model
+        .found(best.arrangement, described, best.traffic, &residents(plan))
 }
 
 /// An arrangement, and what it moves.
@@ -194,9 +193,9 @@ impl Best<'_> {
     }
 }
 
-pub(super) struct Search<'a> {
-    pub(super) model: Model<'a>,
-    pub(super) allowed: &'a Allowed,
+struct Search<'a> {
+    model: Model<'a>,
+    allowed: &'a Allowed,
 }
 
 impl Search<'_> {
@@ -258,27 +257,6 @@ impl Search<'_> {
             }
         }
         None
-    }
-
-    /// What was found, with residents chosen with care.
-    pub(super) fn found(
-        mut self,
-        arrangement: Arrangement,
-        described: Traffic,
-        otherwise: Traffic,
-        as_described: &[ResourceId],
-    ) -> Found {
-        let chosen = self.model.traffic(&arrangement, CHOICE);
-        let bounds = self.model.bounds(&arrangement, as_described);
-        Found {
-            traffic: chosen.unwrap_or(otherwise),
-            described,
-            shortfalls: self.model.shortfalls(&arrangement, &bounds),
-            caps: bounds.caps,
-            fixed: bounds.fixed,
-            steps: self.model.steps,
-            arrangement,
-        }
     }
 
     /// With every two batches fused that nothing keeps apart.

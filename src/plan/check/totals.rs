@@ -5,7 +5,7 @@ use super::error::Rule;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, placement_of, sites};
 use crate::frame::tables::{Access, Contents};
-use crate::frame::{PassId, Persistence, ResourceId};
+use crate::frame::{AccessKind, PassId, Persistence, ResourceId};
 use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 
@@ -146,16 +146,24 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
 fn traffic(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
     let mut sum = Bytes::ZERO;
-    for access in plan.frame.accesses() {
-        let id = access.resource;
-        let kept =
-            plan.frame.resource(id).persistence == Persistence::Transient && in_one_render_pass(checker, id);
-        if !kept && !in_store(checker, access) {
-            let needs = &plan.requirements.resources[id.index()];
-            let size = match plan.frame.resource(id).persistence {
-                Persistence::External(_) => plan.frame.resource(id).content_size(),
-                _ => needs.tile.map_or(needs.size, |tile| tile.size),
-            };
+    for (id, resource) in plan.frame.resource_ids().zip(plan.frame.resources()) {
+        let transient = resource.persistence == Persistence::Transient;
+        let uses = || {
+            plan.frame
+                .accesses()
+                .iter()
+                .filter(move |access| access.resource == id)
+        };
+        let resolved = || uses().any(|access| access.kind == AccessKind::ResolveAttachment);
+        if transient && in_one_render_pass(checker, id) && !resolved() {
+            continue;
+        }
+        let needs = &plan.requirements.resources[id.index()];
+        let size = match resource.persistence {
+            Persistence::External(_) => resource.content_size(),
+            _ => needs.tile.map_or(needs.size, |tile| tile.size),
+        };
+        for access in uses().filter(|access| !in_store(checker, access)) {
             sum = add(sum, moved(checker, access, size));
         }
     }
