@@ -102,7 +102,6 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
     let stores: Vec<String> = bound
         .plan()
         .stores()
-        .iter()
         .map(|store| {
             assert_eq!(bound.plan().memory_of(store.from), Some(MemoryKind::Tile));
             bound.plan().frame.resource(store.to).name.clone()
