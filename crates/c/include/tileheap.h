@@ -114,7 +114,7 @@ TH_ENUM(ThResourceType, uint32_t) {
     TH_RESOURCE_TYPE_BUFFER,
 };
 
-/** How long the contents of a resource are needed. */
+/** The time for which the contents of a resource are needed. */
 TH_ENUM(ThPersistence, uint32_t) {
     /** Written and read within the frame. */
     TH_PERSISTENCE_TRANSIENT,
@@ -150,7 +150,7 @@ TH_ENUM(ThMemoryKind, uint32_t) {
     TH_MEMORY_KIND_DEDICATED,
 };
 
-/** Whether a resource needs a dedicated allocation (`VkMemoryDedicatedRequirements`). */
+/** The need of a resource for a dedicated allocation (`VkMemoryDedicatedRequirements`). */
 TH_ENUM(ThDedicated, uint32_t) {
     /** It shares an allocation. */
     TH_DEDICATED_NO,
@@ -192,7 +192,7 @@ TH_ENUM(ThHistoryVersion, uint32_t) {
     TH_HISTORY_VERSION_PREVIOUS,
 };
 
-/** How a pass uses a resource. Stages, accesses, usages and layouts derive from it. */
+/** The use of a resource by a pass. Stages, accesses, usages and layouts derive from it. */
 TH_ENUM(ThAccessKind, uint32_t) {
     /** A colour attachment; the n-th of a pass is attachment n. */
     TH_ACCESS_KIND_COLOR_ATTACHMENT,
@@ -304,7 +304,7 @@ TH_ENUM(ThAddressSpaceKind, uint32_t) {
     TH_ADDRESS_SPACE_KIND_MEMORY,
 };
 
-/** How residency in the tile heap is chosen. */
+/** The choice of residents of the tile heap. */
 TH_ENUM(ThStrategy, uint32_t) {
     /** By a search that proves optimality or reports a bound. */
     TH_STRATEGY_OPTIMAL,
@@ -319,8 +319,8 @@ TH_ENUM(ThStrategy, uint32_t) {
 };
 
 /**
- * Whether resources with overlapping lifetimes may have several tile memory objects of different sizes, of which a smaller one is bound in passes
- * in which fewer bytes are alive. A resource that is alive while several are bound has an image in each, at the same offset.
+ * Tile memory objects of different sizes for resources with overlapping lifetimes: a smaller object is bound in passes in which fewer bytes are
+ * alive. A resource that is alive while several are bound has an image in each, at the same offset.
  */
 TH_ENUM(ThLadder, uint32_t) {
     /** If the model estimates a lower binning cost. */
@@ -331,7 +331,7 @@ TH_ENUM(ThLadder, uint32_t) {
     TH_LADDER_ALWAYS,
 };
 
-/** How a planner makes or reuses a plan. */
+/** The way in which a planner makes or reuses a plan. */
 TH_ENUM(ThPlanMode, uint32_t) {
     /** Plans it as the options say; a known frame returns the known plan. */
     TH_PLAN_MODE_PLAN,
@@ -341,7 +341,7 @@ TH_ENUM(ThPlanMode, uint32_t) {
     TH_PLAN_MODE_IMPROVE,
 };
 
-/** Whether a resource may be placed in tile memory. */
+/** The constraint on placing a resource in tile memory. */
 TH_ENUM(ThTileConstraint, uint32_t) {
     /** The planner chooses. */
     TH_TILE_CONSTRAINT_NONE,
@@ -361,17 +361,17 @@ TH_ENUM(ThExternalFamily, uint32_t) {
     TH_EXTERNAL_FAMILY_FOREIGN,
 };
 
-/** Whether a frame may leave out a pass, and the state of its outputs then. */
+/** Permission to leave out a pass in a frame, and the state of its outputs then. */
 TH_ENUM(ThSkippedOutputs, uint32_t) {
     /** It may not be left out. */
     TH_SKIPPED_OUTPUTS_NONE,
     /** They keep their contents, or are cleared. */
     TH_SKIPPED_OUTPUTS_KEPT,
-    /** What the pass would overwrite is undefined. */
+    /** The contents that the pass would overwrite are undefined. */
     TH_SKIPPED_OUTPUTS_LOST,
 };
 
-/** What a name belongs to. */
+/** The kind of object that a name belongs to. */
 TH_ENUM(ThNameKind, uint32_t) {
     /** A resource. */
     TH_NAME_KIND_RESOURCE,
@@ -469,7 +469,7 @@ TH_ENUM(ThPlanFlag, uint32_t) {
     TH_PLAN_FLAG_NO_BIN_COST = (1 << 3),
 };
 
-/** What a search for arrangements may change. */
+/** The changes that a search for arrangements may make. */
 TH_ENUM(ThSearchFlag, uint32_t) {
     /** The order of passes. */
     TH_SEARCH_FLAG_ORDER = (1 << 0),
@@ -622,9 +622,9 @@ typedef struct ThResourceDesc {
     ThResourceType resourceType;
     /** Unique in the frame. */
     struct ThStringView name;
-    /** How long its contents are needed. */
+    /** The time for which its contents are needed. */
     ThPersistence persistence;
-    /** Whether it may be placed in tile memory. */
+    /** The constraint on placing it in tile memory. */
     ThTileConstraint tileConstraint;
     /** The state before the frame, of external resources. */
     struct ThExternalState entry;
@@ -665,7 +665,7 @@ typedef struct ThResourceDesc {
 typedef struct ThAccessDesc {
     /** `sizeof(ThAccessDesc)`. */
     uint32_t structSize;
-    /** How the resource is used. */
+    /** The use of the resource. */
     ThAccessKind kind;
     /** The index of the resource. */
     uint32_t resource;
@@ -678,7 +678,7 @@ typedef struct ThAccessDesc {
      */
     uint32_t flags;
     /**
-     * What a written attachment does with earlier contents. Other resources keep them if they are read and written, and lose them if they are
+     * The load operation of a written attachment. Other resources keep them if they are read and written, and lose them if they are
      * only written.
      */
     VkAttachmentLoadOp loadOp;
@@ -697,7 +697,7 @@ typedef struct ThAccessDesc {
     VkFormat viewFormat;
     /** The index of the resource whose samples a resolve attachment receives. */
     uint32_t resolveSource;
-    /** How far from its own pixel a read looks, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
+    /** The distance from its own pixel at which a read looks, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
     uint32_t reachTexels;
     /** The bytes of memory traffic per frame that placing it on chip was measured to save, with `TH_ACCESS_FLAG_MEASURED`. */
     uint64_t measuredSavings;
@@ -713,7 +713,7 @@ typedef struct ThPassDesc {
     struct ThStringView name;
     /** Bits of `ThPassFlag`. */
     uint32_t flags;
-    /** Whether a frame may leave it out. */
+    /** Permission to leave it out in a frame. */
     ThSkippedOutputs skippedOutputs;
     /** The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`. */
     VkRect2D renderArea;
@@ -797,7 +797,7 @@ typedef struct ThQueueDesc {
 typedef struct ThSemaphoreDesc {
     /** `sizeof(ThSemaphoreDesc)`. */
     uint32_t structSize;
-    /** Whether work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation. */
+    /** `VK_TRUE` if work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation. */
     VkBool32 external;
     /** Unique in the frame. */
     struct ThStringView name;
@@ -815,7 +815,7 @@ typedef struct ThFrameDesc {
     uint32_t resourceCount;
     /** The name of the frame. */
     struct ThStringView name;
-    /** What scaled images are a fraction of, in texels. */
+    /** The extent that scaled images are a fraction of, in texels. */
     VkExtent2D baseExtent;
     /** Images and buffers. Accesses refer to them by index. */
     const struct ThResourceDesc *resources;
@@ -848,7 +848,7 @@ typedef struct ThFrameInfo {
     uint32_t resourceCount;
     /** The name of the frame. */
     struct ThStringView name;
-    /** What scaled images are a fraction of, in texels. */
+    /** The extent that scaled images are a fraction of, in texels. */
     VkExtent2D baseExtent;
     /** The number of passes. */
     uint32_t passCount;
@@ -876,7 +876,7 @@ typedef struct ThResourceInfo {
     ThResourceType resourceType;
     /** Its name. */
     struct ThStringView name;
-    /** How long its contents are needed. Swapchain images and buffers that are read back are external. */
+    /** The time for which its contents are needed. Swapchain images and buffers that are read back are external. */
     ThPersistence persistence;
     /** The first pass that uses it. */
     uint32_t firstPass;
@@ -967,7 +967,7 @@ typedef struct ThRequirementAnswer {
     uint32_t resource;
     /** `ThRequirementQuery::memory`. */
     ThMemoryKind memory;
-    /** Whether the device supports the image or buffer; the fields below are ignored if not. */
+    /** `VK_TRUE` if the device supports the image or buffer; the fields below are ignored if not. */
     VkBool32 supported;
     /** From `VkMemoryDedicatedRequirements`. */
     ThDedicated dedicated;
@@ -1000,7 +1000,7 @@ typedef struct ThResourceRequirements {
     uint64_t tileAlignment;
     /** The lazily allocated memory types that can hold it, one bit each. */
     uint32_t lazyTypeBits;
-    /** Whether it needs a dedicated allocation. */
+    /** The need for a dedicated allocation. */
     ThDedicated dedicated;
 } ThResourceRequirements;
 
@@ -1011,9 +1011,9 @@ typedef struct ThPlannerT *ThPlanner;
 typedef struct ThPlanOptionsDesc {
     /** `sizeof(ThPlanOptionsDesc)`. */
     uint32_t structSize;
-    /** How residency in tile memory is chosen. */
+    /** The choice of residents of tile memory. */
     ThStrategy strategy;
-    /** Whether overlapping lifetimes are served by several tile memory objects. */
+    /** Use of several tile memory objects for overlapping lifetimes. */
     ThLadder ladder;
     /** Bits of `ThPlanFlag`. */
     uint32_t flags;
@@ -1029,7 +1029,7 @@ typedef struct ThPlanOptionsDesc {
 typedef struct ThPlanDesc {
     /** `sizeof(ThPlanDesc)`. */
     uint32_t structSize;
-    /** How a planner makes or reuses a plan. Ignored without a planner. */
+    /** Reuse of the planner's earlier plans. Ignored without a planner. */
     ThPlanMode mode;
     /** The frame. */
     ThFrame frame;
@@ -1131,7 +1131,7 @@ typedef struct ThPlanArrays {
 typedef struct ThPlanTotals {
     /** `sizeof(ThPlanTotals)`. */
     uint32_t structSize;
-    /** Whether it is proved that no choice of tile residents saves more than this one. */
+    /** `VK_TRUE` if it is proved that no choice of tile residents saves more than this one. */
     VkBool32 proved;
     /** The traffic of all resources with nothing in tile memory, as accesses times what they touch. */
     uint64_t trafficBytes;
@@ -1139,11 +1139,11 @@ typedef struct ThPlanTotals {
     uint64_t eligibleBytes;
     /** The part of it that stays on chip. */
     uint64_t onChipBytes;
-    /** What crosses the memory bus in a frame. */
+    /** The traffic on the memory bus in a frame. */
     uint64_t dramBytes;
     /** The sizes of all shared blocks of ordinary memory. */
     uint64_t arenaBytes;
-    /** What those would be if nothing shared bytes. */
+    /** The same bytes if nothing shared memory. */
     uint64_t arenaBytesWithoutAliasing;
     /** The size of the largest tile memory object. */
     uint64_t tileBytes;
@@ -1159,7 +1159,7 @@ typedef struct ThTraffic {
     uint64_t moved;
     /** The cost of repeated passes. */
     uint64_t repeats;
-    /** What halos of strips move. */
+    /** The traffic of the halos of strips. */
     uint64_t halos;
     /** The cost of merged passes. */
     uint64_t merges;
@@ -1225,7 +1225,7 @@ typedef struct ThArrangedPass {
     VkRect2D area;
     /** The texel of the described image that is texel (0, 0) of what the pass writes. */
     VkOffset2D origin;
-    /** How far the area reaches beyond the strip's own part, in texels. */
+    /** The distance that the area reaches beyond the strip's own part, in texels. */
     uint32_t halo;
 } ThArrangedPass;
 
@@ -1833,7 +1833,7 @@ typedef struct ThContentState {
  * The arrays are valid until the next lowering with the same lowerer, or until it is destroyed. For one plan on the same queues, `memory`,
  * `images` and `buffers` are the same in every frame.
  *
- * What no row says is always the same: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
+ * Everything else is always the same: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
  * `vkCmdPipelineBarrier2` between passes has no dependency flags, and ranges of images in rows are never empty.
  */
 typedef struct ThLowered {
@@ -2252,13 +2252,19 @@ typedef struct ThBoundAccess {
     uint32_t subpass;
     /** The layout of an image during the pass. For depth and stencil in separate layouts, the depth layout. */
     VkImageLayout layout;
+    /**
+     * The layout of the stencil aspect during the pass, equal to `layout` unless depth and stencil have separate layouts;
+     * `VK_IMAGE_LAYOUT_UNDEFINED` if the part has no stencil.
+     */
+    VkImageLayout stencilLayout;
     /** The part of an image. Slices of 3D images are layers. */
     VkImageSubresourceRange range;
-    /** Zero. */
-    uint32_t reserved;
     /** The image; null for buffers, and for an external image that is not imported. */
     VkImage image;
-    /** A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth. */
+    /**
+     * A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth; for a
+     * view of stencil, describe an access of `VK_IMAGE_ASPECT_STENCIL_BIT`.
+     */
     VkImageView view;
     /** The buffer; null for images, and for an external buffer that is not imported. */
     VkBuffer buffer;
@@ -3211,8 +3217,8 @@ ThStatus thSelectFrame(ThDynamicFrame frame,
  */
 TH_API
 ThStatus thForgetImportedView(ThDynamicFrame frame,
-                      VkImageView view,
-                      ThError error);
+                              VkImageView view,
+                              ThError error);
 
 /**
  * Destroys a dynamic frame, in any state. Its objects are destroyed once the device is done with them: by `thTrimDevice`, while other frames
@@ -3302,7 +3308,7 @@ ThStatus thGetBoundAccess(ThDynamicFrame frame,
 
 /**
  * Begins the selected frame. Earlier frames may still run on the device; the program limits how many with `thWaitForFrame`. `imports` may be
- * null. `number` receives the frame's number for `thWaitForFrame`; it may be null. Frames are numbered from 0; the number of an abandoned frame is
+ * null. `number` receives the frame's number for `thWaitForFrame`; it may be null. Frames are numbered from 0; the number of a discarded frame is
  * reused.
  *
  * Imported handles must be alive until the frame is complete, and in the described entry states when the command buffers that use them run. Structures
@@ -3331,8 +3337,8 @@ ThStatus thBeginFrame(ThDynamicFrame frame,
  */
 TH_API
 ThStatus thImportResources(ThDynamicFrame frame,
-                  const struct ThImports *imports,
-                  ThError error);
+                           const struct ThImports *imports,
+                           ThError error);
 
 /**
  * Restricts a render pass to part of its described area in this frame, for dynamic resolution. If `area` is null, the pass renders nothing and must be
@@ -3346,9 +3352,9 @@ ThStatus thImportResources(ThDynamicFrame frame,
  */
 TH_API
 ThStatus thSetRenderArea(ThDynamicFrame frame,
-                   uint32_t pass,
-                   const VkRect2D *area,
-                   ThError error);
+                         uint32_t pass,
+                         const VkRect2D *area,
+                         ThError error);
 
 /**
  * Begins a secondary command buffer for a subpass of a render pass, with the inheritance that it needs, `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT` and
@@ -3385,7 +3391,7 @@ ThStatus thBindSecondaryTileMemory(ThDynamicFrame frame,
 /**
  * Submits the frame: each described submit as one call, with the semaphores and fences that count frames.
  *
- * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; finish the recording, or call
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; end the recordings, or call
  * `thDiscardFrame`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
  * another, or abandon it if the device is lost.
  *
@@ -3411,7 +3417,7 @@ ThStatus thSubmitFrameWith(ThDynamicFrame frame,
                            ThError error);
 
 /**
- * Abandons the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same
+ * Discards the frame that is being recorded, for example after `VK_ERROR_OUT_OF_DATE_KHR`: it has no effect, and the next frame has the same
  * number. The program must reset the command buffers that were recorded; imported semaphores are neither waited for nor signalled.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded.
@@ -3421,7 +3427,7 @@ ThStatus thSubmitFrameWith(ThDynamicFrame frame,
  */
 TH_API
 ThStatus thDiscardFrame(ThDynamicFrame frame,
-                            ThError error);
+                        ThError error);
 
 /**
  * Waits until a frame is complete on the device, for at most `timeout` nanoseconds: before its command buffers are used again.
@@ -3453,7 +3459,7 @@ ThStatus thGetCompletedFrame(ThDynamicFrame frame,
  * Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.
  * `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary one of a pool for the family of its queue
  * (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other thread
- * may use its pool until the recording is finished or discarded.
+ * may use its pool until the recording is ended or discarded.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
  * passes uses something that is not imported.
@@ -3462,10 +3468,10 @@ ThStatus thGetCompletedFrame(ThDynamicFrame frame,
  */
 TH_API
 ThStatus thBeginCommands(ThDynamicFrame frame,
-                          uint32_t commandBufferIndex,
-                          VkCommandBuffer commandBuffer,
-                          ThCommands *commands,
-                          ThError error);
+                         uint32_t commandBufferIndex,
+                         VkCommandBuffer commandBuffer,
+                         ThCommands *commands,
+                         ThError error);
 
 /**
  * Begins a pass: binds its tile memory, records its barriers and begins its render pass. Record its commands into the command buffer, or
@@ -3550,7 +3556,7 @@ ThStatus thSkipPass(ThCommands commands,
  */
 TH_API
 ThStatus thEndCommands(ThCommands commands,
-                          ThError error);
+                       ThError error);
 
 /**
  * Discards a recording and destroys the handle, for example after an error in the program. The program must reset the command buffer. The frame

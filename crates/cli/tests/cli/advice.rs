@@ -8,9 +8,9 @@ fn total(plan: &Value, name: &str) -> u64 {
     number(&plan["totals"][name])
 }
 
-/// Share of the traffic, in thousandths.
+/// Share of the traffic that is eligible for tile memory, in thousandths.
 fn kept(plan: &Value) -> u64 {
-    total(plan, "on_chip_bytes") * 1000 / total(plan, "traffic_bytes").max(1)
+    total(plan, "on_chip_bytes") * 1000 / total(plan, "eligible_bytes").max(1)
 }
 
 /// Frame, extent, and percent kept at 4, 8, 12 and 18 MiB: by an independent exact solver on the same numbers.
