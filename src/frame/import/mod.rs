@@ -42,7 +42,7 @@
 //! - A history resource read by its first writing pass, or earlier, is read as the frame before left it.
 //! - A second pass of one name gets the suffix ` (2)`.
 //!
-//! [`Access::count`](super::tables::Access::count), summed over a pass and a resource, is the number of entries that the file lists.
+//! [`Frame::times_moved`](super::Frame::times_moved), summed over a pass and a resource, is the number of entries that the file lists.
 //!
 //! # Uses
 //! `color`, `depth` (`depth_read`, `stencil`, `depth_stencil`), `resolve`, `input`, `sampled` (`texture`), `storage`,
