@@ -73,10 +73,10 @@ pub(crate) fn megabytes(bytes: u64) -> String {
     }
 }
 
-/// `60%`, `62.5`: in thousandths of the whole.
+/// `60%`, `62.5 %`: in thousandths of the whole. A number without its sign could be a fraction.
 pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
     let help = || "write a percentage from 0% to 100% with at most one decimal: 60%, 62.5%".to_owned();
-    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let number = text.strip_suffix('%').ok_or_else(help)?.trim_end();
     let tenths = number.parse::<f64>().map_err(|_| help())? * 10.0;
     let is_whole = (tenths - tenths.round()).abs() < 1e-6 && (0.0..=1000.0).contains(&tenths);
     is_whole.then_some(tenths.round() as u32).ok_or_else(help)
@@ -193,9 +193,9 @@ mod tests {
     #[test]
     fn shares_have_a_tenth_at_most() {
         assert_eq!(parse_percent("60%"), Ok(600));
-        assert_eq!(parse_percent("62.5"), Ok(625));
+        assert_eq!(parse_percent("62.5%"), Ok(625));
         assert_eq!(parse_percent("100 %"), Ok(1000));
-        for wrong in "|%|100.1%|-1|6.25%|nan|60%%|99999999999%".split('|') {
+        for wrong in "|%|60|0.6|100.1%|-1%|6.25%|nan%|60%%|99999999999%".split('|') {
             assert!(parse_percent(wrong).is_err(), "{wrong}");
         }
     }

@@ -38,7 +38,7 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
         (u128::from(kept) * 1000 / u128::from(all.max(1))) as u64
     };
     let kept = curve(
-        format!("Eligible traffic on chip by {what}"),
+        format!("Share of traffic kept on chip by {what}"),
         Unit::Share,
         1000,
         points.iter().map(share).collect(),
