@@ -9,15 +9,11 @@ use crate::format;
 /// The texels of a level that a view shows across and down: of blocks, where it shows compressed blocks as texels
 /// ("Image Views", `VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT`).
 pub(super) fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
-    let block = match (
-        format::info(desc.format),
-        access.view.format.and_then(format::info),
-    ) {
-        (Some(own), Some(view)) if own.is_compressed() && !view.is_compressed() => {
-            [own.block.width, own.block.height]
-        }
-        _ => [1, 1],
+    let blocks = |view| {
+        let (own, view) = (format::info(desc.format)?, format::info(view)?);
+        (own.is_compressed() && !view.is_compressed()).then_some([own.block.width, own.block.height])
     };
+    let block = access.view.format.and_then(blocks).unwrap_or([1, 1]);
     let side = |texels: u32, block: u32| {
         (texels >> access.range.levels.first.min(31))
             .max(1)

@@ -302,7 +302,7 @@ impl Frame {
 
     /// The parts of `resource` that its accesses tell apart: disjoint, and each access is of some of them. A buffer is one part, as is an
     /// image of which no access names a part.
-    pub fn parts_of(&self, resource: ResourceId) -> &[SubresourceRange] {
+    pub(crate) fn parts_of(&self, resource: ResourceId) -> &[SubresourceRange] {
         self.tables.parts_of[resource.index()].of(&self.tables.parts)
     }
 

@@ -78,14 +78,21 @@ impl Frame {
             return (1, 1);
         }
         let level = viewed(&desc, extent, access);
-        let layers = access.range.layers.len() as u128;
+        let layers = access.range.layers.len() as u32;
         let rendered = match pass.view_mask {
-            0 => u128::from(pass.layers),
-            views => u128::from(views.count_ones()),
+            0 => pass.layers,
+            views => views.count_ones(),
         };
+        let starts = area.offset == ash::vk::Offset2D::default();
+        if starts && area.extent == level && rendered >= layers {
+            return (1, 1);
+        }
         let texels = |extent: ash::vk::Extent2D| u128::from(extent.width) * u128::from(extent.height);
         let area = intersection(area, level.into()).map_or(0, |area| texels(area.extent));
-        (area * rendered.min(layers), texels(level) * layers)
+        (
+            area * u128::from(rendered.min(layers)),
+            texels(level) * u128::from(layers),
+        )
     }
 
     /// Whether an earlier subpass of the pass writes the same attachment, and stores it.

@@ -5,7 +5,7 @@ use super::context::{Context, Ruling};
 use super::eligible::could_be_whole;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
-use super::traffic::{self, traffic_off_chip};
+use super::traffic::{only_render_pass, traffic_off_chip};
 use super::{MemoryKind, NotTile, ObjectId, PassPlan, Placement, PlacementReason, ResourcePlan, Totals};
 use crate::frame::tables::Contents;
 use crate::frame::{PassId, ResourceId};
@@ -163,7 +163,6 @@ pub(super) fn sum(
     let (frame, requirements) = (context.frame, context.requirements);
     let objects = &residency.objects;
     let mut totals = Totals {
-        traffic_bytes: traffic::traffic(frame, requirements, context.options.windows),
         reserved_bytes_by_runs: residency.reserved_by_runs,
         ..Totals::default()
     };
@@ -173,21 +172,25 @@ pub(super) fn sum(
         totals.live_bytes += pass.live_tile;
     }
     for (id, resource) in frame.resource_ids().zip(resources) {
+        if only_render_pass(frame, id, context.options.windows).is_some() {
+            continue; // It moves nothing, and is not eligible.
+        }
+        // Traffic, not savings: those may be measured.
+        let bytes = traffic_off_chip(frame, requirements, id);
+        totals.traffic_bytes += bytes;
         match resource.reason {
-            // Traffic, not worth: that may be measured.
             PlacementReason::Tile { .. } => {
-                let bytes = traffic_off_chip(frame, requirements, id);
                 totals.eligible_bytes += bytes;
                 totals.on_chip_bytes += bytes;
             }
             PlacementReason::Arena(why) | PlacementReason::Dedicated(why) if is_room_alone(why) => {
-                totals.eligible_bytes += traffic_off_chip(frame, requirements, id);
+                totals.eligible_bytes += bytes;
             }
             PlacementReason::Arena(NotTile::Stored { .. })
             | PlacementReason::Dedicated(NotTile::Stored { .. })
                 if could_be_whole(context, id) =>
             {
-                totals.eligible_bytes += traffic_off_chip(frame, requirements, id);
+                totals.eligible_bytes += bytes;
             }
             _ => {}
         }

@@ -8,7 +8,7 @@
 //! repeated passes, halos, merged passes.
 
 use super::{Plan, WindowRule};
-use crate::frame::tables::{Access, Contents, PassKind};
+use crate::frame::tables::{Contents, PassKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
@@ -50,26 +50,7 @@ pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRul
     is_only.then_some(first)
 }
 
-/// The bytes that a frame moves with nothing in tile memory.
-pub(super) fn traffic(frame: &Frame, requirements: &Requirements, windows: WindowRule) -> Bytes {
-    let counted = |id: &ResourceId| only_render_pass(frame, *id, windows).is_none();
-    let resources = frame.resource_ids().filter(counted);
-    resources
-        .map(|id| traffic_off_chip(frame, requirements, id))
-        .sum()
-}
-
 impl Plan {
-    /// The bytes that an access of the described frame moves if its resource is off chip; nothing of an attachment that one render pass
-    /// makes and drops.
-    pub fn described_traffic_of(&self, access: &Access) -> Bytes {
-        let (frame, needs) = (self.described(), self.described_requirements());
-        match only_render_pass(frame, access.resource, self.options.windows) {
-            Some(_) => Bytes::ZERO,
-            None => frame.traffic_of(access, counted_size(frame, needs, access.resource)),
-        }
-    }
-
     /// The bytes that cross the memory bus in a frame: those of all resources less those that stay on chip.
     pub fn dram_traffic(&self) -> Bytes {
         let totals = &self.totals;

@@ -18,10 +18,16 @@ pub(super) fn check<S: Subject>(
     device: &DeviceProfile,
     broken: &mut dyn FnMut(InvalidUsage) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
-    rules.iter().enumerate().try_for_each(|(index, row)| {
-        let at = (Row { table, index }, row.rule);
-        InvalidUsage::check(at, subject, (row.broken)(subject, device)).or_else(&mut *broken)
-    })
+    for (index, row) in rules.iter().enumerate() {
+        if let Some(problem) = (row.broken)(subject, device) {
+            broken(InvalidUsage::new(
+                (Row { table, index }, row.rule),
+                subject,
+                problem,
+            ))?;
+        }
+    }
+    Ok(())
 }
 
 /// The problem that a feature is needed that the device has not enabled.

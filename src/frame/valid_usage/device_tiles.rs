@@ -7,8 +7,13 @@ use super::device::lacks;
 use super::passes::RenderPass;
 use super::rule::{Problem, Rule, Rules};
 use crate::frame::AccessKind;
-use crate::frame::tables::Access;
+use crate::frame::tables::{Access, Pass};
 use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
+
+/// Returns `true` if an access can be one of shaders within their tile: no row here applies to others.
+pub(super) fn accesses_tile(pass: &Pass, access: &Access) -> bool {
+    pass.tile_shading || access.kind == AccessKind::TileAttachment
+}
 
 /// The problem of a device that cannot run dispatches per tile, if only dispatches make an access in a pass with tile shading. By default, a
 /// tile attachment may be accessed by fragment shaders and by dispatches: the device has to support at least one of them.

@@ -29,8 +29,8 @@ mod views;
 
 use ash::vk;
 
-use super::Persistence;
 use super::tables::{Frame, Pass, PassKind, Resource, Tables, Version};
+use super::{LoadOp, Persistence};
 use crate::profile::DeviceProfile;
 use accesses::Use;
 pub use buffers::BUFFER_USAGES;
@@ -164,13 +164,22 @@ fn check_on(
             if used.access.stages.intersects(device_stages::STAGES_OF_USES) {
                 device::check(table!(device_stages::USES), &used, device, broken)?;
             }
-            device::check(table!(device_tiles::USES), &used, device, broken)?;
-            device::check(table!(device::CLEARS), &used, device, broken)
+            if device_tiles::accesses_tile(used.pass, used.access) {
+                device::check(table!(device_tiles::USES), &used, device, broken)?;
+            }
+            match used.access.load_op {
+                LoadOp::Clear(_) => device::check(table!(device::CLEARS), &used, device, broken),
+                LoadOp::Load | LoadOp::DontCare => Ok(()),
+            }
         }
         Checked::View(view) => device::check(table!(device::VIEWS), &view, device, broken),
         Checked::RenderPass(pass) => {
             device::check(table!(device_passes::RENDER_PASSES), &pass, device, broken)?;
-            device::check(table!(device_tiles::RENDER_PASSES), &pass, device, broken)
+            let mut accesses = pass.accesses.iter();
+            match accesses.any(|access| device_tiles::accesses_tile(pass.pass, access)) {
+                true => device::check(table!(device_tiles::RENDER_PASSES), &pass, device, broken),
+                false => Ok(()),
+            }
         }
         Checked::Semaphore(semaphore) => {
             device::check(table!(device_stages::SEMAPHORES), &semaphore, device, broken)

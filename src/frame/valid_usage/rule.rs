@@ -64,20 +64,16 @@ pub(super) trait Subject {
 }
 
 impl InvalidUsage {
-    /// An error where there is a problem.
-    pub(super) fn check(
+    pub(super) fn new(
         (row, rule): (Row, &'static str),
         subject: &impl Subject,
-        problem: Problem,
-    ) -> Result<(), InvalidUsage> {
-        match problem {
-            None => Ok(()),
-            Some(problem) => Err(InvalidUsage {
-                rule,
-                subject: subject.words(),
-                problem,
-                row,
-            }),
+        problem: String,
+    ) -> InvalidUsage {
+        InvalidUsage {
+            rule,
+            subject: subject.words(),
+            problem,
+            row,
         }
     }
 }
@@ -87,8 +83,14 @@ pub(super) fn check<S: Subject>(
     (table, rules): Table<'_, fn(&S) -> Problem>,
     subject: &S,
 ) -> Result<(), InvalidUsage> {
-    rules.iter().enumerate().try_for_each(|(index, row)| {
-        let at = (Row { table, index }, row.rule);
-        InvalidUsage::check(at, subject, (row.broken)(subject))
-    })
+    for (index, row) in rules.iter().enumerate() {
+        if let Some(problem) = (row.broken)(subject) {
+            return Err(InvalidUsage::new(
+                (Row { table, index }, row.rule),
+                subject,
+                problem,
+            ));
+        }
+    }
+    Ok(())
 }

@@ -170,7 +170,7 @@ fn check_performed(subject: &impl Subject, stages: S, access: A) -> Result<(), I
         true => format!("it names no stage, but {access} needs one that performs it"),
         false => format!("{} does not perform {access}", listed(stages)),
     };
-    InvalidUsage::check(row_at(index), subject, Some(problem))
+    Err(InvalidUsage::new(row_at(index), subject, problem))
 }
 
 /// The problem that some of `stages` are unknown: newer than the registry that names come from, or no stages at all.
