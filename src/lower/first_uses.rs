@@ -18,20 +18,24 @@ impl Resolver<'_> {
         let (placed, before) = (self.placed, self.before);
         let scratch = placed.scratch;
         let entries = (0..).zip(&before.bytes);
-        let entries = entries.map(|(index, one)| (one.space, one.first, one.end, index));
-        let mut used: Vec<'_, (Space, Bytes, Bytes, u32)> = Vec::from_iter_in(entries, scratch);
-        used.compact_sort();
-        let mut taken = Vec::with_capacity_in(placed.plan.placements.len(), scratch);
+        let entries = entries.map(|(index, one)| (one.space, one.first.0, one.end, index));
+        // By space; then what was used before by address, and what the frame places by time.
+        let mut used: Vec<'_, (Space, u64, Bytes, u32)> = Vec::from_iter_in(entries, scratch);
+        let mut taken: Vec<'_, (Space, u64, Bytes, u32)> =
+            Vec::with_capacity_in(placed.plan.placements.len(), scratch);
         for (index, placement) in (0..).zip(&placed.plan.placements) {
             // Aliases of one resident share the same bytes.
             let first = || placed.placements_of(placement.resource).first == index;
             if placement.memory != MemoryKind::Tile || first() {
                 let bytes = placed.bytes_of(index);
-                let of_space = |space| (space, bytes.span.first, bytes.offset, index);
+                let of_space = |space| (space, bytes.span.first.0.into(), bytes.offset, index);
                 taken.extend(self.space_of(bytes).map(of_space));
             }
         }
-        taken.compact_sort();
+        for elements in [&mut used, &mut taken] {
+            // The only sort here of many elements: no two are equal, and it allocates nothing.
+            elements.sort_unstable();
+        }
         self.after.bytes.reserve(taken.len() + used.len());
         let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
         let mut holders = Holders::new(scratch);
