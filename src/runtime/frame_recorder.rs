@@ -124,7 +124,7 @@ impl FrameRecorder<'_> {
     /// # use tileheap::runtime::{BoundFrame, FrameRecorder, Imports};
     /// # struct Frame { scene: CommandBufferId, present: CommandBufferId, screen: ResourceId, acquired: SemaphoreId }
     /// # fn record(recorder: &FrameRecorder<'_>, commands: CommandBufferId) -> tileheap::Result<()> { Ok(()) }
-    /// # fn acquire() -> (vk::Image, vk::ImageView, vk::Semaphore) { unimplemented!() }
+    /// # fn acquire() -> (vk::Image, vk::ImageView, vk::Semaphore) { (vk::Image::null(), vk::ImageView::null(), vk::Semaphore::null()) }
     /// # fn f(bound: &mut BoundFrame, frame: Frame) -> tileheap::Result<()> {
     /// // SAFETY: nothing is imported yet.
     /// let mut recorder = unsafe { bound.begin(&Imports::default()) }?;

@@ -55,7 +55,7 @@ impl Semaphore {
     }
 
     /// A value of a queue's timeline.
-    pub const fn of_queue(queue: DeviceQueueIndex, value: i64) -> Semaphore {
+    pub(crate) const fn of_queue(queue: DeviceQueueIndex, value: i64) -> Semaphore {
         let (kind, index) = (SemaphoreKind::Queue, queue.0);
         Semaphore { kind, index, value }
     }
