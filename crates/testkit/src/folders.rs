@@ -1,6 +1,7 @@
 //! Where the project's data is.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// A file or folder of `tests/data`, the data that is part of the repository.
 ///
@@ -12,11 +13,15 @@ pub fn data(path: &str) -> PathBuf {
     path
 }
 
-/// The workspace's root, also for the tests of its members.
+/// The workspace's root, also for the tests of its members: `TILEHEAP_WORKSPACE`, where a test runs on another machine than it was built on.
 pub fn workspace() -> &'static Path {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = package
-        .ancestors()
-        .find(|folder| folder.join("Cargo.lock").is_file());
-    root.unwrap_or(package)
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = package
+            .ancestors()
+            .find(|folder| folder.join("Cargo.lock").is_file());
+        let built = || root.unwrap_or(package).to_owned();
+        std::env::var_os("TILEHEAP_WORKSPACE").map_or_else(built, PathBuf::from)
+    });
+    &ROOT
 }

@@ -23,7 +23,7 @@ pub fn is_validated() -> bool {
 pub fn prepare_environment() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let staged = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/emulator"));
+        let staged = tileheap_testkit::workspace().join("target/emulator");
         let given = std::env::var_os("TILEHEAP_EMULATOR").map(PathBuf::from);
         let folder = given.as_ref().unwrap_or(&staged);
         let library = folder.join("libtileheap_emulator.so");
