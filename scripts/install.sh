@@ -125,16 +125,16 @@ trap 'rm -rf "$work"' EXIT
 for layer in "${layers[@]}"; do
     PROFILE=$profile bash "scripts/stage-$layer.sh" --built "$work"
     # The loader takes the path as relative to the manifest.
-    sed -i "s|\"\./libtileheap_$layer\.so\"|\"../../../lib/tileheap/libtileheap_$layer.so\"|" "$work/VkLayer_tileheap_$layer.json"
-    grep -q "\"../../../lib/tileheap/libtileheap_$layer.so\"" "$work/VkLayer_tileheap_$layer.json" ||
-        die "the manifest of the layer $layer does not name ./libtileheap_$layer.so"
+    sed -i "s|\"\./libVkLayer_tileheap_$layer\.so\"|\"../../../lib/tileheap/libVkLayer_tileheap_$layer.so\"|" "$work/VkLayer_tileheap_$layer.json"
+    grep -q "\"../../../lib/tileheap/libVkLayer_tileheap_$layer.so\"" "$work/VkLayer_tileheap_$layer.json" ||
+        die "the manifest of the layer $layer does not name ./libVkLayer_tileheap_$layer.so"
 done
 cp "$command" "$work/tileheap"
 ! $build || ! command -v strip >/dev/null || strip --strip-unneeded "$work/tileheap" "$work"/*.so
 
 files=(bin/tileheap "$list")
 for layer in "${layers[@]}"; do
-    files+=("lib/tileheap/libtileheap_$layer.so" "$manifests/VkLayer_tileheap_$layer.json")
+    files+=("lib/tileheap/libVkLayer_tileheap_$layer.so" "$manifests/VkLayer_tileheap_$layer.json")
 done
 for file in "${files[@]}"; do
     [ ! -e "$prefix/$file" ] || listed file | grep -xF -e "$file" >/dev/null ||
@@ -149,7 +149,7 @@ mkdir -p -- "$prefix/bin" "$prefix/lib/tileheap" "$prefix/$manifests"
 place 644 "$work/installed.txt" "$list"
 place 755 "$work/tileheap" bin/tileheap
 for layer in "${layers[@]}"; do
-    place 644 "$work/libtileheap_$layer.so" "lib/tileheap/libtileheap_$layer.so"
+    place 644 "$work/libVkLayer_tileheap_$layer.so" "lib/tileheap/libVkLayer_tileheap_$layer.so"
     place 644 "$work/VkLayer_tileheap_$layer.json" "$manifests/VkLayer_tileheap_$layer.json"
 done
 # Remove files of an earlier version that this one does not have.

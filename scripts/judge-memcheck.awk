@@ -4,7 +4,7 @@
 # Rust's maps point to theirs.
 
 function is_foreign(frame) {
-    return frame ~ /\(in .*\.so|\(in .*\/deps\/|rig::/ && frame !~ /vgpreload|\/libc\.so|libtileheap_emulator/
+    return frame ~ /\(in .*\.so|\(in .*\/deps\/|rig::/ && frame !~ /vgpreload|\/libc\.so|tileheap_emulator\.so/
 }
 
 function judge(    i) {

@@ -13,7 +13,7 @@ name=tileheap-emulator-$version-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname
 folder=$root/target/package/$name
 rm -rf "$folder"
 PROFILE=${PROFILE:-layer} bash scripts/stage-emulator.sh "$folder"
-strip --strip-unneeded "$folder/libtileheap_emulator.so"
+strip --strip-unneeded "$folder/libVkLayer_tileheap_emulator.so"
 cp scripts/run-on-emulator.sh crates/emulator/LICENSE-* crates/emulator/LIMITS.md crates/emulator/examples/tile_memory.cpp "$folder"
 # In the archive the documents lie side by side.
 for page in crates/emulator/README.md docs/guide/emulator.md docs/guide/test_bots.md; do
@@ -37,5 +37,5 @@ said=$("$name/run-on-emulator.sh" --log log.jsonl ./program --forget 2>&1) || st
 if [ "$status" != 3 ] || ! grep -q 'TILEHEAP-transfer-unbound: 1' <<<"$said" || [ ! -s log.jsonl ]; then
     die "run-on-emulator.sh ends with $status: $said"
 fi
-libc=$(objdump -T "$name/libtileheap_emulator.so" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+libc=$(objdump -T "$name/libVkLayer_tileheap_emulator.so" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 say "$(du -h "$folder.tar.gz" | cut -f 1) in $folder.tar.gz, for $libc or newer"

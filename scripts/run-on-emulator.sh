@@ -6,9 +6,9 @@
 # document a line. VK_DRIVER_FILES chooses the driver, VK_TILEHEAP_EMULATOR_PROFILE the emulated device.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[ -e "$here/libtileheap_emulator.so" ] || here=$here/../target/emulator
-if [ ! -e "$here/libtileheap_emulator.so" ]; then
-    echo "error: no libtileheap_emulator.so beside this file or in $here" >&2
+[ -e "$here/libVkLayer_tileheap_emulator.so" ] || here=$here/../target/emulator
+if [ ! -e "$here/libVkLayer_tileheap_emulator.so" ]; then
+    echo "error: no libVkLayer_tileheap_emulator.so beside this file or in $here" >&2
     exit 2
 fi
 log=""

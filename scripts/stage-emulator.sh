@@ -26,5 +26,5 @@ mkdir -p "$folder"
 # Renamed into place: a running program keeps the library that it loaded.
 # Of whatever was built last, a program or its tests.
 cp "${CARGO_TARGET_DIR:-$root/target}/$built/deps/libtileheap_$layer.so" "$folder/.library.$$"
-mv -f "$folder/.library.$$" "$folder/libtileheap_$layer.so"
+mv -f "$folder/.library.$$" "$folder/libVkLayer_tileheap_$layer.so"
 cp "crates/$layer/VkLayer_tileheap_$layer.json" "$folder/"

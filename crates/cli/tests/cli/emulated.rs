@@ -14,7 +14,7 @@ fn layer() -> String {
     std::fs::create_dir_all(&folder).expect("a folder");
     for (file, text) in [
         ("VkLayer_tileheap_emulator.json", MANIFEST),
-        ("libtileheap_emulator.so", ""),
+        ("libVkLayer_tileheap_emulator.so", ""),
     ] {
         // Renamed into place: other tests read these files at the same time.
         let own = folder.join(format!("{file}.{:?}", std::thread::current().id()));
@@ -219,7 +219,7 @@ fn a_missing_layer_or_program_is_named() {
     for (text, problem) in [
         (
             MANIFEST,
-            "libtileheap_emulator.so`, which does not exist: install it",
+            "libVkLayer_tileheap_emulator.so`, which does not exist: install it",
         ),
         (r#"{"layer": {}}"#, "it names no library (layer.library_path)"),
         ("no JSON", "expected"),
@@ -289,7 +289,7 @@ fn a_real_program_runs_on_the_emulator() {
     }
     let folder = workspace().join("target/emulator");
     let folder = std::env::var("TILEHEAP_EMULATOR").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
-    if !Path::new(&folder).join("libtileheap_emulator.so").is_file() {
+    if !Path::new(&folder).join("libVkLayer_tileheap_emulator.so").is_file() {
         return skip("the emulator is not staged: bash scripts/stage-emulator.sh");
     }
     let source = workspace().join("crates/emulator/examples/tile_memory.cpp");
@@ -333,7 +333,7 @@ fn every_bug_of_the_gallery_fails_and_its_fixed_program_passes() {
         std::env::var_os("TILEHEAP_BUILT_EXAMPLES").map(|examples| Path::new(&examples).join("tile_bugs"));
     let (Some(program), true) = (
         built,
-        Path::new(&folder).join("libtileheap_emulator.so").is_file(),
+        Path::new(&folder).join("libVkLayer_tileheap_emulator.so").is_file(),
     ) else {
         return skip(
             "the emulator is not staged, or TILEHEAP_BUILT_EXAMPLES is not set: scripts/test.sh does both",

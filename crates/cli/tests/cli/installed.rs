@@ -73,7 +73,7 @@ fn run(command: &Path, home: &Path, folder: &Path, arguments: &[&str]) -> (Run, 
     for file in contents(&account) {
         let text = std::fs::read_to_string(file).expect("text of the linker");
         let lines = text.lines().filter_map(|line| line.split_once("calling init: "));
-        let libraries = lines.filter(|(_, library)| library.contains("libtileheap_"));
+        let libraries = lines.filter(|(_, library)| library.contains("libVkLayer_tileheap_"));
         loaded.extend(libraries.map(|(_, library)| Path::new(library).canonicalize().expect("a file")));
     }
     std::fs::remove_dir_all(account).expect("it was created");
@@ -109,7 +109,7 @@ fn use_all_layers(command: &Path, home: &Path, prefix: &Path, layers: &[&str]) {
     };
     let folder = home.join("elsewhere");
     std::fs::create_dir_all(&folder).expect("a folder");
-    let library = |layer: &str| BTreeSet::from([prefix.join(format!("lib/tileheap/libtileheap_{layer}.so"))]);
+    let library = |layer: &str| BTreeSet::from([prefix.join(format!("lib/tileheap/libVkLayer_tileheap_{layer}.so"))]);
 
     let capture = [
         &[

@@ -33,7 +33,7 @@ pub(crate) struct Gpu {
 /// Makes the loader find the staged layer, beside those of the test bed.
 fn prepare_environment() {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/aliasing"));
-    let library = folder.join("libtileheap_aliasing.so");
+    let library = folder.join("libVkLayer_tileheap_aliasing.so");
     assert!(
         library.is_file(),
         "no layer at {library:?}: run scripts/stage-aliasing.sh"

@@ -26,7 +26,7 @@ pub fn prepare_environment() {
         let staged = tileheap_testkit::workspace().join("target/emulator");
         let given = std::env::var_os("TILEHEAP_EMULATOR").map(PathBuf::from);
         let folder = given.as_ref().unwrap_or(&staged);
-        let library = folder.join("libtileheap_emulator.so");
+        let library = folder.join("libVkLayer_tileheap_emulator.so");
         let is_there = library.is_file();
         assert!(is_there, "no layer at {library:?}: run scripts/stage-emulator.sh");
         if given.is_none() {
