@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ash::vk;
 
+use crate::android::{Severity, print};
+
 /// What an entry point returns when it could not do its work.
 pub trait Fallback {
     /// The value.
@@ -32,7 +34,7 @@ impl Fallback for u64 {
     }
 }
 
-/// Runs the body of an entry point; where it panics, prints `name` to stderr and returns the fallback.
+/// Runs the body of an entry point; where it panics, reports `name` and returns the fallback.
 #[inline(always)]
 pub fn guard<T: Fallback>(name: &str, body: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -43,7 +45,8 @@ pub fn guard<T: Fallback>(name: &str, body: impl FnOnce() -> T) -> T {
 
 #[cold]
 fn failed<T: Fallback>(name: &str) -> T {
-    eprintln!("{name}: panicked inside the layer; this is a bug of the layer");
+    let text = format!("{name}: panicked inside the layer; this is a bug of the layer");
+    print(Severity::Error, &text);
     T::fallback()
 }
 

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+pub mod android;
+pub mod app_folder;
 pub mod arrays;
 pub mod batches;
 pub mod chain;
@@ -7,10 +9,12 @@ pub mod dependencies;
 pub mod descriptors;
 pub mod dispatch;
 pub mod entry;
+pub mod enumerate;
 pub mod exclusive;
 mod given;
 pub mod guard;
 pub mod host_waits;
+pub mod layer_desc;
 pub mod live;
 pub mod loader;
 pub mod pipelines;
@@ -18,5 +22,6 @@ pub mod push_constants;
 pub mod registry;
 pub mod render_passes;
 pub mod set_layouts;
+pub mod settings;
 pub mod sharded;
 pub mod structure_sizes;

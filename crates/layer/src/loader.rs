@@ -6,6 +6,7 @@ use std::ffi::{c_char, c_void};
 
 use ash::vk;
 
+use crate::android::log_panics;
 use crate::dispatch::EntryPoint;
 
 /// The newest interface version that the layer speaks.
@@ -43,7 +44,8 @@ impl NegotiateLayerInterface {
     }
 }
 
-/// Declares the one symbol that a layer's library exports, given its two look-ups.
+/// Exports the negotiation with desktop loaders, given the layer's two look-ups. Android's loader uses the exports of
+/// [`enumerate`](crate::enumerate) instead.
 #[macro_export]
 macro_rules! negotiates {
     ($instance:ident, $device:ident) => {
@@ -165,6 +167,7 @@ pub unsafe fn create_instance(
     out: *mut vk::Instance,
 ) -> Result<(vk::Instance, vk::PFN_vkGetInstanceProcAddr), vk::Result> {
     const NONE: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+    log_panics();
     // SAFETY: The caller's promise.
     let look_up = unsafe { take_instance_link(info.p_next) }.ok_or(NONE)?;
     // SAFETY: The next layer's look-up, with null and a C string.
