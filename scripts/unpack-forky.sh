@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # unpack-forky.sh FOLDER PACKAGE...: unpacks packages of Debian forky there, with all that they depend on, C library included.
+# PACKAGE:ARCHITECTURE unpacks that of another architecture.
 #
 # The work is done by apt with state of its own: it knows the machine's mirror and proxies, checks the signatures and
 # resolves dependencies, without root and without touching the machine's own state. (debootstrap would need root, a
@@ -15,6 +16,7 @@ if ! command -v apt-get >/dev/null; then
     exit 1
 fi
 mirror=$(bash "$(dirname "${BASH_SOURCE[0]}")/debian-mirror.sh")
+architectures=$({ dpkg --print-architecture && printf '%s\n' "$@" | sed -n 's/.*://p'; } | awk '!seen[$0]++ {printf "\"%s\"; ", $0}')
 
 rm -rf "$tree"
 mkdir -p "$tree" "$apt/lists/partial" "$apt/archives/partial"
@@ -29,6 +31,7 @@ Dir::Etc::SourceParts "/dev/null";
 Acquire::Check-Valid-Until "false"; // A mirror may be a snapshot.
 Acquire::Languages "none";
 Acquire::Retries "3";
+APT::Architectures {$architectures};
 APT::Sandbox::User ""; // Root's apt would hand downloads to a user who may not be allowed in here.
 CONF
 export APT_CONFIG=$apt/apt.conf
