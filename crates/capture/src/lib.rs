@@ -5,7 +5,7 @@
 //!                       │ objects, and commands as they are recorded
 //!                       └ at the border of a frame: passes, accesses, lifetimes ──► frame-N.json ──► tileheap plan | advise | report
 //! ```
-//! `README.md` says what is followed and what is not. [`settings`] has the environment variables, [`document`] what a document says
+//! `README.md` says what is followed and what is not. [`settings`] has the settings, [`document`] what a document says
 //! besides its frame.
 //!
 //! ```text
@@ -13,7 +13,8 @@
 //!                                │         └ unpack arguments, tell the model, call the next layer
 //!                                └ recordings, passes, lifetimes; knows no device and no command table
 //! ```
-//! The only symbol exported is [`vkNegotiateLoaderLayerInterfaceVersion`].
+//! The library exports [`vkNegotiateLoaderLayerInterfaceVersion`] for desktop loaders, and what Android's loader looks up
+//! (`tileheap_layer::enumerate`).
 
 pub mod check;
 pub mod document;
@@ -23,5 +24,5 @@ pub mod settings;
 mod tables;
 
 pub use hooks::look_up::vkNegotiateLoaderLayerInterfaceVersion;
-pub use settings::LAYER_NAME;
+pub use settings::{LAYER, LAYER_NAME};
 pub use tileheap_layer::loader::NegotiateLayerInterface;

@@ -1,29 +1,63 @@
-//! What is captured: environment variables.
+//! What is captured, and where documents go.
 
 use std::ffi::CStr;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use tileheap_layer::app_folder::resolve;
+use tileheap_layer::layer_desc::{LayerDesc, SettingDesc, SettingKind};
 
 use crate::document::Border;
 
 /// The layer's name.
 pub const LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_capture";
-/// The folder for documents: `frame-N.json` each, `frame-N-device-D.json` of further devices. Without it nothing is captured.
-pub const FOLDER: &str = "VK_TILEHEAP_CAPTURE_FOLDER";
-/// Which frames: `N`, or `N..M` without M; `heaviest:N`, the heaviest of the first N, preferably one that the next frame repeats. If unset,
-/// `heaviest:120`. Where the program ends before, the last frame or the heaviest so far is written.
-pub const FRAMES: &str = "VK_TILEHEAP_CAPTURE_FRAMES";
-/// What ends a frame: `present` (if unset), `label:NAME` of a debug label or marker that begins or is inserted, `submits:N`,
-/// `signal:FILE` for each time that somebody creates the file, which the layer removes.
-pub const BORDER: &str = "VK_TILEHEAP_CAPTURE_BORDER";
+/// The setting that names the folder for documents: `frame-N.json` each, `frame-N-device-D.json` of further devices. Without it nothing is
+/// captured, except on Android.
+pub const FOLDER: &str = "folder";
+/// The setting that chooses frames: `N`, or `N..M` without M; `heaviest:N`, the heaviest of the first N, preferably one that the next frame
+/// repeats. If unset, `heaviest:120`. If the program ends before, the last frame or the heaviest so far is written.
+pub const FRAMES: &str = "frames";
+/// The setting that says where frames end: `present` (if unset), `label:NAME` of a debug label or marker that begins or is inserted,
+/// `submits:N`, `signal:FILE` for each time that somebody creates the file, which the layer removes.
+pub const BORDER: &str = "border";
+
+/// The layer, with all its settings.
+pub static LAYER: LayerDesc = LayerDesc {
+    name: LAYER_NAME,
+    description: c"Writes a frame as a frame document of tileheap",
+    key: "tileheap_capture",
+    settings: &[
+        SettingDesc {
+            key: FOLDER,
+            label: "Folder",
+            description: "The folder for documents, frame-N.json each; without it nothing is captured, except on Android, where it is tileheap-capture in the application's own folder",
+            kind: SettingKind::Folder,
+        },
+        SettingDesc {
+            key: FRAMES,
+            label: "Frames",
+            description: "A frame N, or frames N..M without M, or heaviest:N, the heaviest of the first N",
+            kind: SettingKind::Text("heaviest:120"),
+        },
+        SettingDesc {
+            key: BORDER,
+            label: "Border",
+            description: "What ends a frame: present, label:NAME of a debug label, submits:N, signal:FILE when the file is created",
+            kind: SettingKind::Text("present"),
+        },
+    ],
+};
+
+/// The folder for documents on Android if no other is given, in the application's own folder.
+const APP_FOLDER: &str = "tileheap-capture";
 
 /// The file in the folder in which the layer tells what it could not do, a line each: why nothing was captured is its last.
 pub const LOG: &str = "capture.log";
 
-/// Checks settings before a program runs with them.
+/// Checks settings before a program runs with them; `get` returns the text of a setting by its key.
 ///
 /// # Errors
-/// The variable, its value and what it can be.
+/// The setting, its value and what it can be.
 pub fn check(get: impl Fn(&str) -> Option<String>) -> Result<(), String> {
     Settings::read(get).map(|_| ())
 }
@@ -95,32 +129,40 @@ impl Settings {
     /// Reads the settings; `None` where nothing is to be captured.
     ///
     /// # Errors
-    /// The variable, its value and what it can be.
+    /// The setting, its value and what it can be.
     pub(crate) fn read(get: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, String> {
-        let Some(folder) = get(FOLDER).filter(|folder| !folder.is_empty()) else {
+        let of = |key: &str| get(key).filter(|value| !value.is_empty());
+        let Some(folder) = folder(&get) else {
             return Ok(None);
         };
-        let of = |name: &str| get(name).filter(|value| !value.is_empty());
         let frames = match of(FRAMES) {
             None => FrameRule::Heaviest(DEFAULT_SEARCH),
             Some(text) => frames(&text).ok_or_else(|| {
-                format!("{FRAMES} is `{text}`: name a frame, `N`, or frames, `N..M`, or `heaviest:N`")
+                format!("setting {FRAMES} is `{text}`: name a frame, `N`, or frames, `N..M`, or `heaviest:N`")
             })?,
         };
         let border = match of(BORDER) {
             None => BorderRule::Present,
             Some(text) => border(&text).ok_or_else(|| {
                 format!(
-                    "{BORDER} is `{text}`: it can be `present`, `label:NAME`, `submits:N` or `signal:FILE`"
+                    "setting {BORDER} is `{text}`: it can be `present`, `label:NAME`, `submits:N` or `signal:FILE`"
                 )
             })?,
         };
         Ok(Some(Settings {
-            folder: folder.into(),
+            folder,
             frames,
             border,
         }))
     }
+}
+
+/// The folder for documents; `None` where nothing is to be captured.
+pub(crate) fn folder(get: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let given = get(FOLDER).filter(|folder| !folder.is_empty());
+    // Whoever enables the layer on Android wants a frame, and cannot know the application's folder.
+    let default = cfg!(target_os = "android").then(|| APP_FOLDER.to_owned());
+    given.or(default).map(|folder| resolve(Path::new(&folder)))
 }
 
 fn frames(text: &str) -> Option<FrameRule> {
@@ -188,5 +230,19 @@ mod tests {
             let error = read(&[(FOLDER, "out"), wrong]).unwrap_err();
             assert!(error.contains(wrong.0) && error.contains(wrong.1), "{error}");
         }
+    }
+
+    #[test]
+    fn the_manifest_describes_the_layer_and_its_settings() {
+        let text = include_str!("../VkLayer_tileheap_capture.json");
+        let manifest: serde_json::Value = serde_json::from_str(text).unwrap();
+        let layer = &manifest["layer"];
+        let described: serde_json::Value = serde_json::from_str(&LAYER.manifest_settings()).unwrap();
+        assert_eq!(layer["features"]["settings"], described);
+        let texts = [("name", LAYER.name), ("description", LAYER.description)];
+        for (key, text) in texts {
+            assert_eq!(layer[key].as_str(), text.to_str().ok());
+        }
+        assert_eq!(LAYER.variable(FOLDER), "VK_TILEHEAP_CAPTURE_FOLDER");
     }
 }

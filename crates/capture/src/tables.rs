@@ -20,6 +20,10 @@ tileheap_layer::command_table! {
         vkCreateInstance: vk::PFN_vkCreateInstance;
         vkCreateDevice: vk::PFN_vkCreateDevice;
         vkDestroyInstance: vk::PFN_vkDestroyInstance;
+        vkEnumerateInstanceLayerProperties: vk::PFN_vkEnumerateInstanceLayerProperties;
+        vkEnumerateInstanceExtensionProperties: vk::PFN_vkEnumerateInstanceExtensionProperties;
+        vkEnumerateDeviceLayerProperties: vk::PFN_vkEnumerateDeviceLayerProperties;
+        vkEnumerateDeviceExtensionProperties: vk::PFN_vkEnumerateDeviceExtensionProperties;
         vkGetPhysicalDeviceProperties: vk::PFN_vkGetPhysicalDeviceProperties;
         vkGetPhysicalDeviceQueueFamilyProperties: vk::PFN_vkGetPhysicalDeviceQueueFamilyProperties;
     }

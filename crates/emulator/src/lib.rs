@@ -16,16 +16,16 @@
 //! │          └ heap, resources, recordings, submissions; knows no device and no command table
 //! └ what a driver offers, as plain data: commands, settings, messages, the emulated physical device
 //! ```
-//! The only symbol exported is [`vkNegotiateLoaderLayerInterfaceVersion`], except on Android. All other entry points are looked up
-//! by name.
+//! The library exports [`vkNegotiateLoaderLayerInterfaceVersion`] for desktop loaders, and what Android's loader looks up
+//! (`tileheap_layer::enumerate`). All other entry points are found through these.
 //!
 //! The library is for loaders. Rust programs link it only for its names:
 //!
 //! ```
-//! use tileheap_emulator::{LAYER_NAME, MessageId, SETTINGS};
+//! use tileheap_emulator::{EMULATOR, LAYER_NAME, MessageId};
 //!
 //! assert_eq!(LAYER_NAME, c"VK_LAYER_TILEHEAP_emulator");
-//! assert!(SETTINGS.contains(&"profile"));
+//! assert!(EMULATOR.keys().any(|setting| setting == "profile"));
 //! assert_eq!(MessageId::WrongObject.name(), "TILEHEAP-wrong-object");
 //! ```
 
@@ -34,7 +34,9 @@ mod model;
 mod tables;
 
 pub use hooks::heap_memory::POISON;
-pub use hooks::look_up::{negotiate_aliasing, vkNegotiateLoaderLayerInterfaceVersion};
-pub use tables::layer::{ALIASING_LAYER_NAME, ALIASING_SETTINGS, LAYER_NAME, SETTINGS};
+pub use hooks::look_up::{
+    become_aliasing, get_device_proc_addr, get_instance_proc_addr, vkNegotiateLoaderLayerInterfaceVersion,
+};
+pub use tables::layer::{ALIASING, ALIASING_LAYER_NAME, EMULATOR, LAYER_NAME};
 pub use tables::messages::{MESSAGE_IDS, MessageId};
 pub use tileheap_layer::loader::NegotiateLayerInterface;

@@ -1,7 +1,6 @@
 //! Devices: what is known of their objects.
 
 use std::collections::VecDeque;
-use std::env;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::frame::ImageDesc;
+use tileheap_layer::android::{Severity, print};
 use tileheap_layer::descriptors::Template;
 use tileheap_layer::registry::Registry;
 use tileheap_layer::set_layouts::SetLayouts;
@@ -22,17 +22,17 @@ use crate::model::objects::{Objects, Set, View};
 use crate::model::pipelines::Pipeline;
 use crate::model::render_passes::RenderPass;
 use crate::model::submits::{Queue, Semaphores, Submits};
-use crate::settings::{FOLDER, LAYER_NAME, LOG, Settings};
+use crate::settings::{LAYER_NAME, LOG, Settings};
 use crate::tables::DeviceTable;
 
-/// A message to whoever runs the program, and a line of the log, as far as that can be written.
-pub(crate) fn say(text: &str) {
-    eprintln!("{}: {text}", LAYER_NAME.to_string_lossy());
-    if let Some(folder) = env::var_os(FOLDER) {
+/// Prints a message, and appends it to the log in the folder for documents, as far as that can be written.
+pub(crate) fn say(folder: Option<&Path>, severity: Severity, text: &str) {
+    print(severity, &format!("{}: {text}", LAYER_NAME.to_string_lossy()));
+    if let Some(folder) = folder {
         let log = OpenOptions::new()
             .append(true)
             .create(true)
-            .open(Path::new(&folder).join(LOG));
+            .open(folder.join(LOG));
         let _unwritten = log.and_then(|mut log| writeln!(log, "{text}"));
     }
 }
@@ -175,6 +175,12 @@ impl Device {
                 progress: Mutex::default(),
             },
         );
+    }
+
+    /// Reports something of this device's capture.
+    pub(crate) fn say(&self, severity: Severity, text: &str) {
+        let folder = self.settings.as_ref().map(|settings| settings.folder.as_path());
+        say(folder, severity, text);
     }
 
     /// Whether commands are still of interest.

@@ -6,9 +6,11 @@ use std::time::Instant;
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_layer::android::Severity;
+use tileheap_layer::app_folder::fetch_hint;
 use tileheap_layer::host_waits::HostWait;
 
-use super::device::{Candidate, DEVICES, Device, Outcome, Progress, say};
+use super::device::{Candidate, DEVICES, Device, Outcome, Progress};
 use crate::document::recording::Step;
 use crate::document::{Border, FrameChoice};
 use crate::model::build::{Origin, document};
@@ -304,10 +306,11 @@ impl Device {
             match complete.or(unfinished.map(|frame| (frame, Border::End))) {
                 Some((frame, border)) => {
                     if let FrameRule::Range(range) = &settings.frames {
-                        say(&format!(
+                        let text = format!(
                             "the program ended before frame {}; frame {} is written instead",
                             range.start, frame.number
-                        ));
+                        );
+                        self.say(Severity::Warning, &text);
                     }
                     let one = Candidate {
                         frame: Some(frame),
@@ -316,7 +319,7 @@ impl Device {
                     };
                     self.write_candidate(settings, progress, &one, true);
                 }
-                None => say("the program ended, and submitted no work"),
+                None => self.say(Severity::Warning, "the program ended, and submitted no work"),
             }
         }
         self.stop(progress);
@@ -325,7 +328,7 @@ impl Device {
     /// A lost device submits nothing more.
     pub(crate) fn lose(&self, result: vk::Result) -> vk::Result {
         if result == vk::Result::ERROR_DEVICE_LOST && self.is_capturing() {
-            say("the device is lost");
+            self.say(Severity::Error, "the device is lost");
             self.end();
         }
         result
@@ -363,10 +366,8 @@ impl Device {
         let mut addressed = Vec::new();
         if frame.submits.is_empty() {
             if finally {
-                say(&format!(
-                    "frame {} submits no work; it is not written",
-                    frame.number
-                ));
+                let text = format!("frame {} submits no work; it is not written", frame.number);
+                self.say(Severity::Warning, &text);
             }
             return;
         }
@@ -405,18 +406,22 @@ impl Device {
                 let replaced = outcome.provisional.take().filter(|other| *other != path);
                 let _removed = replaced.map(std::fs::remove_file);
                 match &origin.choice {
-                    Some(choice) if finally => say(&format!(
-                        "wrote {}, the heaviest of {} frames",
-                        path.display(),
-                        choice.moved_bytes.len()
-                    )),
-                    None if finally => say(&format!("wrote {}", path.display())),
+                    Some(choice) if finally => {
+                        let frames = choice.moved_bytes.len();
+                        let hint = fetch_hint(&path);
+                        let text = format!("wrote {}, the heaviest of {frames} frames{hint}", path.display());
+                        self.say(Severity::Info, &text);
+                    }
+                    None if finally => {
+                        let text = format!("wrote {}{}", path.display(), fetch_hint(&path));
+                        self.say(Severity::Info, &text);
+                    }
                     _ => outcome.provisional = Some(path),
                 }
             }
             Err(error) if finally || !outcome.failed => {
                 outcome.failed = true;
-                say(&error);
+                self.say(Severity::Error, &error);
             }
             Err(_) => {}
         }

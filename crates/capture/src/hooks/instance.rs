@@ -4,12 +4,14 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap_layer::android::Severity;
 use tileheap_layer::loader::{create_instance, device_creation};
 use tileheap_layer::registry::Registry;
-use tileheap_layer::{call_down, entry_points, given};
+use tileheap_layer::settings::of_instance;
+use tileheap_layer::{call_down, entry_points, enumerate, export_enumerations, fill, given};
 
-use super::device::{Device, Known};
-use crate::settings::Settings;
+use super::device::{Device, Known, say};
+use crate::settings::{LAYER, Settings, folder};
 use crate::tables::{DeviceTable, InstanceTable};
 
 /// An instance.
@@ -40,8 +42,11 @@ entry_points! {
         };
         // SAFETY: The look-up gives nothing or the command of the name.
         let next = unsafe { InstanceTable::load(below) };
-        let settings = Settings::read(|name| std::env::var(name).ok()).unwrap_or_else(|error| {
-            super::device::say(&format!("{error}; nothing is captured"));
+        let values = of_instance(&LAYER, given);
+        let get = |key: &str| values.get(key).cloned();
+        let settings = Settings::read(get).unwrap_or_else(|error| {
+            let text = format!("{error}; nothing is captured");
+            say(folder(get).as_deref(), Severity::Error, &text);
             None
         });
         // SAFETY: Valid usage: null or a valid structure.
@@ -85,7 +90,31 @@ entry_points! {
         }
         result
     }
+    vkEnumerateInstanceLayerProperties(count, out) {
+        // SAFETY: The application's arguments.
+        unsafe { enumerate::layers(&LAYER, count, out) }
+    }
+    vkEnumerateInstanceExtensionProperties(layer, count, out) {
+        // SAFETY: The application's arguments.
+        unsafe { enumerate::instance_extensions(&LAYER, layer, count, out) }
+    }
+    vkEnumerateDeviceLayerProperties(_physical, count, out) {
+        // SAFETY: The application's arguments.
+        unsafe { enumerate::layers(&LAYER, count, out) }
+    }
+    vkEnumerateDeviceExtensionProperties(physical, layer, count, out) {
+        // SAFETY: Valid usage: null or a C string.
+        if physical == vk::PhysicalDevice::null() || unsafe { enumerate::is_name_of(&LAYER, layer) } {
+            return fill!(&[], count, out);
+        }
+        let Some(instance) = INSTANCES.of(physical) else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        call_down!(instance.next, vkEnumerateDeviceExtensionProperties(physical, layer, count, out))
+    }
 }
+
+export_enumerations!();
 
 impl Instance {
     fn known(&self, physical: vk::PhysicalDevice) -> Known {

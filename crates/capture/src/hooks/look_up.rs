@@ -13,7 +13,7 @@ use super::bindings::*;
 use super::copies::*;
 use super::descriptors::*;
 use super::device::device_entry_points;
-use super::instance::{INSTANCES, vkCreateDevice, vkCreateInstance, vkDestroyInstance};
+use super::instance::*;
 use super::objects::*;
 use super::passes::*;
 use super::queues::*;
@@ -51,6 +51,10 @@ static INSTANCE_HOOKS: LazyLock<HashMap<&'static CStr, EntryPoint>> = LazyLock::
         hook vkCreateInstance: vk::PFN_vkCreateInstance;
         hook vkDestroyInstance: vk::PFN_vkDestroyInstance;
         hook vkCreateDevice: vk::PFN_vkCreateDevice;
+        hook vkEnumerateInstanceLayerProperties: vk::PFN_vkEnumerateInstanceLayerProperties;
+        hook vkEnumerateInstanceExtensionProperties: vk::PFN_vkEnumerateInstanceExtensionProperties;
+        hook vkEnumerateDeviceLayerProperties: vk::PFN_vkEnumerateDeviceLayerProperties;
+        hook vkEnumerateDeviceExtensionProperties: vk::PFN_vkEnumerateDeviceExtensionProperties;
     }
 });
 static DEVICE_HOOKS: LazyLock<HashMap<&'static CStr, EntryPoint>> = LazyLock::new(|| device_commands!(hooks));
@@ -89,3 +93,7 @@ device_entry_points! {
 }
 
 tileheap_layer::negotiates!(vkGetInstanceProcAddr, vkGetDeviceProcAddr);
+tileheap_layer::export_look_ups! {
+    "VK_LAYER_TILEHEAP_captureGetInstanceProcAddr" is vkGetInstanceProcAddr,
+    "VK_LAYER_TILEHEAP_captureGetDeviceProcAddr" is vkGetDeviceProcAddr
+}

@@ -8,12 +8,12 @@ use tileheap::frame::tables::{Access, PassKind, Version};
 use tileheap::frame::{BatchId, Frame};
 use tileheap_capture::check::check;
 use tileheap_capture::document::{Border, Capture, Inferred};
-use tileheap_capture::{LAYER_NAME, settings};
+use tileheap_capture::{LAYER, LAYER_NAME, settings};
 
 mod order;
 mod small;
 
-/// Puts the layer under a program; `None`, and the test listed as skipped, where it is not staged.
+/// Puts the layer with some settings under a program; `None`, and the test listed as skipped, where it is not staged.
 fn captured(mut program: Command, folder: &Path, set: &[(&str, &str)]) -> Option<Output> {
     let layer = tileheap_testkit::workspace().join("target/capture");
     if !layer.join("VkLayer_tileheap_capture.json").is_file() {
@@ -24,7 +24,8 @@ fn captured(mut program: Command, folder: &Path, set: &[(&str, &str)]) -> Option
     program
         .env("VK_ADD_LAYER_PATH", layer)
         .env("VK_INSTANCE_LAYERS", layers);
-    program.env(settings::FOLDER, folder).envs(set.iter().copied());
+    program.env(LAYER.variable(settings::FOLDER), folder);
+    program.envs(set.iter().map(|(key, value)| (LAYER.variable(key), value)));
     // Programs write their pictures relative to where they run: not into the sources.
     program.current_dir(folder.parent().expect("a folder in target"));
     Some(program.output().expect("the program runs"))

@@ -8,7 +8,7 @@ use ash::vk;
 use tileheap_capture::check::check;
 use tileheap_capture::check::finding::{Problem, Verdict};
 use tileheap_capture::document::Border;
-use tileheap_capture::settings;
+use tileheap_capture::{LAYER, settings};
 use tileheap_testkit::objects::{Objects, command_buffers, record};
 use tileheap_testkit::runnable;
 
@@ -141,7 +141,7 @@ fn program(way: &str) {
             }
             "signal" => {
                 small.fill();
-                let file = std::env::var_os(settings::FOLDER).expect("a folder");
+                let file = std::env::var_os(LAYER.variable(settings::FOLDER)).expect("a folder");
                 std::fs::write(Path::new(&file).join("now"), "").expect("a file");
                 small.fill();
                 small.fill();

@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use clap::{Args, ValueHint};
 use tileheap::runtime::detect::enumerate_devices;
 use tileheap_capture::document::Capture;
-use tileheap_capture::settings;
+use tileheap_capture::{LAYER, settings};
 
 use crate::captured::CaptureReport;
 use crate::error::{Error, Result};
@@ -81,20 +81,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         (settings::FRAMES, "--frames", &arguments.frames),
         (settings::BORDER, "--border", &arguments.border),
     ];
-    let given = |name: &str| options.iter().find(|one| one.0 == name)?.2.clone();
-    settings::check(|name| match name {
+    let given = |key: &str| options.iter().find(|one| one.0 == key)?.2.clone();
+    settings::check(|key| match key {
         settings::FOLDER => Some(arguments.out.display().to_string()),
-        _ => given(name).or_else(|| env::var(name).ok()),
+        _ => given(key).or_else(|| env::var(LAYER.variable(key)).ok()),
     })
     .map_err(|error| {
-        let options = options.iter().filter(|one| one.2.is_some());
-        Error::bad_input(options.fold(error, |error, one| error.replace(one.0, one.1)))
+        let name = |one: &(&str, &str, &Option<String>)| {
+            let given = one.2.as_ref();
+            given.map_or_else(|| LAYER.variable(one.0), |_| one.1.to_owned())
+        };
+        let names = options
+            .iter()
+            .map(|one| (format!("setting {} is", one.0), format!("{} is", name(one))));
+        Error::bad_input(names.fold(error, |error, (key, name)| error.replace(&key, &name)))
     })?;
     let mut command = CAPTURE.command(&layer, &program)?;
     // Only now, for it removes earlier captures.
     let folder = prepare(&arguments.out)?;
-    command.env(settings::FOLDER, &folder);
-    command.envs(options.iter().filter_map(|one| Some((one.0, one.2.as_ref()?))));
+    command.env(LAYER.variable(settings::FOLDER), &folder);
+    let given = options
+        .iter()
+        .filter_map(|one| Some((LAYER.variable(one.0), one.2.as_ref()?)));
+    command.envs(given);
     let ended = wait(&mut command)?;
     let documents = documents_in(&folder)?;
     if documents.is_empty() {

@@ -53,7 +53,10 @@ fn layer() -> Option<String> {
     }
     let folder = workspace().join("target/aliasing");
     let folder = std::env::var("TILEHEAP_ALIASING").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
-    if !Path::new(&folder).join("libVkLayer_tileheap_aliasing.so").is_file() {
+    if !Path::new(&folder)
+        .join("libVkLayer_tileheap_aliasing.so")
+        .is_file()
+    {
         skip("the layer is not staged: scripts/stage-aliasing.sh");
         return None;
     }

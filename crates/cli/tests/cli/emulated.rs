@@ -289,7 +289,10 @@ fn a_real_program_runs_on_the_emulator() {
     }
     let folder = workspace().join("target/emulator");
     let folder = std::env::var("TILEHEAP_EMULATOR").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
-    if !Path::new(&folder).join("libVkLayer_tileheap_emulator.so").is_file() {
+    if !Path::new(&folder)
+        .join("libVkLayer_tileheap_emulator.so")
+        .is_file()
+    {
         return skip("the emulator is not staged: bash scripts/stage-emulator.sh");
     }
     let source = workspace().join("crates/emulator/examples/tile_memory.cpp");
@@ -333,7 +336,9 @@ fn every_bug_of_the_gallery_fails_and_its_fixed_program_passes() {
         std::env::var_os("TILEHEAP_BUILT_EXAMPLES").map(|examples| Path::new(&examples).join("tile_bugs"));
     let (Some(program), true) = (
         built,
-        Path::new(&folder).join("libVkLayer_tileheap_emulator.so").is_file(),
+        Path::new(&folder)
+            .join("libVkLayer_tileheap_emulator.so")
+            .is_file(),
     ) else {
         return skip(
             "the emulator is not staged, or TILEHEAP_BUILT_EXAMPLES is not set: scripts/test.sh does both",

@@ -109,7 +109,8 @@ fn use_all_layers(command: &Path, home: &Path, prefix: &Path, layers: &[&str]) {
     };
     let folder = home.join("elsewhere");
     std::fs::create_dir_all(&folder).expect("a folder");
-    let library = |layer: &str| BTreeSet::from([prefix.join(format!("lib/tileheap/libVkLayer_tileheap_{layer}.so"))]);
+    let library =
+        |layer: &str| BTreeSet::from([prefix.join(format!("lib/tileheap/libVkLayer_tileheap_{layer}.so"))]);
 
     let capture = [
         &[

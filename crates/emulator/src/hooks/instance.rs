@@ -1,7 +1,7 @@
 //! Instances: settings, the next layer's commands, the physical devices queried so far.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
@@ -9,7 +9,8 @@ use ash::vk;
 use tileheap_layer::arrays::c_strings;
 use tileheap_layer::loader::create_instance;
 use tileheap_layer::registry::Registry;
-use tileheap_layer::{array, chained, given, text};
+use tileheap_layer::settings::of_instance;
+use tileheap_layer::{array, chained};
 
 use super::physical_query::query;
 use crate::model::objects::Object;
@@ -18,7 +19,7 @@ use crate::tables::emulation::Physical;
 use crate::tables::instance_commands::{InstanceTable, has_name};
 use crate::tables::layer::Layer;
 use crate::tables::messages::MessageId;
-use crate::tables::settings::{Settings, VALIDATION, environment_validates, from_environment, from_file};
+use crate::tables::settings::{Settings, VALIDATION, environment_validates};
 
 /// An instance.
 pub(crate) struct Instance {
@@ -85,8 +86,7 @@ impl Instance {
         };
         // SAFETY: The look-up gives nothing or the command of the name.
         let next = unsafe { InstanceTable::load(look_up_own) };
-        let structure = from_structure(info);
-        let settings = Settings::read(&[&from_environment(), &from_file(), &structure]);
+        let settings = Settings::read(&of_instance(Layer::loaded().desc(), info));
         let listener = chained!(info.p_next => vk::DebugUtilsMessengerCreateInfoEXT<'_>);
         let listeners = Listeners::default();
         let at_creation = listener.map(|info| Listener::new(vk::DebugUtilsMessengerEXT::null(), info));
@@ -152,37 +152,4 @@ fn requested_version(info: &vk::InstanceCreateInfo<'_>) -> u32 {
     application.map_or(vk::API_VERSION_1_0, |application| {
         application.api_version.max(vk::API_VERSION_1_0)
     })
-}
-
-/// This layer's settings in the instance's `VkLayerSettingsCreateInfoEXT`.
-fn from_structure(info: &vk::InstanceCreateInfo<'_>) -> HashMap<String, String> {
-    let Some(given) = chained!(info.p_next => vk::LayerSettingsCreateInfoEXT<'_>) else {
-        return HashMap::new();
-    };
-    let settings = array!(given.p_settings, given.setting_count);
-    settings.iter().filter_map(setting_text).collect()
-}
-
-/// A setting's name and its first value as text; `None` for other layers' settings.
-fn setting_text(setting: &vk::LayerSettingEXT<'_>) -> Option<(String, String)> {
-    use vk::LayerSettingTypeEXT as T;
-    let (layer, name) = (text!(setting.p_layer_name), text!(setting.p_setting_name));
-    if Ok(&*layer) != Layer::loaded().name().to_str()
-        || setting.value_count == 0
-        || setting.p_values.is_null()
-    {
-        return None;
-    }
-    // The type says what the values are, and there is at least one.
-    let values = setting.p_values;
-    let text = match setting.ty {
-        T::BOOL32 => (*given!(values.cast::<u32>()) != 0).to_string(),
-        T::INT32 => given!(values.cast::<i32>()).to_string(),
-        T::INT64 => given!(values.cast::<i64>()).to_string(),
-        T::UINT32 => given!(values.cast::<u32>()).to_string(),
-        T::UINT64 => given!(values.cast::<u64>()).to_string(),
-        T::STRING => text!(*given!(values.cast::<*const c_char>())),
-        _ => return None,
-    };
-    Some((name, text))
 }

@@ -1,9 +1,7 @@
 //! Entry points of instances: creation, messengers, the extensions of the layer and of devices.
 
-use std::ffi::{CStr, c_char};
-
 use ash::vk;
-use tileheap_layer::{call_down, entry_points, fill, given};
+use tileheap_layer::{call_down, entry_points, enumerate, export_enumerations, fill, given};
 
 use super::instance::{INSTANCES, Instance, physical_of};
 use crate::model::reporter::Listener;
@@ -53,24 +51,20 @@ entry_points! {
 
     /// The layer's one instance extension; those of other layers are not listed.
     vkEnumerateInstanceExtensionProperties(layer, count, out) {
-        if !is_own_name(layer) {
-            return vk::Result::ERROR_LAYER_NOT_PRESENT;
-        }
-        let own = vk::ExtensionProperties::default()
-            .spec_version(ash::ext::layer_settings::SPEC_VERSION)
-            .extension_name(ash::ext::layer_settings::NAME)
-            .expect("the name is short");
-        fill!(&[own], count, out)
+        // SAFETY: The application's arguments.
+        unsafe { enumerate::instance_extensions(Layer::loaded().desc(), layer, count, out) }
     }
 
     /// The layer itself.
     vkEnumerateInstanceLayerProperties(count, out) {
-        fill!(&[layer_properties()], count, out)
+        // SAFETY: The application's arguments.
+        unsafe { enumerate::layers(Layer::loaded().desc(), count, out) }
     }
 
     /// The layer itself.
     vkEnumerateDeviceLayerProperties(_physical, count, out) {
-        fill!(&[layer_properties()], count, out)
+        // SAFETY: The application's arguments.
+        unsafe { enumerate::layers(Layer::loaded().desc(), count, out) }
     }
 
     /// The driver's extensions and the layer's.
@@ -81,7 +75,8 @@ entry_points! {
         let Some((instance, physical)) = physical_of(handle) else {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         };
-        if is_own_name(layer) {
+        // SAFETY: Valid usage: null or a C string.
+        if unsafe { enumerate::is_name_of(Layer::loaded().desc(), layer) } {
             return fill!(&listed_extensions(), count, out);
         }
         if let Some(error) = physical.failure {
@@ -94,29 +89,12 @@ entry_points! {
     }
 }
 
+export_enumerations!();
+
 /// The extensions that the layer adds to devices: those of the emulator.
 fn listed_extensions() -> Vec<vk::ExtensionProperties> {
     match Layer::loaded() {
         Layer::Emulator => own_extensions().to_vec(),
         Layer::Aliasing => Vec::new(),
     }
-}
-
-fn is_own_name(layer: *const c_char) -> bool {
-    if layer.is_null() {
-        return false;
-    }
-    // SAFETY: Valid usage: null or a C string.
-    let name = unsafe { CStr::from_ptr(layer) };
-    name == Layer::loaded().name()
-}
-
-/// The layer, as layer lists have it.
-fn layer_properties() -> vk::LayerProperties {
-    vk::LayerProperties::default()
-        .layer_name(Layer::loaded().name())
-        .and_then(|layer| layer.description(Layer::loaded().description()))
-        .expect("both texts are short")
-        .spec_version(vk::API_VERSION_1_3)
-        .implementation_version(1)
 }

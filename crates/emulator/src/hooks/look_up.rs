@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use ash::vk;
 
 use tileheap_layer::dispatch::EntryPoint;
-use tileheap_layer::loader::NegotiateLayerInterface;
 use tileheap_layer::{call_down, command_name, entry_points};
 
 use super::actions::*;
@@ -136,12 +135,22 @@ device_entry_points! {
 
 tileheap_layer::negotiates!(vkGetInstanceProcAddr, vkGetDeviceProcAddr);
 
-/// Agrees on the interface with the loader, for the layer that checks ordinary memory and emulates nothing.
-///
-/// # Safety
-/// `interface` is null or points to the loader's structure.
-pub unsafe fn negotiate_aliasing(interface: *mut NegotiateLayerInterface) -> vk::Result {
+tileheap_layer::export_look_ups! {
+    "VK_LAYER_TILEHEAP_emulatorGetInstanceProcAddr" is vkGetInstanceProcAddr,
+    "VK_LAYER_TILEHEAP_emulatorGetDeviceProcAddr" is vkGetDeviceProcAddr
+}
+
+/// The entry point of `vkGetInstanceProcAddr`, which the aliasing layer exports under its own name.
+pub fn get_instance_proc_addr() -> EntryPoint {
+    vkGetInstanceProcAddr()
+}
+
+/// The entry point of `vkGetDeviceProcAddr`, which the aliasing layer exports under its own name.
+pub fn get_device_proc_addr() -> EntryPoint {
+    vkGetDeviceProcAddr()
+}
+
+/// Makes this library the aliasing layer, which checks ordinary memory and emulates nothing. To be called when the library is loaded.
+pub fn become_aliasing() {
     Layer::Aliasing.set_loaded();
-    // SAFETY: The caller's promise.
-    unsafe { vkNegotiateLoaderLayerInterfaceVersion(interface) }
 }

@@ -11,8 +11,6 @@
 //! ```
 
 pub(crate) mod actions;
-#[cfg(target_os = "android")]
-mod android;
 pub(crate) mod bindings;
 pub(crate) mod command_buffers;
 pub(crate) mod creates;

@@ -7,6 +7,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
+use tileheap_layer::android::{Severity, print};
+use tileheap_layer::app_folder::fetch_hint;
+
+use crate::tables::layer::Layer;
 
 /// A file that lines are appended to.
 #[derive(Debug)]
@@ -23,12 +27,20 @@ impl Lines {
         Lines::to(path, File::create(path))
     }
 
-    fn to(path: &Path, file: std::io::Result<File>) -> Lines {
-        if let Err(error) = &file {
-            eprintln!(
-                "VK_LAYER_TILEHEAP_emulator: cannot write to {}: {error}",
-                path.display()
-            );
+    fn to(at: &Path, file: std::io::Result<File>) -> Lines {
+        let layer = Layer::loaded().name().to_string_lossy();
+        let path = at.display();
+        match &file {
+            Err(error) => print(
+                Severity::Error,
+                &format!("{layer}: cannot write to {path}: {error}"),
+            ),
+            // Where nobody sees the folder.
+            Ok(_) if cfg!(target_os = "android") => print(
+                Severity::Info,
+                &format!("{layer}: writes to {path}{}", fetch_hint(at)),
+            ),
+            Ok(_) => {}
         }
         Lines(Mutex::new(file.ok().map(BufWriter::new)))
     }

@@ -1,4 +1,4 @@
-//! Reports messages: to the application's messengers, to the log and to stderr, and counts each id.
+//! Reports messages: to the application's messengers, to the log and to standard error or logcat, and counts each id.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use serde_json::{Value, json};
+use tileheap_layer::android::print;
 
 use super::finding::Finding;
 use super::lines::Lines;
@@ -59,7 +60,7 @@ pub(crate) struct Reporter {
     pub(crate) listeners: Listeners,
     /// The names of the device's objects.
     pub(crate) names: Arc<Names>,
-    /// Messages go to stderr too.
+    /// Messages go to standard error, or to logcat, too.
     log: bool,
     /// The log of messages, a JSON document a line.
     lines: Option<Arc<Lines>>,
@@ -171,7 +172,7 @@ impl Reporter {
         }
         if self.log {
             let layer = Layer::loaded().name().to_string_lossy();
-            eprintln!("{layer}: {}: {message}", id.name());
+            print(id.log_severity(), &format!("{layer}: {}: {message}", id.name()));
         }
         if self.lines.is_some() {
             let objects: Vec<_> = objects.iter().map(|object| names.json(*object)).collect();
@@ -247,7 +248,8 @@ impl Reporter {
             }
             if self.log {
                 let layer = Layer::loaded().name().to_string_lossy();
-                eprintln!("{layer}: {}: found {times} more times: {text}", id.name());
+                let text = format!("{layer}: {}: found {times} more times: {text}", id.name());
+                print(id.log_severity(), &text);
             }
             self.write(json!({
                 "event": "repeated", "id": id.name(), "severity": id.severity_name(), "text": text, "times": times

@@ -3,7 +3,11 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A layer. Each is a library of its own; the loader's first call decides which one this is.
+use tileheap_layer::layer_desc::LayerDesc;
+
+use super::setting_descs::{ALIASING_SETTINGS, EMULATOR_SETTINGS};
+
+/// A layer. Each is a library of its own; the aliasing layer's says which one it is when it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layer {
     /// A strict tile heap, and the check of what it holds.
@@ -28,74 +32,37 @@ impl Layer {
         IS_ALIASING.store(self == Layer::Aliasing, Ordering::Relaxed);
     }
 
+    /// Its names and settings.
+    pub(crate) const fn desc(self) -> &'static LayerDesc {
+        match self {
+            Layer::Emulator => &EMULATOR,
+            Layer::Aliasing => &ALIASING,
+        }
+    }
+
     /// Its name.
     pub(crate) const fn name(self) -> &'static CStr {
-        match self {
-            Layer::Emulator => LAYER_NAME,
-            Layer::Aliasing => ALIASING_LAYER_NAME,
-        }
-    }
-
-    /// One line about it.
-    pub(crate) const fn description(self) -> &'static CStr {
-        match self {
-            Layer::Emulator => c"A strict VK_QCOM_tile_memory_heap on any driver",
-            Layer::Aliasing => c"Checks order and contents of memory that resources share",
-        }
-    }
-
-    /// The prefix of a setting's name in `vk_layer_settings.txt`.
-    pub(crate) const fn file_prefix(self) -> &'static str {
-        match self {
-            Layer::Emulator => "tileheap_emulator.",
-            Layer::Aliasing => "tileheap_aliasing.",
-        }
-    }
-
-    /// The prefix of a setting's name in the environment.
-    pub(crate) const fn environment_prefix(self) -> &'static str {
-        match self {
-            Layer::Emulator => "VK_TILEHEAP_EMULATOR_",
-            Layer::Aliasing => "VK_TILEHEAP_ALIASING_",
-        }
-    }
-
-    /// Every setting, as its manifest lists them.
-    pub(crate) const fn settings(self) -> &'static [&'static str] {
-        match self {
-            Layer::Emulator => &SETTINGS,
-            Layer::Aliasing => &ALIASING_SETTINGS,
-        }
+        self.desc().name
     }
 }
+
+/// The emulator.
+pub static EMULATOR: LayerDesc = LayerDesc {
+    name: LAYER_NAME,
+    description: c"A strict VK_QCOM_tile_memory_heap on any driver",
+    key: "tileheap_emulator",
+    settings: EMULATOR_SETTINGS,
+};
+
+/// The aliasing check.
+pub static ALIASING: LayerDesc = LayerDesc {
+    name: ALIASING_LAYER_NAME,
+    description: c"Checks order and contents of memory that resources share",
+    key: "tileheap_aliasing",
+    settings: ALIASING_SETTINGS,
+};
 
 /// The emulator's name.
 pub const LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_emulator";
 /// The name of the aliasing check.
 pub const ALIASING_LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_aliasing";
-
-/// Every setting of the emulator, as its manifest lists them.
-pub const SETTINGS: [&str; 19] = [
-    "profile",
-    "heap_size",
-    "alignment",
-    "queue_submit_boundary",
-    "tile_buffer_transfers",
-    "poison",
-    "order",
-    "ordinary",
-    "possible",
-    "pedantic",
-    "repeats",
-    "force",
-    "lazy_type",
-    "tile_type_position",
-    "tile_type_lazy",
-    "report",
-    "trace",
-    "log",
-    "message_log",
-];
-
-/// Every setting of the aliasing check.
-pub const ALIASING_SETTINGS: [&str; 6] = ["possible", "pedantic", "repeats", "report", "log", "message_log"];

@@ -1,6 +1,7 @@
 //! The layer's message ids: number, name, severity and kind of each.
 
 use ash::vk;
+use tileheap_layer::android::Severity;
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,15 @@ macro_rules! messages {
                     vk::DebugUtilsMessageSeverityFlagsEXT::ERROR => "error",
                     vk::DebugUtilsMessageSeverityFlagsEXT::WARNING => "warning",
                     _ => "info",
+                }
+            }
+
+            /// The severity of its log entry.
+            pub(crate) const fn log_severity(self) -> Severity {
+                match self.severity() {
+                    vk::DebugUtilsMessageSeverityFlagsEXT::ERROR => Severity::Error,
+                    vk::DebugUtilsMessageSeverityFlagsEXT::WARNING => Severity::Warning,
+                    _ => Severity::Info,
                 }
             }
 

@@ -11,5 +11,6 @@ pub(crate) mod layer;
 pub(crate) mod memory_types;
 pub(crate) mod messages;
 pub(crate) mod own_commands;
+pub(crate) mod setting_descs;
 pub(crate) mod settings;
 pub(crate) mod unseen_writes;

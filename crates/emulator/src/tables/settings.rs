@@ -1,15 +1,12 @@
-//! The layer's settings: names, defaults and sources.
-//!
-//! A value is looked for in the environment (`VK_TILEHEAP_EMULATOR_<SETTING>`), then in `vk_layer_settings.txt`
-//! (`tileheap_emulator.<setting> = value`), then in the instance's `VkLayerSettingsCreateInfoEXT`: the order of the
-//! Khronos layers. The aliasing layer reads its settings in the same way, with `aliasing` in place of `emulator`. If a value cannot be
-//! parsed, it is reported and the default is used.
+//! The layer's settings, parsed. `tileheap_layer::settings` finds the text of each; `setting_descs` lists them. If a value cannot be parsed, it
+//! is reported and the default is used.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ash::vk;
 use tileheap_device::profile::{DeviceProfile, Quirks, TileHeap, TypePosition};
+use tileheap_layer::app_folder::resolve;
+use tileheap_layer::settings::SettingValues;
 use tileheap_units::{Alignment, Bytes};
 
 use super::layer::Layer;
@@ -39,7 +36,7 @@ pub(crate) struct Settings {
     pub(crate) report: Report,
     /// The path of the trace.
     pub(crate) trace: Option<PathBuf>,
-    /// Messages go to stderr too.
+    /// Messages go to standard error, or to logcat, too.
     pub(crate) log: bool,
     /// Where messages are appended as JSON documents, one a line.
     pub(crate) message_log: Option<PathBuf>,
@@ -103,10 +100,10 @@ impl Profile {
 }
 
 impl Settings {
-    /// Reads settings from `sources`; of several values the first counts.
-    pub(crate) fn read(sources: &[&HashMap<String, String>]) -> Settings {
+    /// Parses settings.
+    pub(crate) fn read(values: &SettingValues) -> Settings {
         let mut reader = Reader {
-            sources,
+            values,
             errors: Vec::new(),
         };
         let mut profile = reader.parsed("profile", Profile::named).unwrap_or_else(|| {
@@ -150,7 +147,9 @@ impl Settings {
             report: reader.parsed("report", report).unwrap_or_default(),
             trace: reader.path("trace"),
             message_log: reader.path("message_log"),
-            log: reader.parsed("log", boolean).unwrap_or(false),
+            log: reader
+                .parsed("log", boolean)
+                .unwrap_or(cfg!(target_os = "android")),
             profile,
             errors: reader.errors,
         }
@@ -158,22 +157,19 @@ impl Settings {
 }
 
 struct Reader<'a> {
-    sources: &'a [&'a HashMap<String, String>],
+    values: &'a SettingValues,
     errors: Vec<String>,
 }
 
 impl Reader<'_> {
     fn value(&self, setting: &str) -> Option<String> {
-        self.sources
-            .iter()
-            .find_map(|source| source.get(setting))
-            .cloned()
+        self.values.get(setting).cloned()
     }
 
     fn path(&self, setting: &str) -> Option<PathBuf> {
         self.value(setting)
             .filter(|path| !path.is_empty())
-            .map(PathBuf::from)
+            .map(|path| resolve(Path::new(&path)))
     }
 
     fn parsed<T>(&mut self, setting: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
@@ -239,94 +235,28 @@ pub(crate) fn environment_validates() -> bool {
         })
 }
 
-/// Settings in the environment.
-pub(crate) fn from_environment() -> HashMap<String, String> {
-    let layer = Layer::loaded();
-    let lookup = |setting: &str| {
-        let name = format!("{}{}", layer.environment_prefix(), setting.to_ascii_uppercase());
-        Some((setting.to_owned(), std::env::var(name).ok()?))
-    };
-    let all = layer.settings().iter();
-    all.filter_map(|setting| lookup(setting)).collect()
-}
-
-/// What the first `vk_layer_settings.txt` sets that is found: at `VK_LAYER_SETTINGS_PATH` (a file or a folder), in the
-/// working directory, or where the Vulkan configurator writes it.
-pub(crate) fn from_file() -> HashMap<String, String> {
-    const FILE: &str = "vk_layer_settings.txt";
-    let mut places = Vec::new();
-    if let Some(path) = std::env::var_os("VK_LAYER_SETTINGS_PATH").map(PathBuf::from) {
-        places.push(if path.is_dir() { path.join(FILE) } else { path });
-    }
-    places.push(PathBuf::from(FILE));
-    if let Some(home) = std::env::var_os("HOME").map(PathBuf::from) {
-        places.push(home.join(".local/share/vulkan/settings.d").join(FILE));
-    }
-    let text = places
-        .iter()
-        .find_map(|place| std::fs::read_to_string(place).ok());
-    parse_file(&text.unwrap_or_default(), Layer::loaded().file_prefix())
-}
-
-/// The settings in a file whose names have a prefix.
-fn parse_file(text: &str, prefix: &str) -> HashMap<String, String> {
-    let line = |line: &str| {
-        let line = line.split('#').next().unwrap_or_default();
-        let (name, value) = line.split_once('=')?;
-        let setting = name.trim().strip_prefix(prefix)?;
-        Some((setting.to_owned(), value.trim().to_owned()))
-    };
-    text.lines().filter_map(line).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn map(pairs: &[(&str, &str)]) -> HashMap<String, String> {
-        pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect()
-    }
-
-    #[test]
-    fn the_file_may_hold_settings_of_other_layers() {
-        let file = "# comment\nkhronos_validation.debug = x\n tileheap_emulator.trace = a b.json # here\n=\n";
-        assert_eq!(
-            parse_file(file, Layer::Emulator.file_prefix()),
-            map(&[("trace", "a b.json")])
-        );
-    }
-
     /// The settings and the name in a layer's manifest.
     fn manifest(layer: Layer, path: &str) -> serde_json::Value {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-        let text = std::fs::read_to_string(path).expect("the manifest");
+        let text = std::fs::read_to_string(&path).expect("the manifest");
         let manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let settings = manifest["layer"]["features"]["settings"].clone();
-        let all = settings.as_array().expect("settings").iter();
-        let mut listed: Vec<_> = all
-            .map(|setting| setting["key"].as_str().expect("a key"))
-            .collect();
-        let mut known = layer.settings().to_vec();
-        listed.sort_unstable();
-        known.sort_unstable();
-        assert_eq!(listed, known);
-        for setting in settings.as_array().expect("settings") {
-            let key = setting["key"].as_str().expect("a key");
-            let variable = format!("{}{}", layer.environment_prefix(), key.to_uppercase());
-            assert_eq!(setting["env"], variable.as_str());
-        }
+        let described: serde_json::Value =
+            serde_json::from_str(&layer.desc().manifest_settings()).expect("JSON");
+        assert_eq!(settings, described, "{path:?}");
         let name = manifest["layer"]["name"].as_str().map(str::as_bytes);
         assert_eq!(name, Some(layer.name().to_bytes()));
         let description = manifest["layer"]["description"].as_str().map(str::as_bytes);
-        assert_eq!(description, Some(layer.description().to_bytes()));
+        assert_eq!(description, Some(layer.desc().description.to_bytes()));
         settings
     }
 
     #[test]
-    fn manifests_list_every_setting_and_no_other() {
+    fn manifests_describe_the_settings_as_the_tables_do() {
         manifest(Layer::Aliasing, "../aliasing/VkLayer_tileheap_aliasing.json");
         let settings = manifest(Layer::Emulator, "VkLayer_tileheap_emulator.json");
         let profiles = settings[0]["flags"].as_array().expect("profiles");

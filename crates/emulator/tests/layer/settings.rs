@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use ash::vk;
 use tileheap_device::ffi;
-use tileheap_emulator::LAYER_NAME;
+use tileheap_emulator::{EMULATOR, LAYER_NAME};
 
 /// What an application sees of the settings: the heap's size, the submit boundary, buffer transfers.
 type Seen = (u64, bool, bool);
@@ -96,8 +96,8 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
             unsafe { std::env::remove_var(name) };
         };
         // Nothing of the caller's; an empty file, so that none of the user's is found.
-        for setting in tileheap_emulator::SETTINGS {
-            unset(&format!("VK_TILEHEAP_EMULATOR_{}", setting.to_uppercase()));
+        for setting in EMULATOR.keys() {
+            unset(&EMULATOR.variable(setting));
         }
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("vk_layer_settings.txt");

@@ -1,0 +1,253 @@
+//! Every setting of the layers: keys, types, defaults and descriptions. Parsers, manifests and documents follow these tables.
+
+use tileheap_layer::layer_desc::{SettingDesc, SettingKind as Kind, SettingValue};
+
+const fn setting(
+    key: &'static str,
+    label: &'static str,
+    description: &'static str,
+    kind: Kind,
+) -> SettingDesc {
+    SettingDesc {
+        key,
+        label,
+        description,
+        kind,
+    }
+}
+
+const fn value(key: &'static str, label: &'static str, description: &'static str) -> SettingValue {
+    SettingValue {
+        key,
+        label,
+        description,
+    }
+}
+
+/// The emulator's.
+pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
+    setting(
+        "profile",
+        "Profile",
+        "The emulated device",
+        Kind::Enum(
+            "adreno-830",
+            &[
+                value(
+                    "adreno-830",
+                    "Adreno 830",
+                    "The one public reading of a device: 8,355,840 bytes, alignment 12,288",
+                ),
+                value("adreno-840", "Adreno 840", "Estimated: 12,533,760 bytes"),
+                value("x2-85", "X2-85", "Estimated: 14,622,720 bytes"),
+                value(
+                    "validation-icd",
+                    "Validation layers' null driver",
+                    "1,000,000,000 bytes, sizes of at least 4,096, alignment 32",
+                ),
+                value(
+                    "hostile",
+                    "Hostile",
+                    "Legal numbers that break programs which assume more than the specification guarantees",
+                ),
+                value(
+                    "generous",
+                    "Generous",
+                    "Everything that an implementation may grant",
+                ),
+                value(
+                    "two-tile-types",
+                    "Two tile types",
+                    "The tile heap has two memory types",
+                ),
+            ],
+        ),
+    ),
+    setting(
+        "heap_size",
+        "Heap size",
+        "Bytes of the tile heap; 0: the profile's",
+        Kind::Int(0),
+    ),
+    setting(
+        "alignment",
+        "Alignment",
+        "Alignment of tile resources in bytes, any number; 0: the profile's",
+        Kind::Int(0),
+    ),
+    setting(
+        "queue_submit_boundary",
+        "Submit boundary",
+        "Contents survive until the end of the submit call instead of the batch; if unset, as in the profile",
+        Kind::Bool(false),
+    ),
+    setting(
+        "tile_buffer_transfers",
+        "Buffer transfers",
+        "Tile buffers can be copied from and to; if unset, as in the profile",
+        Kind::Bool(false),
+    ),
+    setting(
+        "poison",
+        "Poison",
+        "Overwrites undefined contents with 0xFFFF00FF",
+        Kind::Bool(true),
+    ),
+    setting(
+        "order",
+        "Order",
+        "Follows barriers, events and semaphores, and reports accesses of the same bytes without order",
+        Kind::Bool(true),
+    ),
+    setting(
+        "ordinary",
+        "Ordinary memory",
+        "Also checks ordinary memory that several resources share",
+        Kind::Bool(false),
+    ),
+    setting(
+        "possible",
+        "Possible findings",
+        "Also reports missing order and lost contents that depend on something unknown, such as the elements that shaders access",
+        Kind::Bool(false),
+    ),
+    setting(
+        "pedantic",
+        "Pedantic",
+        "Also reports dependencies that the specification asks for and no known implementation needs",
+        Kind::Bool(false),
+    ),
+    setting(
+        "repeats",
+        "Repeated findings",
+        "Reports missing order and lost contents each time; by default, repetitions by commands of the same kind with the same resources are only counted",
+        Kind::Bool(false),
+    ),
+    setting(
+        "force",
+        "Force",
+        "Emulates even where the driver has the extension",
+        Kind::Bool(false),
+    ),
+    setting(
+        "lazy_type",
+        "Lazily allocated type",
+        "Adds a lazily allocated memory type",
+        Kind::Bool(false),
+    ),
+    setting(
+        "tile_type_position",
+        "Position of the tile type",
+        "Where the tile type is among the others, as far as the order of memory types allows; if unset, as in the profile",
+        Kind::Enum(
+            "first",
+            &[
+                value("first", "First", "As early as possible"),
+                value("middle", "Middle", "Half way between"),
+                value("last", "Last", "As late as possible"),
+            ],
+        ),
+    ),
+    setting(
+        "tile_type_lazy",
+        "Lazy tile type",
+        "The one tile type is LAZILY_ALLOCATED; if unset, as in the profile",
+        Kind::Bool(false),
+    ),
+    setting(
+        "report",
+        "Report",
+        "Which rules are reported",
+        Kind::Enum(
+            "auto",
+            &[
+                value(
+                    "auto",
+                    "Auto",
+                    "Beyond validation if validation is enabled above the emulator, else all",
+                ),
+                value("all", "All", "Every rule"),
+                value(
+                    "beyond-validation",
+                    "Beyond validation",
+                    "Rules that the validation layers do not check",
+                ),
+                value("none", "None", "None; messages are still counted"),
+            ],
+        ),
+    ),
+    setting(
+        "trace",
+        "Trace",
+        "Writes every bind, discard and submit to a file, one JSON document a line",
+        Kind::File,
+    ),
+    setting(
+        "log",
+        "Log",
+        "Messages go to standard error, or to logcat on Android, where this is on by default",
+        Kind::Bool(false),
+    ),
+    setting(
+        "message_log",
+        "Message log",
+        "Appends messages to a file, one JSON document a line",
+        Kind::File,
+    ),
+];
+
+/// Those of the aliasing check.
+pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
+    setting(
+        "possible",
+        "Possible findings",
+        "Also reports findings that depend on something unknown, such as which elements a shader accesses",
+        Kind::Bool(false),
+    ),
+    setting(
+        "pedantic",
+        "Pedantic",
+        "Also reports dependencies that the specification asks for and no known implementation needs",
+        Kind::Bool(false),
+    ),
+    setting(
+        "repeats",
+        "Repeated findings",
+        "Reports missing order and lost contents each time; by default, repetitions by commands of the same kind with the same resources are only counted",
+        Kind::Bool(false),
+    ),
+    setting(
+        "report",
+        "Report",
+        "Which rules are reported",
+        Kind::Enum(
+            "auto",
+            &[
+                value(
+                    "auto",
+                    "Auto",
+                    "Beyond validation if validation is enabled above this layer, else all; both report the same here",
+                ),
+                value("all", "All", "Every rule"),
+                value(
+                    "beyond-validation",
+                    "Beyond validation",
+                    "Rules that the validation layers do not check",
+                ),
+                value("none", "None", "None; messages are still counted"),
+            ],
+        ),
+    ),
+    setting(
+        "log",
+        "Log",
+        "Messages go to standard error, or to logcat on Android, where this is on by default",
+        Kind::Bool(false),
+    ),
+    setting(
+        "message_log",
+        "Message log",
+        "Appends messages to a file, one JSON document a line",
+        Kind::File,
+    ),
+];
