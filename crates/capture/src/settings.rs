@@ -244,5 +244,12 @@ mod tests {
             assert_eq!(layer[key].as_str(), text.to_str().ok());
         }
         assert_eq!(LAYER.variable(FOLDER), "VK_TILEHEAP_CAPTURE_FOLDER");
+        for key in LAYER.keys() {
+            let row = format!("| `{key}` |");
+            assert!(
+                include_str!("../README.md").contains(&row),
+                "{row} is missing in README.md"
+            );
+        }
     }
 }

@@ -2,6 +2,8 @@
 #![allow(missing_docs, clippy::missing_errors_doc)] // For this project's tests alone.
 #![allow(clippy::macro_metavars_in_unsafe)] // `on_fake` is for unsafe calls.
 
+#[cfg(all(unix, feature = "objects"))]
+pub mod android_loader;
 mod cases;
 #[cfg(feature = "textures")]
 pub mod contest;

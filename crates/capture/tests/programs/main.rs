@@ -10,6 +10,8 @@ use tileheap_capture::check::check;
 use tileheap_capture::document::{Border, Capture, Inferred};
 use tileheap_capture::{LAYER, LAYER_NAME, settings};
 
+#[cfg(unix)]
+mod android;
 mod order;
 mod small;
 

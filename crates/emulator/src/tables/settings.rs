@@ -248,6 +248,11 @@ mod tests {
         let described: serde_json::Value =
             serde_json::from_str(&layer.desc().manifest_settings()).expect("JSON");
         assert_eq!(settings, described, "{path:?}");
+        let readme = std::fs::read_to_string(path.with_file_name("README.md")).expect("the layer's page");
+        for key in layer.desc().keys() {
+            let row = format!("| `{key}` |");
+            assert!(readme.contains(&row), "{row} is missing beside {path:?}");
+        }
         let name = manifest["layer"]["name"].as_str().map(str::as_bytes);
         assert_eq!(name, Some(layer.name().to_bytes()));
         let description = manifest["layer"]["description"].as_str().map(str::as_bytes);

@@ -6,6 +6,8 @@
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
+#[cfg(unix)]
+mod android;
 mod contents;
 mod cpp;
 mod cycles;
