@@ -6,4 +6,8 @@ fn main() {
     if matches!(system.as_str(), "linux" | "android" | "freebsd") {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
+    if system == "android" {
+        // Devices with pages of 16 KiB load no others; NDKs before 28 align to 4 KiB.
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,max-page-size=16384");
+    }
 }
