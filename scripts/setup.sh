@@ -77,12 +77,13 @@ need_rust() {
     PATH=$root/target/rust/bin:$PATH
 }
 
+# unpack_rust FOLDER [PACKAGE...]: unpacks Debian's next release's Rust there, with further packages.
 unpack_rust() {
     local tree=$1 libraries=$1/usr/lib/x86_64-linux-gnu name
     [ ! -e "$tree/bin/cargo" ] || return 0
     say "Unpacking a Rust for this checkout alone (about 200 MB to fetch)"
     need_packages ca-certificates patchelf
-    bash scripts/unpack-forky.sh "$tree" cargo rustc rust-clippy rustfmt
+    bash scripts/unpack-forky.sh "$tree" cargo rustc rust-clippy rustfmt "${@:2}"
     patchelf --remove-rpath "$libraries"/libLLVM.so.* # It would hide the programs' own.
     mkdir "$tree/links" # The other programs that came along are of no use here.
     for name in cargo cargo-clippy cargo-fmt clippy-driver rustc rustdoc rustfmt; do

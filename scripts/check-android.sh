@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# check-android.sh [PART...]: checks that the library and the layers build for Android and run on arm64, without an NDK and without a
+# phone. Writes docs/android_check.md, a log with date and versions. PART, all by default:
+#
+#   build    the library and the three layers for aarch64-linux-android, standard library built from source, linked against stand-ins of
+#            Android's libraries
+#   exports  what Android's loader looks up in the layers, segments aligned to 16 KiB, the functions of Android that they use
+#   arm64    the emulator's tests of driver errors, for arm64 Linux, under qemu-user with lavapipe
+#
+# LAYERS chooses layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
+set -euo pipefail
+case ${1:-} in
+    -h | --help)
+        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+        exit
+        ;;
+esac
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(build exports arm64)
+for part in "${parts[@]}"; do
+    case $part in
+        build | exports | arm64) ;;
+        *)
+            echo "error: unknown part \`$part\`: build, exports or arm64; see --help" >&2
+            exit 2
+            ;;
+    esac
+done
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=scripts/cross.sh
+source scripts/cross.sh
+
+need_packages clang lld llvm binutils qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross
+need_rust_source
+target=aarch64-linux-android
+read -ra layers <<<"${LAYERS:-emulator capture aliasing}"
+
+# Libraries of Android without contents: the linker takes their names, and leaves their functions to the device.
+make_stand_ins() {
+    local name
+    mkdir -p "$cross/android"
+    : >"$cross/android/empty.c"
+    for name in c m dl log unwind gcc; do
+        clang --target=${target}26 -shared -nostdlib -fuse-ld=lld -Wl,-soname,"lib$name.so" -o "$cross/android/lib$name.so" \
+            -x c "$cross/android/empty.c"
+    done
+    cat >"$cross/android/linker" <<LINKER
+#!/bin/sh
+exec clang --target=${target}26 -fuse-ld=lld -nostdlib -L'$cross/android' "\$@"
+LINKER
+    chmod +x "$cross/android/linker"
+    export CARGO_TARGET_AARCH64_LINUX_ANDROID_LINKER=$cross/android/linker
+}
+
+build() {
+    make_stand_ins
+    step "the standard library, tileheap and the layers ${layers[*]} build and link" cross_cargo build "$target" --lib \
+        --package tileheap "${layers[@]/#/--package=tileheap-}"
+}
+
+# exports_of LAYER: asserts the exports, the alignment and the needs of a linked layer.
+exports_of() {
+    local layer=$1 library=$CARGO_TARGET_DIR/$target/debug/libtileheap_$1.so name symbols needed
+    symbols=$(nm -D --defined-only "$library" | awk '{print $3}')
+    for name in vkEnumerateInstanceLayerProperties vkEnumerateInstanceExtensionProperties vkEnumerateDeviceLayerProperties \
+        vkEnumerateDeviceExtensionProperties "VK_LAYER_TILEHEAP_${layer}GetInstanceProcAddr" \
+        "VK_LAYER_TILEHEAP_${layer}GetDeviceProcAddr"; do
+        grep -qxF "$name" <<<"$symbols" || die "$library does not export $name"
+    done
+    # The last column of a segment's line is its alignment.
+    readelf -lW "$library" | awk '$1 == "LOAD" {print $NF}' >"$cross/alignments"
+    [ -s "$cross/alignments" ] || die "$library has no segments"
+    while read -r name; do
+        [ $((name % 16384)) = 0 ] || die "$library has segments aligned to $name, not to 16 KiB"
+    done <"$cross/alignments"
+    # The stand-ins have no functions, so the linker drops those that it need not load: what is left to the device is named here.
+    symbols=$(nm -D --undefined-only "$library" | awk '{print $2}')
+    for name in __android_log_write __system_property_get; do
+        grep -qxF "$name" <<<"$symbols" || die "$library does not use $name"
+    done
+    needed=$(readelf -dW "$library" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
+    name=$(grep -vxE 'lib(c|m|dl|log|unwind|gcc)\.so' <<<"$needed" | grep .) && die "$library needs $name, which Android does not have"
+    return 0
+}
+
+exports() {
+    local layer
+    for layer in "${layers[@]}"; do
+        step "libtileheap_$layer.so exports what Android's loader looks up, has segments aligned to 16 KiB, and uses Android's log and properties" \
+            exports_of "$layer"
+    done
+}
+
+run_arm64() {
+    local library=$cross/arm64/usr/lib/aarch64-linux-gnu binary
+    binary=$(cross_cargo test aarch64-unknown-linux-gnu --package tileheap-emulator --test faults --no-run --message-format json |
+        sed -n 's/.*"executable":"\([^"]*faults[^"]*\)".*/\1/p' | tail -n 1)
+    [ -n "$binary" ] || die "cargo named no test program"
+    CARGO_MANIFEST_DIR=$root/crates/emulator VK_DRIVER_FILES=$(echo "$cross"/arm64/usr/share/vulkan/icd.d/lvp_icd*.json) \
+        QEMU_LD_PREFIX=$cross/arm64 LP_NUM_THREADS=2 nice -n 15 \
+        qemu-aarch64 -E LD_LIBRARY_PATH="$library" "$binary" | tee "$cross/faults.log"
+}
+
+arm64() {
+    if [ ! -e "$cross/arm64/complete" ]; then
+        bash scripts/unpack-forky.sh "$cross/arm64" mesa-vulkan-drivers:arm64 libvulkan1:arm64 libgcc-s1:arm64 libstdc++6:arm64
+    fi
+    export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+    step "the emulator's tests \`faults\` pass on arm64 lavapipe $(sed -n 's/^mesa-vulkan-drivers_\([^_]*\)_arm64.deb/\1/p' "$cross/arm64/versions")" run_arm64
+    note "  ($(sed -n 's/^test result: //p' "$cross/faults.log"))"
+}
+
+run_parts "$root/docs/android_check.md" "Checks for Android" "${parts[@]}"
