@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# check-windows.sh [PART...]: checks that the command, the library and the layers build for Windows, without Windows. Writes
+# docs/windows_check.md, a log with date and versions. PART, all by default:
+#
+#   check    `cargo check` of the command, the library and the three layers: quicker than the build
+#   build    the command, the library and the three layers for x86_64-pc-windows-gnu, standard library built from source, linked by
+#            mingw-w64
+#   exports  the functions that Vulkan loaders look up in the layers' DLLs
+#   wine     the command plans a frame under Wine, with the result that it has on Linux; unit tests of the planner's crates
+#   package  a folder with the command, the layers' DLLs and their manifests: target/windows
+#
+# LAYERS chooses layers. Needs Debian, about 400 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
+set -euo pipefail
+case ${1:-} in
+    -h | --help)
+        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+        exit
+        ;;
+esac
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(check build exports wine package)
+for part in "${parts[@]}"; do
+    case $part in
+        check | build | exports | wine | package) ;;
+        *)
+            echo "error: unknown part \`$part\`: check, build, exports, wine or package; see --help" >&2
+            exit 2
+            ;;
+    esac
+done
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=scripts/cross.sh
+source scripts/cross.sh
+
+need_packages gcc-mingw-w64-x86-64-posix binutils-mingw-w64-x86-64 wine wine64
+need_rust_source
+target=x86_64-pc-windows-gnu
+export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc-posix
+# Not optimized, which takes a third of the time; so in a folder of its own.
+export CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_TARGET_DIR=$cross/windows
+built=$CARGO_TARGET_DIR/$target/debug
+read -ra layers <<<"${LAYERS:-emulator capture aliasing}"
+
+check() {
+    step "the library and the layers ${layers[*]} pass \`cargo check\`" cross_cargo check "$target" --lib \
+        --package tileheap "${layers[@]/#/--package=tileheap-}"
+    step "the command passes \`cargo check\`" cross_cargo check "$target" --package tileheap-cli --no-default-features
+}
+
+build() {
+    step "the standard library, tileheap and the layers ${layers[*]} build and link" cross_cargo build "$target" --lib \
+        --package tileheap "${layers[@]/#/--package=tileheap-}"
+    step "the command builds and links" cross_cargo build "$target" --package tileheap-cli --no-default-features
+}
+
+# exports_of LAYER: asserts what the DLL of a layer exports.
+exports_of() {
+    local layer=$1 library=$built/tileheap_$1.dll symbols name
+    symbols=$(x86_64-w64-mingw32-objdump -p "$library" | awk '/\[Ordinal\/Name Pointer\] Table/ {on = 1} on {print $NF}')
+    for name in vkNegotiateLoaderLayerInterfaceVersion "VK_LAYER_TILEHEAP_${layer}GetInstanceProcAddr" \
+        "VK_LAYER_TILEHEAP_${layer}GetDeviceProcAddr"; do
+        grep -qxF "$name" <<<"$symbols" || die "$library does not export $name"
+    done
+}
+
+exports() {
+    local layer
+    for layer in "${layers[@]}"; do
+        step "tileheap_$layer.dll exports what loaders look up" exports_of "$layer"
+    done
+}
+
+# Runs a program for Windows, without a display and without questions.
+on_windows() {
+    WINEPREFIX=$cross/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' nice -n 15 wine "$@" </dev/null
+}
+
+plan_alike() {
+    local frame=crates/cli/tests/data/three_passes.json
+    on_windows "$built/tileheap.exe" plan "$frame" --profile adreno-830 --json | tr -d '\r' >"$cross/windows.json"
+    [ -s "$cross/windows.json" ] || die "the command printed nothing"
+    local command=${TILEHEAP_COMMAND:-$root/target/debug/tileheap}
+    [ -e "$command" ] || die "$command does not exist: build it with cargo, or name another one in TILEHEAP_COMMAND"
+    "$command" plan "$frame" --profile adreno-830 --json >"$cross/linux.json"
+    cmp "$cross/windows.json" "$cross/linux.json" || die "the plans differ"
+}
+
+unit_tests() {
+    local binary count=0
+    cross_cargo test "$target" --lib --no-run --message-format json "${tested[@]/#/--package=tileheap-}" |
+        sed -n 's/.*"executable":"\([^"]*\.exe\)".*/\1/p' >"$cross/tests"
+    while read -r binary; do
+        on_windows "$binary" || die "$binary failed"
+        count=$((count + 1))
+    done <"$cross/tests"
+    [ "$count" = ${#tested[@]} ] || die "$count programs of tests ran, not ${#tested[@]}"
+}
+
+wine() {
+    tested=(units json pack device layer)
+    step "tileheap.exe plans a frame under Wine as the command does on Linux" plan_alike
+    step "the unit tests of ${tested[*]} pass under Wine" unit_tests
+}
+
+package() {
+    local layer folder=$root/target/windows
+    mkdir -p "$folder"
+    cp "$built/tileheap.exe" "$folder/"
+    for layer in "${layers[@]}"; do
+        cp "$built/tileheap_$layer.dll" "$folder/VkLayer_tileheap_$layer.dll"
+        # In a manifest, a backslash of the path is two.
+        sed "s|\"\./libVkLayer_tileheap_$layer\.so\"|\".\\\\\\\\VkLayer_tileheap_$layer.dll\"|" \
+            "crates/$layer/VkLayer_tileheap_$layer.json" >"$folder/VkLayer_tileheap_$layer.json"
+        grep -qF "\".\\\\VkLayer_tileheap_$layer.dll\"" "$folder/VkLayer_tileheap_$layer.json" ||
+            die "the manifest of the layer $layer does not name its DLL"
+    done
+    note "- target/windows has the command, the layers and manifests that name the DLLs: yes"
+}
+
+run_parts "$root/docs/windows_check.md" "Checks for Windows" "${parts[@]}"
