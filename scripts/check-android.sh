@@ -15,8 +15,9 @@ case ${1:-} in
         exit
         ;;
 esac
+all_parts=(build exports arm64)
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(build exports arm64)
+[ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
 for part in "${parts[@]}"; do
     case $part in
         build | exports | arm64) ;;

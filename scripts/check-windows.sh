@@ -17,8 +17,9 @@ case ${1:-} in
         exit
         ;;
 esac
+all_parts=(check build exports wine package)
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(check build exports wine package)
+[ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
 for part in "${parts[@]}"; do
     case $part in
         check | build | exports | wine | package) ;;

@@ -25,7 +25,8 @@ note() {
     printf '%s\n' "$*" | tee -a "$log"
 }
 
-# run_parts FILE TITLE PART...: runs parts, functions that call `step` and `note`. FILE has the last log of every part that ever ran here.
+# run_parts FILE TITLE PART...: runs parts, functions that call `step` and `note`. FILE has the last log of every part that ever ran here,
+# and names those of `all_parts` that did not.
 run_parts() {
     local file=$1 title=$2 part
     mkdir -p "$cross/log"
@@ -43,7 +44,9 @@ run_parts() {
     done
     {
         printf '# %s\n\nWritten by `bash scripts/%s`; its `--help` says what each part does.\n\n' "$title" "$(basename "$0")"
-        cat "$cross/log/$(basename "$file" .md)".*
+        for part in "${all_parts[@]}"; do
+            cat "$cross/log/$(basename "$file" .md).$part" 2>/dev/null || printf '## %s\n\nNot run yet.\n\n' "$part"
+        done
     } >"$file"
 }
 
