@@ -4,6 +4,7 @@ mod check;
 mod error;
 pub mod graph;
 pub mod import;
+pub mod judge;
 pub mod layout;
 pub mod plan;
 pub mod storage;

@@ -7,6 +7,7 @@ mod check_frame;
 mod device;
 mod diff;
 mod gate;
+mod judge;
 mod pack;
 mod plan;
 mod profile;
@@ -83,6 +84,7 @@ subcommands!(
     Profile(profile),
     Pack(pack),
     Tensors(tensors),
+    Judge(judge),
     Replay(replay),
     Trace(trace),
     Run(run),

@@ -3,6 +3,7 @@
 mod branches;
 mod cases;
 mod compilers;
+mod judge;
 mod loops;
 mod models;
 mod networks;

@@ -1,0 +1,247 @@
+//! `tileheap judge`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use serde_json::{Value, json};
+use tileheap_tensor::judge::{self, Allocations, BufferFault, Fault, Judged, Overlap, ReadOptions, SpanEnds};
+use tileheap_tensor::units::{Bytes, Span, Step};
+
+use crate::error::{Error, Result};
+use crate::input::{read_bytes, shown};
+use crate::networks::judged;
+use crate::output::Output;
+use crate::report::svg::{self, Ground};
+use crate::report::tensors;
+
+/// Judge the memory plan that another compiler wrote
+#[derive(Debug, Args)]
+#[command(long_about = include_str!("about/judge.txt"))]
+#[command(after_help = include_str!("help/judge.txt"))]
+pub(crate) struct Arguments {
+    /// The file with the plan; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    /// Whether the last step of a lifetime in a table is part of it [default: as the column's name says, not for `upper`, but for `end`]
+    #[arg(long, value_enum, value_name = "ENDS")]
+    ends: Option<Ends>,
+    /// Print JSON instead of a report
+    #[arg(long)]
+    json: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Draw the buffers over steps as an SVG image
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+}
+
+/// The ends of lifetimes in tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Ends {
+    /// [lower, upper)
+    Exclusive,
+    /// [lower, upper]
+    Inclusive,
+}
+
+/// The exit status if there are findings.
+const FOUND: u8 = 3;
+
+/// Findings of a kind that the report lists; `--json` lists all.
+const LISTED: usize = 100;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let form = "a table as CSV, or a compiled model";
+    let bytes = read_bytes(&arguments.file, "plan", form)?;
+    let ends = match arguments.ends {
+        None => SpanEnds::ByColumn,
+        Some(Ends::Exclusive) => SpanEnds::Exclusive,
+        Some(Ends::Inclusive) => SpanEnds::Inclusive,
+    };
+    let of_file = |error: tileheap_tensor::Error| Error::of(shown(&arguments.file), error);
+    let allocations = judge::read(&bytes, &ReadOptions { ends }).map_err(of_file)?;
+    if allocations.buffers.is_empty() {
+        let problem = format!(
+            "the {} plans no buffers: there is nothing to judge",
+            allocations.format
+        );
+        return Err(Error::of(shown(&arguments.file), problem));
+    }
+    let judged = judge::judge(allocations).map_err(of_file)?;
+    if let Some(file) = &arguments.svg {
+        let name = arguments
+            .file
+            .file_stem()
+            .map_or("plan".into(), |name| name.to_string_lossy());
+        let chart = tensors::chart(&judged::document(&name, &judged));
+        Output::to(Some(file.clone())).write(&svg::draw(&[chart], Ground::Viewer))?;
+    }
+    let output = Output::to(arguments.output.clone());
+    if arguments.json {
+        output.write(&format!("{:#}\n", in_json(&judged)))?;
+    } else {
+        output.write_report(&in_words(&shown(&arguments.file), &judged))?;
+    }
+    match judged.is_sound() {
+        true => Ok(()),
+        // The report has told why.
+        false if !arguments.json && arguments.output.is_none() => Err(Error::Exit(FOUND)),
+        false => Err(Error::Failed(
+            FOUND,
+            format!("{}: {}", shown(&arguments.file), counts(&judged)),
+        )),
+    }
+}
+
+fn in_json(judged: &Judged) -> Value {
+    let mut document = json!({ "format": "tileheap-judgement", "version": 1, "sound": judged.is_sound() });
+    let fields = serde_json::to_value(judged).expect("plain data");
+    if let (Value::Object(document), Value::Object(fields)) = (&mut document, fields) {
+        document.extend(fields);
+    }
+    document
+}
+
+fn in_words(file: &str, judged: &Judged) -> String {
+    let of = &judged.allocations;
+    let mut text = format!("{file}: {}, {} buffers\n", of.format, of.buffers.len());
+    for (arena, bytes) in of.arenas.iter().zip(&judged.arenas) {
+        let declared = arena.size.map_or(String::new(), |size| format!(" of {size}"));
+        let least = if bytes.proved {
+            ", and no plan needs less"
+        } else {
+            ""
+        };
+        text += &format!(
+            "  arena {} uses {}{declared}; {} of the bound, {}; tileheap needs {}{least}\n",
+            arena.name,
+            bytes.used,
+            ratio(bytes.used, bytes.bound),
+            bytes.bound,
+            bytes.packed
+        );
+    }
+    text.extend(of.notes.iter().map(|note| format!("  {note}\n")));
+    if !judged.overlaps.is_empty() {
+        text += "Overlaps while both are alive\n";
+        let lines = judged.overlaps.iter().take(LISTED);
+        text.extend(lines.map(|overlap| format!("  {}\n", overlap_in_words(of, overlap))));
+        text += &and_more(judged.overlaps.len());
+    }
+    if !judged.faults.is_empty() {
+        text += "Faults of buffers\n";
+        let lines = judged.faults.iter().take(LISTED);
+        text.extend(lines.map(|fault| format!("  {}\n", fault_in_words(of, fault))));
+        text += &and_more(judged.faults.len());
+    }
+    text += &match judged.is_sound() {
+        true => "Sound: no two live buffers share bytes\n".to_owned(),
+        false => format!("{}\n", counts(judged)),
+    };
+    text
+}
+
+fn and_more(count: usize) -> String {
+    match count.checked_sub(LISTED) {
+        None | Some(0) => String::new(),
+        Some(more) => format!("  and {more} more\n"),
+    }
+}
+
+fn counts(judged: &Judged) -> String {
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let more = if judged.has_more { "more than " } else { "" };
+    format!(
+        "Found {more}{} and {} of single buffers",
+        plural(judged.overlaps.len(), "overlap"),
+        plural(judged.faults.len(), "fault")
+    )
+}
+
+/// `1.18`, rounded up, so that only equal sizes print as 1.00.
+fn ratio(used: Bytes, bound: Bytes) -> String {
+    if bound == Bytes::ZERO {
+        return "-".to_owned();
+    }
+    let hundredths = (u128::from(used.0) * 100).div_ceil(u128::from(bound.0));
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
+fn buffer_in_words(of: &Allocations, index: u32) -> String {
+    let buffer = &of.buffers[index as usize];
+    format!("`{}` ({} {})", buffer.name, of.numbered, buffer.index)
+}
+
+fn overlap_in_words(of: &Allocations, overlap: &Overlap) -> String {
+    let arena = &of.arenas[of.buffers[overlap.a as usize].arena as usize].name;
+    let steps: Vec<String> = overlap
+        .steps
+        .iter()
+        .take(4)
+        .map(|&span| span_in_words(of, span))
+        .collect();
+    let more = if overlap.steps.len() > 4 {
+        ", and later"
+    } else {
+        ""
+    };
+    format!(
+        "{} and {} share {} at {} of arena {arena}, {}{more}",
+        buffer_in_words(of, overlap.a),
+        buffer_in_words(of, overlap.b),
+        overlap.bytes,
+        overlap.offset,
+        steps.join(", ")
+    )
+}
+
+fn span_in_words(of: &Allocations, span: Span) -> String {
+    match span.len() {
+        1 => format!("in {}", step_in_words(of, span.first)),
+        _ => {
+            let last = Step(span.end.0 - 1);
+            format!(
+                "from {} to {}",
+                step_in_words(of, span.first),
+                step_in_words(of, last)
+            )
+        }
+    }
+}
+
+fn step_in_words(of: &Allocations, step: Step) -> String {
+    let name = of.steps.get(step.0 as usize).filter(|name| !name.is_empty());
+    name.map_or(format!("step {}", step.0), |name| {
+        format!("step {} ({name})", step.0)
+    })
+}
+
+fn fault_in_words(of: &Allocations, fault: &Fault) -> String {
+    let buffer = &of.buffers[fault.buffer as usize];
+    let arena = &of.arenas[buffer.arena as usize].name;
+    let problem = match &fault.fault {
+        BufferFault::OutsideArena { end, size } => {
+            format!("ends at {end}, but arena {arena} has {size}")
+        }
+        BufferFault::Misaligned { alignment } => {
+            format!(
+                "is at {} of arena {arena}, not a multiple of {alignment}",
+                buffer.offset
+            )
+        }
+        BufferFault::NeverWritten { step } => {
+            format!(
+                "is read in {}, but nothing writes it before",
+                step_in_words(of, *step)
+            )
+        }
+        BufferFault::DetachedView { base, expected } => {
+            let base = buffer_in_words(of, *base);
+            let offset = buffer.offset;
+            format!("is at {offset} of arena {arena}, but as a view of {base} it has to be at {expected}")
+        }
+        other => format!("{other:?}"),
+    };
+    format!("{} {problem}", buffer_in_words(of, fault.buffer))
+}

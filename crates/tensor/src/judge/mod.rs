@@ -1,0 +1,29 @@
+//! The judge of other planners' output: which buffers share bytes while both are alive, which lie outside their arena or are misaligned,
+//! and how many bytes an arena takes beyond what its buffers need.
+//!
+//! ```text
+//!  bytes                           a  [0, 8)   live in steps [0, 3)
+//!    12 ┌─────┐                    b  [4, 12)  live in steps [2, 5)
+//!     8 │  b  ├──┐
+//!     4 └──┬──┤  │                 a and b share bytes [4, 8) in step 2
+//!     0 ┌──┴──┐a │
+//! ```
+//! Readers turn a file into [`Allocations`]: plain data, with the pairs that its format lets share bytes. [`judge`] knows no formats.
+//!
+//! | Reader | File | Lifetimes |
+//! |---|---|---|
+//! | [`read_table`] | CSV with offsets | the columns `lower`, `upper` |
+
+mod overlaps;
+mod packed;
+mod read;
+mod table;
+mod types;
+mod verdict;
+
+pub use read::{ReadOptions, read};
+pub use table::{SpanEnds, read_table};
+pub use types::{
+    Allocations, Arena, Buffer, BufferFault, Fault, InPlace, Judged, JudgedArena, Overlap, ViewOf,
+};
+pub use verdict::judge;

@@ -1,0 +1,232 @@
+//! Tables of lifetimes, sizes and offsets: what `tileheap pack -o` writes, and MiniMalloc's forms.
+//!
+//! Source: google/minimalloc, `src/converter.cc` at 2026acbf, for the names of columns and the form of gaps.
+
+use std::collections::HashMap;
+
+use tileheap_json::clip;
+
+use super::types::{Allocations, Arena, Buffer, ViewOf};
+use crate::error::{Error, Result};
+use crate::units::{Alignment, Bytes, Span};
+
+/// Whether the last step of a lifetime is part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SpanEnds {
+    /// As MiniMalloc has it: a column `upper` is not part of the lifetime, a column `end` is.
+    #[default]
+    ByColumn,
+    /// Half-open: `[lower, upper)`.
+    Exclusive,
+    /// Closed: `[lower, upper]`.
+    Inclusive,
+}
+
+/// Reads a table with the columns `id,lower,upper,size,offset` and perhaps `alignment`, `arena` and `gaps`, in any order; others are ignored.
+///
+/// `buffer` and `buffer_id` stand for `id`, `start` and `begin` for `lower`, `end` for `upper`. Gaps are `first-end` or
+/// `first-end@low:high`, separated by spaces: a buffer is not needed in them, or only its bytes `[low, high)`. Without a column `arena` there
+/// is one arena.
+///
+/// # Errors
+/// [`Error::Parse`] with the number of the first invalid line.
+pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
+    let wrong = |line: u64, problem: String| Error::parse("table", format!("line {line}: {problem}"));
+    let mut lines = csv::ReaderBuilder::new();
+    lines.has_headers(false).flexible(true).trim(csv::Trim::All);
+    let text = text.trim_start_matches('\u{feff}');
+    let mut header: Option<Columns> = None;
+    let mut allocations = Allocations {
+        format: "table",
+        numbered: "line",
+        ..Allocations::default()
+    };
+    let mut arenas: HashMap<String, u32> = HashMap::new();
+    let mut seen: HashMap<String, u64> = HashMap::new();
+    for fields in lines.from_reader(text.as_bytes()).into_records() {
+        let fields = fields.map_err(|fault| Error::parse("table", fault))?;
+        let line = fields.position().map_or(1, csv::Position::line);
+        if fields.iter().all(str::is_empty) {
+            continue;
+        }
+        let Some(columns) = &header else {
+            header = Some(Columns::read(&fields, ends).map_err(|problem| wrong(line, problem))?);
+            continue;
+        };
+        let row = columns.row(&fields).map_err(|problem| wrong(line, problem))?;
+        if let Some(other) = seen.insert(row.id.clone(), line) {
+            let problem = format!("id `{}` is also on line {other}", clip(&row.id));
+            return Err(wrong(line, problem));
+        }
+        let count = arenas.len() as u32;
+        let arena = *arenas.entry(row.arena.clone()).or_insert(count);
+        if arena == count {
+            let name = row.arena.clone();
+            allocations.arenas.push(Arena { name, size: None });
+        }
+        let data = allocations.buffers.len() as u32;
+        let view = |offset| (!row.windows.is_empty()).then_some(ViewOf { data, offset });
+        let part = |offset: u64, size: u64, lifetimes| Buffer {
+            name: row.id.clone(),
+            index: line,
+            arena,
+            offset: Bytes(row.offset.saturating_add(offset)),
+            size: Bytes(size),
+            alignment: if offset == 0 {
+                row.alignment
+            } else {
+                Alignment::ONE
+            },
+            lifetimes,
+            view: view(offset),
+        };
+        allocations.buffers.push(part(0, row.size, row.lifetimes.clone()));
+        for &(gap, low, high) in &row.windows {
+            allocations.buffers.push(part(low, high - low, vec![gap]));
+        }
+    }
+    match header {
+        Some(_) => Ok(allocations),
+        None => Err(wrong(1, format!("the header is missing: {HEADER}"))),
+    }
+}
+
+const HEADER: &str = "it must name id,lower,upper,size,offset, and may name alignment,arena,gaps";
+
+/// Where the fields of a line are.
+struct Columns {
+    count: usize,
+    at: HashMap<&'static str, usize>,
+    is_inclusive: bool,
+}
+
+/// A line.
+struct Row {
+    id: String,
+    arena: String,
+    offset: u64,
+    size: u64,
+    alignment: Alignment,
+    lifetimes: Vec<Span>,
+    /// Gaps in which some bytes are needed: `[low, high)` of the buffer.
+    windows: Vec<(Span, u64, u64)>,
+}
+
+/// Column names, and what each means.
+const NAMES: &[(&str, &str)] = &[
+    ("id", "id"),
+    ("buffer", "id"),
+    ("buffer_id", "id"),
+    ("lower", "lower"),
+    ("start", "lower"),
+    ("begin", "lower"),
+    ("upper", "upper"),
+    ("end", "upper"),
+    ("size", "size"),
+    ("offset", "offset"),
+    ("alignment", "alignment"),
+    ("arena", "arena"),
+    ("gaps", "gaps"),
+];
+
+impl Columns {
+    fn read(fields: &csv::StringRecord, ends: SpanEnds) -> Result<Columns, String> {
+        let mut at = HashMap::new();
+        let mut is_inclusive = ends == SpanEnds::Inclusive;
+        for (index, field) in fields.iter().enumerate() {
+            let field = field.to_ascii_lowercase();
+            let Some((name, meaning)) = NAMES.iter().find(|known| known.0 == field) else {
+                continue;
+            };
+            if at.insert(*meaning, index).is_some() {
+                return Err(format!("the header names `{meaning}` twice"));
+            }
+            is_inclusive |= *name == "end" && ends == SpanEnds::ByColumn;
+        }
+        let needed = ["id", "lower", "upper", "size", "offset"];
+        match needed.into_iter().find(|name| !at.contains_key(name)) {
+            Some(name) => Err(format!("the header has no column `{name}`: {HEADER}")),
+            None => Ok(Columns {
+                count: fields.len(),
+                at,
+                is_inclusive,
+            }),
+        }
+    }
+
+    fn row(&self, fields: &csv::StringRecord) -> Result<Row, String> {
+        if fields.len() != self.count {
+            let (found, count) = (fields.len(), self.count);
+            return Err(format!("{found} fields, but the header has {count}"));
+        }
+        let field = |name: &str| self.at.get(name).map_or("", |&column| &fields[column]);
+        let number = |name: &str| {
+            let text = field(name);
+            let parsed = text.parse::<u64>();
+            parsed.map_err(|_| format!("{name} `{}` is not an unsigned 64-bit integer", clip(text)))
+        };
+        let alignment = match field("alignment") {
+            "" => Alignment::ONE,
+            _ => Alignment::new(number("alignment")?).ok_or("the alignment is 0")?,
+        };
+        let size = number("size")?;
+        let span = self.span(number("lower")?, number("upper")?)?;
+        let (mut lifetimes, mut windows, mut at) = (Vec::new(), Vec::new(), span.first);
+        for text in field("gaps").split_whitespace() {
+            let wrong = || format!("gap `{}` is not first-end or first-end@low:high", clip(text));
+            let (steps, window) = text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b)));
+            let pair = |text: &str, between| {
+                let (a, b) = text.split_once(between)?;
+                Some((a.parse::<u64>().ok()?, b.parse::<u64>().ok()?))
+            };
+            let (first, end) = pair(steps, '-').ok_or_else(wrong)?;
+            let gap = self.span(first, end)?;
+            if gap.first < at || gap.end > span.end {
+                return Err(format!(
+                    "gap `{}` is not after the one before, within {span}",
+                    clip(text)
+                ));
+            }
+            lifetimes.push(Span {
+                first: at,
+                end: gap.first,
+            });
+            at = gap.end;
+            if let Some(window) = window {
+                let (low, high) = pair(window, ':').ok_or_else(wrong)?;
+                if low > high || high > size {
+                    return Err(format!("gap `{}` is not within the size {size}", clip(text)));
+                }
+                windows.push((gap, low, high));
+            }
+        }
+        lifetimes.push(Span {
+            first: at,
+            end: span.end,
+        });
+        lifetimes.retain(|span| !span.is_empty());
+        let arena = match field("arena") {
+            "" => "0",
+            name => name,
+        };
+        Ok(Row {
+            id: field("id").to_owned(),
+            arena: arena.to_owned(),
+            offset: number("offset")?,
+            size,
+            alignment,
+            lifetimes,
+            windows,
+        })
+    }
+
+    /// A lifetime as it is written in the table.
+    fn span(&self, lower: u64, upper: u64) -> Result<Span, String> {
+        let end = upper.saturating_add(u64::from(self.is_inclusive));
+        if lower > end {
+            return Err(format!("lower {lower} is above upper {upper}"));
+        }
+        let step = |value: u64| u32::try_from(value).map_err(|_| format!("step {value} is above 2^32 - 1"));
+        Ok(Span::new(step(lower)?, step(end)?))
+    }
+}
