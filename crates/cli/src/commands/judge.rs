@@ -59,8 +59,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(Ends::Exclusive) => SpanEnds::Exclusive,
         Some(Ends::Inclusive) => SpanEnds::Inclusive,
     };
+    let options = ReadOptions { ends };
     let of_file = |error: tileheap_tensor::Error| Error::of(shown(&arguments.file), error);
-    let allocations = judge::read(&bytes, &ReadOptions { ends }).map_err(of_file)?;
+    let allocations = judge::read(&bytes, &options).map_err(of_file)?;
     if allocations.buffers.is_empty() {
         let problem = format!(
             "the {} plans no buffers: there is nothing to judge",

@@ -10,6 +10,7 @@ mod emulated;
 mod errors;
 mod frames;
 mod installed;
+mod judge;
 mod pictures;
 mod replay;
 mod report;

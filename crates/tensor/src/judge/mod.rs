@@ -13,16 +13,24 @@
 //! | Reader | File | Lifetimes |
 //! |---|---|---|
 //! | [`read_table`] | CSV with offsets | the columns `lower`, `upper` |
+//! | [`read_tflite`] | TensorFlow Lite models with an offline plan | the graph, in order |
+//! | [`read_executorch`] | ExecuTorch programs | the instructions, in order |
 
+mod executorch;
+mod flatbuffer;
 mod overlaps;
 mod packed;
 mod read;
 mod table;
+mod tflite;
+mod tflite_operators;
 mod types;
 mod verdict;
 
+pub use executorch::read_executorch;
 pub use read::{ReadOptions, read};
 pub use table::{SpanEnds, read_table};
+pub use tflite::read_tflite;
 pub use types::{
     Allocations, Arena, Buffer, BufferFault, Fault, InPlace, Judged, JudgedArena, Overlap, ViewOf,
 };

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::types::{Allocations, Buffer};
 
 /// Pairs after which the search ends: a file in which more overlap is beyond repair.
-pub(super) const MAX_PAIRS: usize = 1 << 20;
+const MAX_PAIRS: usize = 1 << 17;
 
 /// Comparisons after which the search ends, for the same reason.
 const MAX_COMPARISONS: usize = 1 << 26;
@@ -21,9 +21,10 @@ struct Piece {
 
 /// Pieces by their first byte, disjoint.
 #[derive(Default)]
-struct LiveBytes {
+pub(super) struct LiveBytes {
     pieces: BTreeMap<u64, Piece>,
     comparisons: usize,
+    covered: u64,
 }
 
 impl LiveBytes {
@@ -40,8 +41,13 @@ impl LiveBytes {
         }
     }
 
+    /// How many bytes some live buffer covers.
+    pub(super) fn covered(&self) -> u64 {
+        self.covered
+    }
+
     /// Adds a live buffer; `meet` gets every live buffer that covers one of its bytes, perhaps several times.
-    fn add(&mut self, index: u32, (first, end): (u64, u64), mut meet: impl FnMut(u32)) {
+    pub(super) fn add(&mut self, index: u32, (first, end): (u64, u64), mut meet: impl FnMut(u32)) {
         self.split(first);
         self.split(end);
         let mut gaps = Vec::new();
@@ -59,13 +65,14 @@ impl LiveBytes {
             gaps.push((at, end));
         }
         for (from, end) in gaps {
+            self.covered += end - from;
             let owners = vec![index];
             self.pieces.insert(from, Piece { end, owners });
         }
     }
 
     /// Removes a buffer that was added.
-    fn remove(&mut self, index: u32, (first, end): (u64, u64)) {
+    pub(super) fn remove(&mut self, index: u32, (first, end): (u64, u64)) {
         let mut empty = Vec::new();
         for (&from, piece) in self.pieces.range_mut(first..end) {
             piece.owners.retain(|&owner| owner != index);
@@ -74,7 +81,8 @@ impl LiveBytes {
             }
         }
         for from in empty {
-            self.pieces.remove(&from);
+            let piece = self.pieces.remove(&from);
+            self.covered -= piece.map_or(0, |piece| piece.end - from);
         }
     }
 }

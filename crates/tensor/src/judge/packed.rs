@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use tileheap_pack::{Item, Packer, Problem, Steps, Strategy, Verdict};
 
+use super::overlaps::LiveBytes;
 use super::types::{Allocations, JudgedArena};
 use crate::error::{Error, Result};
 use crate::units::{Alignment, Bytes};
@@ -50,6 +51,7 @@ pub(super) fn arenas(allocations: &Allocations, groups: &mut Groups) -> Result<V
     for (index, buffer) in (0..).zip(buffers) {
         *items_of.entry(groups.root(index)).or_default() += buffer.lifetimes.len();
     }
+    let mut ranges: Vec<Vec<Range>> = vec![Vec::new(); allocations.arenas.len()];
     let mut items: Vec<Vec<Item>> = vec![Vec::new(); allocations.arenas.len()];
     let mut used = vec![Bytes::ZERO; allocations.arenas.len()];
     for (index, buffer) in (0..).zip(buffers) {
@@ -61,27 +63,76 @@ pub(super) fn arenas(allocations: &Allocations, groups: &mut Groups) -> Result<V
             0 => buffer.alignment,
             _ => Alignment::ONE,
         };
+        let end = before.saturating_add(buffer.size.0);
+        ranges[arena].push((root, before, end, index));
         for &span in &buffer.lifetimes {
-            let mut item = Item::new(span, Bytes(before.saturating_add(buffer.size.0)), alignment);
+            let mut item = Item::new(span, Bytes(end), alignment);
             item.together = (items_of[&root] > 1).then_some(root);
             items[arena].push(item);
         }
     }
     let mut packer = Packer::default();
-    let arenas = items.into_iter().zip(used).zip(&allocations.arenas);
-    let judged = arenas.map(|((items, used), arena)| {
+    let arenas = items.into_iter().zip(used).zip(ranges).zip(&allocations.arenas);
+    let judged = arenas.map(|(((items, used), ranges), arena)| {
         let problem = Problem::new(items).map_err(|error| {
             let problem = format!("arena `{}`: {error}", arena.name);
             Error::parse(allocations.format, problem)
         })?;
         let mut go_on = |_| ControlFlow::Continue(());
         let answer = packer.minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        let packed = answer.packing.map_or(used, |packing| packing.height);
+        // The packer reserves a group as a whole, so that its bound may be too high where the members are of several sizes.
+        let bound = match is_uniform(&ranges) {
+            true => answer.bound,
+            false => answer.bound.min(live_peak(allocations, ranges)),
+        };
         Ok(JudgedArena {
             used,
-            bound: answer.bound,
-            packed: answer.packing.map_or(used, |packing| packing.height),
-            proved: answer.verdict == Verdict::Proved,
+            bound,
+            packed,
+            proved: packed == bound || (answer.verdict == Verdict::Proved && bound == answer.bound),
         })
     });
     judged.collect()
+}
+
+/// A group, the first byte and the end of a member in it, and the member.
+type Range = (u32, u64, u64, u32);
+
+/// Whether the members of every group take the same bytes.
+fn is_uniform(ranges: &[Range]) -> bool {
+    let mut of: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    ranges
+        .iter()
+        .all(|&(root, first, end, _)| *of.entry(root).or_insert((first, end)) == (first, end))
+}
+
+/// The most bytes that are live at one step; bytes that members of a group share count once.
+fn live_peak(allocations: &Allocations, mut ranges: Vec<Range>) -> Bytes {
+    ranges.sort_unstable();
+    let mut events = Vec::new();
+    let (mut base, mut group, mut group_end) = (0u64, None, 0u64);
+    for (root, first, end, index) in ranges {
+        if group != Some(root) {
+            base = base.saturating_add(group_end);
+            (group, group_end) = (Some(root), 0);
+        }
+        group_end = group_end.max(end);
+        let bytes = (base.saturating_add(first), base.saturating_add(end));
+        let spans = allocations.buffers[index as usize].lifetimes.iter();
+        for span in spans.filter(|span| !span.is_empty() && bytes.0 < bytes.1) {
+            events.push((span.first.0, true, index, bytes));
+            events.push((span.end.0, false, index, bytes));
+        }
+    }
+    events.sort_unstable();
+    let (mut live, mut peak) = (LiveBytes::default(), 0);
+    for (_, is_start, index, bytes) in events {
+        match is_start {
+            true => live.add(index, bytes, |_| {}),
+            false => live.remove(index, bytes),
+        }
+        peak = live.covered().max(peak);
+    }
+    Bytes(peak)
 }

@@ -1,6 +1,8 @@
 //! Files of any of the formats.
 
+use super::executorch::{is_program, read_executorch};
 use super::table::{SpanEnds, read_table};
+use super::tflite::{is_model, read_tflite};
 use super::types::Allocations;
 use crate::error::{Error, Result};
 
@@ -16,6 +18,12 @@ pub struct ReadOptions {
 /// # Errors
 /// As of the reader of the format.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Allocations> {
+    if is_model(bytes) {
+        return read_tflite(bytes);
+    }
+    if is_program(bytes) {
+        return read_executorch(bytes);
+    }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()]
             .iter()

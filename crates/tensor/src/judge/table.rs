@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 use tileheap_json::clip;
 
-use super::types::{Allocations, Arena, Buffer, ViewOf};
+use super::types::{Allocations, Arena, Buffer, InPlace, ViewOf};
 use crate::error::{Error, Result};
-use crate::units::{Alignment, Bytes, Span};
+use crate::units::{Alignment, Bytes, Span, Step};
 
 /// Whether the last step of a lifetime is part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,11 +22,12 @@ pub enum SpanEnds {
     Inclusive,
 }
 
-/// Reads a table with the columns `id,lower,upper,size,offset` and perhaps `alignment`, `arena` and `gaps`, in any order; others are ignored.
+/// Reads a table with the columns `id,lower,upper,size,offset` and perhaps `alignment`, `arena`, `gaps` and `in_place`, in any order; others
+/// are ignored.
 ///
 /// `buffer` and `buffer_id` stand for `id`, `start` and `begin` for `lower`, `end` for `upper`. Gaps are `first-end` or
 /// `first-end@low:high`, separated by spaces: a buffer is not needed in them, or only its bytes `[low, high)`. Without a column `arena` there
-/// is one arena.
+/// is one arena. `in_place` names buffers, separated by spaces, whose bytes a buffer may take in its first step if that is their last.
 ///
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.
@@ -42,7 +43,8 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
         ..Allocations::default()
     };
     let mut arenas: HashMap<String, u32> = HashMap::new();
-    let mut seen: HashMap<String, u64> = HashMap::new();
+    let mut seen: HashMap<String, (u64, u32)> = HashMap::new();
+    let mut in_place: Vec<(u32, String)> = Vec::new();
     for fields in lines.from_reader(text.as_bytes()).into_records() {
         let fields = fields.map_err(|fault| Error::parse("table", fault))?;
         let line = fields.position().map_or(1, csv::Position::line);
@@ -54,7 +56,8 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
             continue;
         };
         let row = columns.row(&fields).map_err(|problem| wrong(line, problem))?;
-        if let Some(other) = seen.insert(row.id.clone(), line) {
+        let data = allocations.buffers.len() as u32;
+        if let Some((other, _)) = seen.insert(row.id.clone(), (line, data)) {
             let problem = format!("id `{}` is also on line {other}", clip(&row.id));
             return Err(wrong(line, problem));
         }
@@ -64,7 +67,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
             let name = row.arena.clone();
             allocations.arenas.push(Arena { name, size: None });
         }
-        let data = allocations.buffers.len() as u32;
+        in_place.extend(row.in_place.iter().map(|input| (data, input.clone())));
         let view = |offset| (!row.windows.is_empty()).then_some(ViewOf { data, offset });
         let part = |offset: u64, size: u64, lifetimes| Buffer {
             name: row.id.clone(),
@@ -85,13 +88,27 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
             allocations.buffers.push(part(low, high - low, vec![gap]));
         }
     }
+    for (output, name) in in_place {
+        let of = &allocations.buffers[output as usize];
+        let Some(&(_, input)) = seen.get(&name) else {
+            let problem = format!("in_place names no id: `{}`", clip(&name));
+            return Err(wrong(of.index, problem));
+        };
+        let step = of.lifetimes.first().map_or(Step(0), |span| span.first);
+        allocations.in_place.push(InPlace {
+            step,
+            output,
+            input,
+            same_offset: false,
+        });
+    }
     match header {
         Some(_) => Ok(allocations),
         None => Err(wrong(1, format!("the header is missing: {HEADER}"))),
     }
 }
 
-const HEADER: &str = "it must name id,lower,upper,size,offset, and may name alignment,arena,gaps";
+const HEADER: &str = "it must name id,lower,upper,size,offset, and may name alignment,arena,gaps,in_place";
 
 /// Where the fields of a line are.
 struct Columns {
@@ -108,6 +125,8 @@ struct Row {
     size: u64,
     alignment: Alignment,
     lifetimes: Vec<Span>,
+    /// Ids of inputs.
+    in_place: Vec<String>,
     /// Gaps in which some bytes are needed: `[low, high)` of the buffer.
     windows: Vec<(Span, u64, u64)>,
 }
@@ -127,6 +146,7 @@ const NAMES: &[(&str, &str)] = &[
     ("alignment", "alignment"),
     ("arena", "arena"),
     ("gaps", "gaps"),
+    ("in_place", "in_place"),
 ];
 
 impl Columns {
@@ -212,6 +232,7 @@ impl Columns {
         Ok(Row {
             id: field("id").to_owned(),
             arena: arena.to_owned(),
+            in_place: field("in_place").split_whitespace().map(str::to_owned).collect(),
             offset: number("offset")?,
             size,
             alignment,

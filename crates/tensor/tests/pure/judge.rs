@@ -118,8 +118,7 @@ fn overlaps_are_those_of_every_step_and_byte() {
         assert_eq!(faulty.len(), misplaced.count(), "round {round}");
         for (arena, bytes) in judged.arenas.iter().enumerate() {
             assert!(bytes.bound <= bytes.packed);
-            let is_sound = judged.is_sound() && allocations.in_place.is_empty();
-            if is_sound {
+            if judged.is_sound() {
                 assert!(
                     bytes.bound <= bytes.used,
                     "round {round}, arena {arena}: {bytes:?}"
@@ -169,7 +168,7 @@ fn everything_on_everything_is_cut_short() {
     let mut text = "id,lower,upper,size,offset\n".to_owned();
     (0..5000).for_each(|index| text += &format!("b{index},0,9,8,0\n"));
     let judged = judge(read_table(&text, SpanEnds::ByColumn).unwrap()).unwrap();
-    assert!(judged.has_more && judged.overlaps.len() > 1_000_000);
+    assert!(judged.has_more && judged.overlaps.len() > 100_000);
 }
 
 #[test]
@@ -198,6 +197,46 @@ fn gaps_are_free_but_for_their_windows() {
     assert_eq!(found("3-4", 0), 1);
     assert_eq!(found("3-5@4:8", 0), 0);
     assert_eq!(found("3-5@4:8", 4), 1);
+    let table = "id,lower,upper,size,gaps,offset\na,0,9,8,3-5@4:8,0\nb,3,5,4,,0\n";
+    let judged = judge(read_table(table, SpanEnds::ByColumn).unwrap()).unwrap();
+    assert_eq!(
+        (judged.arenas[0].used, judged.arenas[0].bound),
+        (Bytes(8), Bytes(8))
+    );
+}
+
+/// A view of the first bytes outlives its base, and another buffer takes the rest.
+#[test]
+fn the_bound_counts_the_bytes_of_views_that_are_alive() {
+    let buffer = |name: &str, offset, size, (first, end), view: Option<u32>| Buffer {
+        name: name.to_owned(),
+        index: 0,
+        arena: 0,
+        offset: Bytes(offset),
+        size: Bytes(size),
+        alignment: Alignment::ONE,
+        lifetimes: vec![Span::new(first, end)],
+        view: view.map(|data| ViewOf { data, offset: 0 }),
+    };
+    let judged = judge(Allocations {
+        format: "test",
+        arenas: vec![Arena {
+            name: "0".to_owned(),
+            size: None,
+        }],
+        buffers: vec![
+            buffer("base", 0, 12, (0, 3), Some(7)),
+            buffer("view", 0, 4, (2, 8), Some(7)),
+            buffer("other", 4, 8, (5, 7), None),
+        ],
+        ..Allocations::default()
+    })
+    .unwrap();
+    assert!(judged.is_sound());
+    assert_eq!(
+        (judged.arenas[0].used, judged.arenas[0].bound),
+        (Bytes(12), Bytes(12))
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod branches;
 mod cases;
 mod compilers;
 mod judge;
+mod judge_files;
 mod loops;
 mod models;
 mod networks;

@@ -1,0 +1,497 @@
+//! TensorFlow Lite models with an offline memory plan: the metadata `OfflineMemoryAllocation`, which Vela writes and TensorFlow Lite Micro
+//! follows.
+//!
+//! ```text
+//! version, subgraph, count, an offset for each tensor of all subgraphs, in order; -1: planned at run time
+//! ```
+//! A tensor lives from the operator that writes it to the last one that reads it; inputs from the start of their subgraph, outputs to its
+//! end, variables always. Tensors with data are not planned.
+//!
+//! Source: tensorflow/lite/schema/schema.fbs; tflite-micro, `micro_allocation_info.cc` at 01010b3e and `docs/memory_management.md`.
+
+use super::flatbuffer::{Field, File, Table};
+use super::tflite_operators::{CUSTOM, Sharing, operator};
+use super::types::{Allocations, Arena, Buffer, BufferFault, Fault, InPlace, ViewOf};
+use crate::error::Result;
+use crate::units::{Alignment, Bytes, Span, Step};
+
+const FORMAT: &str = "TensorFlow Lite model";
+
+/// Steps of a model, with those of subgraphs that are run several times.
+const MAX_STEPS: usize = 1 << 20;
+
+/// Operands in all steps.
+const MAX_ACCESSES: usize = 1 << 24;
+
+/// Whether the bytes are such a model.
+pub(super) fn is_model(bytes: &[u8]) -> bool {
+    bytes.get(4..8) == Some(b"TFL3")
+}
+
+/// Reads the offline plan of a model.
+///
+/// # Errors
+/// [`Error::Parse`](crate::Error::Parse) with the field that is missing or wrong; the model has no offline plan.
+pub fn read_tflite(bytes: &[u8]) -> Result<Allocations> {
+    let file = File::new(bytes, FORMAT);
+    let model = Model::read(&file)?;
+    let offsets = model.offsets()?;
+    let mut run = Run {
+        file: &file,
+        model: &model,
+        steps: vec!["inputs".to_owned()],
+        accesses: 0,
+        subgraphs: Vec::new(),
+        lifetimes: model.tensors.iter().map(|_| Vec::new()).collect(),
+        read_first: vec![None; model.tensors.len()],
+        in_place: Vec::new(),
+        data: (0..model.tensors.len() as u32).collect(),
+    };
+    run.subgraph(0)?;
+    Ok(run.finish(&offsets))
+}
+
+struct Tensor {
+    name: String,
+    /// `None` if its shape or type has no size.
+    size: Option<u64>,
+    element: u64,
+    has_data: bool,
+    is_variable: bool,
+}
+
+struct Operator {
+    name: String,
+    sharing: Sharing,
+    inputs: Vec<usize>,
+    outputs: Vec<usize>,
+    subgraphs: Vec<usize>,
+    is_custom: bool,
+}
+
+#[derive(Default)]
+struct Subgraph {
+    inputs: Vec<usize>,
+    outputs: Vec<usize>,
+    operators: Vec<Operator>,
+    count: usize,
+}
+
+/// Tensors are numbered over all subgraphs.
+struct Model<'a> {
+    file: &'a File<'a>,
+    tensors: Vec<Tensor>,
+    subgraphs: Vec<Subgraph>,
+    plan: Option<&'a [u8]>,
+}
+
+const OPERATOR_CODES: Field = (1, "`operator_codes`");
+const SUBGRAPHS: Field = (2, "`subgraphs`");
+const BUFFERS: Field = (4, "`buffers`");
+const METADATA: Field = (6, "`metadata`");
+
+impl<'a> Model<'a> {
+    fn read(file: &'a File<'a>) -> Result<Model<'a>> {
+        let root = file.root()?;
+        let buffers = root.tables(BUFFERS)?;
+        let mut codes = Vec::new();
+        for code in root.tables(OPERATOR_CODES)? {
+            let old = i32::from(code.u8((0, "`deprecated_builtin_code`"))?);
+            let builtin = code.i32((3, "`builtin_code`"))?;
+            codes.push((old.max(builtin), code.text((1, "`custom_code`"))?));
+        }
+        let mut plan = None;
+        for metadata in root.tables(METADATA)? {
+            if metadata.text((0, "`metadata.name`"))? == "OfflineMemoryAllocation" {
+                let index = metadata.u32((1, "`metadata.buffer`"))? as usize;
+                let missing = || file.wrong(format!("`metadata.buffer` {index} of {}", buffers.len()));
+                plan = Some(
+                    buffers
+                        .get(index)
+                        .ok_or_else(missing)?
+                        .bytes((0, "`buffer.data`"))?,
+                );
+            }
+        }
+        let mut model = Model {
+            file,
+            tensors: Vec::new(),
+            subgraphs: Vec::new(),
+            plan,
+        };
+        let subgraphs = root.tables(SUBGRAPHS)?;
+        for subgraph in &subgraphs {
+            let first = model.tensors.len();
+            for tensor in subgraph.tables((0, "`tensors`"))? {
+                model.tensors.push(read_tensor(file, tensor, &buffers)?);
+            }
+            let count = model.tensors.len() - first;
+            let numbers = |list: Vec<i32>, name: &str| -> Result<Vec<usize>> {
+                // Operands that are left out are -1.
+                let given = list
+                    .into_iter()
+                    .filter(|&index| index >= 0)
+                    .map(|index| index as usize);
+                let number = |index: usize| match index < count {
+                    true => Ok(first + index),
+                    false => Err(file.wrong(format!("{name}: tensor {index} of {count}"))),
+                };
+                given.map(number).collect()
+            };
+            let mut operators = Vec::new();
+            for of in subgraph.tables((3, "`operators`"))? {
+                let index = of.u32((0, "`opcode_index`"))? as usize;
+                let missing = || file.wrong(format!("`opcode_index` {index} of {}", codes.len()));
+                let (code, custom) = codes.get(index).ok_or_else(missing)?;
+                let (name, sharing) = operator(*code);
+                let name = match *code {
+                    CUSTOM => custom.clone(),
+                    code if name == "operator" => format!("operator {code}"),
+                    _ => name.to_owned(),
+                };
+                operators.push(Operator {
+                    name,
+                    sharing,
+                    is_custom: *code == CUSTOM,
+                    inputs: numbers(of.ints((1, "`operator.inputs`"))?, "`operator.inputs`")?,
+                    outputs: numbers(of.ints((2, "`operator.outputs`"))?, "`operator.outputs`")?,
+                    subgraphs: called(file, of, sharing, subgraphs.len())?,
+                });
+            }
+            model.subgraphs.push(Subgraph {
+                inputs: numbers(subgraph.ints((1, "`inputs`"))?, "`inputs`")?,
+                outputs: numbers(subgraph.ints((2, "`outputs`"))?, "`outputs`")?,
+                operators,
+                count,
+            });
+        }
+        match model.subgraphs.is_empty() {
+            true => Err(file.wrong("there are no `subgraphs`")),
+            false => Ok(model),
+        }
+    }
+
+    /// The offset of every tensor.
+    fn offsets(&self) -> Result<Vec<Option<u64>>> {
+        let wrong = |problem: String| self.file.wrong(format!("`OfflineMemoryAllocation`: {problem}"));
+        let Some(plan) = self.plan else {
+            let problem =
+                "there is no metadata `OfflineMemoryAllocation`: the model has no offline memory plan";
+            return Err(self.file.wrong(problem));
+        };
+        let words: Vec<i32> = plan
+            .chunks_exact(4)
+            .map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect();
+        let &[version, subgraph, count, ref offsets @ ..] = &words[..] else {
+            return Err(wrong(format!("{} bytes, but the header has 12", plan.len())));
+        };
+        if version != 0 && version != 1 {
+            return Err(wrong(format!("version {version}, but 0 and 1 are known")));
+        }
+        let count = usize::try_from(count)
+            .ok()
+            .filter(|&count| count <= offsets.len());
+        let Some(count) = count else {
+            let problem = format!("a count of {}, but there are {} offsets", words[2], offsets.len());
+            return Err(wrong(problem));
+        };
+        let mut all = vec![-1; self.tensors.len()];
+        let own = usize::try_from(subgraph)
+            .ok()
+            .and_then(|index| self.subgraphs.get(index));
+        let first = match own {
+            _ if count == all.len() => 0,
+            Some(own) if count == own.count => {
+                let before = self.subgraphs.iter().take(subgraph as usize);
+                before.map(|subgraph| subgraph.count).sum()
+            }
+            _ => {
+                let problem = format!("{count} offsets, but the model has {} tensors", all.len());
+                return Err(wrong(problem));
+            }
+        };
+        all[first..first + count].copy_from_slice(&offsets[..count]);
+        let offset = |(index, offset): (usize, i32)| match offset {
+            -1 => Ok(None),
+            _ => u64::try_from(offset).map(Some).map_err(|_| {
+                let name = &self.tensors[index].name;
+                wrong(format!("tensor {index}, `{name}`, has the offset {offset}"))
+            }),
+        };
+        all.into_iter().enumerate().map(offset).collect()
+    }
+}
+
+/// The bits of an element of a `TensorType`.
+fn element_bits(element: u8) -> Option<u64> {
+    const BITS: [u64; 20] = [
+        32, 16, 32, 8, 64, 0, 8, 16, 64, 8, 64, 128, 64, 0, 0, 32, 16, 4, 16, 2,
+    ];
+    BITS.get(usize::from(element)).copied().filter(|&bits| bits > 0)
+}
+
+fn read_tensor(file: &File<'_>, tensor: Table<'_>, buffers: &[Table<'_>]) -> Result<Tensor> {
+    let name = tensor.text((3, "`tensor.name`"))?;
+    let bits = element_bits(tensor.u8((1, "`tensor.type`"))?);
+    let index = tensor.u32((2, "`tensor.buffer`"))? as usize;
+    let has_data = match buffers.get(index) {
+        None => {
+            let problem = format!("tensor `{name}`: `buffer` {index} of {}", buffers.len());
+            return Err(file.wrong(problem));
+        }
+        Some(buffer) => {
+            !buffer.bytes((0, "`buffer.data`"))?.is_empty() || buffer.u64((2, "`buffer.size`"))? > 0
+        }
+    };
+    let mut size = bits;
+    for dim in tensor.ints((0, "`tensor.shape`"))? {
+        let dim = u64::try_from(dim).ok();
+        size = size.and_then(|size| size.checked_mul(dim?));
+    }
+    Ok(Tensor {
+        name,
+        size: size.map(|bits| bits.div_ceil(8)),
+        element: bits.unwrap_or(8).div_ceil(8),
+        has_data,
+        is_variable: tensor.u8((5, "`tensor.is_variable`"))? != 0,
+    })
+}
+
+/// Subgraphs that an operator runs.
+fn called(file: &File<'_>, of: Table<'_>, sharing: Sharing, count: usize) -> Result<Vec<usize>> {
+    let fields: &[Field] = match sharing {
+        Sharing::If => &[(0, "`then_subgraph_index`"), (1, "`else_subgraph_index`")],
+        Sharing::While => &[(0, "`cond_subgraph_index`"), (1, "`body_subgraph_index`")],
+        Sharing::CallOnce => &[(0, "`init_subgraph_index`")],
+        _ => return Ok(Vec::new()),
+    };
+    let Some(options) = of.table((4, "`builtin_options`"))? else {
+        return Err(file.wrong("`builtin_options` of a control flow operator are missing"));
+    };
+    let index = |&field: &Field| {
+        let index = options.i32(field)?;
+        let known = usize::try_from(index).ok().filter(|&index| index < count);
+        known.ok_or_else(|| file.wrong(format!("{} {index} of {count}", field.1)))
+    };
+    fields.iter().map(index).collect()
+}
+
+/// Arm's operator, which plans the memory of its own steps in a tensor that spans the arena.
+const ETHOS_U: &str = "ethos-u";
+
+/// Runs the subgraphs in order, and notes when tensors are alive.
+struct Run<'a> {
+    file: &'a File<'a>,
+    model: &'a Model<'a>,
+    steps: Vec<String>,
+    accesses: usize,
+    /// Those that are running.
+    subgraphs: Vec<usize>,
+    lifetimes: Vec<Vec<Span>>,
+    /// The step and the operator that first read a tensor that nothing had written.
+    read_first: Vec<Option<(Step, bool)>>,
+    in_place: Vec<InPlace>,
+    /// The tensor whose data each has.
+    data: Vec<u32>,
+}
+
+impl Run<'_> {
+    fn step(&mut self, name: &str) -> Result<u32> {
+        if self.steps.len() >= MAX_STEPS {
+            return Err(self.file.wrong(format!("more than {MAX_STEPS} steps")));
+        }
+        self.steps.push(name.to_owned());
+        Ok(self.steps.len() as u32 - 1)
+    }
+
+    /// A tensor is written in a step.
+    fn write(&mut self, tensor: usize, step: u32) {
+        match self.lifetimes[tensor].last_mut() {
+            Some(span) if span.end.0 > step => span.end = Step(step + 1),
+            _ => self.lifetimes[tensor].push(Span::new(step, step + 1)),
+        }
+    }
+
+    /// The last value of a tensor is needed in a step.
+    fn read(&mut self, tensor: usize, step: u32, is_custom: bool) {
+        match self.lifetimes[tensor].last_mut() {
+            Some(span) => span.end = Step(step + 1),
+            None => {
+                self.read_first[tensor].get_or_insert((Step(step), is_custom));
+            }
+        }
+    }
+
+    fn subgraph(&mut self, index: usize) -> Result<()> {
+        if self.subgraphs.contains(&index) {
+            return Err(self.file.wrong(format!("subgraph {index} runs itself")));
+        }
+        self.subgraphs.push(index);
+        let model = self.model;
+        let subgraph = &model.subgraphs[index];
+        let start = self.steps.len() as u32 - 1;
+        for &input in &subgraph.inputs {
+            self.write(input, start);
+        }
+        for operator in &subgraph.operators {
+            let step = self.step(&operator.name)?;
+            self.accesses += (1 + operator.inputs.len()) * (1 + operator.outputs.len());
+            if self.accesses > MAX_ACCESSES {
+                return Err(self.file.wrong(format!("more than {MAX_ACCESSES} operands")));
+            }
+            for &input in &operator.inputs {
+                self.read(input, step, operator.is_custom);
+            }
+            let mut written = step;
+            if !operator.subgraphs.is_empty() {
+                if operator.sharing == Sharing::While {
+                    operator
+                        .outputs
+                        .iter()
+                        .for_each(|&output| self.write(output, step));
+                }
+                for &called in &operator.subgraphs {
+                    self.step(&format!("{}, inputs of subgraph {called}", operator.name))?;
+                    self.subgraph(called)?;
+                }
+                written = self.step(&format!("{}, results", operator.name))?;
+            }
+            for &output in &operator.outputs {
+                match operator.sharing {
+                    Sharing::While => self.read(output, written, false),
+                    _ => self.write(output, written),
+                }
+            }
+            self.share(operator, step);
+        }
+        let end = self.step("outputs")?;
+        for &output in &subgraph.outputs {
+            self.read(output, end, false);
+        }
+        self.subgraphs.pop();
+        Ok(())
+    }
+
+    /// Notes which outputs may take the place of which inputs.
+    fn share(&mut self, operator: &Operator, step: u32) {
+        let tensors = &self.model.tensors;
+        let (inputs, outputs) = (&operator.inputs, &operator.outputs);
+        match operator.sharing {
+            Sharing::SameData => {
+                if let (Some(&input), Some(&output)) = (inputs.first(), outputs.first()) {
+                    self.data[output] = self.data[input];
+                }
+            }
+            Sharing::Elementwise => {
+                for &output in outputs {
+                    let (size, element) = (tensors[output].size, tensors[output].element);
+                    let fits =
+                        |&&input: &&usize| (tensors[input].size, tensors[input].element) == (size, element);
+                    for &input in inputs.iter().filter(fits) {
+                        self.in_place.push(pair(step, output, input, true));
+                    }
+                }
+            }
+            Sharing::Apart if operator.name == ETHOS_U => {
+                for &output in outputs {
+                    let pairs = inputs.iter().map(|&input| pair(step, output, input, false));
+                    self.in_place.extend(pairs);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(self, offsets: &[Option<u64>]) -> Allocations {
+        let mut allocations = Allocations {
+            format: FORMAT,
+            numbered: "tensor",
+            arenas: vec![Arena {
+                name: "0".to_owned(),
+                size: None,
+            }],
+            ..Allocations::default()
+        };
+        let mut buffer_of = vec![None; offsets.len()];
+        let (mut online, mut scratch, mut sizeless) = (0, 0, 0);
+        let always = Span::new(0, self.steps.len() as u32);
+        for (index, tensor) in self.model.tensors.iter().enumerate() {
+            let mut lifetimes = self.lifetimes[index].clone();
+            let is_used = !lifetimes.is_empty() || self.read_first[index].is_some();
+            if !tensor.is_variable && (tensor.has_data || !is_used) {
+                continue;
+            }
+            let Some(size) = tensor.size else {
+                sizeless += 1;
+                continue;
+            };
+            let Some(offset) = offsets[index] else {
+                online += usize::from(!tensor.is_variable);
+                continue;
+            };
+            if tensor.is_variable {
+                lifetimes = vec![always];
+            }
+            let unwritten = self.read_first[index].filter(|_| lifetimes.is_empty());
+            if unwritten.is_some_and(|(_, is_custom)| is_custom) {
+                scratch += 1;
+                continue;
+            }
+            let number = allocations.buffers.len() as u32;
+            buffer_of[index] = Some(number);
+            if let Some((step, _)) = unwritten {
+                let fault = BufferFault::NeverWritten { step };
+                allocations.faults.push(Fault {
+                    buffer: number,
+                    fault,
+                });
+            }
+            allocations.buffers.push(Buffer {
+                name: tensor.name.clone(),
+                index: index as u64,
+                arena: 0,
+                offset: Bytes(offset),
+                size: Bytes(size),
+                alignment: Alignment::new(tensor.element).unwrap_or(Alignment::ONE),
+                lifetimes,
+                view: Some(ViewOf {
+                    data: self.data[index],
+                    offset: 0,
+                }),
+            });
+        }
+        let pairs = self.in_place.iter().filter_map(|pair| {
+            let [output, input] = [pair.output, pair.input].map(|tensor| buffer_of[tensor as usize]);
+            Some(InPlace {
+                output: output?,
+                input: input?,
+                ..*pair
+            })
+        });
+        allocations.in_place = pairs.collect();
+        for (count, problem) in [
+            (online, "planned at run time"),
+            (scratch, "scratch memory of custom operators"),
+            (sizeless, "without a fixed size"),
+        ] {
+            if count > 0 {
+                let s = if count == 1 { "" } else { "s" };
+                allocations
+                    .notes
+                    .push(format!("{problem}: {count} tensor{s}, not judged"));
+            }
+        }
+        allocations.steps = self.steps;
+        allocations
+    }
+}
+
+fn pair(step: u32, output: usize, input: usize, same_offset: bool) -> InPlace {
+    InPlace {
+        step: Step(step),
+        output: output as u32,
+        input: input as u32,
+        same_offset,
+    }
+}
