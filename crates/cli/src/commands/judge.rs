@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     /// Whether the last step of a lifetime in a table is part of it [default: as the column's name says, not for `upper`, but for `end`]
     #[arg(long, value_enum, value_name = "ENDS")]
     ends: Option<Ends>,
+    /// The activations of a TVM graph, by name: its other `null` nodes are weights [default: guessed from the graph]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    inputs: Vec<String>,
     /// Print JSON instead of a report
     #[arg(long)]
     json: bool,
@@ -59,7 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(Ends::Exclusive) => SpanEnds::Exclusive,
         Some(Ends::Inclusive) => SpanEnds::Inclusive,
     };
-    let options = ReadOptions { ends };
+    let inputs = arguments.inputs.clone();
+    let options = ReadOptions { ends, inputs };
     let of_file = |error: tileheap_tensor::Error| Error::of(shown(&arguments.file), error);
     let allocations = judge::read(&bytes, &options).map_err(of_file)?;
     if allocations.buffers.is_empty() {
@@ -224,6 +228,9 @@ fn fault_in_words(of: &Allocations, fault: &Fault) -> String {
     let problem = match &fault.fault {
         BufferFault::OutsideArena { end, size } => {
             format!("ends at {end}, but arena {arena} has {size}")
+        }
+        BufferFault::OutsideStorage { storage, end, size } => {
+            format!("ends at {end} of storage {storage}, which has {size}")
         }
         BufferFault::Misaligned { alignment } => {
             format!(

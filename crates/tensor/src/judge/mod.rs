@@ -15,12 +15,16 @@
 //! | [`read_table`] | CSV with offsets | the columns `lower`, `upper` |
 //! | [`read_tflite`] | TensorFlow Lite models with an offline plan | the graph, in order |
 //! | [`read_executorch`] | ExecuTorch programs | the instructions, in order |
+//! | [`read_relax`], [`read_storage_ids`] | TVM's Relax scripts and graph JSON | statements, nodes, in order |
 
 mod executorch;
 mod flatbuffer;
 mod overlaps;
 mod packed;
 mod read;
+mod relax;
+mod storage_ids;
+mod storages;
 mod table;
 mod tflite;
 mod tflite_operators;
@@ -29,6 +33,8 @@ mod verdict;
 
 pub use executorch::read_executorch;
 pub use read::{ReadOptions, read};
+pub use relax::read_relax;
+pub use storage_ids::read_storage_ids;
 pub use table::{SpanEnds, read_table};
 pub use tflite::read_tflite;
 pub use types::{

@@ -1,6 +1,8 @@
 //! Files of any of the formats.
 
 use super::executorch::{is_program, read_executorch};
+use super::relax::{is_script, read_relax};
+use super::storage_ids::read_storage_ids;
 use super::table::{SpanEnds, read_table};
 use super::tflite::{is_model, read_tflite};
 use super::types::Allocations;
@@ -11,6 +13,8 @@ use crate::error::{Error, Result};
 pub struct ReadOptions {
     /// Whether the last step of a lifetime in a table is part of it.
     pub ends: SpanEnds,
+    /// The activations among the `null` nodes of a TVM graph, as in [`TvmGraph::read`](crate::import::tvm::TvmGraph::read).
+    pub inputs: Vec<String>,
 }
 
 /// Reads a file of any format, by its contents.
@@ -34,5 +38,11 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Allocations> {
             format!("line {line}: not UTF-8 text, nor a format that is known"),
         )
     })?;
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+        return read_storage_ids(text, &options.inputs);
+    }
+    if is_script(text) {
+        return read_relax(text);
+    }
     read_table(text, options.ends)
 }

@@ -117,6 +117,15 @@ pub enum BufferFault {
         /// The alignment.
         alignment: Alignment,
     },
+    /// It is larger than the storage that it shares with others.
+    OutsideStorage {
+        /// The storage.
+        storage: String,
+        /// The first byte after the buffer in it.
+        end: Bytes,
+        /// Its size.
+        size: Bytes,
+    },
     /// It is read, but nothing writes it before.
     NeverWritten {
         /// The first step that reads it.

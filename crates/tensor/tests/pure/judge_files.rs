@@ -39,6 +39,14 @@ fn patched(name: &str, from: &[i32], to: &[i32]) -> Vec<u8> {
     bytes
 }
 
+/// A text with one part replaced.
+fn replaced(name: &str, from: &str, to: &str) -> Vec<u8> {
+    let text = String::from_utf8(data(name)).unwrap();
+    let text = text.replace("\r\n", "\n");
+    assert_eq!(text.matches(from).count(), 1, "{from}");
+    text.replace(from, to).into_bytes()
+}
+
 /// Names of the buffers that overlap, the shared bytes, and the first and the last step of their first overlap.
 fn overlaps(bytes: &[u8]) -> Vec<(String, String, u64, u32, u32)> {
     let judged = judged(bytes);
@@ -54,13 +62,15 @@ fn named(a: &str, b: &str, bytes: u64, first: u32, last: u32) -> (String, String
     (a.to_owned(), b.to_owned(), bytes, first, last)
 }
 
-const FILES: [(&str, usize); 6] = [
+const FILES: [(&str, usize); 8] = [
     ("network_vela.tflite", 6),
     ("control.tflite", 22),
     ("transformer.pte", 50),
     ("cache.pte", 11),
     ("cond.pte", 10),
     ("two.pte", 61),
+    ("relax_planned.txt", 6),
+    ("relax_killed.txt", 7),
 ];
 
 #[test]
@@ -101,6 +111,7 @@ fn the_bytes_of_plans_are_those_their_compilers_tell() {
     assert_eq!(used("network_vela.tflite"), 18 * 1024);
     assert_eq!(used("cond.pte"), 513);
     assert_eq!(used("cache.pte"), 768);
+    assert_eq!(used("relax_planned.txt"), 16_384);
 }
 
 #[test]
@@ -243,6 +254,67 @@ fn every_tensor_that_is_moved_onto_a_live_one_is_found() {
 }
 
 #[test]
+fn tensors_of_a_script_in_a_storage_that_is_taken_are_found() {
+    let bytes = replaced(
+        "relax_planned.txt",
+        "alloc4: R.Tensor((1, 8, 64), dtype=\"float32\") = R.memory.alloc_tensor(storage,",
+        "alloc4: R.Tensor((1, 8, 64), dtype=\"float32\") = R.memory.alloc_tensor(storage1,",
+    );
+    let found = overlaps(&bytes);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(
+        (found[0].0.as_str(), found[0].1.as_str(), found[0].2),
+        ("alloc3", "alloc4", 2048)
+    );
+    // `lv` is another name of `alloc`, whose storage others took.
+    let bytes = replaced("relax_planned.txt", "conv2d2(lv8,", "conv2d2(lv,");
+    let found = overlaps(&bytes);
+    assert!(
+        found
+            .iter()
+            .any(|of| (of.0.as_str(), of.1.as_str()) == ("alloc", "alloc2")),
+        "{found:?}"
+    );
+    // A storage that is too small.
+    let bytes = replaced(
+        "relax_planned.txt",
+        "storage1: R.Any = R.memory.alloc_storage(R.shape([8192])",
+        "storage1: R.Any = R.memory.alloc_storage(R.shape([8188])",
+    );
+    let judged = judged(&bytes);
+    assert!(
+        matches!(judged.faults[0].fault, BufferFault::OutsideStorage { .. }),
+        "{:?}",
+        judged.faults
+    );
+}
+
+#[test]
+fn storage_ids_that_live_entries_share_are_found() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/tensor/compilers");
+    let text = std::fs::read_to_string(folder.join("tvm_relax_adreno_resnet18.json")).unwrap();
+    let found = judged(text.as_bytes());
+    assert!(found.is_sound(), "{:?}", overlaps(text.as_bytes()));
+    let graph = r#"{
+        "nodes": [
+            { "op": "null", "name": "x", "inputs": [] },
+            { "op": "tvm_op", "name": "a", "inputs": [[0, 0, 0]], "attrs": { "func_name": "a" } },
+            { "op": "tvm_op", "name": "view", "inputs": [[1, 0, 0]], "attrs": { "func_name": "__nop" } },
+            { "op": "tvm_op", "name": "b", "inputs": [[2, 0, 0]], "attrs": { "func_name": "b" } }
+        ],
+        "arg_nodes": [0], "heads": [[3, 0, 0]], "node_row_ptr": [0, 1, 2, 3, 4],
+        "attrs": {
+            "shape": ["list_shape", [[64], [64], [8, 8], [64]]],
+            "dltype": ["list_str", ["float32", "float32", "float32", "float32"]],
+            "storage_id": ["list_int", [0, 1, 1, 2]]
+        }
+    }"#;
+    assert!(judged(graph.as_bytes()).is_sound());
+    let bad = graph.replace("[0, 1, 1, 2]", "[0, 1, 1, 1]");
+    assert_eq!(overlaps(bad.as_bytes()), [named("view", "b", 256, 3, 3)]);
+}
+
+#[test]
 fn errors_of_files_name_the_field() {
     let error = |bytes: &[u8]| read(bytes, &ReadOptions::default()).unwrap_err().to_string();
     let bytes = patched("network_vela.tflite", &[0, 1, 10, -1], &[0, 1, 9, -1]);
@@ -270,9 +342,11 @@ fn errors_of_files_name_the_field() {
 #[test]
 fn damaged_files_are_refused_or_judged() {
     let mut chances = SplitMix64::new(29);
+    let graph = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/tensor/compilers");
+    let graph = std::fs::read(graph.join("tvm_relax_adreno_resnet18.json")).unwrap();
     let table = b"id,lower,upper,size,offset,arena,gaps,in_place\na,0,9,8,0,x,2-4@1:3 5-6,\nb,8,12,8,0,x,,a\nc,0,9,4,8,y,,\n";
     let files = FILES.iter().map(|&(name, _)| (name, data(name)));
-    for (name, bytes) in files.chain([("table", table.to_vec())]) {
+    for (name, bytes) in files.chain([("graph", graph), ("table", table.to_vec())]) {
         let mut read_anyway = 0;
         for round in 0..3000 {
             let mut damaged = bytes.clone();

@@ -1,0 +1,38 @@
+//! Storages of TVM: tensors share one as a whole, and there is no larger arena. They are laid one after another, so that their bytes compare
+//! with a plan that has one.
+
+use super::types::{Allocations, Arena};
+use crate::units::Bytes;
+
+/// Said of every such plan.
+pub(super) const NOTE: &str =
+    "storages are laid one after another: offsets within an arena are not in the file";
+
+/// A storage in the arena of its scope.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StorageRange {
+    pub(super) arena: u32,
+    pub(super) first: u64,
+    pub(super) size: u64,
+}
+
+/// Adds a storage after those of its scope.
+pub(super) fn add_storage(allocations: &mut Allocations, scope: &str, size: u64) -> StorageRange {
+    let scope = if scope.is_empty() { "global" } else { scope };
+    let known = allocations.arenas.iter().position(|arena| arena.name == scope);
+    let index = known.unwrap_or(allocations.arenas.len());
+    if known.is_none() {
+        allocations.arenas.push(Arena {
+            name: scope.to_owned(),
+            size: Some(Bytes::ZERO),
+        });
+    }
+    let arena = &mut allocations.arenas[index];
+    let first = arena.size.unwrap_or(Bytes::ZERO).0;
+    arena.size = Some(Bytes(first.saturating_add(size)));
+    StorageRange {
+        arena: index as u32,
+        first,
+        size,
+    }
+}
