@@ -16,9 +16,11 @@
 //! | [`read_tflite`] | TensorFlow Lite models with an offline plan | the graph, in order |
 //! | [`read_executorch`] | ExecuTorch programs | the instructions, in order |
 //! | [`read_relax`], [`read_storage_ids`] | TVM's Relax scripts and graph JSON | statements, nodes, in order |
+//! | [`read_iree`] | IREE's dumps around `iree-stream-layout-slices` | `stream.resource.pack` |
 
 mod executorch;
 mod flatbuffer;
+mod iree;
 mod overlaps;
 mod packed;
 mod read;
@@ -32,6 +34,7 @@ mod types;
 mod verdict;
 
 pub use executorch::read_executorch;
+pub use iree::read_iree;
 pub use read::{ReadOptions, read};
 pub use relax::read_relax;
 pub use storage_ids::read_storage_ids;

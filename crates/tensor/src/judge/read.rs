@@ -1,6 +1,7 @@
 //! Files of any of the formats.
 
 use super::executorch::{is_program, read_executorch};
+use super::iree::{is_dump, read_iree};
 use super::relax::{is_script, read_relax};
 use super::storage_ids::read_storage_ids;
 use super::table::{SpanEnds, read_table};
@@ -40,6 +41,9 @@ pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Allocations> {
     })?;
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
         return read_storage_ids(text, &options.inputs);
+    }
+    if is_dump(text) {
+        return read_iree(text);
     }
     if is_script(text) {
         return read_relax(text);

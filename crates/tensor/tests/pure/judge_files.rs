@@ -62,7 +62,7 @@ fn named(a: &str, b: &str, bytes: u64, first: u32, last: u32) -> (String, String
     (a.to_owned(), b.to_owned(), bytes, first, last)
 }
 
-const FILES: [(&str, usize); 8] = [
+const FILES: [(&str, usize); 9] = [
     ("network_vela.tflite", 6),
     ("control.tflite", 22),
     ("transformer.pte", 50),
@@ -71,6 +71,7 @@ const FILES: [(&str, usize); 8] = [
     ("two.pte", 61),
     ("relax_planned.txt", 6),
     ("relax_killed.txt", 7),
+    ("iree_mlp.txt", 4),
 ];
 
 #[test]
@@ -112,6 +113,7 @@ fn the_bytes_of_plans_are_those_their_compilers_tell() {
     assert_eq!(used("cond.pte"), 513);
     assert_eq!(used("cache.pte"), 768);
     assert_eq!(used("relax_planned.txt"), 16_384);
+    assert_eq!(used("iree_mlp.txt"), 8192);
 }
 
 #[test]
@@ -290,6 +292,25 @@ fn tensors_of_a_script_in_a_storage_that_is_taken_are_found() {
 }
 
 #[test]
+fn slices_that_overlap_are_found() {
+    let bytes = replaced(
+        "iree_mlp.txt",
+        "%c4096_3 = arith.constant 4096 : index",
+        "%c4096_3 = arith.constant 2048 : index",
+    );
+    let found = overlaps(&bytes);
+    assert_eq!(
+        found,
+        [
+            named("%4#1", "%4#2", 2048, 1, 1),
+            named("%4#2", "%4#3", 2048, 2, 3)
+        ]
+    );
+    let bytes = replaced("iree_mlp.txt", "[0, 1] = %c4096,", "[0, 2] = %c4096,");
+    assert_eq!(overlaps(&bytes), [named("%4#1", "%4#3", 4096, 2, 2)]);
+}
+
+#[test]
 fn storage_ids_that_live_entries_share_are_found() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/tensor/compilers");
     let text = std::fs::read_to_string(folder.join("tvm_relax_adreno_resnet18.json")).unwrap();
@@ -333,6 +354,17 @@ fn errors_of_files_name_the_field() {
     let found = error(&data("cache.pte")[..400]);
     assert!(
         found.starts_with("ExecuTorch program: ") && found.contains("400 bytes"),
+        "{found}"
+    );
+    let text = String::from_utf8(data("iree_mlp.txt")).unwrap();
+    let (before, _) = text.rsplit_once("// -----// IR Dump After").unwrap();
+    let (before, _) = before
+        .rsplit_once("// -----// IR Dump Before")
+        .map(|(_, rest)| (rest, ()))
+        .unwrap();
+    let found = error(format!("// -----// IR Dump Before{before}").as_bytes());
+    assert!(
+        found.contains("the dump after iree-stream-layout-slices is missing"),
         "{found}"
     );
     assert!(error(&[0xff, 0xfe, 0]).contains("not UTF-8 text"));
