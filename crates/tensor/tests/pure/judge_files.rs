@@ -62,13 +62,14 @@ fn named(a: &str, b: &str, bytes: u64, first: u32, last: u32) -> (String, String
     (a.to_owned(), b.to_owned(), bytes, first, last)
 }
 
-const FILES: [(&str, usize); 9] = [
+const FILES: [(&str, usize); 10] = [
     ("network_vela.tflite", 6),
     ("control.tflite", 22),
     ("transformer.pte", 50),
     ("cache.pte", 11),
     ("cond.pte", 10),
     ("two.pte", 61),
+    ("views.pte", 9),
     ("relax_planned.txt", 6),
     ("relax_killed.txt", 7),
     ("iree_mlp.txt", 4),
@@ -180,6 +181,30 @@ fn a_lifetime_of_a_program_that_is_longer_is_found() {
             named("value 6", "value 14", 96, 4, 4)
         ]
     );
+}
+
+#[test]
+fn a_view_that_is_not_where_its_base_is_is_found() {
+    // Value 29 is a view of value 24, at 512.
+    let bytes = data("views.pte");
+    let places = (0..bytes.len() - 4).step_by(4);
+    let moved = places.filter(|&place| bytes[place..].starts_with(&512u32.to_le_bytes()));
+    let moved = moved.filter_map(|place| {
+        let mut bytes = bytes.clone();
+        bytes[place..place + 4].copy_from_slice(&256u32.to_le_bytes());
+        read(&bytes, &ReadOptions::default()).ok()
+    });
+    let is_moved = |of: &Buffer| of.name == "value 29" && of.offset == Bytes(256);
+    let moved: Vec<Allocations> = moved.filter(|of| of.buffers.iter().any(is_moved)).collect();
+    assert_eq!(moved.len(), 1);
+    let judged = judge(moved.into_iter().next().unwrap()).unwrap();
+    let found = judged.faults.iter().find_map(|fault| match fault.fault {
+        BufferFault::DetachedView { expected, .. } => Some((fault.buffer, expected)),
+        _ => None,
+    });
+    let (view, expected) = found.unwrap();
+    assert_eq!(judged.allocations.buffers[view as usize].name, "value 29");
+    assert_eq!(expected, Bytes(512));
 }
 
 /// Moves every tensor onto every other one that is alive with it.
