@@ -19,6 +19,7 @@ mod check;
 mod error;
 mod executed;
 mod origins;
+mod rewrite;
 
 pub use error::{OriginError, OriginRule};
 pub use executed::{Executed, Part};

@@ -19,6 +19,8 @@ struct Tables {
     own: OriginTables,
     /// Per described pass, the first executed pass that runs it.
     executed: Vec<Option<PassId>>,
+    /// Per described resource, the first executed one that is all of it.
+    wholes: Vec<Option<ResourceId>>,
 }
 
 /// The tables of [`Origins`], as plain data: to build or edit a map.
@@ -80,23 +82,41 @@ impl ResourceOrigin {
             until: None,
         }
     }
+
+    /// Whether it is all of the resource.
+    pub fn is_whole(&self) -> bool {
+        *self == ResourceOrigin::whole(self.resource)
+    }
+}
+
+/// Sets an entry of a table that grows as needed, unless it is set.
+fn set_first<T: Copy>(table: &mut Vec<Option<T>>, index: usize, value: T) {
+    if table.len() <= index {
+        table.resize(index + 1, None);
+    }
+    table[index].get_or_insert(value);
 }
 
 impl From<OriginTables> for Origins {
     fn from(own: OriginTables) -> Origins {
-        let mut executed = Vec::new();
-        for (index, origin) in own.passes.iter().enumerate() {
+        let (mut executed, mut wholes) = (Vec::new(), Vec::new());
+        for (pass, origin) in (0..).map(PassId).zip(&own.passes) {
             let PassOrigin::Runs(runs) = origin else { continue };
             for run in runs {
-                let described = run.pass.index();
-                if executed.len() <= described {
-                    executed.resize(described + 1, None);
-                }
-                executed[described].get_or_insert(PassId(index as u32));
+                set_first(&mut executed, run.pass.index(), pass);
+            }
+        }
+        for (resource, origin) in (0..).map(ResourceId).zip(&own.resources) {
+            if origin.is_whole() {
+                set_first(&mut wholes, origin.resource.index(), resource);
             }
         }
         Origins {
-            tables: Some(Arc::new(Tables { own, executed })),
+            tables: Some(Arc::new(Tables {
+                own,
+                executed,
+                wholes,
+            })),
         }
     }
 }
@@ -178,6 +198,19 @@ impl Origins {
         match &self.tables {
             None => ResourceOrigin::whole(resource),
             Some(tables) => tables.own.resources[resource.index()],
+        }
+    }
+
+    /// The first resource of the executed frame that is all of a described one.
+    ///
+    /// # Panics
+    /// If none is, which [`Executed::check`](super::Executed::check) finds.
+    pub fn whole(&self, described: ResourceId) -> ResourceId {
+        match &self.tables {
+            None => described,
+            Some(tables) => {
+                tables.wholes[described.index()].expect("an executed resource is all of every described one")
+            }
         }
     }
 

@@ -1,0 +1,56 @@
+//! The rewrites of one resource or pass: splits of lifetimes and merges of passes.
+
+use super::executed::Executed;
+use super::origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin};
+use crate::frame::{Frame, PassId, ResourceId};
+
+impl Executed {
+    /// The resources and passes of the frame that runs after which a lifetime may be [split](Executed::split).
+    pub fn splittable(&self) -> impl Iterator<Item = (ResourceId, PassId)> + use<'_> {
+        let frame = self.frame();
+        let resources = frame.resource_ids().filter(|&id| frame.splits(id).is_ok());
+        resources.flat_map(|id| frame.accesses_to(id).map(move |access| (id, access.pass)))
+    }
+
+    /// As [`Frame::split`] does to the frame that runs.
+    ///
+    /// # Errors
+    /// As [`Frame::split`].
+    pub fn split(&self, resource: ResourceId, after: PassId) -> Option<crate::Result<Executed>> {
+        let split = self.frame().split(resource, after)?;
+        Some(split.map(|frame| {
+            let mut origins = Origins::IDENTITY.to_tables(self.frame());
+            let at = self.frame().pass(after).accesses.end as usize;
+            origins.accesses.splice(at..at, [None, None]);
+            let store = PassOrigin::Store { resource, after };
+            origins.passes.insert(after.index() + 1, store);
+            origins.resources.push(ResourceOrigin {
+                resource,
+                until: Some(after),
+            });
+            self.rewritten(frame, origins)
+        }))
+    }
+
+    /// As [`Frame::merged`] does to the frame that runs.
+    ///
+    /// # Errors
+    /// As [`Frame::merged`].
+    pub fn merged(&self, first: PassId) -> Option<crate::Result<Executed>> {
+        let merged = self.frame().merged(first)?;
+        Some(merged.map(|frame| {
+            let mut origins = Origins::IDENTITY.to_tables(self.frame());
+            let second = PassRun {
+                pass: PassId(first.0 + 1),
+                subpass: self.frame().pass(first).subpasses,
+            };
+            origins.passes.remove(second.pass.index());
+            origins.passes[first.index()] = PassOrigin::Runs(vec![PassRun::whole(first), second]);
+            self.rewritten(frame, origins)
+        }))
+    }
+
+    fn rewritten(&self, frame: Frame, origins: OriginTables) -> Executed {
+        self.then(&Executed::new(frame, self.frame().clone(), origins.into()))
+    }
+}
