@@ -7,6 +7,7 @@ use tileheap_device::profile::content_bytes;
 use tileheap_units::CompactSort;
 
 use super::error::ArrangeError;
+use crate::execute::Executed;
 use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, Extent, Frame, ImageDesc, PassId, Persistence, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
@@ -189,7 +190,7 @@ pub(super) fn candidates(
     described: &Frame,
     [formats, extents, uses]: [bool; 3],
 ) -> Vec<DescriptionChange> {
-    let frame = plan.described();
+    let frame = plan.input.frame();
     let mut all = Vec::new();
     let mut groups = Vec::new();
     for id in frame.resource_ids() {
@@ -253,10 +254,10 @@ fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = P
     let forbidden = match why {
         Some(
             NotTile::Transfer { pass } | NotTile::ResolveTarget { pass } | NotTile::BufferUse { pass, .. },
-        ) => Some(plan.described_pass(pass)),
+        ) => Some(plan.input_pass(pass)),
         _ => None,
     };
-    let frame = plan.described();
+    let frame = plan.input.frame();
     let last = frame
         .accesses_to(resource)
         .next_back()
@@ -278,9 +279,9 @@ fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = P
 
 /// A plan of the frame with one more change, with sizes in proportion to those that are known; `None` where there is none.
 pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option<Plan> {
-    let before = plan_before.described();
+    let before = plan_before.input.frame();
     let frame = change.apply(before).ok()?;
-    let needs = plan_before.described_requirements();
+    let needs = &plan_before.input_requirements;
     let resources = frame.resource_ids().map(|id| {
         let needs = needs.resources[id.index()];
         match [before, &frame].map(|frame| content(frame, id)) {
@@ -295,7 +296,8 @@ pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option
         strategy: Strategy::Fast,
         ..plan_before.options
     };
-    let runnable = Runnable::new(&frame, &plan_before.profile).ok()?;
+    let executed = Executed::as_described(&frame);
+    let runnable = Runnable::new(&executed, &plan_before.profile).ok()?;
     make(runnable, &needs, &options, None).ok()
 }
 

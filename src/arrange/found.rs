@@ -34,7 +34,7 @@ impl Found {
     /// # Errors
     /// As [`Arrangement::check`].
     pub fn of(plan: &Plan, arrangement: Arrangement, costs: Costs) -> Result<Found, ArrangeError> {
-        arrangement.check(plan.described())?;
+        arrangement.check(plan.input.frame())?;
         let described = Traffic::of(plan);
         let changed = arrangement
             .changes
@@ -68,7 +68,7 @@ impl Found {
 
     /// Takes the traffic of the plan itself where the arrangement is the frame as described.
     pub(super) fn take_plan_if_described(&mut self, plan: &Plan) {
-        if self.arrangement == Arrangement::described(plan.described()) {
+        if self.arrangement == Arrangement::described(plan.input.frame()) {
             self.traffic = self.described;
         }
     }
@@ -77,7 +77,7 @@ impl Found {
 /// The frame as described, found by a search that changes nothing.
 pub(super) fn as_described(plan: &Plan, costs: Costs) -> Found {
     let described = Traffic::of(plan);
-    let start = Arrangement::described(plan.described());
+    let start = Arrangement::described(plan.input.frame());
     let found = Model::new(plan, plan, costs).found(start, described, described, &residents(plan));
     Found {
         traffic: described,
@@ -87,7 +87,7 @@ pub(super) fn as_described(plan: &Plan, costs: Costs) -> Found {
 
 /// The described resources that a plan places in tile memory, for their lifetimes or a stretch of them.
 pub(super) fn residents(plan: &Plan) -> Vec<ResourceId> {
-    let described = plan.described().resource_ids();
+    let described = plan.input.frame().resource_ids();
     let is_resident = |id: &ResourceId| {
         let stretch = plan.stores().any(|store| store.to == *id);
         stretch || plan.memory_of(*id) == Some(MemoryKind::Tile)

@@ -154,7 +154,7 @@ impl Model<'_> {
     /// What no run can hold, because a read looks anywhere, and what is too large to be whole on chip beside what is there; and what is
     /// never in tile memory. Resources that are on chip `as_described` are not capped.
     pub(super) fn bounds(&mut self, arrangement: &Arrangement, as_described: &[ResourceId]) -> Bounds {
-        let frame = self.plan.described();
+        let frame = self.plan.input.frame();
         let mut bounds = Bounds {
             caps: Vec::new(),
             fixed: Bytes::ZERO,
@@ -195,7 +195,7 @@ impl Model<'_> {
             .map(|&(pass, times, bytes)| shortfall(bytes, Cause::Repeats(pass, times)))
             .collect();
         all.push(shortfall(self.laid.merges, Cause::Merged));
-        for resource in self.plan.described().resource_ids() {
+        for resource in self.plan.input.frame().resource_ids() {
             let laid = self.laid.resources[resource.index()];
             let moved = self.still_moved(resource);
             if moved == 0 {
@@ -227,7 +227,7 @@ impl Model<'_> {
 
     /// Why no run of passes in a row can hold a resource; `None` where one can.
     fn outside_every_run(&mut self, arrangement: &Arrangement, resource: ResourceId) -> Option<CannotGroup> {
-        let frame = self.plan.described();
+        let frame = self.plan.input.frame();
         let uses = |pass: &PassId| {
             let mut accesses = frame.accesses_of(*pass).iter();
             accesses.any(|access| access.resource == resource)

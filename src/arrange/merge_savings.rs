@@ -57,7 +57,7 @@ impl Model<'_> {
         passes: &[PassId],
         runs_later: impl Fn(PassId) -> bool,
     ) -> Vec<(ResourceId, i64)> {
-        let frame = self.plan.described();
+        let frame = self.plan.input.frame();
         let attachments = Attachments { frame, passes };
         let area = passes
             .iter()
@@ -88,7 +88,7 @@ impl Model<'_> {
 
     /// The bytes that a resource that is off chip moves at least, whatever passes are merged.
     pub(super) fn least_off_chip(&self, id: ResourceId, merges: impl Fn(PassId, PassId) -> bool) -> Bytes {
-        let frame = self.plan.described();
+        let frame = self.plan.input.frame();
         let size = self.counted_size(id);
         let uses: Vec<&Access> = frame.accesses_to(id).collect();
         let attached: Vec<&Access> = uses

@@ -105,7 +105,7 @@ fn best_change(
     let mut found = None;
     for change in candidates(
         plan,
-        described.described(),
+        described.input.frame(),
         [allowed.format, allowed.extent, allowed.usage],
     ) {
         let Some(next) = replanned(plan, change) else {
@@ -113,8 +113,8 @@ fn best_change(
         };
         let mut arrangement = best.arrangement.clone();
         arrangement.changes.clear();
-        if arrangement.check_described(next.described()).is_err() {
-            arrangement = Arrangement::described(next.described());
+        if arrangement.check_described(next.input.frame()).is_err() {
+            arrangement = Arrangement::described(next.input.frame());
         }
         let traffic = Model::new(&next, described, allowed.costs).traffic(&arrangement, 0);
         let saves = traffic.map_or(0, |traffic| best.traffic.cost() - traffic.cost());
@@ -138,7 +138,7 @@ fn search_as_described(
         model: Model::new(plan, described, allowed.costs),
         allowed,
     };
-    let start = Arrangement::described(plan.described());
+    let start = Arrangement::described(plan.input.frame());
     let described = search.model.traffic(&start, CHOICE).unwrap_or_default();
     let mut best = Best {
         arrangement: start,
@@ -223,7 +223,7 @@ impl Search<'_> {
 
     /// With each pass right before the first that depends on it.
     fn late(&self, arrangement: &Arrangement) -> Arrangement {
-        let frame = self.model.plan.described();
+        let frame = self.model.plan.input.frame();
         let mut late = arrangement.clone();
         for batch in &mut late.batches {
             let passes: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
@@ -241,7 +241,7 @@ impl Search<'_> {
 
     /// A better one that differs in its runs of strips, or in one place.
     fn better(&mut self, here: &Judged, best: &Best<'_>, strips: bool) -> Option<Judged> {
-        let frame = self.model.plan.described();
+        let frame = self.model.plan.input.frame();
         let of = match strips {
             true if !self.allowed.strips || best.is_final(self) => Vec::new(),
             true => self.divided(&here.0).into_iter().collect(),
@@ -261,7 +261,7 @@ impl Search<'_> {
 
     /// With every two batches fused that nothing keeps apart.
     fn fused(&self, arrangement: &Arrangement) -> Arrangement {
-        let frame = self.model.plan.described();
+        let frame = self.model.plan.input.frame();
         let mut fused = Arrangement {
             changes: Vec::new(),
             batches: Vec::new(),
@@ -376,7 +376,7 @@ impl Search<'_> {
 
     /// Everything that differs from an arrangement in one place.
     fn changes(&self, arrangement: &Arrangement) -> Vec<Arrangement> {
-        let frame = self.model.plan.described();
+        let frame = self.model.plan.input.frame();
         let mut changes = Vec::new();
         for (number, batch) in arrangement.batches.iter().enumerate() {
             let mut with = |change: &dyn Fn(&mut Vec<Group>)| {

@@ -156,7 +156,7 @@ fn is_admitted(reason: PlacementReason) -> bool {
 impl<'a> Model<'a> {
     /// A plan of the frame as described, or of one that describes it otherwise.
     pub(super) fn new(plan: &'a Plan, described: &Plan, costs: Costs) -> Model<'a> {
-        let (frame, needs) = (plan.described(), plan.described_requirements());
+        let (frame, needs) = (plan.input.frame(), &plan.input_requirements);
         let candidate = |id: ResourceId| {
             let tile = needs.resources[id.index()].tile;
             let traffic = match only_render_pass(frame, id, plan.options.windows) {
@@ -221,7 +221,7 @@ impl<'a> Model<'a> {
         if let Some(known) = self.divisions.get(run) {
             return known.clone();
         }
-        let made = Rc::new(Division::of(self.plan.described(), run));
+        let made = Rc::new(Division::of(self.plan.input.frame(), run));
         self.divisions.insert(run.to_vec(), made.clone());
         made
     }
@@ -230,7 +230,7 @@ impl<'a> Model<'a> {
     /// `None` where a run cannot be divided so.
     pub(super) fn traffic(&mut self, arrangement: &Arrangement, steps: u64) -> Option<Traffic> {
         self.steps += 1;
-        let frame = self.plan.described();
+        let frame = self.plan.input.frame();
         let mut laid = Layout::new(frame.resources().len(), frame.passes().len());
         let mut traffic = Traffic {
             described: self.described,
@@ -269,7 +269,7 @@ impl<'a> Model<'a> {
         let Some(limits) = self.plan.profile.merge else {
             return true;
         };
-        let frame = self.plan.described();
+        let frame = self.plan.input.frame();
         let mut attached = Vec::new();
         let mut bits = 0;
         for access in passes.iter().flat_map(|&pass| frame.accesses_of(pass)) {
@@ -298,7 +298,7 @@ impl<'a> Model<'a> {
         window: u32,
         traffic: &mut Traffic,
     ) -> Option<(u64, u64)> {
-        let frame = self.plan.described();
+        let frame = self.plan.input.frame();
         let start = laid.end;
         let texels = |pass: PassId| {
             let written = frame.accesses_of(pass).iter().filter(|access| access.writes);
@@ -416,7 +416,7 @@ impl Model<'_> {
                 continue;
             };
             let part = laid.part.and_then(|part| {
-                let resource = self.plan.described().resource(resource);
+                let resource = self.plan.input.frame().resource(resource);
                 tile_requirements_of_part(resource, part, &self.plan.profile)
             });
             let size = part.map_or(candidate.size, |tile| tile.size.0);

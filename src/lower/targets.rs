@@ -171,9 +171,10 @@ impl Targets {
         Targets {
             of_pass: of_pass.collect(),
             planned: plan
-                .described()
+                .input
+                .frame()
                 .pass_ids()
-                .map(|pass| plan.executed_pass(pass))
+                .map(|pass| plan.pass_of_input(pass))
                 .collect(),
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::residency::BinningCost;
 use super::timeline::Timeline;
 use super::{NotTile, PlanOptions};
+use crate::execute::Executed;
 use crate::frame::{Frame, PassId};
 use crate::measure::Requirements;
 use crate::profile::{DeviceProfile, TileHeap};
@@ -13,6 +14,10 @@ use crate::units::Bytes;
 /// The inputs of planning, and what the rules say of them before any choice.
 pub(super) struct Context<'a> {
     pub(super) frame: &'a Frame,
+    /// The frame, beside the described one.
+    pub(super) executed: &'a Executed,
+    /// The same without stores.
+    pub(super) input: &'a Executed,
     pub(super) requirements: &'a Arc<Requirements>,
     pub(super) profile: &'a Arc<DeviceProfile>,
     pub(super) options: &'a PlanOptions,

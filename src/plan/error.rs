@@ -21,6 +21,16 @@ pub enum PlanError {
     /// The device cannot run the frame: it breaks a rule of its limits or features.
     #[error(transparent)]
     InvalidUsage(#[from] crate::frame::valid_usage::InvalidUsage),
+    /// The frame has stores of split lifetimes, which planning itself adds.
+    #[error(
+        "frame `{frame}` has the store `{pass}` already: plan the frame without splits, and let `PlanOptions::split` split lifetimes"
+    )]
+    HasStores {
+        /// The frame.
+        frame: String,
+        /// The first store.
+        pass: String,
+    },
     /// No ordinary memory type can hold a resource.
     #[error(
         "resource `{resource}` fits no ordinary memory type (it allows types {bits:#b}): change its format or usage"

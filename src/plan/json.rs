@@ -24,7 +24,8 @@
 //! ```
 //! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` says what kept it out of
 //! tile memory where it is not there, and `"dedicated": true` that the driver wants an allocation for it alone. Numbers
-//! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. A field
+//! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. So are `runs` and
+//! `origin` in the plan of a rewritten frame: the described passes that a pass runs, and the described resource that a resource is. A field
 //! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring; and so is `arrangement`,
 //! which `tileheap plan --json --best` wrote: it says how the described frame became this one.
 
@@ -36,7 +37,7 @@ mod write;
 pub use error::PlanJsonError;
 
 use super::Plan;
-use crate::frame::Frame;
+use crate::execute::Executed;
 
 impl Plan {
     /// The plan as indented JSON; [`Plan::from_json`] gives the same plan back if its tables are in the order of the resources, as the
@@ -61,15 +62,15 @@ impl Plan {
         write::names_of(&self.frame).with(|| tileheap_json::write(&write::document(self)))
     }
 
-    /// Reads the plan of `frame` from JSON.
+    /// Reads the plan of `frame` from JSON: of a described frame, or of one that was rewritten as it was for the plan.
     ///
     /// Only the format is checked here. The plan can be lowered or bound only after [`Plan::checked`] has accepted it.
     ///
     /// # Errors
     /// [`Error::PlanJson`](crate::Error::PlanJson) where the text is no plan, is the plan of another frame, names something
     /// that the frame or the plan does not have, or contradicts itself.
-    pub fn from_json(frame: &Frame, text: &str) -> crate::Result<Plan> {
-        read::plan(frame, text)
+    pub fn from_json(frame: impl Into<Executed>, text: &str) -> crate::Result<Plan> {
+        read::plan(frame.into(), text)
     }
 
     /// Whether a text has the form of a plan, for readers that do not have its frame: `tileheap diff` and `tileheap report`.

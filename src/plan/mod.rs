@@ -44,6 +44,7 @@ pub mod check;
 mod context;
 mod eligible;
 mod error;
+mod executed;
 mod json;
 mod make;
 pub mod model;

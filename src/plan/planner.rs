@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use super::make::{checked, make};
 use super::runnable::Runnable;
-use super::{Plan, PlanOptions, Strategy, plan};
+use super::{Plan, PlanOptions, Strategy, make::plan_runnable};
 use crate::Checked;
-use crate::frame::Frame;
+use crate::execute::Executed;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
@@ -84,17 +84,28 @@ impl Planner {
     /// As [`plan()`]; the plans at hand are kept then.
     pub fn plan(
         &mut self,
-        frame: &Frame,
+        frame: impl Into<Executed>,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> crate::Result<Arc<Checked<Plan>>> {
-        if let Some(known) = self.recall(frame, requirements, profile, options) {
+        self.plan_executed(&frame.into(), requirements, profile, options)
+    }
+
+    fn plan_executed(
+        &mut self,
+        executed: &Executed,
+        requirements: &Arc<Requirements>,
+        profile: &Arc<DeviceProfile>,
+        options: &PlanOptions,
+    ) -> crate::Result<Arc<Checked<Plan>>> {
+        if let Some(known) = self.recall(executed, requirements, profile, options) {
             if known.is_whole() {
                 return Ok(known.plan.clone());
             }
         }
-        let plan = Arc::new(plan(frame, requirements, profile, options)?);
+        let runnable = Runnable::new(executed, profile)?;
+        let plan = Arc::new(plan_runnable(runnable, requirements, options)?);
         self.remember(Known {
             plan: plan.clone(),
             budget: options.budget.max(1),
@@ -109,13 +120,14 @@ impl Planner {
     /// As [`plan()`]; the plans at hand are kept then.
     pub fn improve(
         &mut self,
-        frame: &Frame,
+        frame: impl Into<Executed>,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> crate::Result<Arc<Checked<Plan>>> {
-        let Some(known) = self.recall(frame, requirements, profile, options).cloned() else {
-            return self.plan(frame, requirements, profile, options);
+        let executed = &frame.into();
+        let Some(known) = self.recall(executed, requirements, profile, options).cloned() else {
+            return self.plan_executed(executed, requirements, profile, options);
         };
         let value = |plan: &Plan| plan.optimality.map(|found| (found.value, -found.upper_bound));
         let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
@@ -126,7 +138,7 @@ impl Planner {
         let more = PlanOptions { budget, ..*options };
         let found = checked(Plan {
             options: *options,
-            ..make(Runnable::new(frame, profile)?, requirements, &more, None)?
+            ..make(Runnable::new(executed, profile)?, requirements, &more, None)?
         })?;
         let better = value(&found) > value(&known.plan);
         let plan = if better { Arc::new(found) } else { known.plan };
@@ -147,15 +159,16 @@ impl Planner {
     /// As [`plan()`]; the plans at hand are kept then.
     pub fn plan_now(
         &mut self,
-        frame: &Frame,
+        frame: impl Into<Executed>,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> crate::Result<Arc<Checked<Plan>>> {
-        if let Some(known) = self.recall(frame, requirements, profile, options) {
+        let executed = &frame.into();
+        if let Some(known) = self.recall(executed, requirements, profile, options) {
             return Ok(known.plan.clone());
         }
-        self.plan_runnable_now(Runnable::new(frame, profile)?, requirements, options)
+        self.plan_runnable_now(Runnable::new(executed, profile)?, requirements, options)
     }
 
     /// As [`Planner::plan_now`], for a frame that has been checked.
@@ -165,8 +178,8 @@ impl Planner {
         requirements: &Arc<Requirements>,
         options: &PlanOptions,
     ) -> crate::Result<Arc<Checked<Plan>>> {
-        let (frame, profile) = (runnable.frame(), runnable.profile());
-        if let Some(known) = self.recall(frame, requirements, profile, options) {
+        let (executed, profile) = (runnable.executed(), runnable.profile());
+        if let Some(known) = self.recall(executed, requirements, profile, options) {
             return Ok(known.plan.clone());
         }
         let akin = |known: &&Known| {
@@ -205,16 +218,17 @@ impl Planner {
     /// measured them before, since measuring takes longer than this.
     pub fn known(
         &mut self,
-        frame: &Frame,
+        frame: impl Into<Executed>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> Option<Arc<Checked<Plan>>> {
+        let executed = frame.into();
         let position = self.known.iter().position(|known| {
             let plan = &known.plan;
             known.is_whole()
                 && plan.options == *options
                 && same(&plan.profile, profile)
-                && plan.described() == frame
+                && plan.input == executed
         })?;
         self.known[..=position].rotate_right(1);
         self.known.first().map(|known| known.plan.clone())
@@ -224,8 +238,8 @@ impl Planner {
     ///
     /// Refused, and false, where the plan at hand for equal inputs is proved to be no worse.
     pub fn adopt(&mut self, plan: Arc<Checked<Plan>>) -> bool {
-        let (frame, requirements) = (plan.described(), plan.described_requirements());
-        if let Some(known) = self.recall(frame, requirements, &plan.profile, &plan.options) {
+        let (input, requirements) = (&plan.input, &plan.input_requirements);
+        if let Some(known) = self.recall(input, requirements, &plan.profile, &plan.options) {
             let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
             let better = plan.optimality.is_some_and(|found| found.is_proved());
             if proved && !better {
@@ -240,7 +254,7 @@ impl Planner {
     /// The plan at hand for equal inputs, which becomes the last used.
     fn recall(
         &mut self,
-        frame: &Frame,
+        input: &Executed,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
@@ -248,8 +262,8 @@ impl Planner {
         let position = self.known.iter().position(|known| {
             known.plan.options == *options
                 && same(&known.plan.profile, profile)
-                && known.plan.described() == frame
-                && same(known.plan.described_requirements(), requirements)
+                && known.plan.input == *input
+                && same(&known.plan.input_requirements, requirements)
         })?;
         self.known[..=position].rotate_right(1);
         self.known.first()
@@ -258,9 +272,9 @@ impl Planner {
     /// Puts a plan first, in place of the one for equal inputs.
     fn remember(&mut self, new: Known) {
         let plan = &new.plan;
-        let (frame, requirements) = (plan.described(), plan.described_requirements());
+        let (input, requirements) = (&plan.input, &plan.input_requirements);
         if self
-            .recall(frame, requirements, &plan.profile, &plan.options)
+            .recall(input, requirements, &plan.profile, &plan.options)
             .is_some()
         {
             self.known.remove(0);

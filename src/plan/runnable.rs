@@ -3,28 +3,46 @@
 use std::sync::Arc;
 
 use super::PlanError;
+use crate::execute::Executed;
 use crate::frame::Frame;
 use crate::profile::DeviceProfile;
 
-/// A frame with a device that can run it: [`Frame::check_on`] has accepted it.
+/// A frame with a device that can run it: [`Frame::check_on`] has accepted it, and [`Executed::check`] its map.
 #[derive(Clone, Copy)]
 pub(crate) struct Runnable<'a> {
-    frame: &'a Frame,
+    executed: &'a Executed,
     profile: &'a Arc<DeviceProfile>,
 }
 
 impl<'a> Runnable<'a> {
-    /// Checks a frame.
+    /// Checks a frame, and its map to the described one.
     ///
     /// # Errors
-    /// The first rule that it breaks on the device.
-    pub(crate) fn new(frame: &'a Frame, profile: &'a Arc<DeviceProfile>) -> Result<Runnable<'a>, PlanError> {
-        frame.check_on(profile)?;
-        Ok(Runnable { frame, profile })
+    /// The first rule that the frame breaks on the device, the first fault of [`Executed::check`], or a store in the frame.
+    pub(crate) fn new(
+        executed: &'a Executed,
+        profile: &'a Arc<DeviceProfile>,
+    ) -> crate::Result<Runnable<'a>> {
+        let frame = executed.frame();
+        frame.check_on(profile).map_err(PlanError::from)?;
+        if !executed.is_as_described() {
+            executed.check()?;
+            if let Some((pass, ..)) = executed.origins().stores().next() {
+                let (frame, pass) = (frame.name().to_owned(), frame.pass(pass).name.clone());
+                return Err(PlanError::HasStores { frame, pass }.into());
+            }
+        }
+        Ok(Runnable { executed, profile })
     }
 
+    /// The frame that runs, beside the described one.
+    pub(crate) fn executed(self) -> &'a Executed {
+        self.executed
+    }
+
+    /// The frame that runs.
     pub(crate) fn frame(self) -> &'a Frame {
-        self.frame
+        self.executed.frame()
     }
 
     pub(crate) fn profile(self) -> &'a Arc<DeviceProfile> {

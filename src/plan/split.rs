@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use tileheap_units::CompactSort;
 
-use super::Store;
 use super::context::Context;
 use super::whole::make_whole;
 use super::{MemoryKind, Optimality, Plan, residency};
@@ -66,14 +65,14 @@ fn kept(whole: Plan, found: Optimality, steps: u64) -> Plan {
 /// without stores where none is left.
 pub(super) fn repair(context: &Context<'_>, whole: Plan, old: &Plan) -> crate::Result<Plan> {
     let frame = &whole.frame;
-    let mut stretches = match old.origins.is_identity() {
-        true => Vec::new(),
-        false => residency::offered_stretches(context),
+    let mut stretches = match old.stores().next() {
+        None => Vec::new(),
+        Some(_) => residency::offered_stretches(context),
     };
     stretches.retain(|&(resource, after)| {
-        old.origins.stores().any(|(_, stored, behind)| {
-            old.described.resource(stored).name == frame.resource(resource).name
-                && old.described.pass(behind).name == frame.pass(after).name
+        old.stores().any(|store| {
+            old.frame.resource(store.to).name == frame.resource(resource).name
+                && old.frame.pass(old.pass_stored_after(&store)).name == frame.pass(after).name
         })
     });
     Ok(resident(&whole, stretches, Some(old))?.unwrap_or(whole))
@@ -86,22 +85,27 @@ fn resident(
     old: Option<&Plan>,
 ) -> crate::Result<Option<Plan>> {
     while !stretches.is_empty() {
-        let Some(executed) = with_stores(&whole.frame, &mut stretches) else {
+        let Some(split) = with_stores(&whole.frame, &mut stretches) else {
             break;
         };
-        let (frame, described, origins) = executed.into_parts();
-        let needs = frame.resource_ids().map(|id| {
-            let whole_id = origins.resource(id).resource;
+        let needs = split.frame().resource_ids().map(|id| {
+            let whole_id = split.origins().resource(id).resource;
             whole.requirements.resources[whole_id.index()]
         });
         let requirements = Arc::new(Requirements {
             resources: needs.collect(),
         });
-        let context = Context::new(&frame, &requirements, &whole.profile, &whole.options)?;
+        let executed = whole.input.then(&split);
+        let context = Context::new(
+            &executed,
+            &whole.input,
+            &requirements,
+            &whole.profile,
+            &whole.options,
+        )?;
         let planned = Plan {
-            described,
-            origins,
-            described_requirements: whole.requirements.clone(),
+            splits: split.origins().clone(),
+            input_requirements: whole.requirements.clone(),
             ..make_whole(&context, old)?
         };
         let before = stretches.len();
@@ -118,10 +122,10 @@ fn resident(
 }
 
 /// The frame with a store after each of these stretches; those that it cannot have are left out of them.
-pub(super) fn with_stores(described: &Frame, stretches: &mut Vec<(ResourceId, PassId)>) -> Option<Executed> {
+pub(super) fn with_stores(frame: &Frame, stretches: &mut Vec<(ResourceId, PassId)>) -> Option<Executed> {
     // The last first: what is added leaves the numbers of all passes before it.
     stretches.compact_sort_by_key(|&(resource, after)| (std::cmp::Reverse(after), resource));
-    let mut executed = Executed::as_described(described);
+    let mut executed = Executed::as_described(frame);
     stretches.retain(|&(resource, after)| match executed.split(resource, after) {
         Some(Ok(split)) => {
             executed = split;
@@ -131,65 +135,4 @@ pub(super) fn with_stores(described: &Frame, stretches: &mut Vec<(ResourceId, Pa
         _ => false,
     });
     (!executed.origins().is_identity()).then_some(executed)
-}
-
-impl Plan {
-    /// The frame as it was described: without the stores of split lifetimes. The runtime's calls take its passes.
-    pub fn described(&self) -> &Frame {
-        &self.described
-    }
-
-    /// What the resources of [`Plan::described`] need.
-    pub fn described_requirements(&self) -> &Arc<Requirements> {
-        &self.described_requirements
-    }
-
-    /// The frame that runs, beside the described one.
-    pub fn executed(&self) -> Executed {
-        Executed::new(self.frame.clone(), self.described.clone(), self.origins.clone())
-    }
-
-    /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](crate::plan::PlanOptions::split).
-    pub fn stores(&self) -> impl Iterator<Item = Store> + use<'_> {
-        let stores = self.origins.stores();
-        stores.filter_map(|(pass, ..)| match self.frame.accesses_of(pass) {
-            [read, write] => Some(Store {
-                pass,
-                from: read.resource,
-                to: write.resource,
-            }),
-            // The checker refuses the plan.
-            _ => None,
-        })
-    }
-
-    /// The first pass of [`Plan::frame`] that runs this pass of [`Plan::described`].
-    pub fn executed_pass(&self, described: PassId) -> PassId {
-        self.origins.executed_pass(described)
-    }
-
-    /// The pass of [`Plan::described`] that this pass of [`Plan::frame`] runs; of a store, the one that it follows.
-    pub fn described_pass(&self, pass: PassId) -> PassId {
-        self.origins.described_pass(pass)
-    }
-
-    /// The resource that was declared, of which this resource of [`Plan::frame`] is a part: a stretch of its lifetime, or a level.
-    pub fn described_resource(&self, resource: ResourceId) -> ResourceId {
-        let origin = self.origins.resource(resource).resource;
-        let level_of = self.described.resource(origin).level_of;
-        level_of.map_or(origin, |level_of| level_of.image)
-    }
-
-    /// Whether an access of [`Plan::frame`]'s `used` is described as one of `resource`.
-    #[cfg(feature = "runtime")]
-    pub(crate) fn stands_for(&self, used: ResourceId, resource: ResourceId) -> bool {
-        let described = self.origins.resource(used).resource;
-        self.described.level_of(described, resource).is_some()
-    }
-
-    /// What a store writes to memory: all of the resource, by its size in tile memory.
-    pub fn stored_bytes(&self, store: &Store) -> Bytes {
-        let tile = self.requirements.resources[store.from.index()].tile;
-        tile.map_or(Bytes::ZERO, |tile| tile.size)
-    }
 }

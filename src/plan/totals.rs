@@ -3,6 +3,7 @@
 use super::arena::Placed;
 use super::context::{Context, Ruling};
 use super::eligible::could_be_whole;
+use super::executed::described_requirements;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
 use super::traffic::{only_render_pass, traffic_off_chip};
@@ -162,6 +163,7 @@ pub(super) fn sum(
 ) -> Totals {
     let (frame, requirements) = (context.frame, context.requirements);
     let objects = &residency.objects;
+    let mut executed_traffic = Bytes::ZERO;
     let mut totals = Totals {
         reserved_bytes_by_runs: residency.reserved_by_runs,
         ..Totals::default()
@@ -177,7 +179,7 @@ pub(super) fn sum(
         }
         // Traffic, not savings: those may be measured.
         let bytes = traffic_off_chip(frame, requirements, id);
-        totals.traffic_bytes += bytes;
+        executed_traffic += bytes;
         match resource.reason {
             PlacementReason::Tile { .. } => {
                 totals.eligible_bytes += bytes;
@@ -208,7 +210,20 @@ pub(super) fn sum(
             totals.stored_bytes += tile.size;
         }
     }
-    totals.on_chip_bytes = Bytes(totals.on_chip_bytes.0.saturating_sub(totals.stored_bytes.0));
+    totals.traffic_bytes = match context.executed.origins().is_identity() {
+        true => executed_traffic,
+        false => described_traffic(context),
+    };
+    // What merged passes no longer move stays on chip, too.
+    let of_described = |bytes: Bytes, less: Bytes| {
+        Bytes(
+            (totals.traffic_bytes + bytes)
+                .0
+                .saturating_sub((executed_traffic + less).0),
+        )
+    };
+    totals.eligible_bytes = of_described(totals.eligible_bytes, Bytes::ZERO);
+    totals.on_chip_bytes = of_described(totals.on_chip_bytes, totals.stored_bytes);
     for object in objects {
         match object.memory {
             MemoryKind::Arena => totals.arena_bytes += object.size,
@@ -244,6 +259,13 @@ pub(super) fn sum(
     totals.arena_peak_live = peaks.sum();
     totals.tile_peak_live = passes.iter().map(|pass| pass.live_tile).max().unwrap_or_default();
     totals
+}
+
+/// The bytes that the described frame moves with nothing in tile memory.
+fn described_traffic(context: &Context<'_>) -> Bytes {
+    let described = context.executed.described();
+    let requirements = described_requirements(context.executed, context.requirements);
+    traffic::traffic(described, &requirements, context.options.windows)
 }
 
 /// The most bytes alive at once.

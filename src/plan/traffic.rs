@@ -7,16 +7,19 @@
 //! on chip; what is in tile memory moves nothing; stores of split lifetimes move what they write. Charges are what arrangements pay for:
 //! repeated passes, halos, merged passes.
 
-use super::{Plan, WindowRule};
-use crate::frame::tables::{Contents, PassKind};
+use super::{PlacementReason, Plan, WindowRule};
+use crate::frame::tables::{Contents, PassKind, Resource};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
-use crate::measure::Requirements;
+use crate::measure::{Requirements, ResourceRequirements};
 use crate::units::Bytes;
 
 /// The bytes that count as a resource's: in tile memory where it may be placed there, else in ordinary memory; of external resources,
 /// which require no memory, those of their contents.
 pub(crate) fn counted_size(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
-    let (resource, needs) = (frame.resource(id), &requirements.resources[id.index()]);
+    counted(frame.resource(id), &requirements.resources[id.index()])
+}
+
+fn counted(resource: &Resource, needs: &ResourceRequirements) -> Bytes {
     match resource.persistence {
         Persistence::External(_) => resource.content_size(),
         _ => needs.tile.map_or(needs.size, |tile| tile.size),
@@ -51,9 +54,16 @@ pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRul
 }
 
 impl Plan {
-    /// The bytes that cross the memory bus in a frame: those of all resources less those that stay on chip.
+    /// The bytes that cross the memory bus in a frame: those of all resources that are not in tile memory, and what stores write.
     pub fn dram_traffic(&self) -> Bytes {
-        let totals = &self.totals;
-        Bytes(totals.traffic_bytes.0.saturating_sub(totals.on_chip_bytes.0))
+        let (frame, windows) = (&self.frame, self.options.windows);
+        let off_chip = frame.resource_ids().filter(|&id| {
+            let is_tile = matches!(self.resources[id.index()].reason, PlacementReason::Tile { .. });
+            !is_tile && only_render_pass(frame, id, windows).is_none()
+        });
+        let moved: Bytes = off_chip
+            .map(|id| traffic_off_chip(frame, &self.requirements, id))
+            .sum();
+        moved + self.totals.stored_bytes
     }
 }

@@ -7,7 +7,7 @@ use tileheap_json::is_default;
 
 use super::model;
 use super::options::PlanOptions;
-use crate::execute::Origins;
+use crate::execute::{Executed, Origins};
 use crate::frame::tables::{Access, Version};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 use crate::measure::Requirements;
@@ -19,18 +19,20 @@ use crate::units::{Bytes, Run, Span};
 /// The flat tables refer to each other by index; `passes` and `resources` run parallel to the frame's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The frame that is planned and runs: the described one, or one that was made of it by splitting lifetimes.
+    /// The frame that runs: [`Plan::input`]'s, with the stores of split lifetimes.
     pub frame: Frame,
-    /// The frame as it was described. The runtime's calls take its passes.
-    pub described: Frame,
-    /// The map from the frame that runs to the described one.
+    /// The map from the frame that runs to the [described](Plan::described) one, stores included.
     pub origins: Origins,
+    /// The frame that was planned, as described or rewritten, beside the described one. The runtime's calls take its passes.
+    pub input: Executed,
+    /// The map from the frame that runs to the input's: the stores of split lifetimes, and the stretches that they end.
+    pub splits: Origins,
     /// The device it is planned for.
     pub profile: Arc<DeviceProfile>,
     /// What the resources need there.
     pub requirements: Arc<Requirements>,
-    /// What the resources of the described frame need.
-    pub described_requirements: Arc<Requirements>,
+    /// What the resources of [`Plan::input`] need.
+    pub input_requirements: Arc<Requirements>,
     /// The options it was made with.
     pub options: PlanOptions,
     /// Per resource of the frame, its placement and the reason.
@@ -276,14 +278,15 @@ pub struct PassPlan {
 /// Sums over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// The traffic of all resources, with nothing in tile memory, by [`Frame::traffic_of`]. Shares are of this.
+    /// The traffic of all resources of the described frame, with nothing in tile memory, by [`Frame::traffic_of`]. Shares are of this.
     ///
-    /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is; nor do stores of split lifetimes.
+    /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is.
     pub traffic_bytes: Bytes,
-    /// The part of it that belongs to resources that the rules admit to tile memory, whether they fit or not; nothing where the strategy
-    /// leaves tile memory alone.
+    /// The part of it that the frame that runs does not move, or moves of resources that the rules admit to tile memory, whether they fit or
+    /// not. If the strategy leaves tile memory alone: what merged passes no longer move.
     pub eligible_bytes: Bytes,
-    /// The part of it that stays on chip: the traffic of the residents of tile memory, less what stores write.
+    /// The part of it that stays on chip: all but what the frame that runs moves off chip. That is the traffic of the residents of tile
+    /// memory and what merged passes no longer move, less what stores write.
     pub on_chip_bytes: Bytes,
     /// What the stores of split lifetimes write to ordinary memory. What they read does not count: without them, it would not be read.
     #[serde(default, skip_serializing_if = "is_default")]

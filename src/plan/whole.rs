@@ -6,18 +6,20 @@ use super::context::Context;
 use super::residency::binning_costs;
 use super::{NotTile, PlacementReason, Plan, PlanError, PlanOptions, Strategy};
 use super::{arena, eligible, residency, timeline, totals};
-use crate::execute::Origins;
-use crate::frame::{Frame, TileConstraint};
+use crate::execute::{Executed, Origins};
+use crate::frame::TileConstraint;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
 impl<'a> Context<'a> {
     pub(super) fn new(
-        frame: &'a Frame,
+        executed: &'a Executed,
+        input: &'a Executed,
         requirements: &'a Arc<Requirements>,
         profile: &'a Arc<DeviceProfile>,
         options: &'a PlanOptions,
     ) -> Result<Context<'a>, PlanError> {
+        let frame = executed.frame();
         if requirements.resources.len() != frame.resources().len() {
             return Err(PlanError::Requirements {
                 frame: frame.name().to_owned(),
@@ -27,6 +29,8 @@ impl<'a> Context<'a> {
         }
         let mut context = Context {
             frame,
+            executed,
+            input,
             requirements,
             profile,
             options,
@@ -57,11 +61,12 @@ pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Re
     let totals = totals::sum(context, &resources, &placed, &resident, &passes);
     let plan = Plan {
         frame: context.frame.clone(),
-        described: context.frame.clone(),
-        origins: Origins::IDENTITY,
+        origins: context.executed.origins().clone(),
+        input: context.input.clone(),
+        splits: Origins::IDENTITY,
         profile: context.profile.clone(),
         requirements: context.requirements.clone(),
-        described_requirements: context.requirements.clone(),
+        input_requirements: context.requirements.clone(),
         options: *context.options,
         resources,
         placements: placed.placements,

@@ -104,8 +104,8 @@ impl Binder<'_> {
                 Created::All(handles) => return self.complete(number, plan, first, tables, guard, handles),
                 Created::Grown { requirements, error } if attempt < ATTEMPTS => {
                     tracing::info!(reason = %error, "replanning");
-                    let requirements = Arc::new(described(&plan, requirements));
-                    let runnable = Runnable::new(plan.described(), &state.profile)?;
+                    let requirements = Arc::new(of_input(&plan, requirements));
+                    let runnable = Runnable::new(&plan.input, &state.profile)?;
                     plan = self.planner.plan(runnable, &requirements, &plan.options)?;
                 }
                 Created::Grown { error, .. } => return Err(error),
@@ -287,14 +287,14 @@ pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'st
     different.map(|(_, what)| what)
 }
 
-/// The requirements of the described frame's resources, from those of the planned frame after they have grown: in the described frame, all
-/// parts of a split lifetime are one resource.
-fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
+/// The requirements of the input's resources, from those of the frame that runs after they have grown: in the input, all parts of a split
+/// lifetime are one resource.
+fn of_input(plan: &Plan, mut grown: Requirements) -> Requirements {
     for store in plan.stores() {
         let stretch = grown.resources[store.from.index()];
         grown.resources[store.to.index()].tile = stretch.tile;
     }
-    grown.resources.truncate(plan.described().resources().len());
+    grown.resources.truncate(plan.input.frame().resources().len());
     grown
 }
 

@@ -136,7 +136,7 @@ impl BoundFrame {
     /// # Panics
     /// If the pass is not a render pass, or has fewer subpasses.
     pub fn target_in(&self, pass: PassId, subpass: u32) -> &Target {
-        self.target_of(self.plan.executed_pass(pass), subpass)
+        self.target_of(self.plan.pass_of_input(pass), subpass)
     }
 
     /// As [`BoundFrame::target_in`], for a pass of the planned frame.
@@ -164,7 +164,7 @@ impl BoundFrame {
     #[track_caller]
     pub fn access(&self, pass: PassId, which: impl Into<AccessKey>, parity: Parity) -> BoundAccess {
         let encoded = &self.encoded[parity.index() % self.parities];
-        let mut access = self.access_in(encoded, self.plan.executed_pass(pass), which.into());
+        let mut access = self.access_in(encoded, self.plan.pass_of_input(pass), which.into());
         if let Persistence::External(_) = self.plan.frame.resource(access.resource).persistence {
             // Imports change from frame to frame: the recorder knows them.
             access.view = vk::ImageView::null();

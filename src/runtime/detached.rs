@@ -147,9 +147,9 @@ impl<'a> SharedRecorder<'a> {
 }
 
 impl Commands<'_> {
-    /// The pass that has begun and not ended, a pass of the described frame.
+    /// The pass that has begun and not ended, a pass of [`Plan::input`](crate::plan::Plan)'s frame.
     pub fn begun_pass(&self) -> Option<PassId> {
-        self.begun.map(|pass| self.bound.plan.described_pass(pass))
+        self.begun.map(|pass| self.bound.plan.input_pass(pass))
     }
 
     /// Returns `true` if a pass has begun and has subpasses after the current one.

@@ -21,6 +21,7 @@ use super::retire::RetiredList;
 use super::series::Series;
 use super::support::{Missing, Support, plan_features};
 use super::timelines::{QueueState, Timelines};
+use crate::execute::Executed;
 use crate::frame::{Frame, ResourceId};
 use crate::lower::{DeviceQueues, Situation, Targets};
 use crate::measure::Requirements;
@@ -277,12 +278,12 @@ impl Device {
         }
     }
 
-    /// Queries the memory requirements of every resource of `frame`.
+    /// Queries the memory requirements of every resource of `frame`; of a rewritten one, of the frame that runs.
     ///
     /// # Errors
     /// When an image's format, usage or size is not supported, naming it, or the driver fails.
-    pub fn measure(&self, frame: &Frame) -> Result<Arc<Requirements>> {
-        self.measure_runnable(Runnable::new(frame, self.profile())?)
+    pub fn measure(&self, frame: impl Into<Executed>) -> Result<Arc<Requirements>> {
+        self.measure_runnable(Runnable::new(&frame.into(), self.profile())?)
     }
 
     fn measure_runnable(&self, runnable: Runnable<'_>) -> Result<Arc<Requirements>> {
@@ -294,12 +295,12 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
-    pub fn plan(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
-        let planner = &self.shared.planner;
-        if let Some(plan) = planner.known(frame, options) {
+    pub fn plan(&self, frame: impl Into<Executed>, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
+        let (executed, planner) = (frame.into(), &self.shared.planner);
+        if let Some(plan) = planner.known(&executed, options) {
             return Ok(plan);
         }
-        let runnable = Runnable::new(frame, self.profile())?;
+        let runnable = Runnable::new(&executed, self.profile())?;
         planner.plan(runnable, &self.measure_runnable(runnable)?, options)
     }
 
@@ -308,12 +309,12 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::plan`].
-    pub fn plan_now(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
-        let planner = &self.shared.planner;
-        if let Some(plan) = planner.known(frame, options) {
+    pub fn plan_now(&self, frame: impl Into<Executed>, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
+        let (executed, planner) = (frame.into(), &self.shared.planner);
+        if let Some(plan) = planner.known(&executed, options) {
             return Ok(plan);
         }
-        let runnable = Runnable::new(frame, self.profile())?;
+        let runnable = Runnable::new(&executed, self.profile())?;
         planner.plan_now(runnable, &self.measure_runnable(runnable)?, options)
     }
 

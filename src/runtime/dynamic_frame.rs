@@ -152,7 +152,7 @@ impl DynamicFrame {
     /// # Errors
     /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is already bound stays bound.
     pub fn select(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
-        self.select_by(description, Device::plan)
+        self.select_by(description, |device, frame, options| device.plan(frame, options))
     }
 
     /// As [`DynamicFrame::select`], but an unknown description is planned at once ([`Device::plan_now`]).
@@ -160,7 +160,9 @@ impl DynamicFrame {
     /// # Errors
     /// As [`DynamicFrame::select`].
     pub fn select_now(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
-        self.select_by(description, Device::plan_now)
+        self.select_by(description, |device, frame, options| {
+            device.plan_now(frame, options)
+        })
     }
 
     fn select_by(

@@ -204,7 +204,7 @@ impl FrameRecorder<'_> {
     /// Source: Vulkan specification, "Render Pass Load Operations"; VUID-VkRenderingInfo-pNext-06079, VUID-VkRenderingInfo-None-08994,
     /// VUID-VkRenderPassBeginInfo-pNext-02852, VUID-VkRenderPassBeginInfo-None-08996.
     pub fn set_area(&mut self, pass: PassId, area: impl Into<Option<vk::Rect2D>>) -> Result<()> {
-        let (pass, area) = (self.bound.plan.executed_pass(pass), area.into());
+        let (pass, area) = (self.bound.plan.pass_of_input(pass), area.into());
         let declared = self.bound.plan.frame.pass(pass);
         let words = |vk::Rect2D { offset, extent }| {
             let (vk::Extent2D { width, height }, vk::Offset2D { x, y }) = (extent, offset);
@@ -382,7 +382,7 @@ impl FrameRecorder<'_> {
     pub fn tile_properties(&self, pass: PassId) -> Result<Option<TilePropertiesQCOM<'static>>> {
         let bound: &BoundFrame = self.bound();
         let frame = &bound.plan.frame;
-        let pass = bound.plan.executed_pass(pass);
+        let pass = bound.plan.pass_of_input(pass);
         let name = || format!("pass `{}`", frame.pass(pass).name);
         let rendering = self.encoded().row(pass).instance.get();
         let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));

@@ -27,7 +27,7 @@ impl Commands<'_> {
     /// When another pass is next, or its contents are declared secondary.
     pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
         let _span = self.span.clone().entered();
-        let planned = self.bound.plan.executed_pass(pass);
+        let planned = self.bound.plan.pass_of_input(pass);
         self.check_contents(planned, Contents::Inline)?;
         self.begin(planned, vk::RenderingFlags::empty());
         let result = record(&self.pass_commands());
@@ -56,7 +56,7 @@ impl Commands<'_> {
     /// When another pass is next, another one has begun, or the pass renders nothing in this frame.
     pub fn begin_pass(&mut self, pass: PassId) -> Result<()> {
         let _span = self.span.clone().entered();
-        let pass = self.bound.plan.executed_pass(pass);
+        let pass = self.bound.plan.pass_of_input(pass);
         self.check_renders(pass)?;
         let contents = contents(self.bound.plan.frame.pass(pass).contents);
         self.begin(pass, contents);
@@ -98,7 +98,7 @@ impl Commands<'_> {
     /// The command buffers are executable, begun for their subpass of this pass in this frame, and not pending elsewhere.
     pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[&[vk::CommandBuffer]]) -> Result<()> {
         let _span = self.span.clone().entered();
-        let pass = self.bound.plan.executed_pass(pass);
+        let pass = self.bound.plan.pass_of_input(pass);
         self.check_contents(pass, Contents::Secondary)?;
         if contents.len() != self.subpasses() as usize {
             return Err(RuntimeRule::Contents.broken(format!(

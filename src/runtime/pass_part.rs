@@ -81,7 +81,7 @@ impl<'a> Commands<'a> {
         more: &[vk::CommandBuffer],
     ) -> Result<Vec<PassPart<'a>>> {
         let _span = self.span.clone().entered();
-        let pass = self.bound.plan.executed_pass(pass);
+        let pass = self.bound.plan.pass_of_input(pass);
         self.check_contents(pass, Contents::Inline)?;
         self.check_suspendable(pass)?;
         let declared = &self.bound.plan.frame.command_buffers()[self.id.index()];

@@ -134,7 +134,7 @@ impl FrameRecorder<'_> {
         record: impl FnOnce(&PerTile<'_>) -> R,
     ) -> Result<R> {
         let bound = self.bound();
-        let pass = bound.plan.frame.pass(bound.plan.executed_pass(pass));
+        let pass = bound.plan.frame.pass(bound.plan.pass_of_input(pass));
         // SAFETY: the caller's duty.
         unsafe { PerTile::record(&bound.state, command_buffer, pass, record) }
     }

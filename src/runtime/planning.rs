@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use crate::frame::Frame;
+use crate::execute::Executed;
 use crate::lower::{Lowered, Lowerer, Situation, lower};
 use crate::measure::Requirements;
 use crate::plan::{Plan, PlanOptions, Planner, Runnable, plan_runnable};
@@ -26,8 +26,8 @@ impl DevicePlanner {
     }
 
     /// The plan made earlier for the same inputs.
-    pub(super) fn known(&self, frame: &Frame, options: &PlanOptions) -> Option<Arc<Checked<Plan>>> {
-        self.lock().known(frame, &self.profile, options)
+    pub(super) fn known(&self, executed: &Executed, options: &PlanOptions) -> Option<Arc<Checked<Plan>>> {
+        self.lock().known(executed, &self.profile, options)
     }
 
     /// Plans, and caches the plan.

@@ -125,7 +125,7 @@ impl<'a> Commands<'a> {
     /// When another pass is next, or it renders and is not [optional](crate::frame::PassBuilder::optional).
     pub fn skip(&mut self, pass: PassId) -> Result<()> {
         let _span = self.span.clone().entered();
-        let pass = self.bound.plan.executed_pass(pass);
+        let pass = self.bound.plan.pass_of_input(pass);
         let declared = self.bound.plan.frame.pass(pass);
         self.check_next(pass)?;
         if declared.optional.is_none() && self.bound.areas[pass.index()].is_some() {

@@ -43,14 +43,14 @@ impl<'a> SharedRecorder<'a> {
     /// # Panics
     /// As `FrameRecorder::area`.
     pub fn area(&self, pass: PassId) -> Option<vk::Rect2D> {
-        let pass = self.bound.plan.executed_pass(pass);
+        let pass = self.bound.plan.pass_of_input(pass);
         self.bound.target_of(pass, 0);
         self.bound.areas[pass.index()]
     }
 
     /// As `FrameRecorder::is_skipped`.
     pub fn is_skipped(&self, pass: PassId) -> bool {
-        self.bound.skipped[self.bound.plan.executed_pass(pass).index()].load(Ordering::Acquire)
+        self.bound.skipped[self.bound.plan.pass_of_input(pass).index()].load(Ordering::Acquire)
     }
 
     /// As `FrameRecorder::access`.
@@ -59,7 +59,7 @@ impl<'a> SharedRecorder<'a> {
     /// As `FrameRecorder::access`.
     #[track_caller]
     pub fn access(&self, pass: PassId, which: impl Into<AccessKey>) -> BoundAccess {
-        let pass = self.bound.plan.executed_pass(pass);
+        let pass = self.bound.plan.pass_of_input(pass);
         self.bound.access_in(self.encoded(), pass, which.into())
     }
 
@@ -138,7 +138,7 @@ impl<'a> SharedRecorder<'a> {
         let what = || {
             format!(
                 "a secondary command buffer of pass `{}`",
-                self.bound.plan.described().pass(pass).name
+                self.bound.plan.input.frame().pass(pass).name
             )
         };
         Ok(begun.with_call("vkBeginCommandBuffer", what)?)
@@ -154,7 +154,7 @@ impl<'a> SharedRecorder<'a> {
         subpass: u32,
         with: impl FnOnce(&vk::CommandBufferInheritanceInfo<'_>) -> R,
     ) -> R {
-        let pass = self.bound.plan.executed_pass(pass);
+        let pass = self.bound.plan.pass_of_input(pass);
         let target = self.bound.target_of(pass, subpass);
         let encoded = self.encoded();
         let index = encoded.row(pass).instance.get();
@@ -203,7 +203,7 @@ impl<'a> SharedRecorder<'a> {
     /// # Safety
     /// As for `FrameRecorder::bind_secondary`.
     pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
-        let pass = self.bound.plan.executed_pass(pass);
+        let pass = self.bound.plan.pass_of_input(pass);
         if let Some(memory) = self.encoded().row(pass).tile_memory.get() {
             // SAFETY: the caller's duty.
             unsafe { self.bound.bind_tile_memory(command_buffer, Some(memory)) };

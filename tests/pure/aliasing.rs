@@ -20,7 +20,7 @@ fn without_more(seed: u64) -> Option<Checked<Plan>> {
         split: false,
         ..of.options
     };
-    let again = || plan(of.described(), of.described_requirements(), &of.profile, &options);
+    let again = || plan(&of.input, &of.input_requirements, &of.profile, &options);
     (options.windows == WindowRule::Device).then(|| again().unwrap())
 }
 

@@ -23,6 +23,7 @@ mod lowered_check;
 mod mutations;
 mod parts;
 mod plan_check;
+mod plan_executed;
 mod plan_planner;
 mod plan_properties;
 mod plan_split;

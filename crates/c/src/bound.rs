@@ -133,7 +133,7 @@ pub unsafe extern "C" fn get_selected_queue(
         let object = frame.get()?;
         let state = object.shared()?;
         let bound = state.bound()?;
-        let id = nth(bound.plan().described().queue_ids(), queue, "queue")?;
+        let id = nth(bound.plan().input.frame().queue_ids(), queue, "queue")?;
         let found = bound.queue(id);
         let value = DeviceQueue {
             queue: found.handle,
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn get_pass_target(
 
 /// The target of a subpass of a render pass.
 pub(crate) fn target_of(bound: &BoundFrame, pass: u32, subpass: u32) -> Result<&Target, Fault> {
-    let described = bound.plan().described();
+    let described = bound.plan().input.frame();
     let id = nth(described.pass_ids(), pass, "pass")?;
     bound.targets().get(id, subpass).ok_or_else(|| {
         let declared = described.pass(id);
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn get_bound_access(
 
 fn access_of(state: &FrameState, pass: u32, access: u32) -> Result<Access, Fault> {
     let bound = state.bound()?;
-    let described = bound.plan().described();
+    let described = bound.plan().input.frame();
     let id = nth(described.pass_ids(), pass, "pass")?;
     let declared = described.pass(id);
     let (count, name) = (declared.accesses.len(), &declared.name);

@@ -154,7 +154,7 @@ fn record(
 ) -> Result<CommandsHandle, Fault> {
     let state = frame.shared()?;
     let recorder = state.recording()?;
-    let described = recorder.bound().plan().described();
+    let described = recorder.bound().plan().input.frame();
     let id = nth(described.command_buffer_ids(), index, "command buffer")?;
     let spare = frame.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let object = spare.unwrap_or_default();
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn begin_pass(
             unsafe { check_output(pass_commands) }?;
         }
         let value = with(commands, |commands, recorder| {
-            let described = recorder.bound().plan().described();
+            let described = recorder.bound().plan().input.frame();
             commands.begin_pass(nth(described.pass_ids(), pass, "pass")?)?;
             let begun = commands.pass_commands();
             Ok(PassCommands {
@@ -232,7 +232,7 @@ pub extern "C" fn next_subpass(commands: CommandsHandle, error: ErrorHandle) -> 
         with(commands, |commands, recorder| {
             let pass = commands.begun_pass().ok_or_else(not_begun)?;
             if !commands.has_next_subpass() {
-                let name = &recorder.bound().plan().described().pass(pass).name;
+                let name = &recorder.bound().plan().input.frame().pass(pass).name;
                 return Err(Fault::state(format!(
                     "pass `{name}` has no further subpass: call thEndPass"
                 )));
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn execute_secondaries(
         }
         with(commands, |commands, recorder| {
             let pass = commands.begun_pass().ok_or_else(not_begun)?;
-            let declared = recorder.bound().plan().described().pass(pass);
+            let declared = recorder.bound().plan().input.frame().pass(pass);
             if declared.kind == PassKind::Render && declared.contents != Contents::Secondary {
                 return Err(Fault::argument(format!(
                     "render pass `{}` cannot execute secondary command buffers: describe it with TH_PASS_FLAG_SECONDARY",
@@ -324,7 +324,7 @@ pub extern "C" fn end_pass(commands: CommandsHandle, error: ErrorHandle) -> Stat
 pub extern "C" fn skip_pass(commands: CommandsHandle, pass: u32, error: ErrorHandle) -> Status {
     run(error, || {
         with(commands, |commands, recorder| {
-            let described = recorder.bound().plan().described();
+            let described = recorder.bound().plan().input.frame();
             Ok(commands.skip(nth(described.pass_ids(), pass, "pass")?)?)
         })
     })

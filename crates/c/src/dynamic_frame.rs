@@ -75,7 +75,7 @@ unsafe fn select(object: &DynamicFrameObject, desc: *const FrameDesc) -> Result<
         _ => frame.select(&description.builder),
     }?;
     *phase = Phase::Selected;
-    let described = selected.plan().described();
+    let described = selected.plan().input.frame();
     Ok(SelectedFrame {
         struct_size: 0,
         parity: selected.parity().into(),

@@ -241,7 +241,7 @@ impl FrameState {
         }
         let selected = frame.selected();
         let selected = selected.ok_or_else(|| Fault::state("select the frame again: call thSelectFrame"))?;
-        read(imports, selected.plan().described())?;
+        read(imports, selected.plan().input.frame())?;
         *phase = Phase::Idle;
         // SAFETY: the imports are alive until the frame is complete, and in their entry states (the caller's duty).
         let recorder = unsafe { selected.begin(&imports.get()) }?.detach();

@@ -130,7 +130,7 @@ pub struct PlannedObject {
 pub struct PlannedPass {
     /// The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none.
     pub tile_memory: u32,
-    /// The pass of the described frame; of a store, which copies out of tile memory, the one before it.
+    /// The pass of the frame that was planned; of a store, which copies out of tile memory, the one before it.
     pub described_pass: u32,
     /// The bytes of tile residents alive in the pass.
     pub live_tile: u64,
@@ -218,7 +218,7 @@ impl PlanRows {
         let passes = plan.frame.pass_ids().zip(&plan.passes);
         let passes = passes.map(|(id, pass)| PlannedPass {
             tile_memory: index(pass.bound_object),
-            described_pass: plan.described_pass(id).index() as u32,
+            described_pass: plan.input_pass(id).index() as u32,
             live_tile: pass.live_tile.0,
         });
         let resources = plan.resources.iter().map(|resource| PlannedResource {

@@ -96,7 +96,7 @@ pub unsafe extern "C" fn import_resources(
         let mut state = object.exclusive()?;
         let (mut recorder, lists) = state.recorder()?;
         // SAFETY: the caller's structure.
-        unsafe { lists.read(imports, recorder.bound().plan().described()) }?;
+        unsafe { lists.read(imports, recorder.bound().plan().input.frame()) }?;
         // SAFETY: the handles are alive, and in their entry states (the caller's duty).
         Ok(unsafe { recorder.import(&lists.get()) }?)
     })
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn set_render_area(
         let object = frame.get()?;
         let mut state = object.exclusive()?;
         let (mut recorder, _) = state.recorder()?;
-        let id = nth(recorder.bound().plan().described().pass_ids(), pass, "pass")?;
+        let id = nth(recorder.bound().plan().input.frame().pass_ids(), pass, "pass")?;
         let area = match area.is_null() {
             true => None,
             // SAFETY: not null, so it points to a rectangle.
@@ -155,7 +155,7 @@ pub extern "C" fn begin_secondary(
         let state = object.shared()?;
         let recorder = state.recording()?;
         target_of(recorder.bound(), pass, subpass)?;
-        let id = nth(recorder.bound().plan().described().pass_ids(), pass, "pass")?;
+        let id = nth(recorder.bound().plan().input.frame().pass_ids(), pass, "pass")?;
         // SAFETY: it is a secondary one that can be begun, and nothing else uses it (the caller's duty).
         Ok(unsafe { recorder.begin_secondary(command_buffer, id, subpass) }?)
     })
@@ -182,7 +182,7 @@ pub extern "C" fn bind_secondary_tile_memory(
         let object = frame.get()?;
         let state = object.shared()?;
         let recorder = state.recording()?;
-        let described = recorder.bound().plan().described();
+        let described = recorder.bound().plan().input.frame();
         let id = nth(described.pass_ids(), pass, "pass")?;
         let declared = described.pass(id);
         // Inside of a render pass, binding is inherited (VUID-vkCmdExecuteCommands-memory-10724).

@@ -1,7 +1,8 @@
 //! The plan checker: judges a plan by the rules, and knows nothing of how it was made.
 //!
 //! Slow and obvious on purpose: every rule is looked up where it is stated, quadratic loops are fine, and no code is
-//! shared with the planner. If the tables do not even refer to each other soundly, nothing else is judged.
+//! shared with the planner. If the tables do not even refer to each other soundly, or the map to the described frame is wrong, nothing else is
+//! judged.
 //!
 //! Not judged: whether a plan is a good one; the truth of the reasons that it gives; how it is executed, which
 //! [`Lowered::check`](crate::lower::Lowered::check) judges.
@@ -88,6 +89,10 @@ impl Plan {
             faults: Vec::new(),
         };
         structure::check_tables(&mut checker);
+        if !checker.faults.is_empty() {
+            return checker.faults;
+        }
+        split::check_origins(&mut checker);
         if !checker.faults.is_empty() {
             return checker.faults;
         }

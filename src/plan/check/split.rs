@@ -1,37 +1,53 @@
-//! Split lifetimes: the map leads from the frame that runs to the described one, and every stretch is in tile memory.
+//! Rewrites and split lifetimes: the map leads from the frame that runs to the described one, and every stretch is in tile memory.
 
 use super::checker::Checker;
 use super::error::Rule;
-use crate::execute::OriginRule;
+use crate::execute::{Executed, OriginRule};
 use crate::frame::tables::{Access, Resource, Version};
 use crate::frame::{PassId, Persistence, ResourceId};
 use crate::plan::MemoryKind;
 
 pub(super) fn check(checker: &mut Checker<'_>) {
-    check_origins(checker);
-    if checker.faults.is_empty() && !checker.plan.origins.is_identity() {
+    let plan = checker.plan;
+    if !plan.origins.is_identity() {
         check_stretches(checker);
         check_submits(checker);
         check_needs(checker);
+    } else if plan.requirements != plan.input_requirements {
+        let what = "what the resources need differs from what those of the planned frame do";
+        checker.report(Rule::Described, what.to_owned());
     }
 }
 
 /// The frame that runs does what the described one does.
-fn check_origins(checker: &mut Checker<'_>) {
+pub(super) fn check_origins(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     if plan.origins.is_identity() {
-        if plan.frame != plan.described || plan.requirements != plan.described_requirements {
-            let what = "the frame that runs, or what its resources need, differs from the described one, and the plan has no map";
+        let same = plan.input == plan.executed() && plan.frame == *plan.described();
+        if !same || !plan.splits.is_identity() {
+            let what = "the frame that runs differs from the described one, and the plan has no map";
             checker.report(Rule::Described, what.to_owned());
         }
         return;
     }
-    for fault in plan.executed().violations() {
+    let split = Executed::new(
+        plan.frame.clone(),
+        plan.input.frame().clone(),
+        plan.splits.clone(),
+    );
+    // What is as described needs no map, and the stores' is all there is.
+    let input = (!plan.input.is_as_described()).then(|| [plan.input.clone(), split]);
+    let maps = std::iter::once(plan.executed()).chain(input.into_iter().flatten());
+    for fault in maps.flat_map(|map| map.violations()) {
         let rule = match fault.rule {
             OriginRule::Store => Rule::Store,
             _ => Rule::Described,
         };
         checker.report(rule, fault.message);
+    }
+    if checker.faults.is_empty() && plan.origins != plan.input.origins().then(&plan.splits) {
+        let what = "the map is not that of the planned frame followed by that of the stores";
+        checker.report(Rule::Described, what.to_owned());
     }
 }
 
@@ -71,7 +87,7 @@ fn check_stretches(checker: &mut Checker<'_>) {
 /// Passes are recorded and submitted where they are described.
 fn check_submits(checker: &mut Checker<'_>) {
     let plan = checker.plan;
-    let (planned, described) = (&plan.frame, &plan.described);
+    let (planned, described) = (&plan.frame, plan.described());
     let same_place = |pass: PassId| {
         let here = planned.pass(pass).command_buffer;
         let mut runs = plan.origins.runs(pass);
@@ -101,12 +117,14 @@ fn check_needs(checker: &mut Checker<'_>) {
     };
     let differs = |&id: &ResourceId| {
         let described = plan.origins.resource(id).resource;
-        let needs = plan.requirements.resources.get(id.index());
-        !alike(plan.frame.resource(id), plan.described.resource(described))
-            || needs != plan.described_requirements.resources.get(described.index())
+        let (whole, input) = (plan.origins.whole(described), plan.splits.resource(id).resource);
+        !alike(plan.frame.resource(id), plan.described().resource(described))
+            || plan.requirements.resources[id.index()] != plan.requirements.resources[whole.index()]
+            || plan.input_requirements.resources.get(input.index())
+                != plan.requirements.resources.get(id.index())
     };
     for id in plan.frame.resource_ids().filter(differs) {
-        let described = plan.described.resource(plan.origins.resource(id).resource);
+        let described = plan.described().resource(plan.origins.resource(id).resource);
         let message = format!(
             "resource `{}` is made otherwise than described resource `{}`, or needs other memory",
             plan.frame.resource(id).name,

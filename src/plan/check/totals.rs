@@ -5,8 +5,8 @@ use super::error::Rule;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, placement_of, sites};
 use crate::frame::tables::{Access, Contents};
-use crate::frame::{AccessKind, PassId, Persistence, ResourceId};
-use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
+use crate::plan::{MemoryKind, Placement, Plan, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
@@ -36,10 +36,13 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     let bound = plan.passes.iter().filter_map(|pass| pass.bound_object);
     let reserved = bound.filter_map(|object| Some(plan.objects.get(object.index())?.size));
     let says = plan.totals;
+    let executed = traffic(plan, &plan.frame, |id| id);
+    let described = traffic(plan, plan.described(), |id| plan.origins.whole(id));
     let is = Totals {
-        traffic_bytes: traffic(checker),
-        eligible_bytes: eligible(checker),
-        on_chip_bytes: Bytes(on_chip(checker).0.saturating_sub(stored(checker).0)),
+        traffic_bytes: described,
+        // What merged passes no longer move is on chip.
+        eligible_bytes: less(add(eligible(checker), described), executed),
+        on_chip_bytes: less(add(on_chip(checker), described), add(executed, stored(checker))),
         stored_bytes: stored(checker),
         arena_bytes: objects(MemoryKind::Arena).fold(Bytes::ZERO, add),
         arena_bytes_without_aliasing: plan
@@ -142,29 +145,27 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
     (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
 }
 
-/// What all accesses move but those of stores, and of attachments of one render pass, which binning keeps on chip.
-fn traffic(checker: &Checker<'_>) -> Bytes {
-    let plan = checker.plan;
+/// What all accesses of a frame move but those of stores, and of attachments of one render pass, which binning keeps on chip. `whole` gives
+/// the resource of the frame that runs by whose needs one counts.
+fn traffic(plan: &Plan, frame: &Frame, whole: impl Fn(ResourceId) -> ResourceId) -> Bytes {
     let mut sum = Bytes::ZERO;
-    for (id, resource) in plan.frame.resource_ids().zip(plan.frame.resources()) {
+    for (id, resource) in frame.resource_ids().zip(frame.resources()) {
         let transient = resource.persistence == Persistence::Transient;
         let uses = || {
-            plan.frame
-                .accesses()
-                .iter()
-                .filter(move |access| access.resource == id)
+            let accesses = frame.accesses().iter();
+            accesses.filter(move |access| access.resource == id)
         };
         let resolved = || uses().any(|access| access.kind == AccessKind::ResolveAttachment);
-        if transient && in_one_render_pass(checker, id) && !resolved() {
+        if transient && in_one_render_pass(plan, frame, id) && !resolved() {
             continue;
         }
-        let needs = &plan.requirements.resources[id.index()];
+        let needs = &plan.requirements.resources[whole(id).index()];
         let size = match resource.persistence {
             Persistence::External(_) => resource.content_size(),
             _ => needs.tile.map_or(needs.size, |tile| tile.size),
         };
-        for access in uses().filter(|access| !in_store(checker, access)) {
-            sum = add(sum, moved(checker, access, size));
+        for access in uses().filter(|access| frame.pass(access.pass).contents != Contents::Store) {
+            sum = add(sum, frame.traffic_of(access, size));
         }
     }
     sum
@@ -188,7 +189,8 @@ fn eligible(checker: &Checker<'_>) -> Bytes {
     {
         let resource = access.resource;
         let tile = plan.requirements.resources[resource.index()].tile;
-        let admitted = tile_rule(checker, resource).is_none() && !in_one_render_pass(checker, resource);
+        let admitted =
+            tile_rule(checker, resource).is_none() && !in_one_render_pass(plan, &plan.frame, resource);
         let admitted = admitted
             && stored_apart(checker, resource).is_none_or(|from| {
                 // What was stored counts if only room was wanting to keep it on chip as a whole.
@@ -238,14 +240,12 @@ fn stored(checker: &Checker<'_>) -> Bytes {
 }
 
 /// Whether one render pass alone uses the resource, as an attachment; published tables make no such difference.
-fn in_one_render_pass(checker: &Checker<'_>, resource: ResourceId) -> bool {
-    let plan = checker.plan;
-    let mut uses = plan
-        .frame
+fn in_one_render_pass(plan: &Plan, frame: &Frame, resource: ResourceId) -> bool {
+    let mut uses = frame
         .accesses()
         .iter()
         .filter(|access| access.resource == resource);
-    let lifetime = plan.frame.lifetime_of(resource);
+    let lifetime = frame.lifetime_of(resource);
     plan.options.windows == WindowRule::Device
         && lifetime.len() == 1
         && uses.all(|access| stays_on_chip(access.kind))
@@ -267,6 +267,11 @@ fn on_chip(checker: &Checker<'_>) -> Bytes {
 /// Bytes that an access moves.
 fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
     checker.plan.frame.traffic_of(access, size)
+}
+
+/// Takes away without overflow.
+fn less(sum: Bytes, part: Bytes) -> Bytes {
+    Bytes(sum.0.saturating_sub(part.0))
 }
 
 /// Adds without overflow: the plan may come from anywhere.

@@ -51,7 +51,7 @@ pub(super) struct Document {
 pub(super) struct Store {
     /// The resource whose lifetime is split.
     pub(super) resource: String,
-    /// The pass of the frame behind which it is stored.
+    /// The pass of the planned frame after which it is stored.
     pub(super) after: String,
     /// The store itself. Follows from the others: for readers.
     pub(super) pass: String,
@@ -71,6 +71,9 @@ pub(super) struct OptimalityEntry {
 #[serde(deny_unknown_fields)]
 pub(super) struct Resource {
     pub(super) name: ResourceId,
+    /// The described resource, where a rewritten frame was planned. Follows from the frame.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) origin: Option<String>,
     pub(super) reason: ReasonEntry,
     pub(super) accesses: Vec<ResourceAccess>,
     pub(super) first_placement: u32,
@@ -155,9 +158,22 @@ pub(super) struct Pass {
     /// Where it is recorded and submitted. Follows from the frame: for readers, who may leave it out.
     #[serde(default)]
     pub(super) within: Option<Within>,
+    /// The described passes that it runs, where a rewritten frame was planned. Follows from the frame.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) runs: Option<Vec<PassRun>>,
     pub(super) bound_object: Option<ObjectId>,
     pub(super) bound_bytes: Bytes,
     pub(super) live_tile_bytes: Bytes,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PassRun {
+    /// The described pass.
+    pub(super) pass: String,
+    /// Its first subpass.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) subpass: u32,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -16,14 +16,17 @@ use crate::plan::{NotTile, ObjectId, PassPlan, Placement, PlacementReason, Plan,
 use crate::units::{Run, Span};
 use tileheap_json::{LARGEST, clip, largest};
 
-/// The plan of `frame`.
-pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
+/// The plan of a frame.
+pub(super) fn plan(input: Executed, text: &str) -> crate::Result<Plan> {
+    if !input.is_as_described() {
+        input.check()?;
+    }
     let head = read_as::<Head>(text)?;
-    let executed = read_stores(frame, &head)?;
-    check_frame(executed.frame(), &head)?;
-    let plan = write::names_of(executed.frame()).with(|| {
+    let split = read_stores(input.frame(), &head)?;
+    check_frame(split.frame(), &head)?;
+    let plan = write::names_of(split.frame()).with(|| {
         let (document, value) = document(text)?;
-        let plan = read_plan(executed, &head, document)?;
+        let plan = read_plan(input, &split, &head, document)?;
         // What follows from the rest is written for readers; whoever changed one and not the other is told so.
         let again =
             serde_json::to_value(write::document(&plan)).map_err(|error| fault(clip(&error.to_string())))?;
@@ -70,19 +73,25 @@ fn document(text: &str) -> Result<(Document, Value), PlanJsonError> {
     Ok((document, value))
 }
 
-fn read_plan(executed: Executed, head: &Head, document: Document) -> Result<Plan, PlanJsonError> {
+fn read_plan(
+    input: Executed,
+    split: &Executed,
+    head: &Head,
+    document: Document,
+) -> Result<Plan, PlanJsonError> {
     let (resources, placements, conflicts) = read_resources(head, &document)?;
     let passes = read_passes(head, &document)?;
     check_objects(&document)?;
     let needs: Vec<ResourceRequirements> = document.resources.iter().map(|it| it.requirements).collect();
-    let (frame, described, origins) = executed.into_parts();
-    let described_needs = needs[..described.resources().len()].to_vec();
+    // Stretches come last.
+    let input_needs = needs[..input.frame().resources().len()].to_vec();
     Ok(Plan {
-        frame,
-        described,
-        origins,
-        described_requirements: Arc::new(Requirements {
-            resources: described_needs,
+        frame: split.frame().clone(),
+        origins: input.origins().then(split.origins()),
+        splits: split.origins().clone(),
+        input,
+        input_requirements: Arc::new(Requirements {
+            resources: input_needs,
         }),
         options: document.options,
         requirements: Arc::new(Requirements { resources: needs }),
@@ -130,10 +139,10 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     same_names("pass", &head.passes, frame.passes().iter().map(|pass| &pass.name))
 }
 
-/// The frame with the stores of the document.
-fn read_stores(described: &Frame, head: &Head) -> Result<Executed, PlanJsonError> {
+/// A planned frame with the stores of the document.
+fn read_stores(frame: &Frame, head: &Head) -> Result<Executed, PlanJsonError> {
     if head.stores.is_empty() {
-        return Ok(Executed::as_described(described));
+        return Ok(Executed::as_described(frame));
     }
     let unknown = |what: &str, name: &str| {
         let name = clip(name);
@@ -142,17 +151,17 @@ fn read_stores(described: &Frame, head: &Head) -> Result<Executed, PlanJsonError
         ))
     };
     let stretch = |store: &form::Store| {
-        let resource = described.resource_named(&store.resource);
-        let after = described.pass_named(&store.after);
+        let resource = frame.resource_named(&store.resource);
+        let after = frame.pass_named(&store.after);
         Ok((
             resource.ok_or_else(|| unknown("resource", &store.resource))?,
             after.ok_or_else(|| unknown("pass", &store.after))?,
         ))
     };
     let stretches: Result<Vec<_>, PlanJsonError> = head.stores.iter().map(stretch).collect();
-    let split = with_stores(described, &mut stretches?);
+    let split = with_stores(frame, &mut stretches?);
     split
-        .filter(|executed| executed.origins().stores().count() == head.stores.len())
+        .filter(|split| split.origins().stores().count() == head.stores.len())
         .ok_or_else(|| {
             fault("a store is of a resource whose lifetime cannot be split there: plan the frame anew")
         })

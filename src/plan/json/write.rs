@@ -43,10 +43,9 @@ pub(super) fn document(plan: &Plan) -> Document {
 }
 
 fn store(plan: &Plan, store: Store) -> form::Store {
-    let described = plan.described();
     form::Store {
         resource: plan.frame.resource(store.to).name.clone(),
-        after: described.pass(plan.described_pass(store.pass)).name.clone(),
+        after: plan.frame.pass(plan.pass_stored_after(&store)).name.clone(),
         pass: plan.frame.pass(store.pass).name.clone(),
         from: plan.frame.resource(store.from).name.clone(),
     }
@@ -84,6 +83,7 @@ fn resource(plan: &Plan, id: ResourceId) -> form::Resource {
     });
     form::Resource {
         name: id,
+        origin: origin(plan, id),
         reason: reason(plan, id),
         accesses: uses
             .map(|&index| access(&frame.accesses()[index as usize]))
@@ -110,6 +110,21 @@ fn reason(plan: &Plan, id: ResourceId) -> form::ReasonEntry {
     }
 }
 
+/// The described resource that one is, where a rewritten frame was planned.
+fn origin(plan: &Plan, id: ResourceId) -> Option<String> {
+    let origin = plan.origins.resource(id).resource;
+    (!plan.input.is_as_described()).then(|| plan.described().resource(origin).name.clone())
+}
+
+/// The described passes that a pass runs, where a rewritten frame was planned; none for a store.
+fn runs(plan: &Plan, id: PassId) -> Option<Vec<form::PassRun>> {
+    let runs = plan.origins.runs(id).map(|run| form::PassRun {
+        pass: plan.described().pass(run.pass).name.clone(),
+        subpass: run.subpass,
+    });
+    (!plan.input.is_as_described()).then(|| runs.collect())
+}
+
 fn pass(plan: &Plan, id: PassId) -> form::Pass {
     let planned = &plan.passes[id.index()];
     let bound = planned
@@ -118,6 +133,7 @@ fn pass(plan: &Plan, id: PassId) -> form::Pass {
     let commands = plan.frame.pass(id).command_buffer.index();
     form::Pass {
         name: id,
+        runs: runs(plan, id),
         within: Some(form::Within {
             queue: plan.frame.queue_of(id),
             submit: plan.frame.submit_of(id).index() as u32,

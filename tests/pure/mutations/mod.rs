@@ -81,16 +81,16 @@ fn damaged_rows_are_refused() {
         let tables: Tables = serde_json::from_value(damaged).unwrap();
         let resources = tables.requirements;
         let requirements = Arc::new(Requirements { resources });
-        let described_requirements = match plan.origins.is_identity() {
+        let input_requirements = match plan.origins.is_identity() {
             true => requirements.clone(),
-            false => plan.described_requirements.clone(),
+            false => plan.input_requirements.clone(),
         };
         let damaged = Plan {
             placements: tables.placements,
             objects: tables.objects,
             passes: tables.passes,
             requirements,
-            described_requirements,
+            input_requirements,
             options: tables.options[0],
             totals: tables.totals[0],
             ..plan.clone()

@@ -1,6 +1,6 @@
 //! Damage to split lives.
 
-use tileheap::execute::{OriginTables, PassOrigin, PassRun};
+use tileheap::execute::{Executed, OriginTables, PassOrigin, PassRun};
 use tileheap::plan::check::Rule;
 use tileheap::plan::{MemoryKind, Plan, Store};
 
@@ -10,10 +10,12 @@ fn stores(plan: &Plan) -> Vec<Store> {
     plan.stores().collect()
 }
 
-fn change(plan: &mut Plan, change: impl FnOnce(&mut OriginTables)) {
-    let mut tables = plan.origins.to_tables(&plan.frame);
-    change(&mut tables);
-    plan.origins = tables.into();
+fn change(plan: &mut Plan, change: impl Fn(&mut OriginTables)) {
+    for map in [&mut plan.origins, &mut plan.splits] {
+        let mut tables = map.to_tables(&plan.frame);
+        change(&mut tables);
+        *map = tables.into();
+    }
 }
 
 #[test]
@@ -89,7 +91,8 @@ fn another_frame_was_described() {
             .collect()
     };
     let damage = |plan: &mut Plan, access: &usize| {
-        plan.described = plan.described.without_access(*access).expect("it was tried");
+        let described = plan.described().without_access(*access);
+        plan.input = Executed::as_described(&described.expect("it was tried"));
     };
     let split = |plan: &Plan| match plan.origins.is_identity() {
         true => Vec::new(),

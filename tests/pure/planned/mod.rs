@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tileheap::Checked;
-use tileheap::frame::Frame;
+use tileheap::execute::Executed;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Dedicated, Requirements, estimate};
 use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
@@ -16,13 +16,18 @@ use tileheap_testkit::frames::extent;
 const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
 
 /// The plan of a frame for a device by estimated sizes.
-pub(crate) fn plan_with(frame: &Frame, profile: &DeviceProfile, options: &PlanOptions) -> Checked<Plan> {
-    let needs = Arc::new(estimate(frame, profile).unwrap());
-    plan(frame, &needs, &Arc::new(profile.clone()), options).unwrap()
+pub(crate) fn plan_with(
+    frame: impl Into<Executed>,
+    profile: &DeviceProfile,
+    options: &PlanOptions,
+) -> Checked<Plan> {
+    let executed = frame.into();
+    let needs = Arc::new(estimate(executed.frame(), profile).unwrap());
+    plan(executed, &needs, &Arc::new(profile.clone()), options).unwrap()
 }
 
 /// The same with the usual options.
-pub(crate) fn plan_on(frame: &Frame, preset: &str) -> Checked<Plan> {
+pub(crate) fn plan_on(frame: impl Into<Executed>, preset: &str) -> Checked<Plan> {
     plan_with(
         frame,
         &DeviceProfile::preset(preset).unwrap(),
@@ -39,11 +44,16 @@ pub(crate) fn planned(seed: u64) -> Checked<Plan> {
         let first = frame.resource_ids().next().into_iter();
         frame = frame.with_excluded(&first.collect::<Vec<_>>());
     }
+    let mut frame = Executed::as_described(&frame);
     if seed % 3 == 1 {
         frame = with_subpasses(frame);
     }
+    // Merged passes are described so, or a rewrite.
+    if seed % 2 == 0 {
+        frame = Executed::as_described(frame.frame());
+    }
     let profile = profile(&mut random);
-    let mut requirements = estimate(&frame, &profile).unwrap();
+    let mut requirements = estimate(frame.frame(), &profile).unwrap();
     perturb(&mut requirements, &mut random);
     let options = PlanOptions {
         strategy: random.pick(&[
@@ -73,8 +83,8 @@ pub(crate) fn planned(seed: u64) -> Checked<Plan> {
 }
 
 /// The frame with render passes merged where they can be.
-fn with_subpasses(mut frame: Frame) -> Frame {
-    let passes: Vec<_> = frame.pass_ids().collect();
+pub(crate) fn with_subpasses(mut frame: Executed) -> Executed {
+    let passes: Vec<_> = frame.frame().pass_ids().collect();
     for pass in passes.into_iter().rev() {
         if let Some(merged) = frame.merged(pass) {
             frame = merged.unwrap();

@@ -1,0 +1,104 @@
+//! How a plan translates between the frame that runs and the described one: through its map alone.
+
+use std::sync::Arc;
+
+use super::{Plan, Store};
+use crate::execute::Executed;
+use crate::frame::{Frame, PassId, ResourceId};
+use crate::measure::Requirements;
+use crate::units::Bytes;
+
+/// What the resources of the described frame need, from what those of the frame that runs need.
+pub(super) fn described_requirements(
+    executed: &Executed,
+    requirements: &Arc<Requirements>,
+) -> Arc<Requirements> {
+    let origins = executed.origins();
+    if origins.is_identity() {
+        return requirements.clone();
+    }
+    let described = executed.described().resource_ids();
+    let needs = described.map(|id| requirements.resources[origins.whole(id).index()]);
+    Arc::new(Requirements {
+        resources: needs.collect(),
+    })
+}
+
+impl Plan {
+    /// The frame as it was described: without rewrites, and without the stores of split lifetimes.
+    pub fn described(&self) -> &Frame {
+        self.input.described()
+    }
+
+    /// What the resources of [`Plan::described`] need: a table of its own if the planned frame was rewritten.
+    pub fn described_requirements(&self) -> Arc<Requirements> {
+        described_requirements(&self.input, &self.input_requirements)
+    }
+
+    /// The frame that runs, beside the described one.
+    pub fn executed(&self) -> Executed {
+        Executed::new(self.frame.clone(), self.described().clone(), self.origins.clone())
+    }
+
+    /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](crate::plan::PlanOptions::split).
+    pub fn stores(&self) -> impl Iterator<Item = Store> + use<'_> {
+        let stores = self.origins.stores();
+        stores.filter_map(|(pass, ..)| match self.frame.accesses_of(pass) {
+            [read, write] => Some(Store {
+                pass,
+                from: read.resource,
+                to: write.resource,
+            }),
+            // The checker refuses the plan.
+            _ => None,
+        })
+    }
+
+    /// The pass of [`Plan::frame`] that runs this pass of [`Plan::input`]'s frame.
+    pub fn pass_of_input(&self, pass: PassId) -> PassId {
+        self.splits.executed_pass(pass)
+    }
+
+    /// The pass of [`Plan::input`]'s frame that this pass of [`Plan::frame`] is; of a store, the one that it follows.
+    pub fn input_pass(&self, pass: PassId) -> PassId {
+        self.splits.described_pass(pass)
+    }
+
+    /// The first pass of [`Plan::frame`] that runs this pass of [`Plan::described`].
+    pub fn executed_pass(&self, described: PassId) -> PassId {
+        self.origins.executed_pass(described)
+    }
+
+    /// The pass of [`Plan::described`] that this pass of [`Plan::frame`] runs; of a store, the one that it follows.
+    pub fn described_pass(&self, pass: PassId) -> PassId {
+        self.origins.described_pass(pass)
+    }
+
+    /// The resource that was declared, of which this resource of [`Plan::frame`] is a part: a stretch of its lifetime, or a level.
+    pub fn described_resource(&self, resource: ResourceId) -> ResourceId {
+        let origin = self.origins.resource(resource).resource;
+        let level_of = self.described().resource(origin).level_of;
+        level_of.map_or(origin, |level_of| level_of.image)
+    }
+
+    /// Whether [`Plan::frame`]'s `used` is a part of `resource`, of the described frame or of the input's: where both have such a
+    /// number, they are one resource.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn stands_for(&self, used: ResourceId, resource: ResourceId) -> bool {
+        let described = self.origins.resource(used).resource;
+        self.splits.resource(used).resource == resource
+            || self.described().resources().len() > resource.index()
+                && self.described().level_of(described, resource).is_some()
+    }
+
+    /// The pass of [`Plan::frame`] that a store follows, other stores aside.
+    pub(super) fn pass_stored_after(&self, store: &Store) -> PassId {
+        self.pass_of_input(self.input_pass(store.pass))
+    }
+
+    /// What a store writes to memory: all of the resource, by its size in tile memory.
+    pub fn stored_bytes(&self, store: &Store) -> Bytes {
+        let tile = self.requirements.resources[store.from.index()].tile;
+        tile.map_or(Bytes::ZERO, |tile| tile.size)
+    }
+}
