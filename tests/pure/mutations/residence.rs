@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tileheap::execute::Executed;
 use tileheap::frame::{PassId, Persistence};
 use tileheap::plan::check::Rule;
 use tileheap::plan::{MemoryKind, NotTile, Object, ObjectId, PlacementReason, Plan, WindowRule};
@@ -92,8 +93,16 @@ fn a_device_loses_its_tile_heap() {
 #[test]
 fn what_is_kept_off_is_put_into_tile_memory() {
     refused(
-        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
-        |plan, &index| plan.frame = plan.frame.with_excluded(&[plan.placements[index].resource]),
+        |plan| {
+            let as_described = plan.origins.is_identity();
+            placements_where(plan, |index| {
+                as_described && plan.placements[index].memory == MemoryKind::Tile
+            })
+        },
+        |plan, &index| {
+            plan.frame = plan.frame.with_excluded(&[plan.placements[index].resource]);
+            plan.input = Executed::as_described(&plan.frame);
+        },
         |fault, _| fault.rule == Rule::AgainstOptions && fault.message.contains("excluded"),
     );
 }
