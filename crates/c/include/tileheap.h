@@ -1097,7 +1097,7 @@ typedef struct ThPlannedObject {
 typedef struct ThPlannedPass {
     /** The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none. */
     uint32_t tileMemory;
-    /** The pass of the described frame; of a store, which copies out of tile memory, the one before it. */
+    /** The pass of the frame that was planned; of a store, which copies out of tile memory, the one before it. */
     uint32_t describedPass;
     /** The bytes of tile residents alive in the pass. */
     uint64_t liveTile;
