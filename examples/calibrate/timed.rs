@@ -3,7 +3,8 @@
 use std::slice;
 
 use ash::vk;
-use tileheap::arrange::{Arranged, Arrangement, Strip};
+use tileheap::arrange::Arrangement;
+use tileheap::execute::{Executed, Strip};
 use tileheap::frame::PassId;
 use tileheap::frame::tables::PassKind;
 use tileheap::plan::{PlanOptions, Totals};
@@ -20,7 +21,7 @@ use crate::workload::{Program, Workload};
 pub(crate) struct Timed<'a> {
     tile: &'a Device,
     workload: &'a Workload,
-    arranged: Arranged,
+    arranged: Executed,
     bound: BoundFrame,
     /// Per pass of the frame that runs, what it records.
     draws: Vec<Vec<Draw>>,
@@ -56,7 +57,7 @@ impl<'a> Timed<'a> {
     ) -> Result<Timed<'a>> {
         let device = tile.raw();
         let arranged = arrangement.apply(&workload.frame)?;
-        let plan = tile.plan(&arranged.frame, options)?;
+        let plan = tile.plan(&arranged, options)?;
         let bound = tile.bind(&plan)?;
         let family = tile.queues()[0].family;
         // SAFETY: the physical device is the device's own.
@@ -75,7 +76,11 @@ impl<'a> Timed<'a> {
         }
         let set_layout = SetLayout::new(device, &[&CALIBRATE_READ_FRAG], 0, &[])?;
         let layout = create_pipeline_layout(device, &[set_layout.handle], &[&CALIBRATE_READ_FRAG])?;
-        let sets = arranged.passes.iter().map(|pass| pass.described.len()).sum();
+        let runs = arranged
+            .frame()
+            .pass_ids()
+            .flat_map(|pass| arranged.described_passes(pass));
+        let sets = runs.count();
         let descriptors = create_pool(device, sets, &set_layout.pool_sizes(sets))?;
         let (pool, [commands]) = command_buffers(device, family)?;
         let info = vk::QueryPoolCreateInfo::default()
@@ -99,9 +104,10 @@ impl<'a> Timed<'a> {
             mask: u64::MAX >> (64 - bits),
             bins: None,
         };
-        for pass in timed.arranged.frame.pass_ids() {
-            let described = timed.arranged.passes[pass.index()].described.clone();
-            let draws = described.iter().map(|&one| timed.draw(pass, one));
+        let passes: Vec<PassId> = timed.arranged.frame().pass_ids().collect();
+        for pass in passes {
+            let described = timed.arranged.described_passes(pass);
+            let draws = described.map(|run| timed.draw(pass, run.pass));
             let draws = draws.collect::<Result<_>>()?;
             timed.draws.push(draws);
         }
@@ -122,7 +128,7 @@ impl<'a> Timed<'a> {
     fn draw(&self, pass: PassId, described: PassId) -> Result<Draw> {
         let device = self.tile.raw();
         let area = self.workload.frame.pass(described).area;
-        let strip = self.arranged.passes[pass.index()].strip;
+        let strip = self.arranged.strip(pass);
         let strip = strip.unwrap_or(Strip::whole(area));
         let mut draw = Draw {
             program: self.workload.programs[described.index()],
@@ -135,8 +141,8 @@ impl<'a> Timed<'a> {
             Program::Triangles(_) => (&CALIBRATE_VERT, &CALIBRATE_DRAW_FRAG),
             Program::Over => (&FULLSCREEN_VERT, &CALIBRATE_DRAW_FRAG),
             Program::Read { image, .. } => {
-                let here = self.arranged.resource(pass, image);
-                let first = self.arranged.origins[here.index()];
+                let here = self.arranged.resource_in(pass, image);
+                let first = self.arranged.first_texel(here);
                 draw.origin = [strip.origin.x - first.x, strip.origin.y - first.y];
                 draw.set = self.set_layout.allocate(device, self.descriptors)?;
                 let read = self.bound.access(pass, here, Parity::Even);
@@ -147,6 +153,7 @@ impl<'a> Timed<'a> {
             Program::Fill(_) | Program::Copy(..) => return Ok(draw),
         };
         let subpass = self.arranged.subpass_in(pass, described);
+        let subpass = subpass.expect("the pass runs it");
         let target = self.bound.target_in(pass, subpass);
         let drawing = Drawing::new(self.layout, target, vertex, Some(fragment));
         draw.pipeline = drawing.create(device)?;
@@ -161,14 +168,14 @@ impl<'a> Timed<'a> {
             layout: self.layout,
             whole: self.workload.frame.base_extent(),
         };
-        let mut passes = self.arranged.frame.pass_ids().zip(&self.draws).peekable();
+        let mut passes = self.arranged.frame().pass_ids().zip(&self.draws).peekable();
         // SAFETY: the run before is complete.
         unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }
             .called("vkResetCommandPool")?;
         // SAFETY: nothing is imported.
         let recorder = unsafe { self.bound.begin(&Imports::default()) }?;
         if let Some((first, _)) = passes.peek() {
-            let first = (*first, self.arranged.frame.pass(*first));
+            let first = (*first, self.arranged.frame().pass(*first));
             if first.1.kind == PassKind::Render {
                 let tile = recorder
                     .tile_properties(first.0)?

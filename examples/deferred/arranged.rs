@@ -1,7 +1,8 @@
 //! Other arrangements of the frame: which described pass each pass of the frame that runs contains, and where it computes.
 
 use ash::vk;
-use tileheap::arrange::{Arrangement, Strip};
+use tileheap::arrange::Arrangement;
+use tileheap::execute::Strip;
 use tileheap::frame::tables::{Access, PassKind, ResourceKind, Version};
 use tileheap::frame::{Extent, PassId, ResourceId};
 
@@ -79,7 +80,7 @@ impl Deferred {
         }
         for (words, access) in words[1..].iter_mut().zip(inputs_of(self, run.described)) {
             if let ResourceKind::Image { extent, .. } = self.frame.resource(access.resource).kind {
-                let origin = self.arranged.origins[self.here(run, access.resource).index()];
+                let origin = self.arranged.first_texel(self.here(run, access.resource));
                 let (width, height) = (extent.width, extent.height);
                 let extent = self.scaled(access).unwrap_or(vk::Extent2D { width, height });
                 *words = part(origin, [extent.width, extent.height]);
@@ -90,6 +91,6 @@ impl Deferred {
 
     /// What stands for a described resource where a pass runs.
     pub(crate) fn here(&self, run: &Run, described: ResourceId) -> ResourceId {
-        self.arranged.resource(run.pass, described)
+        self.arranged.resource_in(run.pass, described)
     }
 }

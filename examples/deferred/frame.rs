@@ -9,7 +9,7 @@
 //! there is; names of the second view's resources and passes end in [`INSET`].
 
 use ash::vk;
-use tileheap::arrange::{Arranged, Arrangement};
+use tileheap::execute::Executed;
 use tileheap::frame::{
     BatchId, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder,
     PassId, Persistence, QueueId, ReadReach, ResourceId,
@@ -26,7 +26,7 @@ use crate::support::sizes;
 pub(crate) struct Deferred {
     pub(crate) frame: Frame,
     /// The frame that runs: another arrangement of the same, or the same.
-    pub(crate) arranged: Arranged,
+    pub(crate) arranged: Executed,
     pub(crate) parts: Parts,
     /// What the frame renders at: the base extent, or less.
     pub(crate) resolution: vk::Extent2D,
@@ -53,7 +53,7 @@ impl Parts {
     /// The frame that they are parts of, as described.
     pub(crate) fn of(self, frame: Frame) -> tileheap::Result<Deferred> {
         Ok(Deferred {
-            arranged: Arrangement::described(&frame).apply(&frame)?,
+            arranged: Executed::as_described(&frame),
             resolution: frame.base_extent(),
             before: [frame.base_extent(); 2],
             frame,

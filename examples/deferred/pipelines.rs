@@ -119,9 +119,12 @@ impl Pipelines {
                         compute_pipeline(device, layout, shader)?
                     }
                     program => {
-                        let mut runs = deferred.arranged.passes_of(pass);
+                        let mut runs = deferred.arranged.executed_passes(pass);
                         let runs_in = runs.next().expect("every described pass runs");
-                        let subpass = deferred.arranged.subpass_in(runs_in, pass);
+                        let subpass = deferred
+                            .arranged
+                            .subpass_in(runs_in, pass)
+                            .expect("it runs there");
                         let target = targets.get(runs_in, subpass).expect("it is a render pass");
                         render_pipeline(device, layout, target, program)?
                     }

@@ -107,15 +107,18 @@ impl Renderer {
         let indices = HostBuffer::holding(tile, &meshes.indices, vk::BufferUsageFlags::INDEX_BUFFER)?;
 
         let deferred = describe(screen.extent, output)?.arranged(desc.arrangement.as_ref())?;
-        let builder = desc.request.frame(&deferred.arranged.frame).to_builder();
+        let builder = desc.request.frame(deferred.arranged.frame()).to_builder();
         let mut frames = tile.dynamic_frame(desc.request.options(desc.options))?;
         let bound = frames.select(&builder)?;
         let pipelines = Pipelines::build(device, &deferred, bound.targets())?;
         let inputs = write_inputs(device, &deferred, &bound, &pipelines)?;
         let tone_map = deferred.parts.tone_map;
-        let mut runs = deferred.arranged.passes_of(tone_map);
+        let mut runs = deferred.arranged.executed_passes(tone_map);
         let runs_in = runs.next().expect("every described pass runs");
-        let subpass = deferred.arranged.subpass_in(runs_in, tone_map);
+        let subpass = deferred
+            .arranged
+            .subpass_in(runs_in, tone_map)
+            .expect("it runs there");
         let layer = Layer::new(tile, bound.target_in(runs_in, subpass))?;
         drop(runs);
         let sets = 2 * FRAMES_IN_FLIGHT;
@@ -209,7 +212,7 @@ impl Renderer {
     /// Selects the frame as it is requested; what was drawn before is drawn on where that cannot be.
     fn apply(&mut self, deferred: Deferred) -> Result<()> {
         let request = &self.overlay.request;
-        let builder = request.frame(&deferred.arranged.frame).to_builder();
+        let builder = request.frame(deferred.arranged.frame()).to_builder();
         self.frames.set_options(request.options(self.desc.options));
         let former = std::mem::replace(&mut self.builder, builder);
         if let Err(fault) = self.select(|_| Ok(deferred)) {
@@ -389,7 +392,7 @@ impl Painter for Renderer {
             deferred,
             extent: screen.extent,
         };
-        let frame = &deferred.arranged.frame;
+        let frame = deferred.arranged.frame();
         let runs: Vec<Run> = deferred.runs().collect();
         let renders = |run: &&Run| frame.pass(run.pass).kind == PassKind::Render;
         for run in runs.iter().filter(renders) {

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use ash::vk;
 use clap::ValueEnum;
-use tileheap::arrange::{Allowed, Arranged, Arrangement, Strip, Way, search};
+use tileheap::arrange::{Allowed, Arrangement, Way, search};
+use tileheap::execute::{Executed, Strip};
 use tileheap::frame::{CommandBufferId, PassId};
 use tileheap::plan::{Plan, PlanOptions, Strategy};
 use tileheap::runtime::{FrameRecorder, PassCommands};
@@ -44,16 +45,15 @@ pub struct Run {
 }
 
 /// What runs, in order; merged passes have several. `whole` is all of what a described pass computes.
-pub fn runs(arranged: &Arranged, whole: impl Fn(PassId) -> Strip) -> impl Iterator<Item = Run> {
-    let passes = arranged.frame.pass_ids().zip(&arranged.passes);
-    let each = passes.flat_map(|(id, pass)| pass.described.iter().map(move |&one| (id, pass.strip, one)));
-    each.enumerate()
-        .map(move |(number, (pass, strip, described))| Run {
-            number,
-            pass,
-            described,
-            strip: strip.unwrap_or_else(|| whole(described)),
-        })
+pub fn runs(arranged: &Executed, whole: impl Fn(PassId) -> Strip) -> impl Iterator<Item = Run> {
+    let passes = arranged.frame().pass_ids();
+    let each = passes.flat_map(|pass| arranged.described_passes(pass).map(move |run| (pass, run)));
+    each.enumerate().map(move |(number, (pass, run))| Run {
+        number,
+        pass,
+        described: run.pass,
+        strip: run.strip.unwrap_or_else(|| whole(run.pass)),
+    })
 }
 
 /// Records all that runs: each declared command buffer into the one that `buffer` gives for it, each run by `draw`.
@@ -62,12 +62,12 @@ pub fn runs(arranged: &Arranged, whole: impl Fn(PassId) -> Strip) -> impl Iterat
 /// As for [`FrameRecorder::record`].
 pub unsafe fn record(
     recorder: &FrameRecorder<'_>,
-    arranged: &Arranged,
+    arranged: &Executed,
     runs: &[Run],
     mut buffer: impl FnMut(CommandBufferId) -> vk::CommandBuffer,
     mut draw: impl FnMut(&PassCommands<'_>, &Run),
 ) -> Result<()> {
-    let declared = |run: &Run| arranged.frame.pass(run.pass).command_buffer;
+    let declared = |run: &Run| arranged.frame().pass(run.pass).command_buffer;
     for runs in runs.chunk_by(|one, next| declared(one) == declared(next)) {
         let declared = declared(&runs[0]);
         // SAFETY: the caller's duty.

@@ -1,7 +1,7 @@
 //! Command buffers, and what they begin with.
 
 use ash::vk;
-use tileheap::arrange::Strip;
+use tileheap::execute::Strip;
 
 use super::error::{Called, Result};
 

@@ -5,168 +5,45 @@ use ash::vk;
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
 use super::types::{Arrangement, Grid, Group, Way, texels_of};
+use crate::execute::{Executed, OriginTables, PassOrigin, PassRun, ResourceOrigin, Strip};
 use crate::frame::tables::{Access, PassKind, ResourceKind, Share};
-use crate::frame::{
-    BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId, intersection, viewport,
-};
+use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A frame that runs as an arrangement says, and where it comes from.
-#[derive(Clone, Debug)]
-pub struct Arranged {
-    /// What is planned, lowered and recorded. Its first resources are the described ones, under their ids; of those that strips divide,
-    /// each strip has one of its own behind them.
-    pub frame: Frame,
-    /// Per pass of the frame, what it runs.
-    pub passes: Vec<ArrangedPass>,
-    /// Per resource of the frame, the described one.
-    pub resources: Vec<ResourceId>,
-    /// Per resource of the frame, where its first texel lies in the described one, in its texels.
-    pub origins: Vec<vk::Offset2D>,
-}
-
-/// What a pass of an arranged frame runs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ArrangedPass {
-    /// The described passes, one after the other: several where they were merged.
-    pub described: Vec<PassId>,
-    /// The first subpass of each: merged passes are subpasses of one.
-    pub subpasses: Vec<u32>,
-    /// For which part of the image; `None` for all of it.
-    pub strip: Option<Strip>,
-}
-
-/// The part of its image that a pass computes, and what its recording needs to know.
-///
-/// ```no_run
-/// # use ash::vk;
-/// # use tileheap::arrange::Arranged;
-/// # use tileheap::frame::{PassId, ResourceId};
-/// # fn f(raw: &ash::Device, cmd: vk::CommandBuffer, layout: vk::PipelineLayout, arranged: &Arranged, pass: PassId, depth: ResourceId, whole: vk::Extent2D) {
-/// // Recording a pass of `arranged.frame`; the described pass renders to images of extent `whole`, and samples `depth`.
-/// if let Some(strip) = arranged.passes[pass.index()].strip {
-///     // Shaders add the first to gl_FragCoord, and subtract the second from the texel of `depth` that they fetch.
-///     let depth = arranged.resource(pass, depth);
-///     let origins = [strip.origin, arranged.origins[depth.index()]].map(|origin| [origin.x, origin.y]);
-///     let origins: Vec<u8> = origins.into_iter().flatten().flat_map(i32::to_ne_bytes).collect();
-///     // SAFETY: recording, inside the pass.
-///     unsafe {
-///         raw.cmd_set_viewport(cmd, 0, &[strip.viewport(whole)]);
-///         raw.cmd_set_scissor(cmd, 0, &[strip.scissor()]);
-///         raw.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::FRAGMENT, 0, &origins);
-///         raw.cmd_draw(cmd, 3, 1, 0, 0);
-///     }
-///     // A compute pass: shaders add the first to gl_WorkGroupID, and write nothing outside of `strip.area`.
-///     let (_first, [x, y]) = strip.groups([8, 8]);
-///     // SAFETY: recording, outside of render passes.
-///     unsafe { raw.cmd_dispatch(cmd, x, y, 1) };
-/// }
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Strip {
-    /// From 0, in the order in which strips run.
-    pub number: u32,
-    /// How many there are.
-    pub of: u32,
-    /// What is computed, halo included, in texels of the described image that the pass writes; where it writes buffers, in pixels of the
-    /// frame.
-    pub area: vk::Rect2D,
-    /// The texel of the described image that is texel (0, 0) of what the pass writes: `area.offset` where that is as small as the
-    /// strip, zero where it is the described image itself.
-    pub origin: vk::Offset2D,
-    /// How far the area reaches beyond the strip's own part, in the same texels.
-    pub halo: u32,
-}
-
-impl Strip {
-    /// All that a pass computes, as one strip.
-    pub fn whole(area: vk::Rect2D) -> Strip {
-        Strip {
-            number: 0,
-            of: 1,
-            area,
-            origin: vk::Offset2D::default(),
-            halo: 0,
-        }
-    }
-
-    /// The viewport with which a draw of the whole image, of `extent` texels, lands in this strip.
-    pub fn viewport(&self, extent: vk::Extent2D) -> vk::Viewport {
-        let vk::Offset2D { x, y } = self.origin;
-        let offset = vk::Offset2D { x: -x, y: -y };
-        viewport(vk::Rect2D { offset, extent })
-    }
-
-    /// The scissor, in texels of what the pass writes.
-    pub fn scissor(&self) -> vk::Rect2D {
-        vk::Rect2D {
-            offset: vk::Offset2D {
-                x: self.area.offset.x - self.origin.x,
-                y: self.area.offset.y - self.origin.y,
-            },
-            extent: self.area.extent,
-        }
-    }
-
-    /// The part of the strip inside of an area of the described image, for frames that render to
-    /// [less](crate::runtime::FrameRecorder::set_area) than is described; `None` where there is none.
-    pub fn within(&self, area: vk::Rect2D) -> Option<Strip> {
-        let area = intersection(self.area, area)?;
-        Some(Strip { area, ..*self })
-    }
-
-    /// The first work group and the number of work groups, of `size` texels each, that compute this strip.
-    ///
-    /// Groups begin at multiples of their size in the described image, so that each texel is computed by the same invocation as in
-    /// the described frame; what lies outside of [`area`](Strip::area) must not be written.
-    pub fn groups(&self, size: [u32; 2]) -> ([u32; 2], [u32; 2]) {
-        let side = |start: i32, length: u32, size: u32| {
-            let first = start as u32 / size;
-            (first, (start as u32 + length).div_ceil(size) - first)
-        };
-        let (x, columns) = side(self.area.offset.x, self.area.extent.width, size[0]);
-        let (y, rows) = side(self.area.offset.y, self.area.extent.height, size[1]);
-        ([x, y], [columns, rows])
-    }
-}
-
-impl Arranged {
-    /// The resource that stands for a described one in a pass of the arranged frame; the described one itself where the pass does not
-    /// use it.
-    pub fn resource(&self, pass: PassId, described: ResourceId) -> ResourceId {
-        let mut used = self.frame.accesses_of(pass).iter().map(|access| access.resource);
-        used.find(|used| self.resources[used.index()] == described)
-            .unwrap_or(described)
-    }
-
-    /// The first subpass of a pass of the arranged frame in which it runs a described one; 0 where it does not.
-    pub fn subpass_in(&self, pass: PassId, described: PassId) -> u32 {
-        let ArrangedPass {
-            described: all,
-            subpasses,
-            ..
-        } = &self.passes[pass.index()];
-        let mut runs = all.iter().zip(subpasses);
-        runs.find(|(one, _)| **one == described)
-            .map_or(0, |(_, subpass)| *subpass)
-    }
-
-    /// The first pass of the arranged frame that runs a described one; the others are its other strips.
-    pub fn passes_of(&self, described: PassId) -> impl Iterator<Item = PassId> + use<'_> {
-        let runs = self.frame.pass_ids().zip(&self.passes);
-        runs.filter(move |(_, pass)| pass.described.contains(&described))
-            .map(|(id, _)| id)
-    }
-}
-
 impl Arrangement {
-    /// The frame that runs so.
+    /// The frame that runs so, beside the described one: that of `frame` if it was rewritten before, else `frame` with the
+    /// [changes](Arrangement::description) of its description.
+    ///
+    /// Its first resources are those of `frame`, under their ids; of those that strips divide, each strip has one of its own after them.
     ///
     /// # Errors
-    /// As [`Arrangement::check`]; and [`Error::Frame`](crate::Error::Frame) where strips are more than a frame may have passes.
-    pub fn apply(&self, frame: &Frame) -> crate::Result<Arranged> {
-        let frame = &self.description(frame)?;
+    /// As [`Arrangement::check`]; [`ArrangeError::Change`] where the description of a rewritten frame changes; and
+    /// [`Error::Frame`](crate::Error::Frame) where strips are more than a frame may have passes.
+    pub fn apply(&self, frame: impl Into<Executed>) -> crate::Result<Executed> {
+        self.apply_to(&frame.into())
+    }
+
+    fn apply_to(&self, input: &Executed) -> crate::Result<Executed> {
+        if let (Some(change), false) = (self.changes.first(), input.is_as_described()) {
+            return Err(ArrangeError::Change {
+                change: change.in_words(input.frame()),
+                why: "the frame was rewritten: change its description before".to_owned(),
+            }
+            .into());
+        }
+        if *self == Arrangement::described(input.frame()) {
+            return Ok(input.clone());
+        }
+        let frame = &self.description(input.frame())?;
+        let rewrite = self.rewrite(frame)?;
+        Ok(match self.changes.is_empty() {
+            true => input.then(&rewrite),
+            false => rewrite,
+        })
+    }
+
+    /// The frame that runs so, in place of one that describes the changes already.
+    fn rewrite(&self, frame: &Frame) -> crate::Result<Executed> {
         self.check_described(frame)?;
         let mut work = Work::new(frame);
         for batch in &self.batches {
@@ -206,9 +83,8 @@ impl Arrangement {
 struct Work<'a> {
     described: &'a Frame,
     builder: FrameBuilder,
-    passes: Vec<ArrangedPass>,
-    resources: Vec<ResourceId>,
-    origins: Vec<vk::Offset2D>,
+    /// The map, as far as it is built.
+    origins: OriginTables,
     /// The described submit, and the described command buffer, that go on.
     submit: Option<(u32, crate::frame::SubmitId)>,
     batch: BatchId,
@@ -237,9 +113,10 @@ impl<'a> Work<'a> {
         Work {
             described,
             builder,
-            passes: Vec::new(),
-            resources: described.resource_ids().collect(),
-            origins: vec![vk::Offset2D::default(); described.resources().len()],
+            origins: OriginTables {
+                resources: described.resource_ids().map(ResourceOrigin::whole).collect(),
+                ..OriginTables::default()
+            },
             submit: None,
             batch: BatchId(0),
             commands: None,
@@ -293,7 +170,7 @@ impl<'a> Work<'a> {
     }
 
     fn merged(&mut self, passes: &[PassId]) {
-        self.merges.push((self.passes.len() as u32, passes.len()));
+        self.merges.push((self.origins.passes.len() as u32, passes.len()));
         passes.iter().for_each(|&pass| self.once(pass));
     }
 
@@ -380,8 +257,10 @@ impl<'a> Work<'a> {
         (desc.extent, desc.usage) = (area.extent.into(), usage);
         let id = self.builder.image(format!("{} #{number}", described.name), desc);
         self.builder.constrain(id, described.tile_constraint);
-        self.resources.push(resource);
-        self.origins.push(area.offset);
+        self.origins.resources.push(ResourceOrigin {
+            area: Some(area),
+            ..ResourceOrigin::whole(resource)
+        });
         id
     }
 
@@ -414,7 +293,10 @@ impl<'a> Work<'a> {
         if let Some(strip) = strip.filter(|_| described.kind == PassKind::Render) {
             pass = pass.area(strip.scissor());
         }
-        for access in self.described.accesses_of(id) {
+        let described = self.described;
+        for index in described.pass(id).accesses.indices() {
+            let access = &described.accesses()[index];
+            self.origins.accesses.push(Some(index as u32));
             let changed = change(*access);
             let Access {
                 kind,
@@ -433,31 +315,22 @@ impl<'a> Work<'a> {
                     }
                 });
         }
-        self.passes.push(ArrangedPass {
-            described: vec![id],
-            subpasses: vec![0],
+        let run = PassRun {
             strip,
-        });
+            ..PassRun::whole(id)
+        };
+        self.origins.passes.push(PassOrigin::Runs(vec![run]));
     }
 
-    fn finish(mut self) -> crate::Result<Arranged> {
-        let mut frame = self.builder.build()?;
+    fn finish(self) -> crate::Result<Executed> {
+        let frame = self.builder.build()?;
+        let mut executed = Executed::new(frame, self.described.clone(), self.origins.into());
         for (first, count) in self.merges.into_iter().rev() {
             for _ in 1..count {
-                let next = frame.pass(PassId(first)).subpasses;
                 // The check has seen that they merge.
-                frame = frame.merged(PassId(first)).expect("passes that merge")?;
-                let gone = self.passes.remove(first as usize + 1);
-                let merged = &mut self.passes[first as usize];
-                merged.described.extend(gone.described);
-                merged.subpasses.push(next);
+                executed = executed.merged(PassId(first)).expect("passes that merge")?;
             }
         }
-        Ok(Arranged {
-            frame,
-            passes: self.passes,
-            resources: self.resources,
-            origins: self.origins,
-        })
+        Ok(executed)
     }
 }

@@ -9,8 +9,8 @@
 //! fused       batches in one submission keep tile memory between them
 //! ```
 //! An [`Arrangement`] says in which batches, order and groups the passes of a described frame run. [`Arrangement::check`] judges it: every
-//! read must see the writes that it saw. [`Arrangement::apply`] gives the frame that runs, with a table that leads back to the described
-//! passes and resources; it is planned, lowered and recorded as any other. [`search`] finds good ones.
+//! read must see the writes that it saw. [`Arrangement::apply`] gives the frame that runs, with the map to the described one
+//! ([`Executed`](crate::execute::Executed)); it is planned, lowered and recorded as any other. [`search`] finds good ones.
 //!
 //! Strips need to know how far reads look ([`ReadReach`](crate::frame::ReadReach)): what a pass needs of an earlier one is computed around each strip,
 //! a *halo*, again in the neighbouring strip. What is read anywhere is finished before the run of strips begins.
@@ -28,7 +28,6 @@ mod strips;
 mod traffic;
 mod types;
 
-pub use apply::{Arranged, ArrangedPass, Strip};
 pub use change::DescriptionChange;
 pub use error::{ArrangeError, CannotGroup};
 pub use found::Found;

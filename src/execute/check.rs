@@ -3,15 +3,20 @@
 //! Not judged: the order of passes, and whether a stretch of a lifetime is used before its store. The checkers of plans and of lowered tables
 //! judge those.
 
+use ash::vk;
+
+use super::areas::{around, computed_area, holds, is_covered};
 use super::error::{OriginError, OriginRule};
 use super::executed::Executed;
 use super::origins::{OriginTables, PassOrigin, PassRun};
-use crate::frame::tables::{Access, Contents, Pass, Resource, ResourceKind};
-use crate::frame::{PassId, Persistence, ResourceId};
+use super::strip::Strip;
+use crate::frame::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind};
+use crate::frame::{LoadOp, PassId, Persistence, ResourceId};
+use crate::units::Bytes;
 
-struct Checker<'a> {
-    executed: &'a Executed,
-    origins: OriginTables,
+pub(super) struct Checker<'a> {
+    pub(super) executed: &'a Executed,
+    pub(super) origins: OriginTables,
     faults: Vec<OriginError>,
 }
 
@@ -36,6 +41,9 @@ impl Executed {
         checker.check_indices();
         if checker.faults.is_empty() {
             checker.check_queues();
+            if checker.faults.is_empty() {
+                checker.check_batches();
+            }
             checker.check_passes();
             checker.check_resources();
             checker.check_accesses();
@@ -46,7 +54,7 @@ impl Executed {
 }
 
 impl Checker<'_> {
-    fn report(&mut self, rule: OriginRule, message: String) {
+    pub(super) fn report(&mut self, rule: OriginRule, message: String) {
         self.faults.push(OriginError { rule, message });
     }
 
@@ -146,10 +154,11 @@ impl Checker<'_> {
         let alike = |pass: &Pass| {
             (
                 (pass.kind, pass.contents, pass.tile_shading),
-                (pass.area, pass.layers, pass.view_mask),
+                (pass.layers, pass.view_mask),
                 (pass.hook, pass.samples),
             )
         };
+        let strip = runs[0].strip;
         let mut subpass = 0;
         for run in runs {
             let theirs = described.pass(run.pass);
@@ -163,6 +172,20 @@ impl Checker<'_> {
             if alike(ours) != alike(theirs) || frame.queue_of(pass) != described.queue_of(run.pass) {
                 return Some(format!("`{}` is another kind of pass", theirs.name));
             }
+            if run.strip != strip {
+                return Some(format!("`{}` is in another strip", theirs.name));
+            }
+        }
+        let areas = runs.iter().map(|run| described.pass(run.pass).area);
+        let area = match strip.filter(|_| ours.kind == PassKind::Render) {
+            Some(strip) => strip.scissor(),
+            None => around(areas),
+        };
+        if ours.area != area {
+            return Some("it renders another area".to_owned());
+        }
+        if strip.is_some_and(|strip| strip.number >= strip.of) {
+            return Some("its strip is not one of as many as there are".to_owned());
         }
         if ours.subpasses != subpass {
             return Some(format!(
@@ -171,7 +194,7 @@ impl Checker<'_> {
             ));
         }
         let first = described.pass(runs[0].pass);
-        (ours.name != first.name).then(|| format!("the first of them is `{}`", first.name))
+        (strip.is_none() && ours.name != first.name).then(|| format!("the first of them is `{}`", first.name))
     }
 
     /// Why a pass is not the store of a resource after a described pass.
@@ -205,9 +228,16 @@ impl Checker<'_> {
 
     fn check_resources(&mut self) {
         let (frame, described) = (self.executed.frame(), self.executed.described());
-        let made = |resource: &Resource| match resource.kind {
-            ResourceKind::Image { desc, extent, .. } => {
-                let shape = (desc.format, desc.image_type, desc.samples, extent);
+        let made = |resource: &Resource, extent: Option<vk::Extent2D>| match resource.kind {
+            ResourceKind::Image {
+                desc, extent: whole, ..
+            } => {
+                let shape = (
+                    desc.format,
+                    desc.image_type,
+                    desc.samples,
+                    extent.map_or(whole, Into::into),
+                );
                 (
                     Some((shape, desc.mip_levels, desc.array_layers, desc.flags, desc.hook)),
                     None,
@@ -236,9 +266,16 @@ impl Checker<'_> {
                     let reads = accesses.next().is_some_and(|access| access.resource == id);
                     matches!(origin, PassOrigin::Store { .. }) && reads
                 });
-            let why = if made(ours) != made(theirs) {
+            let area = origin.area.map(|area| area.extent);
+            let why = if made(ours, None) != made(theirs, area) {
                 "it is made otherwise"
-            } else if !stretch && !whole {
+            } else if origin.area.is_some_and(|area| !holds(theirs, area)) {
+                "it reaches beyond the described image"
+            } else if area.is_some() && ours.persistence != Persistence::Transient {
+                "the image of a strip must be transient"
+            } else if area.is_some() && ours.tile_constraint != theirs.tile_constraint {
+                "its constraint is another one"
+            } else if !stretch && area.is_none() && !whole {
                 "its name, persistence or constraint is another one"
             } else if stretch && ours.persistence != Persistence::Transient {
                 "the stretch of a lifetime must be transient"
@@ -284,7 +321,15 @@ impl Checker<'_> {
         if access.subpass != theirs.subpass + run.subpass {
             return Some("it is in another subpass");
         }
-        let whole = |resource: ResourceId| self.origins.resources[resource.index()].resource;
+        let of = |resource: ResourceId| self.origins.resources[resource.index()];
+        let whole = |resource: ResourceId| of(resource).resource;
+        if of(access.resource).area.is_some() && run.strip.is_none() {
+            return Some("it is of a strip, and its pass runs whole");
+        }
+        let as_described = match run.strip {
+            Some(strip) => self.of_whole_image(access, theirs, strip),
+            None => *access,
+        };
         let ours = Access {
             pass: theirs.pass,
             subpass: theirs.subpass,
@@ -292,12 +337,55 @@ impl Checker<'_> {
             resolves: access.resolves.map(whole),
             // Follows from the subpasses before.
             goes_on: theirs.goes_on,
-            ..*access
+            ..as_described
         };
         if ours.resource != theirs.resource || ours.resolves != theirs.resolves {
             return Some("it is of another resource");
         }
         (ours != *theirs).then_some("it is another kind of access")
+    }
+
+    /// An access of a strip, as if its pass ran whole: the bytes and the part that it moves follow from the strip.
+    fn of_whole_image(&self, access: &Access, theirs: &Access, strip: Strip) -> Access {
+        let part = |bytes: Bytes| Bytes(bytes.0 / u64::from(strip.of));
+        let apart = self.origins.resources[access.resource.index()].area.is_some();
+        // Of what lives on, each strip but the first changes its own part.
+        let partly = strip.number > 0 && !apart && access.writes && !access.kind.is_attachment();
+        let share = access.share.is_some_and(|share| share.part <= share.of);
+        Access {
+            measured: match access.measured == theirs.measured.map(part) {
+                true => theirs.measured,
+                false => access.measured,
+            },
+            share: if share { theirs.share } else { access.share },
+            load_op: match partly && access.load_op == LoadOp::Load {
+                true => theirs.load_op,
+                false => access.load_op,
+            },
+            ..*access
+        }
+    }
+
+    /// What is wrong with the executions of a described pass; `None` if it runs once, whole or in all of its strips.
+    fn is_not_run_once(&self, pass: PassId, runs: &[PassRun]) -> Option<String> {
+        let [first, ..] = runs else {
+            return Some("runs 0 times instead of once".to_owned());
+        };
+        let Some(Strip { of, .. }) = first.strip else {
+            let times = runs.len();
+            return (times != 1).then(|| format!("runs {times} times instead of once"));
+        };
+        let in_order = (0..of).zip(runs).all(|(number, run)| {
+            run.strip
+                .is_some_and(|strip| (strip.number, strip.of) == (number, of))
+        });
+        if !in_order || runs.len() != of as usize {
+            return Some(format!("does not run in each of its {of} strips, in order"));
+        }
+        let areas: Vec<vk::Rect2D> = runs.iter().filter_map(|run| Some(run.strip?.area)).collect();
+        let computed = computed_area(self.executed.described(), pass);
+        let missed = computed.is_some_and(|computed| !is_covered(computed, &areas));
+        missed.then(|| "computes less in its strips than as described".to_owned())
     }
 
     fn check_coverage(&mut self) {
@@ -314,26 +402,29 @@ impl Checker<'_> {
                 PassOrigin::Runs(runs) => &runs[..],
                 PassOrigin::Store { .. } => &[],
             });
-            let times = runs.filter(|run| run.pass == pass).count();
-            if times != 1 {
-                missing.push(format!(
-                    "described pass `{name}` runs {times} times instead of once"
-                ));
+            let runs: Vec<PassRun> = runs.filter(|run| run.pass == pass).copied().collect();
+            if let Some(why) = self.is_not_run_once(pass, &runs) {
+                missing.push(format!("described pass `{name}` {why}"));
                 continue;
             }
+            let wanted = runs.len();
             for index in described.pass(pass).accesses.indices() {
-                if count[index] != 1 {
+                if count[index] != wanted {
                     let resource = &described.resource(described.accesses()[index].resource).name;
+                    let wanted = match wanted {
+                        1 => "once".to_owned(),
+                        strips => format!("in each of {strips} strips"),
+                    };
                     let times = count[index];
                     missing.push(format!(
-                        "the access of described pass `{name}` to `{resource}` happens {times} times instead of once"
+                        "the access of described pass `{name}` to `{resource}` happens {times} times instead of {wanted}"
                     ));
                 }
             }
         }
         for id in described.resource_ids() {
             let mut origins = self.origins.resources.iter();
-            if !origins.any(|origin| origin.resource == id && origin.until.is_none()) {
+            if !origins.any(|origin| origin.resource == id && origin.is_whole()) {
                 let name = &described.resource(id).name;
                 missing.push(format!(
                     "nothing in the frame that runs is described resource `{name}`"

@@ -19,14 +19,16 @@ pub enum OriginRule {
     Index,
     /// The frames have the same queues and semaphores.
     Queues,
+    /// A batch runs the passes of one described batch, or of several in a row between which nothing waits or signals.
+    Batches,
     /// A pass is what the described passes are that it runs, on the same queue.
     Pass,
     /// A store reads the stretch of a lifetime and writes what follows, after the pass that its origin names.
     Store,
-    /// A resource is made as the described one is, and a stretch of a lifetime is transient.
+    /// A resource is made as the described one is, or as a part of it; a stretch of a lifetime and the image of a strip are transient.
     Resource,
     /// An access is the described access that its origin names.
     Access,
-    /// Every described pass runs once, with all of its accesses, and every described resource is there.
+    /// Every described pass runs once, whole or in all of its strips, with all of its accesses, and every described resource is there.
     Coverage,
 }

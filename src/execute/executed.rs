@@ -1,6 +1,9 @@
 //! The frame that runs, beside the frame as it was described.
 
+use ash::vk;
+
 use super::origins::{Origins, PassRun};
+use super::strip::Strip;
 use crate::frame::{Frame, PassId, ResourceId};
 
 /// A frame that runs in place of one that was described, and the map between them.
@@ -34,6 +37,8 @@ pub struct Part {
     pub level: Option<u32>,
     /// The stretch of its lifetime that a store after this described pass ends.
     pub until: Option<PassId>,
+    /// A part of the image, as small as a strip.
+    pub area: Option<vk::Rect2D>,
 }
 
 impl From<&Frame> for Executed {
@@ -114,7 +119,36 @@ impl Executed {
         Part {
             level: level_of.map(|level_of| level_of.level),
             until: origin.until,
+            area: origin.area,
         }
+    }
+
+    /// The part of its image that a pass computes; `None` for all of it.
+    pub fn strip(&self, pass: PassId) -> Option<Strip> {
+        self.origins.runs(pass).next()?.strip
+    }
+
+    /// Where the first texel of a resource is in the described image.
+    pub fn first_texel(&self, resource: ResourceId) -> vk::Offset2D {
+        let area = self.origins.resource(resource).area;
+        area.map_or_else(vk::Offset2D::default, |area| area.offset)
+    }
+
+    /// The resource that stands for a described one in a pass: one of its parts, as the pass uses it first; the one that is all of it if
+    /// the pass does not use it.
+    ///
+    /// # Panics
+    /// If no resource is all of the described one, which [`Executed::check`] finds.
+    pub fn resource_in(&self, pass: PassId, described: ResourceId) -> ResourceId {
+        let mut used = self.frame.accesses_of(pass).iter().map(|access| access.resource);
+        used.find(|&used| self.origins.resource(used).resource == described)
+            .unwrap_or_else(|| self.origins.whole(described))
+    }
+
+    /// The first subpass of a pass in which it runs a described one; `None` if it does not run it.
+    pub fn subpass_in(&self, pass: PassId, described: PassId) -> Option<u32> {
+        let mut runs = self.origins.runs(pass);
+        Some(runs.find(|run| run.pass == described)?.subpass)
     }
 
     /// The index of the described access that an access is; `None` for those of stores.

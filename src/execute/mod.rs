@@ -15,12 +15,16 @@
 //! [`Executed`] holds both frames and the map, and [checks](Executed::check) that they agree. The map of a frame that runs as it is described
 //! has no tables and costs nothing.
 
+mod areas;
+mod batches;
 mod check;
 mod error;
 mod executed;
 mod origins;
 mod rewrite;
+mod strip;
 
 pub use error::{OriginError, OriginRule};
 pub use executed::{Executed, Part};
 pub use origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin};
+pub use strip::Strip;

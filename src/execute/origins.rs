@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use ash::vk;
+
+use super::strip::Strip;
 use crate::frame::{Frame, PassId, ResourceId};
 
 /// The described passes, resources and accesses that those of an executed frame come from.
@@ -55,12 +58,18 @@ pub struct PassRun {
     pub pass: PassId,
     /// The subpass of the executed pass that is its first one: merged passes are subpasses of one.
     pub subpass: u32,
+    /// The part of its image that it computes; `None` for all of it.
+    pub strip: Option<Strip>,
 }
 
 impl PassRun {
     /// All of a pass, from subpass 0.
     pub const fn whole(pass: PassId) -> PassRun {
-        PassRun { pass, subpass: 0 }
+        PassRun {
+            pass,
+            subpass: 0,
+            strip: None,
+        }
     }
 }
 
@@ -72,6 +81,8 @@ pub struct ResourceOrigin {
     pub resource: ResourceId,
     /// Where it is the stretch of a lifetime: the described pass after which it is stored.
     pub until: Option<PassId>,
+    /// Where it is as small as a strip: the part of the described image.
+    pub area: Option<vk::Rect2D>,
 }
 
 impl ResourceOrigin {
@@ -80,6 +91,7 @@ impl ResourceOrigin {
         ResourceOrigin {
             resource,
             until: None,
+            area: None,
         }
     }
 
@@ -87,6 +99,20 @@ impl ResourceOrigin {
     pub fn is_whole(&self) -> bool {
         *self == ResourceOrigin::whole(self.resource)
     }
+}
+
+/// The part of a described image that is `later` of the part that is `whole`.
+fn part_of_part(whole: Option<vk::Rect2D>, later: Option<vk::Rect2D>) -> Option<vk::Rect2D> {
+    let (Some(whole), Some(later)) = (whole, later) else {
+        return whole.or(later);
+    };
+    Some(vk::Rect2D {
+        offset: vk::Offset2D {
+            x: whole.offset.x + later.offset.x,
+            y: whole.offset.y + later.offset.y,
+        },
+        extent: later.extent,
+    })
 }
 
 /// Sets an entry of a table that grows as needed, unless it is set.
@@ -250,9 +276,10 @@ impl Origins {
         let resources = tables.own.resources.iter().map(|later| {
             let whole = self.resource(later.resource);
             ResourceOrigin {
+                resource: whole.resource,
                 // The stretch of a stretch ends where the shorter one does.
                 until: later.until.map(|pass| self.last_run(pass)).or(whole.until),
-                ..whole
+                area: part_of_part(whole.area, later.area),
             }
         });
         let accesses = tables.own.accesses.iter();
@@ -275,8 +302,9 @@ impl Origins {
                 };
             }
         };
-        if let [PassRun { pass, subpass: 0 }] = runs[..] {
-            if let Some(own) = self.own(pass) {
+        if let [run] = runs[..] {
+            let own = self.own(run.pass);
+            if let Some(own) = own.filter(|_| run == PassRun::whole(run.pass)) {
                 return own.clone();
             }
         }
@@ -285,6 +313,10 @@ impl Origins {
             assert!(own.peek().is_some(), "a store is never merged with another pass");
             own.map(|run| PassRun {
                 subpass: later.subpass + run.subpass,
+                strip: match (run.strip, later.strip) {
+                    (Some(strip), Some(later)) => Some(strip.then(&later)),
+                    (own, later) => own.or(later),
+                },
                 ..run
             })
         });

@@ -25,8 +25,8 @@ impl Executed {
             let store = PassOrigin::Store { resource, after };
             origins.passes.insert(after.index() + 1, store);
             origins.resources.push(ResourceOrigin {
-                resource,
                 until: Some(after),
+                ..ResourceOrigin::whole(resource)
             });
             self.rewritten(frame, origins)
         }))
@@ -43,6 +43,7 @@ impl Executed {
             let second = PassRun {
                 pass: PassId(first.0 + 1),
                 subpass: self.frame().pass(first).subpasses,
+                strip: None,
             };
             origins.passes.remove(second.pass.index());
             origins.passes[first.index()] = PassOrigin::Runs(vec![PassRun::whole(first), second]);

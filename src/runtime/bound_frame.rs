@@ -131,7 +131,7 @@ impl BoundFrame {
     }
 
     /// The pipeline creation parameters of any subpass. Merged passes are subpasses of one render pass;
-    /// [`Arranged::subpass_in`](crate::arrange::Arranged::subpass_in) gives the index of each.
+    /// [`Executed::subpass_in`](crate::execute::Executed::subpass_in) gives the index of each.
     ///
     /// # Panics
     /// If the pass is not a render pass, or has fewer subpasses.

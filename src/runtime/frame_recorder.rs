@@ -167,7 +167,7 @@ impl FrameRecorder<'_> {
     }
 
     /// Restricts a pass to a part of its described area in this frame, so that a resolution that changes every frame needs neither another
-    /// plan nor other objects: describe the frame for the largest one. `None` renders nothing, for a [strip](crate::arrange::Strip::within)
+    /// plan nor other objects: describe the frame for the largest one. `None` renders nothing, for a [strip](crate::execute::Strip::within)
     /// that is outside; such a pass is not begun, and [`Commands::skip`] skips it, whether it is optional or not.
     ///
     /// Clears, load and store operations and resolves apply only to the area. Outside of it, an attachment that the pass

@@ -54,7 +54,7 @@ fn published_frames_mostly_stay_on_chip() {
         assert!(found.traffic.shaded <= 1.5);
         assert!(share / 100.0 <= found.cap() + 1e-9 && share / 100.0 >= found.cap() - 0.1);
         let arranged = found.arrangement.apply(described).unwrap();
-        let replanned = plan_with(&arranged.frame, &plan.profile, &plan.options);
+        let replanned = plan_with(&arranged, &plan.profile, &plan.options);
         replanned.check().unwrap();
         // What the search expects to be on chip is there when the frame that runs is planned, and its totals count what strips move.
         let off_chip = replanned.dram_traffic().0;
@@ -210,12 +210,12 @@ fn descriptions_change_where_that_is_allowed() {
         let arranged = found.arrangement.apply(described).unwrap();
         for change in &found.arrangement.changes {
             if let DescriptionChange::Format { image, format } = *change {
-                let first = arranged.resources.iter().position(|&of| of == image).unwrap();
-                let kind = arranged.frame.resources()[first].kind;
+                let first = arranged.origins().whole(image).index();
+                let kind = arranged.frame().resources()[first].kind;
                 assert!(matches!(kind, ResourceKind::Image { desc, .. } if desc.format == format));
             }
         }
-        let replanned = plan_with(&arranged.frame, &plan.profile, &plan.options);
+        let replanned = plan_with(&arranged, &plan.profile, &plan.options);
         replanned.check().unwrap();
     }
 }

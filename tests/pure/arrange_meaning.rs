@@ -4,7 +4,8 @@
 //! that leave equal symbols behind have read the same writes everywhere.
 
 use ash::vk;
-use tileheap::arrange::{Arranged, Arrangement, Grid, Group, Way};
+use tileheap::arrange::{Arrangement, Grid, Group, Way};
+use tileheap::execute::Executed;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::{Access, ResourceKind};
 use tileheap::frame::{
@@ -40,22 +41,22 @@ fn image_of(frame: &Frame, resource: ResourceId) -> Image {
 }
 
 /// What the frame leaves in each resource; `farther` is added to every reach that was declared.
-fn interpret(described: &Frame, arranged: Option<&Arranged>, farther: u32) -> Vec<Image> {
-    let frame = arranged.map_or(described, |arranged| &arranged.frame);
+fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Vec<Image> {
+    let frame = arranged.map_or(described, |arranged| arranged.frame());
     let mut images: Vec<Image> = frame.resource_ids().map(|id| image_of(frame, id)).collect();
     let zero = vk::Offset2D::default();
-    let origin = |id: ResourceId| arranged.map_or(zero, |arranged| arranged.origins[id.index()]);
-    let whole = |id: ResourceId| arranged.map_or(id, |arranged| arranged.resources[id.index()]);
+    let origin = |id: ResourceId| arranged.map_or(zero, |arranged| arranged.first_texel(id));
+    let whole = |id: ResourceId| arranged.map_or(id, |arranged| arranged.origins().resource(id).resource);
     for id in frame.pass_ids() {
         let (passes, strip) = match arranged {
             Some(arranged) => (
-                arranged.passes[id.index()].described.clone(),
-                arranged.passes[id.index()].strip,
+                arranged.described_passes(id).map(|run| run.pass).collect(),
+                arranged.strip(id),
             ),
             None => (vec![id], None),
         };
         for pass in passes {
-            let here = |resource| arranged.map_or(resource, |arranged| arranged.resource(id, resource));
+            let here = |resource| arranged.map_or(resource, |arranged| arranged.resource_in(id, resource));
             let mut written = Vec::new();
             for (output, access) in described
                 .accesses_of(pass)
@@ -281,6 +282,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 4], u32) {
             }
             arrangement = candidate;
             let arranged = arrangement.apply(&frame).unwrap();
+            arranged.check().unwrap();
             let output = frame.resource_named("output").unwrap().index();
             let same = interpret(&frame, Some(&arranged), farther)[output] == wanted[output];
             if farther == 0 {

@@ -10,6 +10,7 @@ mod described;
 mod drawn;
 mod everything;
 mod execute;
+mod execute_strips;
 mod frame_edits;
 mod frame_faults;
 mod frame_import;

@@ -192,8 +192,9 @@ fn arranged_frames_move_what_the_search_expects() {
             "seed {seed}: {described} {arranged} {}",
             found.cap()
         );
-        let frame = found.arrangement.apply(plan.input.frame()).unwrap().frame;
-        let executed = plan_with(&frame, &plan.profile, &plan.options);
+        let arranged = found.arrangement.apply(&plan.input).unwrap();
+        let executed = plan_with(&arranged, &plan.profile, &plan.options);
+        assert_eq!(executed.described(), plan.described());
         assert_counted(&executed, &format!("seed {seed}, arranged"));
     }
 }
@@ -233,7 +234,7 @@ fn merged_passes_save_loads_and_stores_of_what_lives_on() {
         let found = search(&plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()));
         let saved = found.described.moved.0 - found.traffic.moved.0;
         assert!(saved >= 66_000_000, "{preset}: {:?}", found.traffic);
-        let frame = found.arrangement.apply(plan.described()).unwrap().frame;
+        let frame = found.arrangement.apply(&plan.input).unwrap();
         let executed = plan_with(&frame, &plan.profile, &plan.options);
         assert_eq!(executed.dram_traffic(), found.traffic.moved, "{preset}");
         // The tables load nothing, and store what is sampled.
@@ -262,8 +263,8 @@ fn pass_of(frame: &Frame, number: usize) -> PassId {
 fn passes_with_different_areas_of_an_atlas_merge() {
     let plan = plan_on(&atlas(), "no-tile-memory");
     let found = search(&plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()));
-    let frame = found.arrangement.apply(plan.described()).unwrap().frame;
-    let pass = &frame.passes()[0];
+    let frame = found.arrangement.apply(&plan.input).unwrap();
+    let pass = &frame.frame().passes()[0];
     assert_eq!((pass.subpasses, pass.area), (5, extent(64, 64).into()));
     let executed = plan_with(&frame, &plan.profile, &plan.options);
     let size = executed.requirements.resources[0].size;

@@ -4,7 +4,8 @@ use ash::vk;
 use std::ffi::c_void;
 use std::ops::ControlFlow;
 
-use tileheap::arrange::{self, Allowed, Arranged, ArrangedPass as Pass, Arrangement, Costs, Found};
+use tileheap::arrange::{self, Allowed, Arrangement, Costs, Found};
+use tileheap::execute::Executed;
 use tileheap::plan::Plan;
 use tileheap::units::{Bytes, Run};
 
@@ -155,26 +156,22 @@ pub struct ArrangementArrays {
 /// An arrangement and its frame.
 pub struct ArrangementRows {
     found: Found,
-    arranged: Arranged,
+    arranged: Executed,
     passes: Vec<ArrangedPass>,
     described: Vec<DescribedPass>,
     resources: Vec<ArrangedResource>,
 }
 
 impl ArrangementRows {
-    fn of(found: Found, arranged: Arranged) -> ArrangementRows {
+    fn of(found: Found, arranged: Executed) -> ArrangementRows {
         let (mut passes, mut described) = (Vec::new(), Vec::new());
-        for Pass {
-            described: all,
-            subpasses,
-            strip,
-        } in &arranged.passes
-        {
+        for pass in arranged.frame().pass_ids() {
             let first = described.len() as u32;
-            described.extend(all.iter().zip(subpasses).map(|(pass, subpass)| DescribedPass {
-                pass: pass.index() as u32,
-                subpass: *subpass,
+            described.extend(arranged.described_passes(pass).map(|run| DescribedPass {
+                pass: run.pass.index() as u32,
+                subpass: run.subpass,
             }));
+            let strip = arranged.strip(pass);
             passes.push(ArrangedPass {
                 described: Run::new(first, described.len() as u32),
                 strip: strip.map_or(0, |strip| strip.number),
@@ -184,10 +181,9 @@ impl ArrangementRows {
                 halo: strip.map_or(0, |strip| strip.halo),
             });
         }
-        let resources = arranged.resources.iter().zip(&arranged.origins);
-        let resources = resources.map(|(resource, origin)| ArrangedResource {
-            described: resource.index() as u32,
-            origin: *origin,
+        let resources = arranged.frame().resource_ids().map(|resource| ArrangedResource {
+            described: arranged.origins().resource(resource).resource.index() as u32,
+            origin: arranged.first_texel(resource),
         });
         ArrangementRows {
             resources: resources.collect(),
@@ -214,8 +210,8 @@ impl Traffic {
 }
 
 unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: Found) -> Result<(), Fault> {
-    let described = plan.described().clone();
-    let arranged = found.arrangement.apply(&described)?;
+    let described = plan.input.frame().clone();
+    let arranged = found.arrangement.apply(&plan.input)?;
     let rows = ArrangementRows::of(found, arranged);
     let handle = ArrangementHandle::create(ArrangementObject { described, rows })?;
     // SAFETY: null or writable.
@@ -310,7 +306,7 @@ pub unsafe extern "C" fn create_arrangement_from_json(
         let plan = &plan.get()?.plan;
         // SAFETY: the caller's text.
         let text = unsafe { needed_text(json, &"json") }?;
-        let read = Arrangement::from_json(text, plan.described())?;
+        let read = Arrangement::from_json(text, plan.input.frame())?;
         let found = Found::of(plan, read, Costs::of(&plan.profile))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { create(arrangement, plan, found) }
@@ -355,7 +351,7 @@ pub unsafe extern "C" fn create_arranged_frame(
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
         let object = arrangement.get()?;
-        let handle = FrameHandle::create(FrameObject::new(object.rows.arranged.frame.clone()))?;
+        let handle = FrameHandle::create(FrameObject::new(object.rows.arranged.clone()))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
     })

@@ -1,6 +1,7 @@
 //! Frames: creating them, and what they have.
 
 use ash::vk;
+use tileheap::execute::Executed;
 use tileheap::frame::tables::{PassKind, ResourceKind};
 use tileheap::frame::{self, import};
 use tileheap::lower::Names;
@@ -24,13 +25,21 @@ object!(FrameT, FrameObject: Frame);
 /// A frame, and its names where C can read them.
 pub struct FrameObject {
     pub(crate) frame: frame::Frame,
+    /// The frame, beside the described one.
+    pub(crate) executed: Executed,
     pub(crate) names: Names,
 }
 
 impl FrameObject {
-    pub(crate) fn new(frame: frame::Frame) -> FrameObject {
+    pub(crate) fn new(frame: impl Into<Executed>) -> FrameObject {
+        let executed = frame.into();
+        let frame = executed.frame().clone();
         let names = Names::of(&frame);
-        FrameObject { frame, names }
+        FrameObject {
+            frame,
+            executed,
+            names,
+        }
     }
 }
 
@@ -148,7 +157,7 @@ pub unsafe extern "C" fn create_frame(
         unsafe { begin(frame, "frame") }?;
         // SAFETY: the caller's description.
         let described = unsafe { describe::frame(desc) }?;
-        let handle = FrameHandle::create(FrameObject::new(described))?;
+        let handle = FrameHandle::create(FrameObject::new(&described))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
     })
@@ -177,7 +186,7 @@ pub unsafe extern "C" fn create_frame_from_json(
             unsafe { structs::read_plain(base_extent, u32::from(!base_extent.is_null()), "VkExtent2D") }?
                 .pop();
         let imported = import::read(text, base_extent)?;
-        let handle = FrameHandle::create(FrameObject::new(imported.frame))?;
+        let handle = FrameHandle::create(FrameObject::new(&imported.frame))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
     })

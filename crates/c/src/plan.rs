@@ -299,7 +299,7 @@ fn make(desc: &PlanDesc, options: &PlanOptions) -> Result<Arc<Checked<Plan>>, Fa
     let (profile, planner) = (desc.profile.get()?, desc.planner.get_if_any()?);
     let mode = PlanMode::from_number(desc.mode)?;
     requirements.check_inputs(&frame.frame, &profile.profile)?;
-    let (frame, requirements, profile) = (&frame.frame, &requirements.requirements, &profile.profile);
+    let (frame, requirements, profile) = (&frame.executed, &requirements.requirements, &profile.profile);
     let Some(planner) = planner else {
         return Ok(Arc::new(plan(frame, requirements, profile, options)?));
     };
@@ -413,7 +413,7 @@ pub unsafe extern "C" fn create_planned_frame(
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
         let object = plan.get()?;
-        let handle = FrameHandle::create(FrameObject::new(object.plan.frame.clone()))?;
+        let handle = FrameHandle::create(FrameObject::new(&object.plan.frame))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
     })

@@ -1,7 +1,7 @@
 //! What the passes of a bound frame record, wherever they run.
 
 use ash::vk;
-use tileheap::arrange::{Arranged, Strip};
+use tileheap::execute::{Executed, Strip};
 use tileheap::frame::PassId;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
 use tileheap::runtime::{BoundFrame, FrameRecorder, Parity, PassCommands};
@@ -17,7 +17,7 @@ pub(crate) struct Passes {
     device: ash::Device,
     pub(crate) resources: Resources,
     forward: Forward,
-    arranged: Arranged,
+    arranged: Executed,
     /// In order.
     runs: Vec<Run>,
     drawing: Drawing,
@@ -28,17 +28,17 @@ impl Passes {
         device: &ash::Device,
         resources: Resources,
         forward: Forward,
-        arranged: Arranged,
+        arranged: Executed,
         bound: &BoundFrame,
     ) -> Result<Passes> {
         let runs = runs(&arranged, |pass| Strip::whole(forward.frame.pass(pass).area)).collect();
         let input = |pass, described| {
-            let image = bound.access(pass, arranged.resource(pass, described), Parity::Even);
+            let image = bound.access(pass, arranged.resource_in(pass, described), Parity::Even);
             (image.view, image.layout)
         };
         let first = |described| {
             arranged
-                .passes_of(described)
+                .executed_passes(described)
                 .next()
                 .expect("every described pass runs")
         };
@@ -49,10 +49,11 @@ impl Passes {
             hdr: input(tone_map, forward.hdr),
         };
         // In strips, each part of the picture has an `hdr` of its own.
-        let inputs: Vec<Inputs> = arranged.passes_of(forward.tone_map).map(inputs).collect();
+        let inputs: Vec<Inputs> = arranged.executed_passes(forward.tone_map).map(inputs).collect();
         let target = |described| {
             let pass = first(described);
-            bound.target_in(pass, arranged.subpass_in(pass, described))
+            let subpass = arranged.subpass_in(pass, described);
+            bound.target_in(pass, subpass.expect("the pass runs it"))
         };
         let [depth, shadow, _] = forward.depths;
         let targets = [depth, shadow, forward.forward, forward.tone_map].map(target);
@@ -93,8 +94,8 @@ impl Passes {
         } else if is(&forward.forward) {
             drawing.forward(commands, area);
         } else if is(&forward.tone_map) {
-            let hdr = self.arranged.resource(run.pass, forward.hdr);
-            let first = self.arranged.origins[hdr.index()];
+            let hdr = self.arranged.resource_in(run.pass, forward.hdr);
+            let first = self.arranged.first_texel(hdr);
             let further = [strip.origin.x - first.x, strip.origin.y - first.y];
             drawing.tone_map(commands, area, strip.number as usize, further);
         } else {

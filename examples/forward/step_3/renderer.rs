@@ -40,7 +40,7 @@ impl Renderer {
         let forward = describe(extent)?;
         let described = Arrangement::described(&forward.frame);
         let arranged = arrangement.unwrap_or(&described).apply(&forward.frame)?;
-        let plan = gpu.tile.plan(&arranged.frame, &options)?;
+        let plan = gpu.tile.plan(&arranged, &options)?;
         println!("{plan}");
         let bound = gpu.tile.bind(&plan)?;
         let resources = Resources::new(&gpu.device, gpu.memory(), gpu.machine.family, extent)?;

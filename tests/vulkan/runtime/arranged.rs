@@ -1,7 +1,8 @@
 //! Frames that run in other arrangements: in strips, merged, fused, reordered. All leave the pixels of the described frame.
 
 use ash::vk;
-use tileheap::arrange::{Arranged, ArrangedBatch, Arrangement, Grid, Group, Strip, Way};
+use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
+use tileheap::execute::{Executed, Strip};
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{
     ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, PassId, ReadReach, ResourceId,
@@ -177,20 +178,20 @@ struct Recorded {
 }
 
 /// What a pass computes inside of an area.
-fn strip_in(area: vk::Rect2D, arranged: &Arranged, at: PassId) -> Option<Strip> {
+fn strip_in(area: vk::Rect2D, arranged: &Executed, at: PassId) -> Option<Strip> {
     let whole = Strip::whole(EXTENT.into());
-    arranged.passes[at.index()].strip.unwrap_or(whole).within(area)
+    arranged.strip(at).unwrap_or(whole).within(area)
 }
 
 fn recorded(
     gpu: &mut Gpu,
-    (arranged, at, subpass, strip): (&Arranged, PassId, u32, Strip),
+    (arranged, at, subpass, strip): (&Executed, PassId, u32, Strip),
     bound: &BoundFrame,
     run: &Program,
 ) -> Recorded {
     let here = |name: &str| -> ResourceId {
-        let described = arranged.frame.resource_named(name).expect("declared");
-        arranged.resource(at, described)
+        let described = arranged.frame().resource_named(name).expect("declared");
+        arranged.resource_in(at, described)
     };
     let vk::Rect2D { offset, extent } = strip.area;
     let (x, y) = (offset.x + extent.width as i32, offset.y + extent.height as i32);
@@ -203,7 +204,7 @@ fn recorded(
     ];
     let (mut types, mut bindings, mut head) = (Vec::new(), Vec::new(), String::new());
     for (number, name) in run.reads.iter().enumerate() {
-        let origin = arranged.origins[here(name).index()];
+        let origin = arranged.first_texel(here(name));
         words.push(packed(origin.x, origin.y));
         head += &format!("layout(set = 0, binding = {number}) uniform texture2D image{number};\n");
         types.push((vk::DescriptorType::SAMPLED_IMAGE, name));
@@ -280,38 +281,37 @@ fn pixels(
     area: vk::Rect2D,
 ) -> Vec<u32> {
     let arranged = arrangement.apply(frame).expect("an arrangement of the frame");
-    let mut bound = bind(gpu, &arranged.frame, options);
+    let mut bound = bind(gpu, arranged.frame(), options);
     let id = |name| frame.resource_named(name).expect("declared");
     let host = gpu.host_buffer(4 * 64 * 32);
-    let passes = || arranged.frame.pass_ids().zip(&arranged.passes);
+    let passes = || arranged.frame().pass_ids();
     let mut all = Vec::new();
-    for (at, pass) in passes() {
-        let subpasses = pass.described.iter().zip(&pass.subpasses);
-        let programs =
-            subpasses.filter_map(|(&one, &subpass)| Some((subpass, program(&frame.pass(one).name)?)));
+    for at in passes() {
+        let runs = arranged.described_passes(at);
+        let programs = runs.filter_map(|run| Some((run.subpass, program(&frame.pass(run.pass).name)?)));
         let strip = strip_in(area, &arranged, at);
         let programs = programs
             .map(|(subpass, run)| Some(recorded(gpu, (&arranged, at, subpass, strip?), &bound, &run)));
         all.push(programs.collect::<Vec<_>>());
     }
-    let buffers = arranged.frame.command_buffers().len() as u32;
+    let buffers = arranged.frame().command_buffers().len() as u32;
     let primaries = gpu.primaries(buffers);
     let mut seen: Vec<Vec<u32>> = Vec::new();
     for number in 0..2 {
         let mut recorder = begin(&mut bound, id("result"), &host);
-        let renders = |at: &PassId| arranged.frame.pass(*at).kind == PassKind::Render;
-        for at in arranged.frame.pass_ids().filter(renders) {
+        let renders = |at: &PassId| arranged.frame().pass(*at).kind == PassKind::Render;
+        for at in arranged.frame().pass_ids().filter(renders) {
             let scissor = strip_in(area, &arranged, at).map(|strip| strip.scissor());
             recorder.set_area(at, scissor).expect("a part");
         }
         for (index, &handle) in primaries.iter().enumerate() {
-            let of_buffer = |(at, _): &(PassId, _)| arranged.frame.pass(*at).command_buffer.index() == index;
+            let of_buffer = |at: &PassId| arranged.frame().pass(*at).command_buffer.index() == index;
             let mut of_buffer = passes().filter(of_buffer).peekable();
-            let (first, _) = of_buffer.peek().expect("passes");
-            let buffer = arranged.frame.pass(*first).command_buffer;
+            let first = of_buffer.peek().expect("passes");
+            let buffer = arranged.frame().pass(*first).command_buffer;
             // SAFETY: the frame before is complete.
             let mut commands = unsafe { recorder.record(handle, buffer) }.expect("recording");
-            for (at, _) in of_buffer {
+            for at in of_buffer {
                 let record = |pass: &PassCommands<'_>| match &all[at.index()][..] {
                     [] => copy_image(pass, id("graded"), id("result"), EXTENT),
                     programs => programs

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use tileheap::execute::PassRun;
 use tileheap::frame::tables::Access;
 use tileheap::frame::{AccessKind, Frame, PassId, ResourceId};
 use tileheap::plan::model::savings;
@@ -81,7 +82,7 @@ pub(super) fn traffic(described: &Plan, best: &ArrangedPlan<'_>, capture: &Captu
 fn size(described: &Plan, capture: &Capture, id: ResourceId) -> Bytes {
     let known = capture.resources.get(id.index()).map(|facts| facts.bytes);
     let known = known.filter(|bytes| *bytes > 0).map(Bytes);
-    known.unwrap_or(described.described_requirements().resources[id.index()].size)
+    known.unwrap_or(described.input_requirements.resources[id.index()].size)
 }
 
 /// The bytes that cross the memory bus for an access of the program as it is.
@@ -126,15 +127,17 @@ pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
 fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, ResourceId), Kept> {
     let (plan, arranged) = (&best.plan, &best.arranged);
     let mut kept: BTreeMap<_, Kept> = BTreeMap::new();
-    for (pass, runs) in plan.described().pass_ids().zip(&arranged.passes) {
-        for access in plan.described().accesses_of(pass) {
+    let frame = arranged.frame();
+    let runs_of = |pass| arranged.described_passes(pass);
+    for pass in frame.pass_ids() {
+        for access in frame.accesses_of(pass) {
             let id = access.resource;
-            let begun = runs
-                .subpasses
-                .iter()
-                .take_while(|first| **first <= access.subpass);
-            let of = runs.described[begun.count().saturating_sub(1)];
-            let sums = kept.entry((of, arranged.resources[id.index()])).or_default();
+            let begun = runs_of(pass).take_while(|run| run.subpass <= access.subpass);
+            let Some(PassRun { pass: of, .. }) = begun.last() else {
+                continue;
+            };
+            let described = arranged.origins().resource(id).resource;
+            let sums = kept.entry((of, described)).or_default();
             let bytes = modelled(plan, access);
             let by_tile = plan.memory_of(id) == Some(MemoryKind::Tile);
             let by_driver = is_kept_by_driver(plan.resources[id.index()].reason);
@@ -144,8 +147,8 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
         }
     }
     // A merged pass neither loads nor stores what the next of its subpasses continues, though the resource lives on.
-    let merged = arranged.passes.iter().filter(|runs| runs.described.len() > 1);
-    for pass in merged.flat_map(|runs| runs.described.iter().copied()) {
+    let merged = frame.pass_ids().filter(|&pass| runs_of(pass).count() > 1);
+    for PassRun { pass, .. } in merged.flat_map(runs_of) {
         let mut before: BTreeMap<ResourceId, u64> = BTreeMap::new();
         for access in described.described().accesses_of(pass) {
             *before.entry(access.resource).or_default() += modelled(described, access);
@@ -161,6 +164,6 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
 
 /// The bytes that an access moves off chip by the model.
 fn modelled(plan: &Plan, access: &Access) -> u64 {
-    let size = plan.described_requirements().resources[access.resource.index()].size;
-    savings(plan.described(), access, size).0
+    let size = plan.input_requirements.resources[access.resource.index()].size;
+    savings(plan.input.frame(), access, size).0
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueHint};
 use serde_json::Value;
 use tileheap::Checked;
+use tileheap::execute::Executed;
 use tileheap::frame::Frame;
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, Situation, lower};
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut imported = frame_from(&arguments.frame, &text, arguments.size)?;
     arguments.assumed.apply(&arguments.frame, &mut imported)?;
-    let frame = arranged(arguments, imported.frame, &plan_text)?;
+    let frame = arranged(arguments, &imported.frame, &plan_text)?;
     let plan =
         Plan::from_json(&frame, &plan_text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
     let progress = Progress::new("checking", 0);
@@ -89,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     Output::stdout().write(&format!(
         "valid: frame `{}` on {}, {} passes, {} resources, {barriers} barriers\n",
-        frame.name(),
+        frame.frame().name(),
         plan.profile.name,
         plan.passes.len(),
         plan.resources.len(),
@@ -97,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The frame as it is planned: run another way, where an arrangement is given or the plan was saved with one.
-fn arranged(arguments: &Arguments, frame: Frame, text: &str) -> Result<Frame> {
+fn arranged(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed> {
     let plan: Value = serde_json::from_str(text).unwrap_or_default();
     if arguments.best {
         let spoilt = |error: String| Error::of(shown(&arguments.plan), error);
@@ -106,26 +107,26 @@ fn arranged(arguments: &Arguments, frame: Frame, text: &str) -> Result<Frame> {
         let options = serde_json::from_value(plan["options"].clone());
         let options = options.map_err(|error| spoilt(format!("`options`: {error}")))?;
         let described =
-            tileheap::plan::plan(&frame, &Arc::new(estimate(&frame, &profile)?), &profile, &options)?;
+            tileheap::plan::plan(frame, &Arc::new(estimate(frame, &profile)?), &profile, &options)?;
         let found = arguments.limits.search(&described, &arguments.limits.kinds());
-        return Ok(found.arrangement.apply(&frame)?.frame);
+        return Ok(found.arrangement.apply(frame)?);
     }
     let (path, text) = match &arguments.arrangement {
         Some(path) => (path, read_text(path, "arrangement")?),
         None => match &plan["arrangement"]["arrangement"] {
-            Value::Null => return Ok(frame),
+            Value::Null => return Ok(frame.into()),
             arrangement => (&arguments.plan, arrangement.to_string()),
         },
     };
     let (arrangement, not_kept) =
-        read_repaired(&text, &frame).map_err(|error| Error::of(shown(path), error))?;
+        read_repaired(&text, frame).map_err(|error| Error::of(shown(path), error))?;
     if let Some(why) = not_kept.first() {
         return Err(Error::of(
             shown(path),
             format!("the arrangement does not fit the frame: {why}"),
         ));
     }
-    Ok(arrangement.apply(&frame)?.frame)
+    Ok(arrangement.apply(frame)?)
 }
 
 /// Lowers a plan for its first two frames, on one queue and on a queue for each that is declared, and checks the tables; gives the

@@ -1,7 +1,8 @@
 //! Combinations of changes that would keep more of a frame on chip, and what keeps the rest out: the search, and its result as JSON.
 
 use serde_json::{Value, json};
-use tileheap::arrange::{Arranged, Found};
+use tileheap::arrange::Found;
+use tileheap::execute::Executed;
 use tileheap::frame::ResourceId;
 use tileheap::plan::{NotTile, PlacementReason, Plan};
 
@@ -23,7 +24,7 @@ pub(crate) struct Combination {
     /// What the search was allowed.
     pub(crate) kinds: Vec<&'static str>,
     pub(crate) found: Found,
-    pub(crate) arranged: Arranged,
+    pub(crate) arranged: Executed,
 }
 
 /// At most so many combinations are told.
@@ -46,7 +47,7 @@ fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found
         let found = limits.search(plan, &kinds);
         let mut others = combinations.iter().map(|other| &other.found.arrangement);
         if gain(&found) > 0 && !others.any(|other| *other == found.arrangement) {
-            let arranged = found.arrangement.apply(plan.described())?;
+            let arranged = found.arrangement.apply(&plan.input)?;
             combinations.push(Combination {
                 kinds,
                 found,

@@ -9,9 +9,10 @@ use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::Checked;
 use tileheap::arrange::{
-    self, Allowed, Alone, ArrangeError, Arranged, Arrangement, CannotGroup, Cap, Costs, DescriptionChange,
-    Found, Shortfall, Way,
+    self, Allowed, Alone, ArrangeError, Arrangement, CannotGroup, Cap, Costs, DescriptionChange, Found,
+    Shortfall, Way,
 };
+use tileheap::execute::Executed;
 use tileheap::frame::import::Imported;
 use tileheap::frame::{Frame, PassId};
 use tileheap::plan::Plan;
@@ -160,7 +161,7 @@ fn interrupt() -> &'static Arc<AtomicBool> {
 pub(crate) struct ArrangedPlan<'a> {
     described: &'a Checked<Plan>,
     pub(crate) found: Found,
-    pub(crate) arranged: Arranged,
+    pub(crate) arranged: Executed,
     pub(crate) plan: Checked<Plan>,
     /// What a saved arrangement had that the frame does not allow any more.
     not_kept: Vec<String>,
@@ -223,7 +224,7 @@ impl ArrangeOptions {
         found: Found,
         not_kept: Vec<String>,
     ) -> Result<ArrangedPlan<'a>> {
-        let arranged = found.arrangement.apply(described.described())?;
+        let arranged = found.arrangement.apply(&described.input)?;
         let mut raw_texel_bytes = imported.raw_texel_bytes.clone();
         for change in &found.arrangement.changes {
             // A new format says its own.
@@ -232,7 +233,7 @@ impl ArrangeOptions {
             }
         }
         let imported = Imported {
-            frame: arranged.frame.clone(),
+            frame: arranged.frame().clone(),
             claims: of_described(&arranged, &imported.claims),
             raw_texel_bytes: of_described(&arranged, &raw_texel_bytes),
             notes: Vec::new(),
@@ -240,7 +241,7 @@ impl ArrangeOptions {
         let _progress = Progress::new("planning", 0);
         Ok(ArrangedPlan {
             described,
-            plan: options.plan(&imported, &described.profile)?,
+            plan: options.plan_executed(&imported, &arranged, &described.profile)?,
             found,
             arranged,
             not_kept,
@@ -255,8 +256,11 @@ impl ArrangeOptions {
     }
 }
 
-fn of_described<T: Clone>(arranged: &Arranged, values: &[T]) -> Vec<T> {
-    let described = arranged.resources.iter();
+fn of_described<T: Clone>(arranged: &Executed, values: &[T]) -> Vec<T> {
+    let described = arranged
+        .frame()
+        .resource_ids()
+        .map(|id| arranged.origins().resource(id).resource);
     described
         .filter_map(|id| values.get(id.index()).cloned())
         .collect()
@@ -299,7 +303,7 @@ fn list(names: &[&str]) -> String {
 }
 
 /// What changes in the program that runs the frame, one change each.
-pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Arranged) -> Vec<String> {
+pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Executed) -> Vec<String> {
     let name = |pass: PassId| frame.pass(pass).name.as_str();
     let described = arrangement.changes.iter();
     let mut changes: Vec<String> = described.map(|change| change.in_words(frame)).collect();
@@ -327,8 +331,8 @@ pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Arran
             )),
             Way::Strips(grid) => {
                 let halo = |pass| {
-                    let runs = arranged.passes_of(pass).next();
-                    runs.and_then(|id| arranged.passes[id.index()].strip)
+                    let runs = arranged.executed_passes(pass).next();
+                    runs.and_then(|id| arranged.strip(id))
                         .map_or(0, |strip| strip.halo)
                 };
                 let halos = group.passes.iter().map(|&pass| (name(pass), halo(pass)));
@@ -447,7 +451,7 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
 }
 
 /// What an arrangement brings and demands, as JSON.
-pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Arranged) -> Value {
+pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Executed) -> Value {
     let frame = plan.described();
     let traffic = found.traffic;
     // Its own text is JSON.

@@ -7,6 +7,7 @@ use ash::vk;
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum, ValueHint};
 use tileheap::Checked;
+use tileheap::execute::Executed;
 use tileheap::frame::import::{self, Imported};
 use tileheap::frame::weights::Weights;
 use tileheap::frame::{Frame, Reaches, ResourceId};
@@ -149,6 +150,16 @@ impl FrameOptions {
     }
 
     pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Checked<Plan>> {
+        self.plan_executed(imported, &Executed::as_described(&imported.frame), profile)
+    }
+
+    /// The same for a frame that was rewritten: `imported` has the frame that runs.
+    pub(crate) fn plan_executed(
+        &self,
+        imported: &Imported,
+        executed: &Executed,
+        profile: &DeviceProfile,
+    ) -> Result<Checked<Plan>> {
         let frame = &imported.frame;
         let any = self
             .ignore_unsupported
@@ -182,7 +193,7 @@ impl FrameOptions {
             ..options
         };
         let profile = Arc::new(profile.clone());
-        let plan = tileheap::plan::plan(frame, &Arc::new(needs), &profile, &options)?;
+        let plan = tileheap::plan::plan(executed, &Arc::new(needs), &profile, &options)?;
         plan.check().map_err(tileheap::Error::from)?;
         Ok(plan)
     }

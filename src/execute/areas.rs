@@ -1,0 +1,82 @@
+//! Areas of images: what strips of a pass cover together.
+
+use ash::vk;
+
+use crate::frame::tables::{PassKind, Resource, ResourceKind};
+use crate::frame::{Frame, PassId};
+
+/// First and end of a rectangle, as columns and as rows.
+fn sides(area: vk::Rect2D) -> [[i64; 2]; 2] {
+    let vk::Rect2D { offset, extent } = area;
+    let side = |first: i32, length: u32| [i64::from(first), i64::from(first) + i64::from(length)];
+    [side(offset.x, extent.width), side(offset.y, extent.height)]
+}
+
+/// The smallest rectangle around areas.
+pub(super) fn around(areas: impl Iterator<Item = vk::Rect2D>) -> vk::Rect2D {
+    let both = |a: vk::Rect2D, b: vk::Rect2D| {
+        let [[left, right], [top, bottom]] = [0, 1].map(|axis| {
+            let ([first, end], [other_first, other_end]) = (sides(a)[axis], sides(b)[axis]);
+            [first.min(other_first), end.max(other_end)]
+        });
+        vk::Rect2D {
+            offset: vk::Offset2D {
+                x: left as i32,
+                y: top as i32,
+            },
+            extent: vk::Extent2D {
+                width: (right - left) as u32,
+                height: (bottom - top) as u32,
+            },
+        }
+    };
+    areas.reduce(both).unwrap_or_default()
+}
+
+/// Whether an image has all texels of an area.
+pub(super) fn holds(image: &Resource, area: vk::Rect2D) -> bool {
+    let ResourceKind::Image { extent, .. } = image.kind else {
+        return false;
+    };
+    let [[left, right], [top, bottom]] = sides(area);
+    left >= 0 && top >= 0 && right <= i64::from(extent.width) && bottom <= i64::from(extent.height)
+}
+
+/// What a pass computes: its render area, or all of the first image that it writes; `None` if it writes buffers only.
+pub(super) fn computed_area(frame: &Frame, pass: PassId) -> Option<vk::Rect2D> {
+    if frame.pass(pass).kind == PassKind::Render {
+        return Some(frame.pass(pass).area);
+    }
+    let mut written = frame.accesses_of(pass).iter().filter(|access| access.writes);
+    written.find_map(|access| match frame.resource(access.resource).kind {
+        ResourceKind::Image { extent, .. } => {
+            let (width, height) = (extent.width, extent.height);
+            Some(vk::Extent2D { width, height }.into())
+        }
+        ResourceKind::Buffer { .. } => None,
+    })
+}
+
+/// Whether every texel of an area is in one of several others. O(areas³).
+pub(super) fn is_covered(area: vk::Rect2D, by: &[vk::Rect2D]) -> bool {
+    // Between two of these, a column or row is in the same areas.
+    let [columns, rows] = [0, 1].map(|axis| {
+        let [first, end] = sides(area)[axis];
+        let inside = by.iter().flat_map(|one| sides(*one)[axis]);
+        let mut borders: Vec<i64> = inside
+            .chain([first])
+            .filter(|at| (first..end).contains(at))
+            .collect();
+        borders.sort_unstable();
+        borders
+    });
+    let holds = |at: [i64; 2], one: &vk::Rect2D| {
+        let sides = sides(*one);
+        [0, 1]
+            .into_iter()
+            .all(|axis| (sides[axis][0]..sides[axis][1]).contains(&at[axis]))
+    };
+    columns
+        .iter()
+        .all(|&x| rows.iter().all(|&y| by.iter().any(|one| holds([x, y], one))))
+}

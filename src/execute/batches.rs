@@ -1,0 +1,106 @@
+//! Batches and submits: a frame that runs may submit described batches in a row as one.
+
+use super::check::Checker;
+use super::error::OriginRule;
+use super::origins::PassOrigin;
+use crate::frame::tables::Batch;
+use crate::frame::{BatchId, PassId};
+use crate::units::Run;
+
+impl Checker<'_> {
+    /// Every batch stands for described batches in a row, and the submits are those of the described ones.
+    pub(super) fn check_batches(&mut self) {
+        if let Some(why) = self.differing_batches() {
+            self.report(OriginRule::Batches, why);
+        }
+    }
+
+    fn differing_batches(&self) -> Option<String> {
+        let (frame, described) = (self.executed.frame(), self.executed.described());
+        let queue = |batch: &Batch| described.submits()[batch.submit.index()].queue;
+        let mut next = 0;
+        let mut before: Option<Run> = None;
+        for (index, batch) in frame.batches().iter().enumerate() {
+            let mut run = self.described_batches(BatchId(index as u32), next);
+            while run.is_none() && self.is_idle(next) {
+                next += 1;
+                run = self.described_batches(BatchId(index as u32), next);
+            }
+            let Some(run) = run else {
+                return Some(format!(
+                    "batch {index} does not wait and signal as described batches from {next} on do"
+                ));
+            };
+            let all = run.of(described.batches());
+            if all
+                .iter()
+                .any(|one| queue(one) != frame.submits()[batch.submit.index()].queue)
+            {
+                return Some(format!("batch {index} is submitted to another queue"));
+            }
+            // Fused batches belong to one submit, which goes on where the last of them does.
+            if let Some(before) = before {
+                let last = &described.batches()[before.end as usize - 1];
+                let one = frame.batches()[index - 1].submit == batch.submit;
+                if one != (last.submit == all[0].submit) {
+                    return Some(format!("batch {index} is in another submit"));
+                }
+            }
+            for pass in frame
+                .pass_ids()
+                .filter(|&pass| frame.batch_of(pass).index() == index)
+            {
+                let outside = |described_pass: PassId| {
+                    let batch = described.batch_of(described_pass).0;
+                    !(run.first..run.end).contains(&batch)
+                };
+                let is_outside = match &self.origins.passes[pass.index()] {
+                    PassOrigin::Runs(runs) => runs.iter().any(|run| outside(run.pass)),
+                    PassOrigin::Store { after, .. } => outside(*after),
+                };
+                if is_outside {
+                    let name = &frame.pass(pass).name;
+                    return Some(format!(
+                        "pass `{name}` runs in another batch than the described one"
+                    ));
+                }
+            }
+            (next, before) = (run.end, Some(run));
+        }
+        let left = (next..described.batches().len() as u32).filter(|&batch| !self.is_idle(batch));
+        let left = left.count();
+        (left > 0).then(|| format!("{left} described batches are not submitted"))
+    }
+
+    /// Whether a described batch runs nothing, waits for nothing and signals nothing.
+    fn is_idle(&self, batch: u32) -> bool {
+        let described = self.executed.described();
+        let one = described.batches().get(batch as usize);
+        let mut passes = described.pass_ids().map(|pass| described.batch_of(pass).0);
+        one.is_some_and(|one| one.waits.is_empty() && one.signals.is_empty()) && !passes.any(|of| of == batch)
+    }
+
+    /// The described batches from `next` on that a batch stands for: up to the last whose passes it runs, and to what it signals.
+    fn described_batches(&self, batch: BatchId, next: u32) -> Option<Run> {
+        let (frame, described) = (self.executed.frame(), self.executed.described());
+        let ours = &frame.batches()[batch.index()];
+        let passes = frame.pass_ids().filter(|&pass| frame.batch_of(pass) == batch);
+        let runs = passes.filter_map(|pass| match &self.origins.passes[pass.index()] {
+            PassOrigin::Runs(runs) => Some(runs.iter().map(|run| described.batch_of(run.pass).0)),
+            PassOrigin::Store { .. } => None,
+        });
+        let last = runs.flatten().max().unwrap_or(next);
+        let from = described.batches().get(next as usize..)?;
+        let silent = from
+            .windows(2)
+            .take_while(|pair| pair[0].signals.is_empty() && pair[1].waits.is_empty());
+        // As many as could be one.
+        let most = next + 1 + silent.count() as u32;
+        if from.first()?.waits != ours.waits {
+            return None;
+        }
+        let is_end = |end: &u32| described.batches()[*end as usize - 1].signals == ours.signals;
+        let end = (last.max(next) + 1..=most).find(is_end)?;
+        Some(Run::new(next, end))
+    }
+}
