@@ -265,7 +265,11 @@ pub(super) fn sum(
 fn described_traffic(context: &Context<'_>) -> Bytes {
     let described = context.executed.described();
     let requirements = described_requirements(context.executed, context.requirements);
-    traffic::traffic(described, &requirements, context.options.windows)
+    let moves = |id: &ResourceId| only_render_pass(described, *id, context.options.windows).is_none();
+    let resources = described.resource_ids().filter(moves);
+    resources
+        .map(|id| traffic_off_chip(described, &requirements, id))
+        .sum()
 }
 
 /// The most bytes alive at once.

@@ -8,18 +8,15 @@
 //! repeated passes, halos, merged passes.
 
 use super::{PlacementReason, Plan, WindowRule};
-use crate::frame::tables::{Contents, PassKind, Resource};
+use crate::frame::tables::{Contents, PassKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
-use crate::measure::{Requirements, ResourceRequirements};
+use crate::measure::Requirements;
 use crate::units::Bytes;
 
 /// The bytes that count as a resource's: in tile memory where it may be placed there, else in ordinary memory; of external resources,
 /// which require no memory, those of their contents.
 pub(crate) fn counted_size(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
-    counted(frame.resource(id), &requirements.resources[id.index()])
-}
-
-fn counted(resource: &Resource, needs: &ResourceRequirements) -> Bytes {
+    let (resource, needs) = (frame.resource(id), &requirements.resources[id.index()]);
     match resource.persistence {
         Persistence::External(_) => resource.content_size(),
         _ => needs.tile.map_or(needs.size, |tile| tile.size),
