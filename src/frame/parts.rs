@@ -175,8 +175,12 @@ impl Frame {
             width: side(extent.width),
             height: side(extent.height),
         };
-        let views = pass.view_mask == 0 || pass.view_mask.count_ones() as usize == access.range.layers.len();
-        !access.kind.is_attachment() || pass.area == whole.into() && views
+        let rendered = match pass.view_mask {
+            0 => pass.layers as usize,
+            views => views.count_ones() as usize,
+        };
+        let all_layers = rendered >= access.range.layers.len();
+        !access.kind.is_attachment() || pass.area == whole.into() && all_layers
     }
 }
 
