@@ -6,12 +6,13 @@
 use ash::vk;
 
 use super::areas::{around, computed_area, holds, is_covered};
+use super::check_values;
 use super::error::{OriginError, OriginRule};
 use super::executed::Executed;
 use super::origins::{OriginTables, PassOrigin, PassRun};
 use super::strip::Strip;
 use crate::frame::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind};
-use crate::frame::{LoadOp, PassId, Persistence, ResourceId};
+use crate::frame::{LoadOp, PassId, Persistence, ResourceId, TileConstraint};
 use crate::units::Bytes;
 
 pub(super) struct Checker<'a> {
@@ -48,6 +49,10 @@ impl Executed {
             checker.check_resources();
             checker.check_accesses();
             checker.check_coverage();
+        }
+        // What accesses see can only be followed along sound origins.
+        if checker.faults.is_empty() {
+            checker.faults = check_values::faults(self, &checker.origins);
         }
         checker.faults
     }
@@ -210,7 +215,8 @@ impl Checker<'_> {
         if read.writes || !write.writes {
             return Some("it does not read and then write");
         }
-        if [from.resource, to.resource] != [resource; 2] || read.resource == write.resource {
+        let other_value = from.value != to.value;
+        if [from.resource, to.resource] != [resource; 2] || read.resource == write.resource || other_value {
             return Some("it stores something else");
         }
         if from.until != Some(after) {
@@ -248,7 +254,8 @@ impl Checker<'_> {
         for id in frame.resource_ids() {
             let origin = self.origins.resources[id.index()];
             let (ours, theirs) = (frame.resource(id), described.resource(origin.resource));
-            let stretch = origin.until.is_some();
+            let (stretch, is_value) = (origin.until.is_some(), origin.value.is_some());
+            let unconstrained = [ours, theirs].map(|one| one.tile_constraint) == [TileConstraint::None; 2];
             let whole = (&ours.name, ours.persistence, ours.tile_constraint, ours.level_of)
                 == (
                     &theirs.name,
@@ -275,8 +282,12 @@ impl Checker<'_> {
                 "the image of a strip must be transient"
             } else if area.is_some() && ours.tile_constraint != theirs.tile_constraint {
                 "its constraint is another one"
-            } else if !stretch && area.is_none() && !whole {
+            } else if !stretch && !is_value && area.is_none() && !whole {
                 "its name, persistence or constraint is another one"
+            } else if is_value && ours.persistence != Persistence::Transient {
+                "a value must be transient"
+            } else if is_value && !unconstrained {
+                "a resource with a constraint has no values of its own"
             } else if stretch && ours.persistence != Persistence::Transient {
                 "the stretch of a lifetime must be transient"
             } else if stretch && (stores.next().is_none() || stores.next().is_some()) {

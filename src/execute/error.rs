@@ -31,4 +31,6 @@ pub enum OriginRule {
     Access,
     /// Every described pass runs once, whole or in all of its strips, with all of its accesses, and every described resource is there.
     Coverage,
+    /// The values of a resource are numbered in order, and accesses find in them what they find in the described resource.
+    Value,
 }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::origins::{Origins, PassRun};
+use super::origins::{Origins, PassRun, ValueOf};
 use super::strip::Strip;
 use crate::frame::{Frame, PassId, ResourceId};
 
@@ -39,6 +39,8 @@ pub struct Part {
     pub until: Option<PassId>,
     /// A part of the image, as small as a strip.
     pub area: Option<vk::Rect2D>,
+    /// One value of a resource that has several.
+    pub value: Option<ValueOf>,
 }
 
 impl From<&Frame> for Executed {
@@ -120,6 +122,7 @@ impl Executed {
             level: level_of.map(|level_of| level_of.level),
             until: origin.until,
             area: origin.area,
+            value: origin.value,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Frames that run in place of described ones, and one map from the first to the second.
 //!
-//! A *rewrite* turns a frame into another one that means the same: lifetimes are split by stores, passes are merged, reordered or run strip by
-//! strip. Planning, lowering and recording see an ordinary [`Frame`](crate::frame::Frame); [`Origins`] leads from its passes, resources and
+//! A *rewrite* turns a frame into another one that means the same: the values of a resource become resources, lifetimes are split by stores,
+//! passes are merged, reordered or run strip by strip. Planning, lowering and recording see an ordinary [`Frame`](crate::frame::Frame); [`Origins`] leads from its passes, resources and
 //! accesses back to the described ones. Rewrites compose, and so do their maps.
 //!
 //! ```text
@@ -18,13 +18,15 @@
 mod areas;
 mod batches;
 mod check;
+mod check_values;
 mod error;
 mod executed;
 mod origins;
 mod rewrite;
 mod strip;
+mod values;
 
 pub use error::{OriginError, OriginRule};
 pub use executed::{Executed, Part};
-pub use origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin};
+pub use origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin, ValueOf};
 pub use strip::Strip;

@@ -22,7 +22,7 @@ struct Tables {
     own: OriginTables,
     /// Per described pass, the first executed pass that runs it.
     executed: Vec<Option<PassId>>,
-    /// Per described resource, the first executed one that is all of it.
+    /// Per described resource, the first executed one that is all of it, or a value of it.
     wholes: Vec<Option<ResourceId>>,
 }
 
@@ -83,6 +83,8 @@ pub struct ResourceOrigin {
     pub until: Option<PassId>,
     /// Where it is as small as a strip: the part of the described image.
     pub area: Option<vk::Rect2D>,
+    /// Where it is one value of a resource that has several.
+    pub value: Option<ValueOf>,
 }
 
 impl ResourceOrigin {
@@ -92,6 +94,7 @@ impl ResourceOrigin {
             resource,
             until: None,
             area: None,
+            value: None,
         }
     }
 
@@ -123,6 +126,24 @@ fn set_first<T: Copy>(table: &mut Vec<Option<T>>, index: usize, value: T) {
     table[index].get_or_insert(value);
 }
 
+/// The value of a resource, a version of its contents, that a resource of an executed frame [is](super::Executed::separate_values).
+///
+/// Displayed as `value 2 of 3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueOf {
+    /// Its number, from 1, in the order of the passes.
+    pub number: u32,
+    /// How many values the resource has.
+    pub count: u32,
+}
+
+impl std::fmt::Display for ValueOf {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ValueOf { number, count } = self;
+        write!(formatter, "value {number} of {count}")
+    }
+}
+
 impl From<OriginTables> for Origins {
     fn from(own: OriginTables) -> Origins {
         let (mut executed, mut wholes) = (Vec::new(), Vec::new());
@@ -133,7 +154,7 @@ impl From<OriginTables> for Origins {
             }
         }
         for (resource, origin) in (0..).map(ResourceId).zip(&own.resources) {
-            if origin.is_whole() {
+            if origin.until.is_none() {
                 set_first(&mut wholes, origin.resource.index(), resource);
             }
         }
@@ -227,16 +248,15 @@ impl Origins {
         }
     }
 
-    /// The first resource of the executed frame that is all of a described one.
+    /// The first resource of the executed frame that is all of a described one, or the first of its values.
     ///
     /// # Panics
     /// If none is, which [`Executed::check`](super::Executed::check) finds.
     pub fn whole(&self, described: ResourceId) -> ResourceId {
         match &self.tables {
             None => described,
-            Some(tables) => {
-                tables.wholes[described.index()].expect("an executed resource is all of every described one")
-            }
+            Some(tables) => tables.wholes[described.index()]
+                .expect("every described resource is executed whole, or in values"),
         }
     }
 
@@ -280,6 +300,8 @@ impl Origins {
                 // The stretch of a stretch ends where the shorter one does.
                 until: later.until.map(|pass| self.last_run(pass)).or(whole.until),
                 area: part_of_part(whole.area, later.area),
+                // A value is never divided again.
+                value: whole.value.or(later.value),
             }
         });
         let accesses = tables.own.accesses.iter();

@@ -51,7 +51,7 @@ impl Executed {
         }))
     }
 
-    fn rewritten(&self, frame: Frame, origins: OriginTables) -> Executed {
+    pub(super) fn rewritten(&self, frame: Frame, origins: OriginTables) -> Executed {
         self.then(&Executed::new(frame, self.frame().clone(), origins.into()))
     }
 }

@@ -36,6 +36,7 @@ pub mod tables;
 mod traffic;
 pub mod valid_usage;
 mod validate;
+mod values;
 pub mod weights;
 
 /// Images and buffers that the caller imports, and the state in which they come and go.
@@ -59,3 +60,4 @@ pub use tables::Frame;
 pub use tileheap_device::AccessKind;
 #[doc(inline)]
 pub use tileheap_units::ReadReach;
+pub(crate) use values::SeparateValue;

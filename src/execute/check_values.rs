@@ -1,0 +1,253 @@
+//! The part of the checker that judges values: every access sees in its value what the described access sees in the whole resource.
+//!
+//! Contents are followed by part, as the writes since the part was last replaced. A pass that runs strip by strip may repeat its writes.
+
+use super::error::{OriginError, OriginRule};
+use super::executed::Executed;
+use super::origins::{OriginTables, PassOrigin, PassRun, ResourceOrigin, ValueOf};
+use crate::frame::tables::{Access, Version};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
+
+/// What one part of a resource holds: the described writes to it, by index, since one replaced all of it.
+type PartContents = Vec<u32>;
+
+/// The contents that external and history resources have before the frame.
+const BEFORE_FRAME: u32 = u32::MAX;
+
+/// What is wrong with the values of a frame whose passes and accesses have sound origins.
+pub(super) fn faults(executed: &Executed, origins: &OriginTables) -> Vec<OriginError> {
+    let mut divided: Vec<ResourceId> = Vec::new();
+    for origin in &origins.resources {
+        if origin.value.is_some() && !divided.contains(&origin.resource) {
+            divided.push(origin.resource);
+        }
+    }
+    let mut faults = Vec::new();
+    for resource in divided {
+        let checker = Checker {
+            executed,
+            origins,
+            resource,
+        };
+        if let Some(why) = checker.is_misnumbered().or_else(|| checker.sees_other_contents()) {
+            let name = &executed.described().resource(resource).name;
+            faults.push(OriginError {
+                rule: OriginRule::Value,
+                message: format!("the values of `{name}` are not its own: {why}"),
+            });
+        }
+    }
+    faults
+}
+
+struct Checker<'a> {
+    executed: &'a Executed,
+    origins: &'a OriginTables,
+    resource: ResourceId,
+}
+
+/// A described access and the contents that it sees of each part that it needs.
+type Sight = (u32, Vec<PartContents>);
+
+impl Checker<'_> {
+    /// The resources of the frame that runs which are parts of the described one.
+    fn holders(&self) -> impl Iterator<Item = (ResourceId, ResourceOrigin)> + '_ {
+        let ids = self
+            .executed
+            .frame()
+            .resource_ids()
+            .zip(self.origins.resources.iter().copied());
+        ids.filter(|(_, origin)| origin.resource == self.resource)
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.executed.described().resource(self.resource).persistence != Persistence::Transient
+    }
+
+    /// How the numbers are not those of the values, in the order of the described passes.
+    fn is_misnumbered(&self) -> Option<String> {
+        let mut values: Vec<(ValueOf, ResourceId)> = Vec::new();
+        for (id, origin) in self.holders() {
+            match origin.value {
+                Some(value) if origin.until.is_none() && origin.area.is_none() => values.push((value, id)),
+                None if !self.is_persistent() => return Some("one has no number".to_owned()),
+                _ => {}
+            }
+        }
+        values.sort_by_key(|(value, _)| value.number);
+        let count = values.first()?.0.count;
+        let numbers: Vec<u32> = values.iter().map(|(value, _)| value.number).collect();
+        // An external or history resource holds its last value itself, and perhaps the first.
+        let numbered = match self.is_persistent() {
+            true => {
+                (1..count).eq(numbers.iter().copied()) || count > 2 && (2..count).eq(numbers.iter().copied())
+            }
+            false => count > 1 && (1..=count).eq(numbers.iter().copied()),
+        };
+        if !numbered || values.iter().any(|(value, _)| value.count != count) {
+            return Some(format!("their numbers are {numbers:?} of {count}"));
+        }
+        let mut before: Option<PassId> = None;
+        for (value, id) in values {
+            let passes = self.described_passes(value);
+            if passes.is_empty() || before.is_some_and(|before| passes.iter().any(|&pass| pass <= before)) {
+                let name = &self.executed.frame().resource(id).name;
+                return Some(format!(
+                    "`{name}` is not used after value {} of {count} is",
+                    value.number - 1
+                ));
+            }
+            before = passes.into_iter().max();
+        }
+        None
+    }
+
+    /// The described passes that use a value, or a stretch of it.
+    fn described_passes(&self, value: ValueOf) -> Vec<PassId> {
+        let (frame, described) = (self.executed.frame(), self.executed.described());
+        let holders = self.holders().filter(|(_, origin)| origin.value == Some(value));
+        let uses = holders.flat_map(|(id, _)| frame.uses_of(id));
+        let origins = uses.filter_map(|&index| self.origins.accesses[index as usize]);
+        origins
+            .map(|origin| described.accesses()[origin as usize].pass)
+            .collect()
+    }
+
+    /// The first access that sees something else than the described one does.
+    fn sees_other_contents(&self) -> Option<String> {
+        let (frame, described) = (self.executed.frame(), self.executed.described());
+        let mut whole = Contents::new(described, self.resource, self.is_persistent());
+        let mut wanted: Vec<Sight> = Vec::new();
+        for pass in described.pass_ids() {
+            let accesses = described.pass(pass).accesses.indices();
+            let accesses: Vec<u32> = accesses.map(|index| index as u32).collect();
+            wanted.extend(whole.pass(pass, &accesses));
+        }
+        let mut contents: Vec<Option<Contents<'_>>> = vec![None; frame.resources().len()];
+        for (id, origin) in self.holders() {
+            let outside = self.is_persistent() && origin.is_whole();
+            contents[id.index()] = Some(Contents::new(described, self.resource, outside));
+        }
+        for pass in frame.pass_ids() {
+            let runs = match &self.origins.passes[pass.index()] {
+                PassOrigin::Store { resource, .. } => {
+                    if let ([read, write], true) = (frame.accesses_of(pass), *resource == self.resource) {
+                        contents[write.resource.index()] = contents[read.resource.index()].clone();
+                    }
+                    continue;
+                }
+                PassOrigin::Runs(runs) => runs,
+            };
+            for run in runs {
+                for (id, _) in self.holders() {
+                    let accesses = self.accesses_in(pass, *run, id);
+                    let Some(holder) = &mut contents[id.index()] else {
+                        continue;
+                    };
+                    for sight in holder.pass(run.pass, &accesses) {
+                        let described_access = &described.accesses()[sight.0 as usize];
+                        if !wanted.contains(&sight) {
+                            let (reader, name) = (described_access.pass, &frame.resource(id).name);
+                            let reader = &described.pass(reader).name;
+                            return Some(format!(
+                                "pass `{reader}` finds other contents in `{name}` than described"
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+        let previous = |id: ResourceId, origin: ResourceOrigin| {
+            let mut uses = frame.accesses_to(id);
+            origin.value.is_some() && uses.any(|access| access.version == Version::Previous)
+        };
+        if self.holders().any(|(id, origin)| previous(id, origin)) {
+            return Some("one has a previous version".to_owned());
+        }
+        let outside = self.holders().find(|(_, origin)| origin.is_whole());
+        let kept = outside.and_then(|(id, _)| contents[id.index()].as_ref());
+        (self.is_persistent() && kept.map(|kept| &kept.parts) != Some(&whole.parts))
+            .then(|| "after the frame, the resource holds something else than described".to_owned())
+    }
+
+    /// The described accesses of one run of a described pass to one resource of the frame that runs.
+    fn accesses_in(&self, pass: PassId, run: PassRun, id: ResourceId) -> Vec<u32> {
+        let (frame, described) = (self.executed.frame(), self.executed.described());
+        let accesses = frame.pass(pass).accesses.indices();
+        let here = accesses.filter(|&index| frame.accesses()[index].resource == id);
+        let origins = here.filter_map(|index| self.origins.accesses[index]);
+        origins
+            .filter(|&origin| described.accesses()[origin as usize].pass == run.pass)
+            .collect()
+    }
+}
+
+/// The contents of a resource of the frame that runs, or of the described one, while passes go by.
+#[derive(Clone)]
+struct Contents<'a> {
+    described: &'a Frame,
+    resource: ResourceId,
+    parts: Vec<PartContents>,
+}
+
+impl<'a> Contents<'a> {
+    fn new(described: &'a Frame, resource: ResourceId, comes_in: bool) -> Contents<'a> {
+        let before = match comes_in {
+            true => vec![BEFORE_FRAME],
+            false => Vec::new(),
+        };
+        Contents {
+            described,
+            resource,
+            parts: vec![before; described.parts_of(resource).len()],
+        }
+    }
+
+    /// Runs some accesses of a described pass: what each of them sees that needs contents from before the pass.
+    fn pass(&mut self, pass: PassId, accesses: &[u32]) -> Vec<Sight> {
+        let (described, resource) = (self.described, self.resource);
+        let access_of = |index: u32| &described.accesses()[index as usize];
+        let used = accesses.iter().copied().filter(|&index| {
+            let access = access_of(index);
+            (access.resource, access.version) == (resource, Version::Current)
+        });
+        let used: Vec<u32> = used.collect();
+        let mut sights: Vec<Sight> = used
+            .iter()
+            .filter(|&&index| access_of(index).needs_contents())
+            .map(|&index| (index, Vec::new()))
+            .collect();
+        let is_optional = described.pass(pass).optional.is_some();
+        for (contents, &part) in self.parts.iter_mut().zip(described.parts_of(resource)) {
+            let replaces = |access: &Access| {
+                let all = access.share.is_none_or(|share| share.part >= share.of);
+                all && described.replaces(access, part)
+            };
+            let replaced = used.iter().any(|&index| replaces(access_of(index)));
+            for (index, seen) in &mut sights {
+                let access = access_of(*index);
+                let in_place = matches!(
+                    access.kind,
+                    AccessKind::InputAttachment | AccessKind::TileAttachment
+                );
+                let own = replaced && (in_place || access.goes_on);
+                if access.range.intersects(part) && !own {
+                    seen.push(contents.clone());
+                }
+            }
+            let writes = used.iter().filter(|&&index| {
+                let access = access_of(index);
+                access.writes && access.range.intersects(part)
+            });
+            for &index in writes {
+                if replaces(access_of(index)) && !is_optional {
+                    contents.clear();
+                }
+                if !contents.contains(&index) {
+                    contents.push(index);
+                }
+            }
+        }
+        sights
+    }
+}

@@ -1,0 +1,220 @@
+//! Values: the versions of a resource's contents, each from where it begins to be written until nothing needs it any more.
+//!
+//! ```text
+//! passes       0 ao     1 apply   2 down   3 up     4 blur   5 tone
+//! pool         w ────── r         w ────── r        w ────── r        one lifetime of six passes
+//! in values    w ────── r                                             three lifetimes of two
+//!                                 w ────── r
+//!                                                   w ────── r
+//! ```
+//! A value ends before a pass where no part of the resource holds anything that a later access needs: each part is next cleared or overwritten
+//! as a whole, or never used again. What the caller hands in, what the frame hands out, and what a history keeps count as needed.
+
+use std::collections::HashSet;
+
+use tileheap_units::CompactSort;
+
+use super::builder::FrameBuilder;
+use super::tables::{Access, Contents, Resource, ResourceKind, Version};
+use super::validate::LONGEST_NAME;
+use super::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
+
+/// One value of a resource, which is a resource of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeparateValue {
+    /// The resource.
+    pub(crate) of: ResourceId,
+    /// The value's number, from 1.
+    pub(crate) number: u32,
+    /// How many values the resource has.
+    pub(crate) count: u32,
+}
+
+/// The values of a resource.
+struct Division {
+    /// The passes with which the second value and those after it begin, in order.
+    starts: Vec<PassId>,
+    /// Whether the first value needs what the resource held before the frame.
+    enters: bool,
+}
+
+impl Division {
+    /// The value, from 0, that a pass uses.
+    fn value_of(&self, pass: PassId) -> usize {
+        self.starts.partition_point(|&start| start <= pass)
+    }
+}
+
+impl Frame {
+    /// The frame in which each value of the resources that are `wanted` is a resource of its own, and per resource the value that it is;
+    /// `None` where none divides.
+    ///
+    /// Of a transient resource, the first value keeps the id, and all have names of their own. External and history resources stay what
+    /// they are to those outside of the frame: they hold their last value, the first one where that needs what was there before the frame (or,
+    /// if external, is of another queue), and the previous version; the values between are transient. New resources follow all others.
+    ///
+    /// Resources with a [`TileConstraint`] and those of [stores](Contents::Store) are left as they are.
+    ///
+    /// # Errors
+    /// As [`FrameBuilder::build`].
+    pub(crate) fn with_separate_values(
+        &self,
+        wanted: impl Fn(ResourceId) -> bool,
+    ) -> Option<crate::Result<(Frame, Vec<Option<SeparateValue>>)>> {
+        let mut tables = (*self.tables).clone();
+        let mut names: HashSet<String> = self.resources().iter().map(|it| it.name.clone()).collect();
+        let mut values = vec![None; self.resources().len()];
+        let divisible = self
+            .resource_ids()
+            .filter(|&id| wanted(id) && self.may_divide(id));
+        for id in divisible {
+            let Some((division, separate)) = self.separate_values(id) else {
+                continue;
+            };
+            let count = division.starts.len() as u32 + 1;
+            let described = self.resource(id);
+            let mut whole = described.clone();
+            whole.prepare_to_divide();
+            let mut first = None;
+            let mut holders = vec![id; count as usize];
+            for &number in &separate {
+                let value = SeparateValue {
+                    of: id,
+                    number: number as u32 + 1,
+                    count,
+                };
+                let name = name_of_value(&mut names, &described.name, value);
+                let one = Resource {
+                    name,
+                    persistence: Persistence::Transient,
+                    level_of: None,
+                    ..whole.clone()
+                };
+                if number == 0 && described.persistence == Persistence::Transient {
+                    first = Some(one);
+                    values[id.index()] = Some(value);
+                    continue;
+                }
+                holders[number] = ResourceId(tables.resources.len() as u32);
+                tables.resources.push(one);
+                values.push(Some(value));
+            }
+            tables.resources[id.index()] = first.unwrap_or(whole);
+            for access in &mut tables.accesses {
+                let holder = holders[division.value_of(access.pass)];
+                if access.resource == id && access.version == Version::Current {
+                    access.resource = holder;
+                }
+                if access.resolves == Some(id) {
+                    access.resolves = Some(holder);
+                }
+            }
+        }
+        if tables.resources.len() == self.resources().len() {
+            return None;
+        }
+        let frame = FrameBuilder::from_tables(tables).build();
+        Some(frame.map(|frame| (frame, values)))
+    }
+
+    /// The values of a resource, and those of them, from 0, that can be resources of their own; `None` where it does not divide.
+    fn separate_values(&self, id: ResourceId) -> Option<(Division, Vec<usize>)> {
+        let division = self.division_of(id);
+        let count = division.starts.len() + 1;
+        let separate: Vec<usize> = match self.resource(id).persistence {
+            Persistence::Transient => (0..count).collect(),
+            Persistence::History => (usize::from(division.enters)..count - 1).collect(),
+            Persistence::External(_) => {
+                // The states in which it enters and leaves are those that the queues of its first and last pass can wait for.
+                let first = self.accesses_to(id).next().map(|access| access.pass);
+                let queues = [first, division.starts.last().copied()].map(|pass| Some(self.queue_of(pass?)));
+                let enters = division.enters || queues[0] != queues[1];
+                (usize::from(enters)..count - 1).collect()
+            }
+        };
+        (count > 1 && !separate.is_empty()).then_some((division, separate))
+    }
+
+    /// Whether the values of a resource may be placed apart: its place is not demanded, and the runtime records none of its accesses.
+    fn may_divide(&self, id: ResourceId) -> bool {
+        let mut uses = self.accesses_to(id);
+        self.resource(id).tile_constraint == TileConstraint::None
+            && uses.all(|access| self.pass(access.pass).contents != Contents::Store)
+    }
+
+    /// The values of a resource, by the parts that hold something that is needed before each of its passes, from the last to the first.
+    ///
+    /// O(uses * parts).
+    fn division_of(&self, id: ResourceId) -> Division {
+        let current = |access: &&Access| access.version == Version::Current;
+        let uses: Vec<&Access> = self.accesses_to(id).filter(current).collect();
+        let kept = self.resource(id).persistence != Persistence::Transient;
+        let parts = self.parts_of(id);
+        let mut needed = vec![kept; parts.len()];
+        let mut starts = Vec::new();
+        for in_pass in uses.chunk_by(|a, b| a.pass == b.pass).rev() {
+            for (needed, &part) in needed.iter_mut().zip(parts) {
+                *needed = self.needs_before(in_pass, part, *needed);
+            }
+            if !needed.contains(&true) {
+                starts.push(in_pass[0].pass);
+            }
+        }
+        let first = uses.first().map(|access| access.pass);
+        starts.compact_sort();
+        let enters = starts.first().copied() != first;
+        // A value begins after another one.
+        starts.retain(|&start| Some(start) != first);
+        Division { starts, enters }
+    }
+
+    /// Whether something needs what a part holds before a pass, if something needs what it holds after it or not; `in_pass` are the pass's
+    /// accesses of its current version.
+    fn needs_before(&self, in_pass: &[&Access], part: SubresourceRange, needed_after: bool) -> bool {
+        let of_part = || in_pass.iter().filter(|access| access.range.intersects(part));
+        let all_of_it = |access: &Access| access.share.is_none_or(|share| share.part >= share.of);
+        let replaced = of_part().any(|access| self.replaces(access, part) && all_of_it(access));
+        // An attachment is cleared or overwritten before anything in its pass reads that in place.
+        let in_place = |access: &Access| {
+            let reads = [AccessKind::InputAttachment, AccessKind::TileAttachment].contains(&access.kind);
+            reads || access.goes_on
+        };
+        let needs = |access: &&&Access| access.needs_contents() && !(replaced && in_place(access));
+        let is_optional = in_pass
+            .iter()
+            .any(|access| self.pass(access.pass).optional.is_some());
+        of_part().any(|access| needs(&access)) || needed_after && (!replaced || is_optional)
+    }
+}
+
+impl Resource {
+    /// Leaves the declared usage only, since that of the accesses follows again from those of each value; and keeps levels together.
+    fn prepare_to_divide(&mut self) {
+        match &mut self.kind {
+            ResourceKind::Image { desc, usage, .. } => {
+                desc.separate_levels &= desc.mip_levels == 1;
+                *usage = desc.usage;
+            }
+            ResourceKind::Buffer { desc, usage } => *usage = desc.usage,
+        }
+    }
+}
+
+/// A name for a value, which no other resource has.
+fn name_of_value(names: &mut HashSet<String>, resource: &str, value: SeparateValue) -> String {
+    let SeparateValue { number, count, .. } = value;
+    let name = |suffix: &str| {
+        let mut length = resource.len().min(LONGEST_NAME - suffix.len());
+        while !resource.is_char_boundary(length) {
+            length -= 1;
+        }
+        format!("{}{suffix}", &resource[..length])
+    };
+    let others = (2..).map(|other: u64| name(&format!(" (value {number} of {count}, {other})")));
+    let mut all = std::iter::once(name(&format!(" (value {number} of {count})"))).chain(others);
+    let free = all
+        .find(|name| !names.contains(name))
+        .expect("numbers do not end");
+    names.insert(free.clone());
+    free
+}
