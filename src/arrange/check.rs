@@ -161,8 +161,7 @@ pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGr
     for (at, &second) in passes.iter().enumerate().skip(1) {
         for &first in &passes[..at] {
             let render = [first, second].map(|pass| frame.pass(pass).kind) == [PassKind::Render; 2];
-            let optional = [first, second].map(|pass| frame.pass(pass).optional.is_some());
-            if optional != [false; 2] || !render || !frame.merges_with(first, second) {
+            if !render || !frame.merges_with(first, second) {
                 return Err(CannotGroup::NotOnePass {
                     first: name(first),
                     second: name(second),

@@ -160,7 +160,7 @@ impl Checker<'_> {
             (
                 (pass.kind, pass.contents, pass.tile_shading),
                 (pass.layers, pass.view_mask),
-                (pass.hook, pass.samples),
+                (pass.hook, pass.samples, pass.optional),
             )
         };
         let strip = runs[0].strip;

@@ -22,7 +22,7 @@ impl Frame {
     }
 
     /// The frame with render pass `first` and the one behind it as one, whose subpasses follow one another; `None` where they cannot be:
-    /// they are recorded apart or in secondary command buffers, differ in layers, in areas of which one [clears, discards or resolves](super::LoadOp) less than both, or the second needs more of what the first writes than the same pixel (an input
+    /// they are recorded apart or in secondary command buffers, one is optional, they differ in layers, in areas of which one [clears, discards or resolves](super::LoadOp) less than both, or the second needs more of what the first writes than the same pixel (an input
     /// attachment, or drawing on).
     ///
     /// # Errors
@@ -56,8 +56,10 @@ impl Frame {
             let chained = (pass.hook, pass.samples);
             (pass.layers, pass.view_mask, pass.contents, chained)
         };
-        let can_be =
-            |pass: &Pass| pass.kind == PassKind::Render && !pass.tile_shading && !pass.accesses.is_empty();
+        let can_be = |pass: &Pass| {
+            let plain = !pass.tile_shading && pass.optional.is_none();
+            pass.kind == PassKind::Render && plain && !pass.accesses.is_empty()
+        };
         let inline = one.contents == Contents::Inline;
         if !can_be(one) || !can_be(other) || shape(one) != shape(other) || !inline {
             return false;
