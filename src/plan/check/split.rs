@@ -3,8 +3,8 @@
 use super::checker::Checker;
 use super::error::Rule;
 use crate::execute::{Executed, OriginRule};
-use crate::frame::tables::{Access, Resource, Version};
-use crate::frame::{PassId, Persistence, ResourceId};
+use crate::frame::tables::{Access, Resource, ResourceKind, Version};
+use crate::frame::{BufferDesc, ImageDesc, PassId, Persistence, ResourceId};
 use crate::plan::MemoryKind;
 
 pub(super) fn check(checker: &mut Checker<'_>) {
@@ -103,29 +103,29 @@ fn check_submits(checker: &mut Checker<'_>) {
     }
 }
 
-/// Of a resource whose lifetime is split, all parts are created alike, with the usage of the whole: they need the same of memory.
+/// Of a resource whose lifetime is split, all parts are created alike, with the usage of the whole: they need the same of memory. Those of a
+/// resource whose values are apart are created for the accesses of each.
 fn check_needs(checker: &mut Checker<'_>) {
     let plan = checker.plan;
-    let alike = |ours: &Resource, theirs: &Resource| {
-        let [ours, theirs] = [ours, theirs].map(|resource| {
-            let mut resource = resource.clone();
-            resource.declare_usage();
-            resource.kind
-        });
-        ours == theirs
+    let made = |resource: &Resource| {
+        let mut resource = resource.clone();
+        resource.declare_usage();
+        resource.kind
     };
     let differs = |&id: &ResourceId| {
         let origin = plan.origins.resource(id);
         let needs = &plan.requirements.resources[id.index()];
         let input = plan.splits.resource(id).resource;
         let whole = plan.origins.whole(origin.resource);
+        let ours = made(plan.frame.resource(id));
+        let same_as_whole = ours == made(plan.frame.resource(whole));
         // The image of a strip is smaller.
         let apart = origin.area.is_none()
-            && (!alike(
-                plan.frame.resource(id),
-                plan.described().resource(origin.resource),
-            ) || *needs != plan.requirements.resources[whole.index()]);
-        apart || plan.input_requirements.resources.get(input.index()) != Some(needs)
+            && (!is_made_within(ours, made(plan.described().resource(origin.resource)))
+                || same_as_whole && *needs != plan.requirements.resources[whole.index()]);
+        apart
+            || ours != made(plan.input.frame().resource(input))
+            || plan.input_requirements.resources.get(input.index()) != Some(needs)
     };
     for id in plan.frame.resource_ids().filter(differs) {
         let described = plan.described().resource(plan.origins.resource(id).resource);
@@ -135,5 +135,40 @@ fn check_needs(checker: &mut Checker<'_>) {
             described.name
         );
         checker.report(Rule::Described, message);
+    }
+}
+
+/// Whether a resource is made as another one, with no more usage, and levels kept together or not.
+fn is_made_within(ours: ResourceKind, theirs: ResourceKind) -> bool {
+    match (ours, theirs) {
+        (
+            ResourceKind::Image { desc, extent, usage },
+            ResourceKind::Image {
+                desc: described,
+                extent: whole,
+                usage: allowed,
+            },
+        ) => {
+            let desc = ImageDesc {
+                usage: described.usage,
+                separate_levels: described.separate_levels,
+                ..desc
+            };
+            allowed.contains(usage) && (desc, extent) == (described, whole)
+        }
+        (
+            ResourceKind::Buffer { desc, usage },
+            ResourceKind::Buffer {
+                desc: described,
+                usage: allowed,
+            },
+        ) => {
+            let desc = BufferDesc {
+                usage: described.usage,
+                ..desc
+            };
+            allowed.contains(usage) && desc == described
+        }
+        _ => false,
     }
 }
