@@ -33,3 +33,4 @@ mod planned;
 mod traffic;
 mod valid_usage;
 mod valid_usage_on_devices;
+mod values;

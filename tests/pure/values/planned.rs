@@ -1,0 +1,223 @@
+//! Frames that pool their images plan as well as the same frames with an image for each value.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ash::vk;
+use serde_json::Value;
+use tileheap::Checked;
+use tileheap::execute::Executed;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
+use tileheap::plan::{Plan, PlanOptions};
+use tileheap::profile::DeviceProfile;
+use tileheap::units::{Bytes, SplitMix64};
+
+use super::{CLEAR, separate};
+use crate::planned::plan_with;
+
+/// Effects at half the size of an image that is drawn to all along: ambient occlusion, bloom and blur use images of one pool, reflections and
+/// depth of field have images of their own. `image` says which of the pool an effect uses.
+fn effects(image: [usize; 3]) -> Frame {
+    let extent = |width, height| vk::Extent2D { width, height };
+    let mut frame = FrameBuilder::new("effects", extent(1280, 720));
+    let half = ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent(960, 540));
+    let count = image.iter().max().expect("three effects") + 1;
+    let pool: Vec<ResourceId> = (0..count)
+        .map(|index| frame.image(format!("pool {index}"), half))
+        .collect();
+    let [reflections, focus] = ["reflections", "focus"].map(|name| frame.image(name, half));
+    let full = extent(1920, 1080);
+    let hdr = frame.image("hdr", ImageDesc::new(vk::Format::B10G11R11_UFLOAT_PACK32, full));
+    let back = frame.resource(
+        "back",
+        ImageDesc::new(vk::Format::R8G8B8A8_UNORM, full),
+        Persistence::External(ExternalDesc::SWAPCHAIN),
+    );
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "commands");
+    let [occlusion, bloom, blur] = image.map(|image| pool[image]);
+    frame.render_pass(commands, "scene").color(hdr, CLEAR);
+    frame.render_pass(commands, "occlusion").color(occlusion, CLEAR);
+    let apply = |frame: &mut FrameBuilder, name: &str, image| {
+        frame
+            .render_pass(commands, name)
+            .sampled(image)
+            .color(hdr, LoadOp::Load);
+    };
+    let make = |frame: &mut FrameBuilder, name: &str, image| {
+        frame.render_pass(commands, name).sampled(hdr).color(image, CLEAR);
+    };
+    apply(&mut frame, "apply occlusion", occlusion);
+    for (name, image) in [("reflect", reflections), ("bloom", bloom), ("focus", focus)] {
+        make(&mut frame, name, image);
+        apply(&mut frame, &format!("apply {name}"), image);
+    }
+    make(&mut frame, "blur", blur);
+    frame
+        .render_pass(commands, "tone")
+        .sampled(hdr)
+        .sampled(blur)
+        .color(back, CLEAR);
+    frame.build().unwrap()
+}
+
+/// A plan with another size of tile heap, or without one.
+fn plan_at(frame: &Frame, heap: Option<Bytes>) -> Checked<Plan> {
+    let preset = DeviceProfile::preset("adreno-830").unwrap();
+    let (profile, options) = match heap {
+        Some(size) => (preset.with_tile_heap_size(size).unwrap(), PlanOptions::default()),
+        None => {
+            let off = tileheap::plan::Strategy::Off;
+            (
+                preset,
+                PlanOptions {
+                    strategy: off,
+                    ..PlanOptions::default()
+                },
+            )
+        }
+    };
+    let plan = plan_with(frame, &Arc::new(profile), &options);
+    assert_eq!(plan.violations(), [], "{plan}");
+    plan
+}
+
+/// What makes a plan good: traffic on chip, the bound on it, bytes of ordinary memory.
+fn quality(plan: &Plan) -> (Bytes, Option<i64>, Bytes) {
+    let bound = plan.optimality.map(|found| found.upper_bound);
+    (plan.totals.on_chip_bytes, bound, plan.totals.arena_bytes)
+}
+
+#[test]
+fn a_pool_of_one_image_plans_as_well_as_three_images() {
+    let (pooled, apart) = (effects([0, 0, 0]), effects([0, 1, 2]));
+    let values = separate(&pooled);
+    let mut better = 0;
+    for quarters in 0..33 {
+        let heap = (quarters > 0).then(|| Bytes::kib(256 * quarters));
+        let [pooled, values, apart] =
+            [&pooled, values.frame(), &apart].map(|frame| quality(&plan_at(frame, heap)));
+        assert_eq!(values, apart, "a heap of {heap:?}");
+        better += usize::from(values.0 > pooled.0 || values.2 < pooled.2);
+    }
+    assert!(better > 10, "{better} heaps");
+}
+
+/// The same frame with images pooled at random, and how many values each has then.
+fn pool(frame: &Frame, random: &mut SplitMix64) -> (Frame, BTreeMap<String, usize>) {
+    let mut document: Value = serde_json::from_str(&frame.to_json()).unwrap();
+    let mut values: BTreeMap<String, usize> = BTreeMap::new();
+    let mut ids: Vec<ResourceId> = frame.resource_ids().collect();
+    ids.sort_by_key(|&id| frame.lifetime_of(id).first);
+    // Per image of the pool: its name, what it is, and the pass until which it is used.
+    let mut free: Vec<(String, ResourceId)> = Vec::new();
+    for id in ids {
+        let (resource, lifetime) = (frame.resource(id), frame.lifetime_of(id));
+        if resource.persistence != Persistence::Transient || lifetime.is_empty() {
+            continue;
+        }
+        let made = |id: ResourceId| {
+            let mut described = document["resources"][id.index()].clone();
+            described["name"].take();
+            described
+        };
+        let fits = |(_, last): &&mut (String, ResourceId)| {
+            frame.lifetime_of(*last).end <= lifetime.first && made(*last) == made(id)
+        };
+        match free.iter_mut().find(fits).filter(|_| !random.one_in(4)) {
+            Some((name, last)) => {
+                *last = id;
+                rename(&mut document["submits"], &resource.name, name);
+                *values.entry(name.clone()).or_insert(1) += 1;
+            }
+            None => free.push((resource.name.clone(), id)),
+        }
+    }
+    let kept = |described: &Value| {
+        let name = described["name"].as_str().unwrap();
+        let id = frame.resource_named(name).unwrap();
+        let is_free = free.iter().any(|(free, _)| free == name);
+        is_free
+            || frame.resource(id).persistence != Persistence::Transient
+            || frame.lifetime_of(id).is_empty()
+    };
+    let resources = document["resources"].as_array_mut().unwrap();
+    resources.retain(kept);
+    (Frame::from_json(&document.to_string()).unwrap(), values)
+}
+
+/// The same frame with its resources in the order of those of a frame with the same accesses: planning depends on it among equals.
+fn in_order_of(executed: &Executed, apart: &Frame) -> Frame {
+    let mut document: Value = serde_json::from_str(&apart.to_json()).unwrap();
+    let accesses = executed.frame().accesses().iter().zip(apart.accesses());
+    let mut place = vec![usize::MAX; apart.resources().len()];
+    for (ours, theirs) in accesses {
+        place[theirs.resource.index()] = ours.resource.index();
+    }
+    let resources = document["resources"].as_array_mut().unwrap();
+    let mut placed: Vec<(usize, Value)> = place.into_iter().zip(std::mem::take(resources)).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    resources.extend(placed.into_iter().map(|(_, resource)| resource));
+    Frame::from_json(&document.to_string()).unwrap()
+}
+
+/// Replaces a name wherever an access names it.
+fn rename(document: &mut Value, from: &str, to: &str) {
+    match document {
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match ["resource", "resolves"].contains(&key.as_str()) && *value == *from {
+                    true => *value = Value::from(to),
+                    false => rename(value, from, to),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn frames_that_pool_at_random_plan_as_well_as_frames_that_do_not() {
+    let (mut pooled_frames, mut gains, mut different) = (0, 0, Vec::new());
+    for seed in 0..1000 {
+        let desc = SyntheticDesc {
+            passes: 12 + seed as u32 % 25,
+            resources: 20 + seed as u32 % 45,
+            batches: 1 + seed as u32 % 2,
+            ..SyntheticDesc::default()
+        };
+        let apart = synthetic(seed, desc);
+        let (pooled, count) = pool(&apart, &mut SplitMix64::new(seed));
+        let executed: Executed = separate(&pooled);
+        for (name, &count) in &count {
+            assert_eq!(
+                super::values(&executed, name).len(),
+                count,
+                "seed {seed}: `{name}`"
+            );
+        }
+        pooled_frames += usize::from(!count.is_empty());
+        let apart = in_order_of(&executed, &apart);
+        let heap = Some(Bytes::mib(2 + seed % 12));
+        let [whole, values, apart] =
+            [&pooled, executed.frame(), &apart].map(|frame| quality(&plan_at(frame, heap)));
+        if values != apart {
+            different.push((seed, values, apart));
+        }
+        gains += usize::from(values.0 > whole.0);
+    }
+    assert!(
+        different.is_empty(),
+        "{} of {pooled_frames}: {different:#?}",
+        different.len()
+    );
+    assert!(
+        pooled_frames > 700 && gains > 200,
+        "{pooled_frames} pooled, {gains} gain"
+    );
+}
