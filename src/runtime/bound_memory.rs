@@ -32,9 +32,17 @@ impl BoundFrame {
     /// describes an identical resource with the same hook.
     ///
     /// # Panics
-    /// If the resource is external, or no pass uses its current version.
+    /// If the resource is external, no pass uses its current version, or it was described and its
+    /// [values](crate::execute::Executed::separate_values) are resources of their own, each with its memory.
     pub fn memory(&self, resource: ResourceId, parity: Parity) -> BoundMemory {
         let (frame, tables) = (&self.plan.frame, self.tables(parity));
+        if let (Some(value), Some(divided)) = (
+            self.plan.origins.resource(resource).value,
+            self.plan.described().resources().get(resource.index()),
+        ) {
+            let (name, count) = (&divided.name, value.count);
+            panic!("resource `{name}` has {count} values, each with memory of its own");
+        }
         let mut uses = frame.uses_of(resource).iter().map(|&index| index as usize);
         let used = uses.find(|&index| frame.accesses()[index].version == Version::Current);
         let name = &frame.resource(resource).name;

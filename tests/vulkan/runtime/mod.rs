@@ -16,6 +16,7 @@ mod scene;
 mod secondary;
 mod split;
 mod tiles;
+mod values;
 
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;
