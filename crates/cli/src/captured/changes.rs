@@ -198,7 +198,7 @@ fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Op
 fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Change> {
     let costs = best.found.traffic;
     let groups: Vec<_> = best.found.arrangement.groups().collect();
-    let changed = in_words(frame, &best.found.arrangement, &best.arranged);
+    let changed = in_words(best.described_frame(), &best.found.arrangement, &best.arranged);
     // Per group the bytes in tile memory and in the driver's tiles; the last one is for the order.
     let mut saved = vec![(0u64, 0u64); groups.len() + 1];
     let mut details_of: Vec<BTreeMap<ResourceId, u64>> = vec![BTreeMap::new(); groups.len() + 1];

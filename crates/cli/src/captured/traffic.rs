@@ -65,8 +65,9 @@ pub(super) fn traffic(described: &Plan, best: &ArrangedPlan<'_>, capture: &Captu
         let part =
             |bytes: u64, of: u64| (u128::from(left) * u128::from(bytes) / u128::from(of.max(1))) as u64;
         let kept = kept.get(key).copied().unwrap_or_default();
-        let was_tile = described.memory_of(key.1) == Some(MemoryKind::Tile);
-        let was_driver = is_kept_by_driver(described.resources[key.1.index()].reason);
+        let used = used_by(described, *key);
+        let was_tile = described.memory_of(used) == Some(MemoryKind::Tile);
+        let was_driver = is_kept_by_driver(described.resources[used.index()].reason);
         match was_tile {
             true => moved.tile_as_is = part(kept.tile, kept.all),
             false => moved.tile_arranged = part(kept.tile, kept.all),
@@ -76,6 +77,13 @@ pub(super) fn traffic(described: &Plan, best: &ArrangedPlan<'_>, capture: &Captu
         }
     }
     all
+}
+
+/// The part of a described resource that a pass uses: the value that it has there.
+fn used_by(plan: &Plan, (pass, resource): (PassId, ResourceId)) -> ResourceId {
+    let mut accesses = plan.input.frame().accesses_of(pass).iter();
+    let found = accesses.find(|access| plan.input.origins().resource(access.resource).resource == resource);
+    found.map_or(resource, |access| access.resource)
 }
 
 /// The bytes of a resource, without padding; of documents that do not have them, as measured.
@@ -136,8 +144,7 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
             let Some(PassRun { pass: of, .. }) = begun.last() else {
                 continue;
             };
-            let described = arranged.origins().resource(id).resource;
-            let sums = kept.entry((of, described)).or_default();
+            let sums = kept.entry((of, best.described_resource(id))).or_default();
             let bytes = modelled(plan, access);
             let by_tile = plan.memory_of(id) == Some(MemoryKind::Tile);
             let by_driver = is_kept_by_driver(plan.resources[id.index()].reason);

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 /// The best combinations of changes, each with what it saves, what it costs, and what changes in the program.
 fn write_combinations(report: &mut String, plan: &Plan, found: &Advice) {
-    let frame = plan.described();
+    let frame = plan.input.frame();
     *report += "\nCombinations of changes, the best first\n";
     if found.combinations.is_empty() {
         *report += "  none keeps more on chip\n";

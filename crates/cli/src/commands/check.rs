@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use serde_json::Value;
 use tileheap::Checked;
 use tileheap::execute::Executed;
-use tileheap::frame::Frame;
+use tileheap::frame::{Frame, ResourceId};
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, Situation, lower};
 use tileheap::measure::estimate;
@@ -17,8 +17,8 @@ use tileheap::profile::DeviceProfile;
 use super::pack;
 use crate::certificates;
 use crate::error::{Error, Result};
-use crate::frames::arrange::{Limits, read_repaired};
-use crate::frames::plan::{AssumedReach, frame_from};
+use crate::frames::arrange::{Limits, applied, read_repaired};
+use crate::frames::plan::{AssumedReach, frame_from, with_values};
 use crate::input::{is_stdin, read_text, shown};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -66,9 +66,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut imported = frame_from(&arguments.frame, &text, arguments.size)?;
     arguments.assumed.apply(&arguments.frame, &mut imported)?;
-    let frame = arranged(arguments, &imported.frame, &plan_text)?;
+    let executed = executed(arguments, &imported.frame, &plan_text)?;
+    let frame = executed.frame();
     let plan =
-        Plan::from_json(&frame, &plan_text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
+        Plan::from_json(&executed, &plan_text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
     let progress = Progress::new("checking", 0);
     let plan = plan.clone().checked().map_err(|first| {
         let more = match plan.violations().len() {
@@ -90,31 +91,61 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     Output::stdout().write(&format!(
         "valid: frame `{}` on {}, {} passes, {} resources, {barriers} barriers\n",
-        frame.frame().name(),
+        frame.name(),
         plan.profile.name,
         plan.passes.len(),
         plan.resources.len(),
     ))
 }
 
-/// The frame as it is planned: run another way, where an arrangement is given or the plan was saved with one.
-fn arranged(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed> {
+/// The frame as it is planned: with the values apart that the plan names.
+fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed> {
     let plan: Value = serde_json::from_str(text).unwrap_or_default();
+    let named: Vec<&str> = plan["resources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|resource| resource["name"].as_str())
+        .collect();
+    let itself = Executed::as_described(frame);
+    let Ok(profile) = DeviceProfile::from_json(&plan["profile"].to_string()) else {
+        return arranged(arguments, itself, text);
+    };
+    let values = with_values(frame, &profile)?;
+    // Where one was demanded to be in tile memory or not, it was planned whole.
+    let is_divided = |id: ResourceId| {
+        let mut parts = values.frame().resource_ids().filter(|&part| {
+            let origin = values.origins().resource(part);
+            origin.resource == id && origin.value.is_some()
+        });
+        parts.all(|part| named.contains(&values.frame().resource(part).name.as_str()))
+    };
+    arranged(arguments, itself.separate_values_of(is_divided)?, text)
+}
+
+/// The frame as it is planned: run another way, where an arrangement is given or the plan was saved with one.
+fn arranged(arguments: &Arguments, executed: Executed, text: &str) -> Result<Executed> {
+    let plan: Value = serde_json::from_str(text).unwrap_or_default();
+    let frame = executed.frame();
     if arguments.best {
         let spoilt = |error: String| Error::of(shown(&arguments.plan), error);
         let profile = DeviceProfile::from_json(&plan["profile"].to_string());
         let profile = Arc::new(profile.map_err(|error| spoilt(error.to_string()))?);
         let options = serde_json::from_value(plan["options"].clone());
         let options = options.map_err(|error| spoilt(format!("`options`: {error}")))?;
-        let described =
-            tileheap::plan::plan(frame, &Arc::new(estimate(frame, &profile)?), &profile, &options)?;
+        let described = tileheap::plan::plan(
+            &executed,
+            &Arc::new(estimate(frame, &profile)?),
+            &profile,
+            &options,
+        )?;
         let found = arguments.limits.search(&described, &arguments.limits.kinds());
-        return Ok(found.arrangement.apply(frame)?);
+        return Ok(applied(&found.arrangement, &executed)?);
     }
     let (path, text) = match &arguments.arrangement {
         Some(path) => (path, read_text(path, "arrangement")?),
         None => match &plan["arrangement"]["arrangement"] {
-            Value::Null => return Ok(frame.into()),
+            Value::Null => return Ok(executed),
             arrangement => (&arguments.plan, arrangement.to_string()),
         },
     };
@@ -126,7 +157,7 @@ fn arranged(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed
             format!("the arrangement does not fit the frame: {why}"),
         ));
     }
-    Ok(arrangement.apply(frame)?)
+    Ok(applied(&arrangement, &executed)?)
 }
 
 /// Lowers a plan for its first two frames, on one queue and on a queue for each that is declared, and checks the tables; gives the

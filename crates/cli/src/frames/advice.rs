@@ -6,7 +6,7 @@ use tileheap::execute::Executed;
 use tileheap::frame::ResourceId;
 use tileheap::plan::{NotTile, PlacementReason, Plan};
 
-use super::arrange::{ArrangedPlan, Limits, caps_document, document as arrangement_document, gain};
+use super::arrange::{ArrangedPlan, Limits, applied, caps_document, document as arrangement_document, gain};
 use crate::error::{Error, Result};
 
 /// Other ways to run a frame, and what its plan keeps out of tile memory.
@@ -47,7 +47,7 @@ fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found
         let found = limits.search(plan, &kinds);
         let mut others = combinations.iter().map(|other| &other.found.arrangement);
         if gain(&found) > 0 && !others.any(|other| *other == found.arrangement) {
-            let arranged = found.arrangement.apply(&plan.input)?;
+            let arranged = applied(&found.arrangement, &plan.input)?;
             combinations.push(Combination {
                 kinds,
                 found,

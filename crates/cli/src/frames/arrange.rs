@@ -14,11 +14,11 @@ use tileheap::arrange::{
 };
 use tileheap::execute::Executed;
 use tileheap::frame::import::Imported;
-use tileheap::frame::{Frame, PassId};
+use tileheap::frame::{Frame, PassId, ResourceId};
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
 
-use super::plan::FrameOptions;
+use super::plan::{FrameOptions, of_parts};
 use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
 use crate::output::Output;
@@ -167,6 +167,22 @@ pub(crate) struct ArrangedPlan<'a> {
     not_kept: Vec<String>,
 }
 
+impl ArrangedPlan<'_> {
+    /// The frame that was rearranged: the described one, its values apart.
+    pub(crate) fn described_frame(&self) -> &Frame {
+        self.described.input.frame()
+    }
+
+    /// The resource of the described frame that a resource of the arranged one is a part of.
+    pub(crate) fn described_resource(&self, id: ResourceId) -> ResourceId {
+        let origin = self.arranged.origins().resource(id).resource;
+        match self.found.arrangement.changes.is_empty() {
+            true => origin,
+            false => self.described.input.origins().resource(origin).resource,
+        }
+    }
+}
+
 impl ArrangeOptions {
     /// A search within limits.
     pub(crate) fn best(limits: Limits) -> ArrangeOptions {
@@ -191,7 +207,7 @@ impl ArrangeOptions {
             None => (self.limits.search(described, &self.limits.kinds()), Vec::new()),
             Some(path) => {
                 let text = read_text(path, "arrangement")?;
-                let read = read_repaired(&text, described.described());
+                let read = read_repaired(&text, described.input.frame());
                 let (arrangement, not_kept) = read.map_err(|error| Error::of(shown(path), error))?;
                 let found = Found::of(described, arrangement, costs);
                 (found.map_err(tileheap::Error::from)?, not_kept)
@@ -199,17 +215,17 @@ impl ArrangeOptions {
         };
         let mut planned = self.planned(options, imported, described, found, not_kept)?;
         let found = &mut planned.found;
-        if found.arrangement != Arrangement::described(described.described()) {
+        if found.arrangement != Arrangement::described(described.input.frame()) {
             found.planned(&planned.plan, &costs);
             if self.arrangement.is_none() && found.traffic.share() < found.described.share() {
                 // The planner did not reach what the search expected.
-                let start = Arrangement::described(described.described());
+                let start = Arrangement::described(described.input.frame());
                 let found = Found::of(described, start, costs).map_err(tileheap::Error::from)?;
                 planned = self.planned(options, imported, described, found, Vec::new())?;
             }
         }
         if let Some(path) = &self.save_arrangement {
-            let text = planned.found.arrangement.to_json(described.described());
+            let text = planned.found.arrangement.to_json(described.input.frame());
             Output::to(Some(path.clone())).write(&text)?;
         }
         Ok(Some(planned))
@@ -224,8 +240,16 @@ impl ArrangeOptions {
         found: Found,
         not_kept: Vec<String>,
     ) -> Result<ArrangedPlan<'a>> {
-        let arranged = found.arrangement.apply(&described.input)?;
-        let mut raw_texel_bytes = imported.raw_texel_bytes.clone();
+        let arranged = applied(&found.arrangement, &described.input)?;
+        // The file is of the frame as described, or of its parts where their description changes.
+        let keeps = found.arrangement.changes.is_empty();
+        let (claims, mut raw_texel_bytes) = match keeps {
+            true => (imported.claims.clone(), imported.raw_texel_bytes.clone()),
+            false => (
+                of_parts(&described.input, &imported.claims),
+                of_parts(&described.input, &imported.raw_texel_bytes),
+            ),
+        };
         for change in &found.arrangement.changes {
             // A new format says its own.
             if let DescriptionChange::Format { image, .. } = change {
@@ -233,15 +257,15 @@ impl ArrangeOptions {
             }
         }
         let imported = Imported {
-            frame: arranged.frame().clone(),
-            claims: of_described(&arranged, &imported.claims),
-            raw_texel_bytes: of_described(&arranged, &raw_texel_bytes),
+            frame: arranged.described().clone(),
+            claims,
+            raw_texel_bytes,
             notes: Vec::new(),
         };
         let _progress = Progress::new("planning", 0);
         Ok(ArrangedPlan {
             described,
-            plan: options.plan_executed(&imported, &arranged, &described.profile)?,
+            plan: options.plan_executed(&arranged, &imported, &described.profile)?,
             found,
             arranged,
             not_kept,
@@ -256,14 +280,16 @@ impl ArrangeOptions {
     }
 }
 
-fn of_described<T: Clone>(arranged: &Executed, values: &[T]) -> Vec<T> {
-    let described = arranged
-        .frame()
-        .resource_ids()
-        .map(|id| arranged.origins().resource(id).resource);
-    described
-        .filter_map(|id| values.get(id.index()).cloned())
-        .collect()
+/// The frame that runs as an arrangement of a planned frame says. Where it changes the description, it is that of the planned frame, whose
+/// values are images of their own.
+///
+/// # Errors
+/// As [`Arrangement::apply`].
+pub(crate) fn applied(arrangement: &Arrangement, input: &Executed) -> tileheap::Result<Executed> {
+    match arrangement.changes.is_empty() {
+        true => arrangement.apply(input),
+        false => arrangement.apply(input.frame()),
+    }
 }
 
 /// A saved arrangement as far as it fits a frame, and what does not.
@@ -385,7 +411,7 @@ pub(crate) fn cap_in_words(cap: &Cap) -> String {
 pub(crate) fn caps_document(plan: &Plan, found: &Found) -> Value {
     let caps = found.caps.iter().map(|cap| {
         json!({
-            "resource": plan.described().resource(cap.resource).name,
+            "resource": plan.input.frame().resource(cap.resource).name,
             "bytes": cap.bytes.0,
             "share": cap.bytes.0 as f64 / found.described.described.0.max(1) as f64,
             "why": cap_in_words(cap),
@@ -400,7 +426,7 @@ fn shortfalls_document(plan: &Plan, found: &Found) -> Value {
         json!({
             "bytes": one.bytes.0,
             "share": one.bytes.0 as f64 / found.described.described.0.max(1) as f64,
-            "what": one.cause.in_words(plan.described()),
+            "what": one.cause.in_words(plan.input.frame()),
         })
     });
     shortfalls.collect()
@@ -424,7 +450,7 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
     for cap in &found.caps {
         words += &format!(
             "  {}: {} ({}): {}\n",
-            plan.described().resource(cap.resource).name,
+            plan.input.frame().resource(cap.resource).name,
             percent(cap.bytes.0, all.0),
             cap.bytes,
             cap_in_words(cap)
@@ -444,7 +470,7 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
             "  {} ({}): {}\n",
             percent(one.bytes.0, all.0),
             one.bytes,
-            one.cause.in_words(plan.described())
+            one.cause.in_words(plan.input.frame())
         );
     }
     words
@@ -452,7 +478,7 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
 
 /// What an arrangement brings and demands, as JSON.
 pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Executed) -> Value {
-    let frame = plan.described();
+    let frame = plan.input.frame();
     let traffic = found.traffic;
     // Its own text is JSON.
     let arrangement: Value = serde_json::from_str(&found.arrangement.to_json(frame)).unwrap_or_default();
@@ -489,7 +515,7 @@ pub(crate) fn figures(found: &Found) -> String {
 impl ArrangedPlan<'_> {
     /// The arrangement as JSON, with the description that it starts from.
     pub(crate) fn document(&self) -> Value {
-        let frame = self.described.described();
+        let frame = self.described.input.frame();
         let described = Arrangement::described(frame).to_json(frame);
         let mut value = document(self.described, &self.found, &self.arranged);
         value["described_share"] = self.found.described.share().into();
@@ -510,13 +536,13 @@ impl ArrangedPlan<'_> {
     /// The passes that run alone, with the reasons.
     fn alone(&self) -> Vec<Alone> {
         let arrangement = &self.found.arrangement;
-        let frame = arrangement.description(self.described.described());
+        let frame = arrangement.description(self.described.input.frame());
         frame.map_or_else(|_| Vec::new(), |frame| arrangement.alone(&frame))
     }
 
     /// The first section of a report.
     pub(crate) fn text(&self) -> String {
-        let frame = self.described.described();
+        let frame = self.described.input.frame();
         let (arrangement, described, traffic) =
             (&self.found.arrangement, self.found.described, self.found.traffic);
         let mut report = format!(

@@ -10,7 +10,7 @@ use tileheap::Checked;
 use tileheap::execute::Executed;
 use tileheap::frame::import::{self, Imported};
 use tileheap::frame::weights::Weights;
-use tileheap::frame::{Frame, Reaches, ResourceId};
+use tileheap::frame::{Frame, Persistence, Reaches, ResourceId};
 use tileheap::measure::{estimate, raw};
 use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule};
 use tileheap::profile::DeviceProfile;
@@ -149,23 +149,29 @@ impl FrameOptions {
         Ok(broken.iter().map(ToString::to_string).collect())
     }
 
+    /// Plans a frame, with the values of its resources apart.
     pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Checked<Plan>> {
-        self.plan_executed(imported, &Executed::as_described(&imported.frame), profile)
+        reject_unsupported(&imported.frame, &self.frame_limits(profile))?;
+        let executed = with_values(&imported.frame, &self.frame_limits(profile))?;
+        self.plan_executed(&executed, imported, profile)
     }
 
-    /// The same for a frame that was rewritten: `imported` has the frame that runs.
-    pub(crate) fn plan_executed(
+    /// The device, without the limits that are ignored.
+    fn frame_limits(&self, profile: &DeviceProfile) -> DeviceProfile {
+        match self.ignore_unsupported {
+            true => profile.clone().without_frame_limits(),
+            false => profile.clone(),
+        }
+    }
+
+    /// Plans a frame that was rewritten: `imported` has the frame as described.
+    pub(super) fn plan_executed(
         &self,
-        imported: &Imported,
         executed: &Executed,
+        imported: &Imported,
         profile: &DeviceProfile,
     ) -> Result<Checked<Plan>> {
-        let frame = &imported.frame;
-        let any = self
-            .ignore_unsupported
-            .then(|| profile.clone().without_frame_limits());
-        let profile = any.as_ref().unwrap_or(profile);
-        reject_unsupported(frame, profile)?;
+        let (frame, profile) = (executed.frame(), &self.frame_limits(profile));
         let options = PlanOptions {
             strategy: self.strategy,
             budget: self.budget.0,
@@ -182,7 +188,9 @@ impl FrameOptions {
                     ladder: Ladder::Always,
                     ..options
                 };
-                let needs = raw(frame, profile, &imported.claims, &imported.raw_texel_bytes)?;
+                let claims = of_parts(executed, &imported.claims);
+                let texel_bytes = of_parts(executed, &imported.raw_texel_bytes);
+                let needs = raw(frame, profile, &claims, &texel_bytes)?;
                 (needs, options)
             }
         };
@@ -223,6 +231,28 @@ impl FrameOptions {
         imported.frame = imported.frame.with_pinned(&pinned).with_excluded(&excluded);
         Ok(imported)
     }
+}
+
+/// The frame with the values of its resources apart, where the device can run that.
+///
+/// What is divided of an external or history resource needs memory besides that of the resource: only where it may be on chip.
+pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<Executed> {
+    let itself = Executed::as_described(frame);
+    let is_transient = |id: ResourceId| frame.resource(id).persistence == Persistence::Transient;
+    let all = itself.separate_values_of(|id| profile.tile.is_some() || is_transient(id))?;
+    if all.frame().violations_on(profile).is_empty() {
+        return Ok(all);
+    }
+    Ok(itself.separate_values_of(is_transient)?)
+}
+
+/// What a file says of the described resources, by the resources of the frame that runs.
+pub(super) fn of_parts<T: Clone + Default>(executed: &Executed, described: &[T]) -> Vec<T> {
+    let parts = executed.frame().resource_ids();
+    let origins = parts.map(|id| executed.origins().resource(id).resource);
+    origins
+        .map(|id| described.get(id.index()).cloned().unwrap_or_default())
+        .collect()
 }
 
 /// At most so many broken rules are told.

@@ -18,3 +18,4 @@ mod run;
 mod scripts;
 use tileheap_testkit as support;
 mod terminal;
+mod values;
