@@ -435,7 +435,8 @@ impl Checker<'_> {
         }
         for id in described.resource_ids() {
             let mut origins = self.origins.resources.iter();
-            if !origins.any(|origin| origin.resource == id && origin.is_whole()) {
+            if !origins.any(|origin| origin.resource == id && origin.until.is_none() && origin.area.is_none())
+            {
                 let name = &described.resource(id).name;
                 missing.push(format!(
                     "nothing in the frame that runs is described resource `{name}`"

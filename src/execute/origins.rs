@@ -154,7 +154,7 @@ impl From<OriginTables> for Origins {
             }
         }
         for (resource, origin) in (0..).map(ResourceId).zip(&own.resources) {
-            if origin.until.is_none() {
+            if origin.until.is_none() && origin.area.is_none() {
                 set_first(&mut wholes, origin.resource.index(), resource);
             }
         }
