@@ -49,9 +49,11 @@ mod guide {
         aliasing "../../docs/guide/aliasing.md"
         test_bots "../../docs/guide/test_bots.md"
         tensors "../../docs/guide/tensors.md"
+        judge "../../docs/guide/judge.md"
         python "../../docs/guide/python.md"
         textures "../../docs/guide/textures.md"
         measuring "../../docs/guide/measuring.md"
+        phone "../../docs/guide/phone.md"
         terms "../../docs/guide/terms.md"
         limits "../../docs/guide/limits.md"
     }

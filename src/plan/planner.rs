@@ -75,13 +75,13 @@ impl Planner {
         Planner::default()
     }
 
-    /// As [`plan()`], or a plan at hand that was made so from equal inputs.
+    /// As [`plan()`](super::plan()), or a plan at hand that was made so from equal inputs.
     ///
     /// Inputs that share their tables with those of the plan (clones) are recognised without looking at them; others are
     /// compared, which is linear in their size.
     ///
     /// # Errors
-    /// As [`plan()`]; the plans at hand are kept then.
+    /// As [`plan()`](super::plan()); the plans at hand are kept then.
     pub fn plan(
         &mut self,
         frame: impl Into<Executed>,
@@ -117,7 +117,7 @@ impl Planner {
     /// better. Together, the calls up to a proof take twice as long as the last of them.
     ///
     /// # Errors
-    /// As [`plan()`]; the plans at hand are kept then.
+    /// As [`plan()`](super::plan()); the plans at hand are kept then.
     pub fn improve(
         &mut self,
         frame: impl Into<Executed>,
@@ -156,7 +156,7 @@ impl Planner {
     /// What is not [searched](super::Optimality) has no bound beside it. It keeps every rule.
     ///
     /// # Errors
-    /// As [`plan()`]; the plans at hand are kept then.
+    /// As [`plan()`](super::plan()); the plans at hand are kept then.
     pub fn plan_now(
         &mut self,
         frame: impl Into<Executed>,

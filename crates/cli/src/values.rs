@@ -63,6 +63,11 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
+/// A share in percent, rounded down.
+pub(crate) fn share(of_one: f64) -> String {
+    percent((of_one * 1e6) as u64, 1_000_000)
+}
+
 /// Bytes in decimal units, as traffic is given.
 pub(crate) fn megabytes(bytes: u64) -> String {
     match bytes {

@@ -6,13 +6,14 @@ use tileheap::plan::Plan;
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;
 use crate::frames::advice::{self, Advice};
-use crate::frames::arrange::{ArrangeOptions, changes, figures, limits_in_words, share};
+use crate::frames::arrange::{ArrangeOptions, changes, figures};
+use crate::frames::limits::limits_in_words;
 use crate::frames::plan::FrameArguments;
 use crate::frames::sweep::sweep;
 use crate::input::read_text;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::values::{Sweep, percent};
+use crate::values::{Sweep, percent, share};
 
 /// Find changes that would keep more on chip
 #[derive(Debug, Args)]

@@ -6,7 +6,8 @@ use tileheap::execute::Executed;
 use tileheap::frame::ResourceId;
 use tileheap::plan::{NotTile, PlacementReason, Plan};
 
-use super::arrange::{ArrangedPlan, Limits, applied, caps_document, document as arrangement_document, gain};
+use super::arrange::{ArrangedPlan, Limits, applied, document as arrangement_document, gain};
+use super::limits::caps_document;
 use crate::error::{Error, Result};
 
 /// Other ways to run a frame, and what its plan keeps out of tile memory.

@@ -9,8 +9,7 @@ use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::Checked;
 use tileheap::arrange::{
-    self, Allowed, Alone, ArrangeError, Arrangement, CannotGroup, Cap, Costs, DescriptionChange, Found,
-    Shortfall, Way,
+    self, Allowed, Alone, ArrangeError, Arrangement, CannotGroup, Costs, DescriptionChange, Found, Way,
 };
 use tileheap::execute::Executed;
 use tileheap::frame::import::Imported;
@@ -18,12 +17,13 @@ use tileheap::frame::{Frame, PassId, ResourceId};
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
 
+use super::limits::{caps_document, limits_in_words, shortfalls_document};
 use super::plan::{FrameOptions, of_parts};
 use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::values::{named, parse_bytes, parse_factor, percent};
+use crate::values::{named, parse_bytes, parse_factor, share};
 
 /// What a search for another way to run a frame may change, and what it counts.
 #[derive(Clone, Debug, Args)]
@@ -304,11 +304,6 @@ pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, V
     Ok((repaired, why.into_iter().chain(notes).collect()))
 }
 
-/// A share in percent, rounded down.
-pub(crate) fn share(of_one: f64) -> String {
-    percent((of_one * 1e6) as u64, 1_000_000)
-}
-
 /// What an arrangement saves, charges aside.
 fn saves(found: &Found) -> Bytes {
     Bytes(found.described.moved.0.saturating_sub(found.traffic.moved.0))
@@ -397,83 +392,6 @@ fn is_moved<T: Ord>(order: &[T], at: usize) -> bool {
         kept = longest[here].1;
     }
     true
-}
-
-/// What keeps a resource whole, in words.
-pub(crate) fn cap_in_words(cap: &Cap) -> String {
-    match &cap.why {
-        CannotGroup::NothingInside => "no run of passes that can be divided uses it alone".to_owned(),
-        why => why.to_string(),
-    }
-}
-
-/// The resources that no run of strips can hold, as JSON.
-pub(crate) fn caps_document(plan: &Plan, found: &Found) -> Value {
-    let caps = found.caps.iter().map(|cap| {
-        json!({
-            "resource": plan.input.frame().resource(cap.resource).name,
-            "bytes": cap.bytes.0,
-            "share": cap.bytes.0 as f64 / found.described.described.0.max(1) as f64,
-            "why": cap_in_words(cap),
-        })
-    });
-    caps.collect()
-}
-
-/// What stands between a share and its cap, as JSON.
-fn shortfalls_document(plan: &Plan, found: &Found) -> Value {
-    let shortfalls = found.shortfalls.iter().map(|one| {
-        json!({
-            "bytes": one.bytes.0,
-            "share": one.bytes.0 as f64 / found.described.described.0.max(1) as f64,
-            "what": one.cause.in_words(plan.input.frame()),
-        })
-    });
-    shortfalls.collect()
-}
-
-/// What keeps a frame from 100 %: what caps it, and what stands between its share and the cap, where that is a hundredth of the
-/// traffic or more.
-pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
-    let all = found.described.described;
-    let mut words = String::new();
-    if !found.caps.is_empty() || found.fixed > Bytes::ZERO {
-        words += &format!("What caps the frame at {} of traffic\n", share(found.cap()));
-    }
-    if found.fixed > Bytes::ZERO {
-        words += &format!(
-            "  {} ({}): resources that tile memory cannot hold: external, history, copied or refused\n",
-            percent(found.fixed.0, all.0),
-            found.fixed,
-        );
-    }
-    for cap in &found.caps {
-        words += &format!(
-            "  {}: {} ({}): {}\n",
-            plan.input.frame().resource(cap.resource).name,
-            percent(cap.bytes.0, all.0),
-            cap.bytes,
-            cap_in_words(cap)
-        );
-    }
-    let told = |one: &&Shortfall| one.bytes.0 * 100 >= all.0;
-    let told: Vec<&Shortfall> = found.shortfalls.iter().filter(told).collect();
-    if !told.is_empty() {
-        words += &format!(
-            "What stands between {} and the cap of {}\n",
-            share(found.traffic.share()),
-            share(found.cap())
-        );
-    }
-    for one in told {
-        words += &format!(
-            "  {} ({}): {}\n",
-            percent(one.bytes.0, all.0),
-            one.bytes,
-            one.cause.in_words(plan.input.frame())
-        );
-    }
-    words
 }
 
 /// What an arrangement brings and demands, as JSON.

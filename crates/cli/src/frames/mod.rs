@@ -3,6 +3,7 @@
 pub(crate) mod advice;
 pub(crate) mod arrange;
 pub(crate) mod diff;
+pub(crate) mod limits;
 pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod sweep;

@@ -1,0 +1,84 @@
+//! The limits of a frame: the cap that no arrangement exceeds, and what is missing up to it.
+
+use serde_json::{Value, json};
+use tileheap::arrange::{CannotGroup, Cap, Found, Shortfall};
+use tileheap::plan::Plan;
+use tileheap::units::Bytes;
+
+use crate::values::{percent, share};
+
+/// The reason why a resource is whole.
+fn cap_in_words(cap: &Cap) -> String {
+    match &cap.why {
+        CannotGroup::NothingInside => "no run of passes that can be divided uses it alone".to_owned(),
+        why => why.to_string(),
+    }
+}
+
+/// The resources that no run of strips can hold, as JSON.
+pub(super) fn caps_document(plan: &Plan, found: &Found) -> Value {
+    let caps = found.caps.iter().map(|cap| {
+        json!({
+            "resource": plan.input.frame().resource(cap.resource).name,
+            "bytes": cap.bytes.0,
+            "share": cap.bytes.0 as f64 / found.described.described.0.max(1) as f64,
+            "why": cap_in_words(cap),
+        })
+    });
+    caps.collect()
+}
+
+/// The traffic between a share and its cap by cause, as JSON.
+pub(super) fn shortfalls_document(plan: &Plan, found: &Found) -> Value {
+    let shortfalls = found.shortfalls.iter().map(|one| {
+        json!({
+            "bytes": one.bytes.0,
+            "share": one.bytes.0 as f64 / found.described.described.0.max(1) as f64,
+            "what": one.cause.in_words(plan.input.frame()),
+        })
+    });
+    shortfalls.collect()
+}
+
+/// The limits of a frame: its cap, and the causes of the rest up to the cap, of a hundredth of the traffic or more each.
+pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
+    let all = found.described.described;
+    let mut words = String::new();
+    if !found.caps.is_empty() || found.fixed > Bytes::ZERO {
+        words += &format!("What caps the frame at {} of traffic\n", share(found.cap()));
+    }
+    if found.fixed > Bytes::ZERO {
+        words += &format!(
+            "  {} ({}): resources that tile memory cannot hold: external, history, copied or refused\n",
+            percent(found.fixed.0, all.0),
+            found.fixed,
+        );
+    }
+    for cap in &found.caps {
+        words += &format!(
+            "  {}: {} ({}): {}\n",
+            plan.input.frame().resource(cap.resource).name,
+            percent(cap.bytes.0, all.0),
+            cap.bytes,
+            cap_in_words(cap)
+        );
+    }
+    let told = |one: &&Shortfall| one.bytes.0 * 100 >= all.0;
+    let told: Vec<&Shortfall> = found.shortfalls.iter().filter(told).collect();
+    if !told.is_empty() {
+        words += &format!(
+            "What stands between {} and the cap of {}\n",
+            share(found.traffic.share()),
+            share(found.cap())
+        );
+    }
+    for one in told {
+        words += &format!(
+            "  {} ({}): {}\n",
+            percent(one.bytes.0, all.0),
+            one.bytes,
+            one.cause.in_words(plan.input.frame())
+        );
+    }
+    words
+}
