@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use super::PlanError;
 use crate::execute::Executed;
-use crate::frame::Frame;
 use crate::profile::DeviceProfile;
 
-/// A frame with a device that can run it: [`Frame::check_on`] has accepted it, and [`Executed::check`] its map.
+/// A frame with a device that can run it: [`Frame::check_on`](crate::frame::Frame::check_on) has accepted it, and [`Executed::check`] its map.
 #[derive(Clone, Copy)]
 pub(crate) struct Runnable<'a> {
     executed: &'a Executed,
@@ -38,11 +37,6 @@ impl<'a> Runnable<'a> {
     /// The frame that runs, beside the described one.
     pub(crate) fn executed(self) -> &'a Executed {
         self.executed
-    }
-
-    /// The frame that runs.
-    pub(crate) fn frame(self) -> &'a Frame {
-        self.executed.frame()
     }
 
     pub(crate) fn profile(self) -> &'a Arc<DeviceProfile> {

@@ -27,7 +27,7 @@ const REMEMBERED: usize = 1 << 13;
 impl DeviceState {
     /// Queries the requirements of every resource of a frame. Querying resources that the device cannot create is invalid usage.
     pub(super) fn measure(&self, runnable: Runnable<'_>) -> Result<Requirements> {
-        let frame = runnable.frame();
+        let frame = runnable.executed().frame();
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();
         self.views_are_supported(frame)?;
         if self.functions.maintenance_4.is_none() {

@@ -37,7 +37,7 @@ impl DevicePlanner {
         requirements: &Arc<Requirements>,
         options: &PlanOptions,
     ) -> Result<Arc<Checked<Plan>>> {
-        let _span = tracing::info_span!("plan", frame = runnable.frame().name()).entered();
+        let _span = tracing::info_span!("plan", frame = runnable.executed().frame().name()).entered();
         // Not under the lock: another thread may call `plan_now` meanwhile.
         let plan = Arc::new(plan_runnable(runnable, requirements, options)?);
         self.adopt(plan.clone());
