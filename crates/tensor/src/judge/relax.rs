@@ -46,19 +46,35 @@ pub fn read_relax(text: &str) -> Result<Allocations> {
         uses: Vec::new(),
     };
     let mut is_relax = false;
+    // The first line of a function that has not returned yet.
+    let mut open: Option<u64> = None;
+    let cut_off = |line: u64| {
+        let problem = "the function that begins here has no `return`: the text is cut off";
+        Error::parse(FORMAT, format!("line {line}: {problem}"))
+    };
     for (line, text) in (1..).zip(text.lines()) {
         let statement = text.trim();
         if statement.starts_with('@') {
             is_relax = statement == "@R.function" || statement.starts_with("@R.function(");
         } else if statement.starts_with("def ") {
+            if let Some(first) = open {
+                return Err(cut_off(first));
+            }
+            open = is_relax.then_some(line);
             reader.values.clear();
             reader.storages.clear();
         } else if is_relax && !statement.is_empty() && !statement.starts_with('#') {
+            if statement.split_whitespace().next() == Some("return") {
+                open = None;
+            }
             let wrong = |problem: String| Error::parse(FORMAT, format!("line {line}: {problem}"));
             reader.statement(line, statement).map_err(wrong)?;
         }
     }
-    Ok(reader.finish())
+    match open {
+        Some(first) => Err(cut_off(first)),
+        None => Ok(reader.finish()),
+    }
 }
 
 /// Operators whose result is their operand in another shape, in the same bytes.

@@ -27,7 +27,7 @@ pub enum SpanEnds {
 ///
 /// `buffer` and `buffer_id` stand for `id`, `start` and `begin` for `lower`, `end` for `upper`. Gaps are `first-end` or
 /// `first-end@low:high`, separated by spaces: a buffer is not needed in them, or only its bytes `[low, high)`. Without a column `arena` there
-/// is one arena. `in_place` names buffers, separated by spaces, whose bytes a buffer may take in its first step if that is their last.
+/// is one arena. `in_place` names buffers, separated by spaces, whose bytes a buffer may take in its first step, if nothing reads them after it.
 ///
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.
@@ -35,7 +35,11 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
     let wrong = |line: u64, problem: String| Error::parse("table", format!("line {line}: {problem}"));
     let mut lines = csv::ReaderBuilder::new();
     lines.has_headers(false).flexible(true).trim(csv::Trim::All);
-    let text = text.trim_start_matches('\u{feff}');
+    // The reader counts other ends of lines one line later.
+    let text = text
+        .trim_start_matches('\u{feff}')
+        .replace("\r\n", "\n")
+        .replace('\r', "\n");
     let mut header: Option<Columns> = None;
     let mut allocations = Allocations {
         format: "table",

@@ -6,7 +6,7 @@ use super::overlaps::for_each_pair;
 use super::packed::{Groups, arenas};
 use super::types::{Allocations, Buffer, BufferFault, Fault, InPlace, Judged, Overlap};
 use crate::error::Result;
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Span, Step};
 
 /// Finds what is wrong with allocations, and how many bytes they need.
 ///
@@ -111,6 +111,8 @@ enum Contents {
 /// Pairs that may share bytes.
 struct Permitted {
     in_place: HashMap<(Contents, Contents), Vec<InPlace>>,
+    /// The end of the last lifetime of each.
+    ends: HashMap<Contents, Step>,
 }
 
 impl Permitted {
@@ -120,7 +122,14 @@ impl Permitted {
             let [output, input] = [pair.output, pair.input].map(|of| contents(&allocations.buffers, of));
             in_place.entry((output, input)).or_default().push(pair);
         }
-        Permitted { in_place }
+        let mut ends = HashMap::new();
+        for (index, buffer) in (0..).zip(&allocations.buffers) {
+            let end: &mut Step = ends.entry(contents(&allocations.buffers, index)).or_default();
+            let lifetimes = buffer.lifetimes.iter().filter(|span| !span.is_empty());
+            let last = lifetimes.map(|span| span.end).max();
+            *end = (*end).max(last.unwrap_or_default());
+        }
+        Permitted { in_place, ends }
     }
 
     fn allows(&self, buffers: &[Buffer], (a, b): (u32, u32), steps: &[Span]) -> bool {
@@ -132,7 +141,9 @@ impl Permitted {
         let of = [a, b].map(|index| contents(buffers, index));
         [(of[0], of[1]), (of[1], of[0])].iter().any(|key| {
             let pairs = self.in_place.get(key).into_iter().flatten();
-            let mut pairs = pairs.filter(|pair| span.len() == 1 && span.first == pair.step);
+            // Whatever reads the input later would read the output.
+            let dies = self.ends.get(&key.1).is_some_and(|end| *end == span.end);
+            let mut pairs = pairs.filter(|pair| dies && span.len() == 1 && span.first == pair.step);
             pairs.any(|pair| !pair.same_offset || one.offset == two.offset)
         })
     }

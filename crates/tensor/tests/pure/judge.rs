@@ -62,6 +62,12 @@ fn by_brute_force(of: &Allocations) -> Vec<(u32, u32, Vec<u32>, Vec<u64>)> {
             [one, two].map(|index| of.buffers[index as usize].view.map(|view| view.data));
         one == two || (one_view.is_some() && one_view == two_view)
     };
+    let count = of.buffers.len() as u32;
+    let dies_in = |input: u32, step: u32| {
+        let all = (0..count).filter(|&other| same(other, input));
+        let later = |other: u32| (step + 1..40).any(|later| live(&of.buffers[other as usize], later));
+        !all.into_iter().any(later)
+    };
     let mut found = Vec::new();
     for a in 0..of.buffers.len() as u32 {
         for b in a + 1..of.buffers.len() as u32 {
@@ -78,6 +84,7 @@ fn by_brute_force(of: &Allocations) -> Vec<(u32, u32, Vec<u32>, Vec<u64>)> {
             let is_in_place = of.in_place.iter().any(|pair| {
                 let fits = (same(pair.output, a) && same(pair.input, b))
                     || (same(pair.output, b) && same(pair.input, a));
+                let fits = fits && dies_in(pair.input, pair.step.0);
                 fits && steps == [pair.step.0] && (!pair.same_offset || one.offset == two.offset)
             });
             if !is_view && !is_in_place {
