@@ -98,7 +98,22 @@ unit_tests() {
     [ "$count" = ${#tested[@]} ] || die "$count programs of tests ran, not ${#tested[@]}"
 }
 
+# Wine 8 has no bcryptprimitives.dll, from which Rust's standard library gets random numbers: one for the programs' folders.
+need_random_numbers() {
+    local folder
+    cat >"$cross/random.c" <<'END'
+#include <windows.h>
+#include <ntsecapi.h>
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) { return RtlGenRandom(data, (ULONG)size); }
+END
+    mkdir -p "$built/deps"
+    for folder in "$built" "$built/deps"; do
+        x86_64-w64-mingw32-gcc-posix -shared -o "$folder/bcryptprimitives.dll" "$cross/random.c" -ladvapi32
+    done
+}
+
 wine() {
+    need_random_numbers
     tested=(units json pack device layer)
     step "tileheap.exe plans a frame under Wine as the command does on Linux" plan_alike
     step "the unit tests of ${tested[*]} pass under Wine" unit_tests
