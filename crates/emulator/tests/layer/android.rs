@@ -38,6 +38,8 @@ fn heaps_and_extensions(
     key: &CStr,
     value: &CStr,
 ) -> (Vec<u64>, bool) {
+    // SAFETY: The test has its process for itself, and no loader is loaded yet: on a phone, no other one adds the layers of a validated run.
+    unsafe { std::env::remove_var("VK_INSTANCE_LAYERS") };
     let text = value.as_ptr();
     let settings = [vk::LayerSettingEXT {
         p_layer_name: desc.name.as_ptr(),
