@@ -32,7 +32,11 @@ impl Frame {
         if first.needs_contents() {
             return Err("it comes in with contents");
         }
-        store_of(self.resource(resource)).map(|_| ())
+        store_of(self.resource(resource))?;
+        match self.keeps_earlier_contents(resource) {
+            true => Err("it keeps contents from before the frame around what is written first"),
+            false => Ok(()),
+        }
     }
 
     /// Whether the queue of pass `after` can store a resource whose lifetime can be split.

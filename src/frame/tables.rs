@@ -172,7 +172,14 @@ pub struct Frame {
 
 impl PartialEq for Frame {
     fn eq(&self, other: &Frame) -> bool {
-        Arc::ptr_eq(&self.tables, &other.tables) || self.tables == other.tables
+        self.shares_tables(other) || self.tables == other.tables
+    }
+}
+
+impl Frame {
+    /// Whether two frames are clones of one.
+    pub(crate) fn shares_tables(&self, other: &Frame) -> bool {
+        Arc::ptr_eq(&self.tables, &other.tables)
     }
 }
 

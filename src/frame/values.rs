@@ -142,6 +142,12 @@ impl Frame {
             && uses.all(|access| self.pass(access.pass).contents != Contents::Store)
     }
 
+    /// Whether something in the frame, or after it, needs what a resource held before the frame.
+    pub(super) fn keeps_earlier_contents(&self, id: ResourceId) -> bool {
+        let resource = self.resource(id);
+        resource.persistence != Persistence::Transient && self.division_of(id).enters
+    }
+
     /// The values of a resource, by the parts that hold something that is needed before each of its passes, from the last to the first.
     ///
     /// O(uses * parts).

@@ -1,8 +1,8 @@
 //! The document: what is nested or named in the file, and flat or an id in a frame.
 
 use ash::vk;
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, IgnoredAny};
+use serde::{Deserialize, Deserializer, Serialize};
 use tileheap_json::is_default;
 
 use super::super::tables::{Contents, PassKind, Queue, Semaphore, Share, SkippedOutputs, Version, ViewDesc};
@@ -10,7 +10,7 @@ use super::super::{
     AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, ReadReach, SubresourceRange, TileConstraint,
 };
 use crate::names;
-use crate::units::Bytes;
+use crate::units::{Bytes, Run};
 
 /// The value of the field `format`.
 pub const FORMAT: &str = "tileheap-frame";
@@ -127,7 +127,7 @@ pub(super) struct Access {
     pub(super) resource: String,
     pub(super) kind: AccessKind,
     /// Left out where it is what the kind means.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "part")]
     pub(super) part: SubresourceRange,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) view: ViewDesc,
@@ -158,3 +158,32 @@ pub(super) struct Access {
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Stages(#[serde(with = "names::bits")] pub(super) vk::PipelineStageFlags2);
+
+/// Reads a part of an image: what is left out is all there is, and an empty range is an error.
+fn part<'de, D: Deserializer<'de>>(from: D) -> Result<SubresourceRange, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Part {
+        #[serde(default, with = "names::bits")]
+        aspects: vk::ImageAspectFlags,
+        levels: Option<Run>,
+        layers: Option<Run>,
+    }
+    let Part {
+        aspects,
+        levels,
+        layers,
+    } = Part::deserialize(from)?;
+    let range = |name: &str, range: Option<Run>| match range {
+        Some(range) if range.is_empty() => Err(D::Error::custom(format!(
+            "`{name}` [{}, {}] is empty: write [first, end), the end not included, or leave it out for all",
+            range.first, range.end
+        ))),
+        range => Ok(range.unwrap_or_default()),
+    };
+    Ok(SubresourceRange {
+        aspects,
+        levels: range("levels", levels)?,
+        layers: range("layers", layers)?,
+    })
+}

@@ -87,11 +87,7 @@ fn values_are_split_and_merged() {
                 .pass_ids()
                 .nth(random.below(count) as usize)
                 .unwrap();
-            // What an external or history resource holds around a smaller area is not stored.
-            let is_transient =
-                |id: ResourceId| executed.frame().resource(id).persistence == Persistence::Transient;
-            let splittable = executed.splittable().filter(|&(id, _)| is_transient(id));
-            let splittable: Vec<_> = splittable.collect();
+            let splittable: Vec<_> = executed.splittable().collect();
             let next = match random.one_in(2) && !splittable.is_empty() {
                 true => {
                     let (resource, after) = splittable[random.below(splittable.len() as u64) as usize];
