@@ -11,26 +11,18 @@ use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId
 use crate::units::Bytes;
 
 impl Arrangement {
-    /// The frame that runs so, beside the described one: that of `frame` if it was rewritten before, else `frame` with the
-    /// [changes](Arrangement::description) of its description.
+    /// The frame that runs so, beside the described one. Where the description [changes](Arrangement::description), the described frame is
+    /// `frame` with the changes: of a rewritten one, the frame that runs.
     ///
     /// Its first resources are those of `frame`, under their ids; of those that strips divide, each strip has one of its own after them.
     ///
     /// # Errors
-    /// As [`Arrangement::check`]; [`ArrangeError::Change`] where the description of a rewritten frame changes; and
-    /// [`Error::Frame`](crate::Error::Frame) where strips are more than a frame may have passes.
+    /// As [`Arrangement::check`], and [`Error::Frame`](crate::Error::Frame) where strips are more than a frame may have passes.
     pub fn apply(&self, frame: impl Into<Executed>) -> crate::Result<Executed> {
         self.apply_to(&frame.into())
     }
 
     fn apply_to(&self, input: &Executed) -> crate::Result<Executed> {
-        if let (Some(change), false) = (self.changes.first(), input.is_as_described()) {
-            return Err(ArrangeError::Change {
-                change: change.in_words(input.frame()),
-                why: "the frame was rewritten: change its description before".to_owned(),
-            }
-            .into());
-        }
         if *self == Arrangement::described(input.frame()) {
             return Ok(input.clone());
         }

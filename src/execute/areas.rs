@@ -68,6 +68,7 @@ pub(super) fn is_covered(area: vk::Rect2D, by: &[vk::Rect2D]) -> bool {
             .filter(|at| (first..end).contains(at))
             .collect();
         borders.sort_unstable();
+        borders.dedup();
         borders
     });
     let holds = |at: [i64; 2], one: &vk::Rect2D| {

@@ -215,8 +215,8 @@ impl Checker<'_> {
         if read.writes || !write.writes {
             return Some("it does not read and then write");
         }
-        let other_value = from.value != to.value;
-        if [from.resource, to.resource] != [resource; 2] || read.resource == write.resource || other_value {
+        let other_part = (from.value, from.area) != (to.value, to.area);
+        if [from.resource, to.resource] != [resource; 2] || read.resource == write.resource || other_part {
             return Some("it stores something else");
         }
         if from.until != Some(after) {

@@ -121,7 +121,7 @@ impl Checker<'_> {
         for pass in described.pass_ids() {
             let accesses = described.pass(pass).accesses.indices();
             let accesses: Vec<u32> = accesses.map(|index| index as u32).collect();
-            wanted.extend(whole.pass(pass, &accesses));
+            wanted.extend(whole.pass(pass, &accesses, false));
         }
         let mut contents: Vec<Option<Contents<'_>>> = vec![None; frame.resources().len()];
         for (id, origin) in self.holders() {
@@ -144,7 +144,8 @@ impl Checker<'_> {
                     let Some(holder) = &mut contents[id.index()] else {
                         continue;
                     };
-                    for sight in holder.pass(run.pass, &accesses) {
+                    let repeats = run.strip.is_some_and(|strip| strip.number > 0);
+                    for sight in holder.pass(run.pass, &accesses, repeats) {
                         let described_access = &described.accesses()[sight.0 as usize];
                         if !wanted.contains(&sight) {
                             let (reader, name) = (described_access.pass, &frame.resource(id).name);
@@ -203,8 +204,9 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Runs some accesses of a described pass: what each of them sees that needs contents from before the pass.
-    fn pass(&mut self, pass: PassId, accesses: &[u32]) -> Vec<Sight> {
+    /// Runs some accesses of a described pass, and returns the contents that each of them sees from before the pass. A pass that
+    /// `repeats` runs in a strip after the first: what it and later passes wrote by then is in other strips.
+    fn pass(&mut self, pass: PassId, accesses: &[u32], repeats: bool) -> Vec<Sight> {
         let (described, resource) = (self.described, self.resource);
         let access_of = |index: u32| &described.accesses()[index as usize];
         let used = accesses.iter().copied().filter(|&index| {
@@ -232,7 +234,9 @@ impl<'a> Contents<'a> {
                 );
                 let own = replaced && (in_place || access.goes_on);
                 if access.range.intersects(part) && !own {
-                    seen.push(contents.clone());
+                    let earlier =
+                        |write: &u32| !repeats || *write == BEFORE_FRAME || access_of(*write).pass < pass;
+                    seen.push(contents.iter().copied().filter(earlier).collect());
                 }
             }
             let writes = used.iter().filter(|&&index| {

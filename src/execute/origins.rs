@@ -147,14 +147,21 @@ impl std::fmt::Display for ValueOf {
 impl From<OriginTables> for Origins {
     fn from(own: OriginTables) -> Origins {
         let (mut executed, mut wholes) = (Vec::new(), Vec::new());
+        // A map that names more passes or resources than it can cover is refused by the checker.
+        let runs = own.passes.iter().map(|origin| match origin {
+            PassOrigin::Runs(runs) => runs.len(),
+            PassOrigin::Store { .. } => 0,
+        });
+        let most: usize = runs.sum();
         for (pass, origin) in (0..).map(PassId).zip(&own.passes) {
             let PassOrigin::Runs(runs) = origin else { continue };
-            for run in runs {
+            for run in runs.iter().filter(|run| run.pass.index() < most) {
                 set_first(&mut executed, run.pass.index(), pass);
             }
         }
         for (resource, origin) in (0..).map(ResourceId).zip(&own.resources) {
-            if origin.until.is_none() && origin.area.is_none() {
+            let known = origin.resource.index() < own.resources.len();
+            if known && origin.until.is_none() && origin.area.is_none() {
                 set_first(&mut wholes, origin.resource.index(), resource);
             }
         }

@@ -20,7 +20,7 @@ impl Executed {
     /// a frame may [leave out](crate::frame::tables::SkippedOutputs) does not begin one.
     ///
     /// External and history resources hold their last value, and the first one if that needs what was there before the frame (or, of an external
-    /// resource, is of another queue). So they are whole as seen from outside, and have a [part](Executed::part) without a value. The other
+    /// resource, is of another queue). The caller knows them as before: their [part](Executed::part) has no value. The other
     /// values are transient.
     ///
     /// Resources with a [`TileConstraint`](crate::frame::TileConstraint), those of stores, stretches of lifetimes and values are left as they

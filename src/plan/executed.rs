@@ -1,38 +1,39 @@
 //! How a plan translates between the frame that runs and the described one: through its map alone.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use super::{Plan, Store};
-use crate::execute::Executed;
+use crate::execute::{Executed, ValueOf};
 use crate::frame::{Frame, PassId, ResourceId};
-use crate::measure::Requirements;
 use crate::units::Bytes;
 
-/// What the resources of the described frame need, from what those of the frame that runs need.
-pub(super) fn described_requirements(
-    executed: &Executed,
-    requirements: &Arc<Requirements>,
-) -> Arc<Requirements> {
-    let origins = executed.origins();
-    if origins.is_identity() {
-        return requirements.clone();
+/// Per access of the described frame, the resource of the frame that runs which holds all that the access uses: the described resource, or
+/// the value of it. Images of strips and stretches of lifetimes are parts of those.
+pub(super) fn holders_of_accesses(executed: &Executed) -> Vec<ResourceId> {
+    let (frame, origins) = (executed.frame(), executed.origins());
+    let mut of_value: HashMap<(ResourceId, Option<ValueOf>), ResourceId> = HashMap::new();
+    for id in frame.resource_ids() {
+        let origin = origins.resource(id);
+        if origin.until.is_none() && origin.area.is_none() {
+            of_value.entry((origin.resource, origin.value)).or_insert(id);
+        }
     }
-    let described = executed.described().resource_ids();
-    let needs = described.map(|id| requirements.resources[origins.whole(id).index()]);
-    Arc::new(Requirements {
-        resources: needs.collect(),
-    })
+    let described = executed.described().accesses().iter();
+    let mut holders: Vec<ResourceId> = described.map(|access| origins.whole(access.resource)).collect();
+    for (index, access) in frame.accesses().iter().enumerate() {
+        let origin = origins.resource(access.resource);
+        let holder = of_value.get(&(origin.resource, origin.value));
+        if let (Some(described), Some(&holder)) = (origins.access(index), holder) {
+            holders[described] = holder;
+        }
+    }
+    holders
 }
 
 impl Plan {
     /// The frame as it was described: without rewrites, and without the stores of split lifetimes.
     pub fn described(&self) -> &Frame {
         self.input.described()
-    }
-
-    /// What the resources of [`Plan::described`] need: a table of its own if the planned frame was rewritten.
-    pub fn described_requirements(&self) -> Arc<Requirements> {
-        described_requirements(&self.input, &self.input_requirements)
     }
 
     /// The frame that runs, beside the described one.

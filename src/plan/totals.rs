@@ -3,10 +3,10 @@
 use super::arena::Placed;
 use super::context::{Context, Ruling};
 use super::eligible::could_be_whole;
-use super::executed::described_requirements;
+use super::executed::holders_of_accesses;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
-use super::traffic::{only_render_pass, traffic_off_chip};
+use super::traffic::{counted_size, only_render_pass, traffic_off_chip};
 use super::{MemoryKind, NotTile, ObjectId, PassPlan, Placement, PlacementReason, ResourcePlan, Totals};
 use crate::frame::tables::Contents;
 use crate::frame::{PassId, ResourceId};
@@ -263,13 +263,20 @@ pub(super) fn sum(
 
 /// The bytes that the described frame moves with nothing in tile memory.
 fn described_traffic(context: &Context<'_>) -> Bytes {
-    let described = context.executed.described();
-    let requirements = described_requirements(context.executed, context.requirements);
-    let moves = |id: &ResourceId| only_render_pass(described, *id, context.options.windows).is_none();
-    let resources = described.resource_ids().filter(moves);
-    resources
-        .map(|id| traffic_off_chip(described, &requirements, id))
-        .sum()
+    let (described, requirements) = (context.executed.described(), context.requirements);
+    let moves = |id| only_render_pass(described, id, context.options.windows).is_none();
+    let moves: Vec<bool> = described.resource_ids().map(moves).collect();
+    let accesses = described.accesses().iter();
+    let moved = accesses
+        .zip(holders_of_accesses(context.executed))
+        .filter(|(access, _)| {
+            moves[access.resource.index()] && described.pass(access.pass).contents != Contents::Store
+        });
+    let bytes = moved.map(|(access, holder)| {
+        let size = counted_size(context.executed.frame(), requirements, holder);
+        described.traffic_of(access, size)
+    });
+    bytes.sum()
 }
 
 /// The most bytes alive at once.

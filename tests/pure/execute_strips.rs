@@ -90,10 +90,6 @@ fn plans_of_strips_count_the_described_frame() {
     assert!(plan.totals.on_chip_bytes > as_described.totals.on_chip_bytes);
     let sum = plan.totals.on_chip_bytes + plan.dram_traffic();
     assert_eq!(sum, plan.totals.traffic_bytes);
-    assert_eq!(
-        plan.described_requirements(),
-        as_described.described_requirements()
-    );
     assert_eq!(Plan::from_json(&executed, &plan.to_json()).unwrap(), *plan);
 }
 

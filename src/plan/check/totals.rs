@@ -36,8 +36,9 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     let bound = plan.passes.iter().filter_map(|pass| pass.bound_object);
     let reserved = bound.filter_map(|object| Some(plan.objects.get(object.index())?.size));
     let says = plan.totals;
-    let executed = traffic(plan, &plan.frame, |id| id);
-    let described = traffic(plan, plan.described(), |id| plan.origins.whole(id));
+    let executed = traffic(plan, &plan.frame, |index| plan.frame.accesses()[index].resource);
+    let holders = holders(plan);
+    let described = traffic(plan, plan.described(), |index| holders[index]);
     let is = Totals {
         traffic_bytes: described,
         // What merged passes no longer move is on chip.
@@ -147,28 +148,53 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
 
 /// What all accesses of a frame move but those of stores, and of attachments of one render pass, which binning keeps on chip. `whole` gives
 /// the resource of the frame that runs by whose needs one counts.
-fn traffic(plan: &Plan, frame: &Frame, whole: impl Fn(ResourceId) -> ResourceId) -> Bytes {
+fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> Bytes {
     let mut sum = Bytes::ZERO;
     for (id, resource) in frame.resource_ids().zip(frame.resources()) {
         let transient = resource.persistence == Persistence::Transient;
         let uses = || {
-            let accesses = frame.accesses().iter();
-            accesses.filter(move |access| access.resource == id)
+            let accesses = frame.accesses().iter().enumerate();
+            accesses.filter(move |(_, access)| access.resource == id)
         };
-        let resolved = || uses().any(|access| access.kind == AccessKind::ResolveAttachment);
+        let resolved = || uses().any(|(_, access)| access.kind == AccessKind::ResolveAttachment);
         if transient && in_one_render_pass(plan, frame, id) && !resolved() {
             continue;
         }
-        let needs = &plan.requirements.resources[whole(id).index()];
-        let size = match resource.persistence {
-            Persistence::External(_) => resource.content_size(),
-            _ => needs.tile.map_or(needs.size, |tile| tile.size),
-        };
-        for access in uses().filter(|access| frame.pass(access.pass).contents != Contents::Store) {
+        for (index, access) in uses() {
+            if frame.pass(access.pass).contents == Contents::Store {
+                continue;
+            }
+            let held_by = holder(index);
+            let needs = &plan.requirements.resources[held_by.index()];
+            let size = match plan.frame.resource(held_by).persistence {
+                Persistence::External(_) => plan.frame.resource(held_by).content_size(),
+                _ => needs.tile.map_or(needs.size, |tile| tile.size),
+            };
             sum = add(sum, frame.traffic_of(access, size));
         }
     }
     sum
+}
+
+/// Per described access, the resource of the frame that runs that holds all that it uses: the described resource, or its value.
+fn holders(plan: &Plan) -> Vec<ResourceId> {
+    let mut holders = vec![None; plan.described().accesses().len()];
+    for (index, access) in plan.frame.accesses().iter().enumerate() {
+        let used = plan.origins.resource(access.resource);
+        let mut all = plan.frame.resource_ids();
+        let whole = all.find(|&id| {
+            let origin = plan.origins.resource(id);
+            let is_part = origin.until.is_some() || origin.area.is_some();
+            !is_part && (origin.resource, origin.value) == (used.resource, used.value)
+        });
+        if let Some(described) = plan.origins.access(index) {
+            holders[described] = whole;
+        }
+    }
+    let every = holders.into_iter();
+    every
+        .map(|holder| holder.expect("every described access runs, on a part of a whole"))
+        .collect()
 }
 
 /// Access count times tile size over every resource that the rules admit to tile memory, room or not.

@@ -5,6 +5,7 @@ mod frames;
 mod outside;
 mod planned;
 mod random;
+mod strips;
 
 use ash::vk;
 use tileheap::execute::{Executed, ValueOf};
