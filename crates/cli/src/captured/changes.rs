@@ -343,7 +343,7 @@ pub(super) fn of_description(
     limits: &Limits,
     traffic: &Traffic,
 ) -> Result<DescriptionChanges> {
-    let frame = plan.described();
+    let (frame, input) = (plan.described(), plan.input.frame());
     let mut kinds = limits.kinds();
     for kind in ["format", "extent", "usage"] {
         if !kinds.contains(&kind) {
@@ -360,17 +360,22 @@ pub(super) fn of_description(
             DescriptionChange::Format { image, .. } | DescriptionChange::Extent { image, .. } => *image,
             DescriptionChange::Use { resource, .. } => *resource,
         };
-        let words = change.in_words(frame);
-        let own = format!("`{}`: ", frame.resource(id).name);
+        let words = change.in_words(input);
+        let own = format!("`{}`: ", input.resource(id).name);
+        let origin = plan.input.origins().resource(id);
+        let whole = origin.resource;
         let moves: u64 = traffic
             .iter()
-            .filter(|((_, of), _)| *of == id)
+            .filter(|((_, of), _)| *of == whole)
             .map(|(_, moved)| moved.now)
             .sum();
         let words = words.strip_prefix(&own).unwrap_or(&words);
+        let apart = origin.value.map_or(String::new(), |value| {
+            format!(" as an image of its own ({value} of its contents)")
+        });
         format!(
-            "{}, which moves {}: {words}",
-            described(frame, id),
+            "{}, which moves {}: {words}{apart}",
+            described(frame, whole),
             megabytes(moves)
         )
     });

@@ -157,8 +157,10 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
     let merged = frame.pass_ids().filter(|&pass| runs_of(pass).count() > 1);
     for PassRun { pass, .. } in merged.flat_map(runs_of) {
         let mut before: BTreeMap<ResourceId, u64> = BTreeMap::new();
-        for access in described.described().accesses_of(pass) {
-            *before.entry(access.resource).or_default() += modelled(described, access);
+        let (input, origins) = (described.input.frame(), described.input.origins());
+        for access in input.accesses_of(pass) {
+            let whole = origins.resource(access.resource).resource;
+            *before.entry(whole).or_default() += modelled(described, access);
         }
         for (id, bytes) in before {
             let sums = kept.entry((pass, id)).or_default();

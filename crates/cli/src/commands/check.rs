@@ -17,7 +17,7 @@ use tileheap::profile::DeviceProfile;
 use super::pack;
 use crate::certificates;
 use crate::error::{Error, Result};
-use crate::frames::arrange::{Limits, applied, read_repaired};
+use crate::frames::arrange::{Limits, read_repaired};
 use crate::frames::plan::{AssumedReach, frame_from, with_values};
 use crate::input::{is_stdin, read_text, shown};
 use crate::output::Output;
@@ -114,11 +114,13 @@ fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed
     let values = with_values(frame, &profile)?;
     // Where one was demanded to be in tile memory or not, it was planned whole.
     let is_divided = |id: ResourceId| {
-        let mut parts = values.frame().resource_ids().filter(|&part| {
+        let parts = values.frame().resource_ids().filter(|&part| {
             let origin = values.origins().resource(part);
             origin.resource == id && origin.value.is_some()
         });
-        parts.all(|part| named.contains(&values.frame().resource(part).name.as_str()))
+        let mut parts = parts.peekable();
+        parts.peek().is_some()
+            && parts.all(|part| named.contains(&values.frame().resource(part).name.as_str()))
     };
     arranged(arguments, itself.separate_values_of(is_divided)?, text)
 }
@@ -140,7 +142,7 @@ fn arranged(arguments: &Arguments, executed: Executed, text: &str) -> Result<Exe
             &options,
         )?;
         let found = arguments.limits.search(&described, &arguments.limits.kinds());
-        return Ok(applied(&found.arrangement, &executed)?);
+        return Ok(found.arrangement.apply(&executed)?);
     }
     let (path, text) = match &arguments.arrangement {
         Some(path) => (path, read_text(path, "arrangement")?),
@@ -157,7 +159,7 @@ fn arranged(arguments: &Arguments, executed: Executed, text: &str) -> Result<Exe
             format!("the arrangement does not fit the frame: {why}"),
         ));
     }
-    Ok(applied(&arrangement, &executed)?)
+    Ok(arrangement.apply(&executed)?)
 }
 
 /// Lowers a plan for its first two frames, on one queue and on a queue for each that is declared, and checks the tables; gives the

@@ -6,7 +6,7 @@ use tileheap::execute::Executed;
 use tileheap::frame::ResourceId;
 use tileheap::plan::{NotTile, PlacementReason, Plan};
 
-use super::arrange::{ArrangedPlan, Limits, applied, document as arrangement_document, gain};
+use super::arrange::{ArrangedPlan, Limits, document as arrangement_document, gain};
 use super::limits::caps_document;
 use crate::error::{Error, Result};
 
@@ -48,7 +48,7 @@ fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found
         let found = limits.search(plan, &kinds);
         let mut others = combinations.iter().map(|other| &other.found.arrangement);
         if gain(&found) > 0 && !others.any(|other| *other == found.arrangement) {
-            let arranged = applied(&found.arrangement, &plan.input)?;
+            let arranged = found.arrangement.apply(&plan.input)?;
             combinations.push(Combination {
                 kinds,
                 found,

@@ -240,7 +240,7 @@ impl ArrangeOptions {
         found: Found,
         not_kept: Vec<String>,
     ) -> Result<ArrangedPlan<'a>> {
-        let arranged = applied(&found.arrangement, &described.input)?;
+        let arranged = found.arrangement.apply(&described.input)?;
         // The file is of the frame as described, or of its parts where their description changes.
         let keeps = found.arrangement.changes.is_empty();
         let (claims, mut raw_texel_bytes) = match keeps {
@@ -277,18 +277,6 @@ impl ArrangeOptions {
         let Limits { allow, shaded, .. } = &self.limits;
         let saved = self.arrangement.is_some() && allow.is_none() && shaded.is_none();
         self.limits.require(self.best || saved)
-    }
-}
-
-/// The frame that runs as an arrangement of a planned frame says. Where it changes the description, it is that of the planned frame, whose
-/// values are images of their own.
-///
-/// # Errors
-/// As [`Arrangement::apply`].
-pub(crate) fn applied(arrangement: &Arrangement, input: &Executed) -> tileheap::Result<Executed> {
-    match arrangement.changes.is_empty() {
-        true => arrangement.apply(input),
-        false => arrangement.apply(input.frame()),
     }
 }
 

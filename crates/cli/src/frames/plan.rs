@@ -217,7 +217,15 @@ impl FrameOptions {
             let find = |name: &String| {
                 let known = imported.frame.resource_named(name);
                 known.ok_or_else(|| {
-                    Error::bad_input(format!("{option} {name}: the frame has no such resource"))
+                    let whole = name.rsplit_once(" (value ").map(|(whole, _)| whole);
+                    let whole = whole.filter(|whole| imported.frame.resource_named(whole).is_some());
+                    Error::bad_input(match whole {
+                        Some(whole) => format!(
+                            "{option} {name}: {option} applies to whole resources; {option} {whole} keeps all values of \
+                             `{whole}` in one place"
+                        ),
+                        None => format!("{option} {name}: the frame has no such resource"),
+                    })
                 })
             };
             names.iter().map(find).collect()
