@@ -7,7 +7,7 @@ use tileheap::arrange::{Allowed, Traffic, search};
 use tileheap::frame::tables::{Access, Contents, PassKind, ResourceKind};
 use tileheap::frame::{AccessKind, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence};
 use tileheap::lower::{DeviceQueues, Situation, lower};
-use tileheap::measure::{Requirements, estimate};
+use tileheap::measure::Requirements;
 use tileheap::plan::{MemoryKind, Plan, WindowRule};
 use tileheap::units::Bytes;
 use tileheap_testkit::frames::{extent, one_queue, rect};
@@ -54,9 +54,11 @@ fn an_atlas_drawn_in_quarters_moves_four_times() {
 
 /// The bytes that a planned frame moves: as described with nothing in tile memory, and off chip. Counted pass by pass.
 fn counted(plan: &Plan) -> [f64; 2] {
-    let needs = match plan.input.is_as_described() {
-        true => plan.input_requirements.clone(),
-        false => estimate(plan.described(), &plan.profile).unwrap().into(),
+    let resources = plan.described().resource_ids();
+    let whole = |id| plan.input.origins().whole(id).index();
+    let resources = resources.map(|id| plan.input_requirements.resources[whole(id)]);
+    let needs = Requirements {
+        resources: resources.collect(),
     };
     let described = counted_in(plan, plan.described(), &needs);
     [described[0], counted_in(plan, &plan.frame, &plan.requirements)[1]]
