@@ -1,4 +1,4 @@
-// What every pass sees: set 0. Set 1 holds a pass's own inputs, in the order in which the frame declares them.
+// Descriptor set 0, shared by every pass. Set 1 holds a pass's own inputs, in the order in which the frame declares them.
 #ifndef CONSTANTS_GLSL
 #define CONSTANTS_GLSL
 
@@ -48,7 +48,7 @@ layout(set = 0, binding = 2, std430) readonly buffer Instances {
 
 layout(set = 0, binding = 3) uniform sampler linear_clamp;
 
-// Light culling works on tiles of so many pixels a side, and marks the lights of a tile in a mask.
+// Light culling works on tiles of this many pixels a side and marks the lights of a tile in a mask.
 const uint TILE = 16;
 const uint MASK_WORDS = 8;
 const uint MAX_LIGHTS = MASK_WORDS * 32;

@@ -1,4 +1,4 @@
-// What all shaders of examples/forward see; `Constants` in examples/forward/scene.rs.
+// Constants shared by all shaders of examples/forward: `Constants` in examples/forward/scene.rs.
 
 layout(set = 0, binding = 0, std140) uniform Constants {
     // World to clip: the eye's, the sun's, the lamp's.

@@ -1,4 +1,4 @@
-// What the shaders of the terrain share: the camera, the land's data, the sky, the mist.
+// Shared by the shaders of the terrain: camera, height data, sky, mist.
 #ifndef LAND_GLSL
 #define LAND_GLSL
 
@@ -18,7 +18,7 @@ layout(set = 0, binding = 2) readonly buffer Palette { vec4 palette[]; };
 layout(push_constant) uniform Node {
     vec2 origin;
     float size;
-    // How far the skirt hangs down.
+    // Depth of the skirt below the edge of a patch.
     float skirt;
     vec4 plain;
     // Texels across the finest level, and how many levels that is.

@@ -47,7 +47,7 @@ vec3 sky(vec3 direction) {
     return sky_gradient(direction) + stars(direction) + moon(direction);
 }
 
-// What share of light the mist lets through, and what it adds.
+// The color after the mist: the light that it lets through plus the light that it adds.
 vec3 through_mist(vec3 colour, vec3 from, vec3 to) {
     vec3 ray = to - from;
     float along = length(ray);

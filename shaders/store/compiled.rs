@@ -13,7 +13,7 @@ pub struct Shader {
     pub push_constant_bytes: u32,
     /// The workgroup size of a compute shader; 0 of other stages.
     pub local_size: [u32; 3],
-    /// Its attributes, one behind the other in vertex buffer binding 0.
+    /// Its attributes, one after the other in vertex buffer binding 0.
     pub vertex_inputs: &'static [vk::VertexInputAttributeDescription],
     /// The bytes of these attributes together.
     pub vertex_bytes: u32,
