@@ -12,10 +12,12 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 
 # Folders still to be reworded. Remove an entry when its findings are gone; add none.
-PENDING = ["crates", "src", "tests", "examples", "docs", "scripts", "benches"]
+PENDING = ["crates", "src", "tests", "examples", "docs/guide/arrangements.md", "scripts"]
 
 # Phrases that are right where they stand: path, and text around the finding.
-ALLOWED = []
+ALLOWED = [
+    ("docs/guide/capture.md", "behind a"),  # The intent behind a read.
+]
 
 # A pattern, and what to write instead. Patterns see whole paragraphs, so that a line break hides nothing.
 RULES = [

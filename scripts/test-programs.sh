@@ -344,7 +344,7 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "  sdl_clear, sdl_cube and sdl_effects are SDL 3's testgpu_simple_clear, testgpu_spinning_cube and testgpurender_effects; placebo is"
         echo "  ffmpeg's filter \`libplacebo\`; dawn is npm's \`webgpu\`."
         echo "- chromium is Debian's, with its GPU process's ANGLE on Vulkan, rendering a page of WebGL 1 without a screen on the machine's loader and lavapipe"
-        echo "  ($(dpkg-query -Wf '${Version}' mesa-vulkan-drivers)). What that lavapipe lacks: WebGL 2 (Chromium refuses OpenGL ES 3 on it), and Chromium's own compositor on"
+        echo "  ($(dpkg-query -Wf '${Version}' mesa-vulkan-drivers)). That lavapipe lacks WebGL 2 (Chromium refuses OpenGL ES 3 on it), and Chromium's own compositor on"
         echo "  Vulkan (\`--enable-features=Vulkan\`: samplerYcbcrConversion), which with \`--in-process-gpu\` is not supported at all."
         echo "  ANGLE's release libraries are compared picture by picture on the emulator by \`scripts/test-angle.sh\`."
         echo

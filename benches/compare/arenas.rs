@@ -12,7 +12,7 @@ use crate::rows::{Better, Rows, Side, Table, Unit, data};
 /// Above this many items the rules that look at all pairs, or worse, are left out.
 const LARGE: usize = 5000;
 
-/// Who packs: the rules by the names that they go by elsewhere, and ours.
+/// Packing strategies: published rules under their usual names, and ours.
 const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 12] = [
     ("no aliasing", Side::Baseline, &Strategy::Naive),
     ("greedy by size (LiteRT)", Side::Baseline, &Strategy::GreedyBySize),

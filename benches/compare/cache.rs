@@ -1,4 +1,4 @@
-//! What texture caches upload, by every policy.
+//! Bytes uploaded by texture caches, per policy.
 
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::contest::{BELADY, Field, LOWER_BOUND};

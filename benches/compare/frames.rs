@@ -104,7 +104,7 @@ fn bind(rows: &mut Rows, frame: &Frame, options: &PlanOptions) {
 /// The number of descriptions that a larger one is selected after.
 const BOUND: usize = 256;
 
-/// How long it takes to select a description that needs a larger block of memory than many that are bound.
+/// Time to select a description that needs a larger block of memory than many bound ones.
 fn select_larger(rows: &mut Rows, options: &PlanOptions) {
     let [small, large] = [(30, 40), (60, 80)].map(|(passes, resources)| random(passes, resources, 2));
     let median = rows.median_microseconds(|| {
@@ -145,7 +145,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     let sizes = if rows.quick { &SIZES[..1] } else { &SIZES };
     for &(passes, resources, [described, fast, optimal, equal]) in sizes {
         let frame = random(passes, resources, passes / 15);
-        let needs = Arc::new(estimate(&frame, &profile).expect("the frame is no giant"));
+        let needs = Arc::new(estimate(&frame, &profile).expect("sizes of the frame fit in 64 bits"));
         let mut builder = FrameBuilder::default();
         let mut step = |name: &str, first: Option<f64>, run: &mut dyn FnMut()| {
             let case = format!("{name}, {passes} passes, {resources} resources");
@@ -212,7 +212,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     rows.table(Table {
         name: "allocations",
         title: "Heap allocations",
-        says: "How often each of these steps allocates on the heap.",
+        says: "Heap allocations of each step.",
         unit: Unit::Count,
         better: Better::Lower,
     });

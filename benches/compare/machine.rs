@@ -1,6 +1,6 @@
 //! The machine that the numbers are from.
 
-/// What is to be said of it, in order.
+/// Rows that describe the machine, in order.
 pub(crate) fn describe(quick: bool) -> Vec<(&'static str, String)> {
     let given = |name: &str| std::env::var(name).unwrap_or_else(|_| "not given".to_owned());
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

@@ -25,7 +25,7 @@ use tileheap_testkit::counting::Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What makes a table's rows.
+/// Fills the rows of a table.
 type Fill = fn(&mut Rows);
 
 /// The tables, in the order of the page.

@@ -106,7 +106,7 @@ fn text_of(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Whether a value is in bold.
+/// Returns true if the value is printed in bold.
 fn is_best(side: Side, value: Option<f64>, best: Option<f64>) -> bool {
     side != Side::LowerBound && value.is_some() && value == best
 }
@@ -122,7 +122,7 @@ fn unit_of(table: &Table) -> &'static str {
 }
 
 const CLOSING: &str =
-    "The best of each line is in bold, equals too; – is no answer. Every number was found by this run.";
+    "The best of each line is in bold, equals too; – means no answer. Every number comes from this run.";
 
 fn markdown(machine: &[(&str, String)], rows: &Rows) -> String {
     let mut text = format!("# {TITLE}\n\n");

@@ -23,7 +23,7 @@ const FRAMES: [(&str, (u32, u32)); 5] = [
     ("khronos_local_read_deferred", (1280, 720)),
 ];
 
-/// Who plans: the vendor sample's policy, and ours.
+/// Planning strategies: the vendor sample's policy, and ours.
 const CONTENDERS: [(&str, Side, Strategy); 4] = [
     (
         "first come (vendor's sample)",
@@ -62,7 +62,7 @@ impl Case {
     }
 }
 
-/// What of the admitted traffic stays on chip, in percent.
+/// Share of the admitted traffic that stays on chip, in percent.
 fn share(plan: &Plan) -> f64 {
     let totals = plan.totals;
     totals.on_chip_bytes.0 as f64 * 100.0 / totals.traffic_bytes.0.max(1) as f64
@@ -87,7 +87,7 @@ fn of_random(passes: u32, resources: u32, batches: u32, heap: u64) -> Case {
     let (frame, profile) = (random(passes, resources, batches), profile(heap));
     Case {
         name: format!("synthetic, {passes} passes, {resources} resources, {batches} batches, {heap} MiB"),
-        needs: Arc::new(estimate(&frame, &profile).expect("the frame is no giant")),
+        needs: Arc::new(estimate(&frame, &profile).expect("sizes of the frame fit in 64 bits")),
         frame,
         profile: Arc::new(profile),
         options: PlanOptions::default(),
@@ -143,7 +143,7 @@ fn cases(rows: &Rows) -> Vec<Case> {
     cases
 }
 
-/// How long a whole plan takes.
+/// Time of a whole plan.
 pub(crate) fn speed(rows: &mut Rows) {
     rows.table(Table {
         name: "planning",
@@ -162,7 +162,7 @@ pub(crate) fn speed(rows: &mut Rows) {
     }
 }
 
-/// What share of the traffic stays on chip.
+/// Share of the traffic that stays on chip.
 pub(crate) fn on_chip(rows: &mut Rows) {
     rows.table(Table {
         name: "on-chip",
@@ -179,7 +179,7 @@ pub(crate) fn on_chip(rows: &mut Rows) {
     }
 }
 
-/// What split lifetimes add.
+/// Gain from split lifetimes.
 pub(crate) fn splits(rows: &mut Rows) {
     rows.table(Table {
         name: "splits",

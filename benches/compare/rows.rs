@@ -1,4 +1,4 @@
-//! What was found: a value by table, case and contender.
+//! Results: a value per table, case and contender.
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,12 @@ pub(crate) fn data(path: &str) -> String {
     std::fs::read_to_string(tileheap_testkit::data(path)).expect("the file is readable")
 }
 
-/// What a table compares.
+/// A comparison: its case, unit and contenders.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// What the numbers are, and who the contenders are.
+    /// Explains the numbers and the contenders.
     pub(crate) says: &'static str,
     pub(crate) unit: Unit,
     pub(crate) better: Better,
@@ -37,7 +37,7 @@ pub(crate) enum Better {
     Higher,
 }
 
-/// Who a value is of.
+/// The kind of contender that a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Side {
@@ -45,7 +45,7 @@ pub(crate) enum Side {
     Ours,
     /// Somebody else's way, as this project has it to compare with.
     Baseline,
-    /// What nothing can go past.
+    /// A proved lower bound.
     LowerBound,
 }
 

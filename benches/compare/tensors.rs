@@ -14,7 +14,7 @@ use tileheap_tensor::{
 
 use crate::rows::{Better, Rows, Side, Table, Unit, data};
 
-/// Who plans: pools of whole objects, offsets by the published rules, and ours.
+/// Planners: pools of whole objects, offsets by published rules, and ours.
 const CONTENDERS: [(&str, Side, &dyn PlacementStrategy); 11] = [
     ("an object each", Side::Baseline, &LITERT_NAIVE),
     ("TVM, tokens (RFC)", Side::Baseline, &TOKEN_RFC),
