@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# fuzz.sh [SECONDS]: packing problems made of any bytes, led by coverage, every answer judged; a minute of them unless told
-# otherwise. No sanitizer, for there is no unsafe code in there: so it needs no nightly toolchain.
+# fuzz.sh [SECONDS [TARGET]]: coverage-guided fuzzing, SECONDS for each target (default 60).
+#   pack_problem   bytes as packing problems; every answer is checked
+#   read_files     bytes as files for the readers of graphs and of other planners' output
+# Without a sanitizer, because neither crate has unsafe code in these paths: so no nightly toolchain is needed.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-need_packages g++ # The fuzzer itself.
+need_packages g++ # libFuzzer is C++.
 need_rust
 tools=$root/target/tools
 PATH=$tools/bin:$PATH
@@ -13,6 +15,23 @@ if ! cargo fuzz --version >/dev/null 2>&1; then
     say "Installing cargo-fuzz into $tools"
     cargo install --debug --quiet --locked --root "$tools" cargo-fuzz
 fi
-cd "$root/crates/pack"
-cargo fmt --check --manifest-path fuzz/Cargo.toml
-cargo fuzz run --sanitizer none --codegen-units 16 pack_problem -- -max_total_time="${1:-60}" -print_final_stats=1
+seconds=${1:-60}
+
+# run_target CRATE TARGET [SEEDS]...: new inputs are kept in target/fuzz/TARGET; SEEDS are folders of examples.
+run_target() {
+    local crate=$1 target=$2 found=$root/target/fuzz/$2
+    shift 2
+    mkdir -p "$found"
+    say "Fuzzing $target for $seconds s"
+    cd "$root/crates/$crate"
+    cargo fmt --check --manifest-path fuzz/Cargo.toml
+    cargo fuzz run --sanitizer none --codegen-units 16 "$target" "$found" "$@" -- -max_total_time="$seconds" -print_final_stats=1
+}
+
+target=${2:-}
+case $target in
+    "" | pack_problem | read_files) ;;
+    *) die "no fuzzing target \`$target\`: pack_problem, read_files" ;;
+esac
+if [ "${target:-pack_problem}" = pack_problem ]; then run_target pack pack_problem; fi
+if [ "${target:-read_files}" = read_files ]; then run_target tensor read_files "$root"/tests/data/tensor/{judge,compilers,onnx}; fi

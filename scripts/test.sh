@@ -8,7 +8,7 @@
 # the wrong order of layers, Debian's programs and ANGLE on the emulator, the comparison with other planners.
 # --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as it
 # is shipped, the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as it is released, two
-# minutes of ANGLE, 100,000 programs for the synchronization model, 10,000 random frames, 12,000 random recordings, a minute of fuzzing, the packages of all published
+# minutes of ANGLE, 100,000 programs for the synchronization model, 10,000 random frames, 12,000 random recordings, two minutes of fuzzing, the packages of all published
 # crates.
 # docs/test_matrix.md has its last results.
 set -euo pipefail
@@ -199,7 +199,7 @@ if $matrix; then
     check cpp-memcheck bash scripts/memcheck-cpp.sh
     check sync-programs env TILEHEAP_PROGRAMS=100000 cargo test --quiet --package tileheap-sync --test pure agreement
     check wheel bash scripts/test-wheel.sh
-    check pack-fuzz bash scripts/fuzz.sh 60
+    check fuzzing bash scripts/fuzz.sh 60
     check package bash scripts/package-crates.sh
     check package-without-rust bash scripts/test-package.sh
 fi

@@ -22,10 +22,10 @@ pub(crate) struct Arguments {
     /// The file with the plan; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// Whether the last step of a lifetime in a table is part of it [default: as the column's name says, not for `upper`, but for `end`]
+    /// Read the lifetimes of a table as [lower, upper) or as [lower, upper] [default: by name of the column: `upper` is exclusive, `end` inclusive]
     #[arg(long, value_enum, value_name = "ENDS")]
     ends: Option<Ends>,
-    /// The activations of a TVM graph, by name: its other `null` nodes are weights [default: guessed from the graph]
+    /// Names of the activations of a TVM graph; its other `null` nodes are weights [default: guessed from the graph]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     inputs: Vec<String>,
     /// Print JSON instead of a report
@@ -135,7 +135,7 @@ fn in_words(file: &str, judged: &Judged) -> String {
         text += &and_more(judged.overlaps.len());
     }
     if !judged.faults.is_empty() {
-        text += "Faults of buffers\n";
+        text += "Buffer faults\n";
         let lines = judged.faults.iter().take(LISTED);
         text.extend(lines.map(|fault| format!("  {}\n", fault_in_words(of, fault))));
         text += &and_more(judged.faults.len());
@@ -157,11 +157,13 @@ fn and_more(count: usize) -> String {
 fn counts(judged: &Judged) -> String {
     let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let more = if judged.has_more { "more than " } else { "" };
-    format!(
-        "Found {more}{} and {} of single buffers",
-        plural(judged.overlaps.len(), "overlap"),
-        plural(judged.faults.len(), "fault")
-    )
+    let counts = [
+        (judged.overlaps.len(), "overlap"),
+        (judged.faults.len(), "buffer fault"),
+    ];
+    let counts = counts.into_iter().filter(|&(count, _)| count > 0);
+    let counts: Vec<String> = counts.map(|(count, what)| plural(count, what)).collect();
+    format!("Found {more}{}", counts.join(" and "))
 }
 
 /// `1.18`, rounded up, so that only equal sizes print as 1.00.

@@ -18,7 +18,7 @@ use super::types::{Allocations, Arena, Buffer, BufferFault, Fault, ViewOf};
 use crate::error::Result;
 use crate::units::{Alignment, Bytes, Span, Step};
 
-const FORMAT: &str = "ExecuTorch program";
+pub(super) const FORMAT: &str = "ExecuTorch program";
 
 /// Operands of all instructions.
 const MAX_ACCESSES: usize = 1 << 24;
@@ -37,6 +37,7 @@ pub(super) fn is_program(bytes: &[u8]) -> bool {
 /// [`Error::Parse`](crate::Error::Parse) with the field that is missing or wrong.
 pub fn read_executorch(bytes: &[u8]) -> Result<Allocations> {
     let file = File::new(bytes, FORMAT);
+    check_length(&file)?;
     let plans = file.root()?.tables((1, "`execution_plan`"))?;
     let mut allocations = Allocations {
         format: FORMAT,
@@ -44,7 +45,7 @@ pub fn read_executorch(bytes: &[u8]) -> Result<Allocations> {
         ..Allocations::default()
     };
     if plans.is_empty() {
-        return Err(file.wrong("there is no `execution_plan`"));
+        return Err(file.wrong("`execution_plan` is empty"));
     }
     for (index, &of) in plans.iter().enumerate() {
         let name = match of.text((0, "`execution_plan.name`"))? {
@@ -79,6 +80,34 @@ pub fn read_executorch(bytes: &[u8]) -> Result<Allocations> {
         )?;
     }
     Ok(allocations)
+}
+
+/// Compares the length of the file with the one in its extended header after the identifier: `eh00`, the
+/// header's length, the program's length, the offset of the segments, and in newer files their length.
+fn check_length(file: &File<'_>) -> Result<()> {
+    let bytes = file.bytes();
+    let word = |at: usize| {
+        bytes.get(at..at + 8).map_or(0, |word| {
+            word.iter()
+                .rev()
+                .fold(0, |value, &byte| value << 8 | u64::from(byte))
+        })
+    };
+    if bytes.get(8..12) != Some(b"eh00") {
+        return Ok(());
+    }
+    let header = word(12) & 0xffff_ffff;
+    let (program, segments) = (word(16), word(24));
+    let segment_bytes = if header >= 32 { word(32) } else { 0 };
+    let needed = program.max(segments.saturating_add(segment_bytes));
+    if needed > bytes.len() as u64 {
+        let problem = format!(
+            "the file has {} bytes, but its header says {needed}: it is incomplete",
+            bytes.len()
+        );
+        return Err(file.wrong(problem));
+    }
+    Ok(())
 }
 
 const VALUES: Field = (2, "`values`");

@@ -36,6 +36,10 @@ impl<'a> File<'a> {
         }
     }
 
+    pub(super) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// An error of the file.
     pub(super) fn wrong(&self, problem: impl ToString) -> Error {
         Error::parse(self.format, problem)

@@ -18,11 +18,14 @@ use super::types::{Allocations, Arena, Buffer};
 use crate::error::{Error, Result};
 use crate::units::{Alignment, Bytes, Span};
 
-const FORMAT: &str = "IREE dump";
+pub(super) const FORMAT: &str = "IREE dump";
+
+/// Begins the line before each dump.
+const DUMP: &str = "// -----// IR Dump ";
 
 /// Whether a text has such dumps.
 pub(super) fn is_dump(text: &str) -> bool {
-    text.contains("stream.resource.pack")
+    text.contains("stream.resource.pack") || text.contains(DUMP)
 }
 
 /// Reads the slices of every function.
@@ -32,23 +35,39 @@ pub(super) fn is_dump(text: &str) -> bool {
 pub fn read_iree(text: &str) -> Result<Allocations> {
     let mut before: BTreeMap<String, Function<'_>> = BTreeMap::new();
     let mut after: BTreeMap<String, Function<'_>> = BTreeMap::new();
-    let mut place: Option<(bool, String)> = None;
-    let mut phase = None;
+    let mut open: Option<Open> = None;
+    let (mut phase, mut has_phase) = (None, false);
     for line in text.lines() {
-        if let Some(header) = line.strip_prefix("// -----// IR Dump ") {
+        if let Some(header) = line.strip_prefix(DUMP) {
+            closed(open.take())?;
             phase = header
                 .contains("layout-slices")
                 .then(|| header.starts_with("After"));
-            place = None;
+            has_phase |= phase.is_some();
         }
         let Some(is_after) = phase else { continue };
         if let Some(name) = function_name(line) {
-            place = Some((is_after, name.to_owned()));
+            closed(open.take())?;
+            let (name, depth) = (name.to_owned(), 0);
+            open = Some(Open {
+                is_after,
+                name,
+                depth,
+            });
         }
-        if let Some((is_after, name)) = &place {
-            let of = if *is_after { &mut after } else { &mut before };
-            of.entry(name.clone()).or_default().line(line)?;
-        }
+        let Some(of) = &mut open else { continue };
+        of.depth += depth_change(line);
+        let functions = if of.is_after { &mut after } else { &mut before };
+        functions.entry(of.name.clone()).or_default().line(line)?;
+        open.take_if(|of| of.depth <= 0);
+    }
+    closed(open)?;
+    if !has_phase {
+        let flag = "iree-stream-layout-slices";
+        let problem = format!(
+            "no dump of {flag}: compile with --mlir-print-ir-before={flag} --mlir-print-ir-after={flag}"
+        );
+        return Err(Error::parse(FORMAT, problem));
     }
     let mut allocations = Allocations {
         format: FORMAT,
@@ -62,6 +81,41 @@ pub fn read_iree(text: &str) -> Result<Allocations> {
         before.judge(after, name, &mut allocations).map_err(wrong)?;
     }
     Ok(allocations)
+}
+
+/// A function whose end was not read yet.
+struct Open {
+    is_after: bool,
+    name: String,
+    /// Braces that are open.
+    depth: i64,
+}
+
+/// # Errors
+/// If a function is still open: its text was cut.
+fn closed(open: Option<Open>) -> Result<()> {
+    open.map_or(Ok(()), |of| {
+        let problem = format!(
+            "function `@{}` has no end: the dump is incomplete",
+            clip(&of.name)
+        );
+        Err(Error::parse(FORMAT, problem))
+    })
+}
+
+/// Opened minus closed braces of a line, outside of strings.
+fn depth_change(line: &str) -> i64 {
+    let (mut depth, mut is_string, mut is_escaped) = (0, false, false);
+    for byte in line.bytes() {
+        match byte {
+            b'"' if !is_escaped => is_string = !is_string,
+            b'{' if !is_string => depth += 1,
+            b'}' if !is_string => depth -= 1,
+            _ => {}
+        }
+        is_escaped = byte == b'\\' && !is_escaped;
+    }
+    depth
 }
 
 /// The name in `util.func public @name(…`.

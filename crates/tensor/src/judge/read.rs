@@ -1,52 +1,96 @@
 //! Files of any of the formats.
 
-use super::executorch::{is_program, read_executorch};
-use super::iree::{is_dump, read_iree};
-use super::relax::{is_script, read_relax};
-use super::storage_ids::read_storage_ids;
-use super::table::{SpanEnds, read_table};
-use super::tflite::{is_model, read_tflite};
+use super::executorch::{self, read_executorch};
+use super::iree::{self, read_iree};
+use super::relax::{self, read_relax};
+use super::storage_ids::{self, read_storage_ids};
+use super::table::{self, SpanEnds, read_table};
+use super::tflite::{self, read_tflite};
 use super::types::Allocations;
 use crate::error::{Error, Result};
 
-/// What files do not say themselves.
+/// Facts that a file does not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Whether the last step of a lifetime in a table is part of it.
+    /// The ends of lifetimes in a table.
     pub ends: SpanEnds,
     /// The activations among the `null` nodes of a TVM graph, as in [`TvmGraph::read`](crate::import::tvm::TvmGraph::read).
     pub inputs: Vec<String>,
 }
 
+/// A format, told from the contents of a file.
+enum Format<'a> {
+    TensorFlowLite,
+    ExecuTorch,
+    Json(&'a str),
+    Iree(&'a str),
+    Relax(&'a str),
+    Table(&'a str),
+}
+
+impl Format<'_> {
+    fn of(bytes: &[u8]) -> Result<Format<'_>> {
+        if tflite::is_model(bytes) {
+            return Ok(Format::TensorFlowLite);
+        }
+        if executorch::is_program(bytes) {
+            return Ok(Format::ExecuTorch);
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let valid = &bytes[..error.valid_up_to()];
+            let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+            let problem = format!("line {line}: not UTF-8 text, and not a known binary format");
+            Error::parse("file", problem)
+        })?;
+        let start = text.trim_start_matches('\u{feff}').trim_start();
+        Ok(if start.starts_with(['{', '[']) {
+            Format::Json(text)
+        } else if iree::is_dump(text) {
+            Format::Iree(text)
+        } else if relax::is_script(text) {
+            Format::Relax(text)
+        } else {
+            Format::Table(text)
+        })
+    }
+
+    const fn name(&self) -> &'static str {
+        match self {
+            Format::TensorFlowLite => tflite::FORMAT,
+            Format::ExecuTorch => executorch::FORMAT,
+            Format::Json(_) => storage_ids::FORMAT,
+            Format::Iree(_) => iree::FORMAT,
+            Format::Relax(_) => relax::FORMAT,
+            Format::Table(_) => table::FORMAT,
+        }
+    }
+}
+
 /// Reads a file of any format, by its contents.
 ///
 /// # Errors
-/// As of the reader of the format.
+/// As of the reader of the format; [`Error::Parse`] if an option does not apply to the format.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Allocations> {
-    if is_model(bytes) {
-        return read_tflite(bytes);
+    let format = Format::of(bytes)?;
+    let unused = [
+        (
+            options.ends != SpanEnds::ByColumn && !matches!(format, Format::Table(_)),
+            "`ends` applies only to tables",
+        ),
+        (
+            !options.inputs.is_empty() && !matches!(format, Format::Json(_)),
+            "`inputs` applies only to TVM graphs",
+        ),
+    ];
+    if let Some((_, problem)) = unused.into_iter().find(|&(is_unused, _)| is_unused) {
+        return Err(Error::parse(format.name(), problem));
     }
-    if is_program(bytes) {
-        return read_executorch(bytes);
+    match format {
+        Format::TensorFlowLite => read_tflite(bytes),
+        Format::ExecuTorch => read_executorch(bytes),
+        Format::Json(text) => read_storage_ids(text, &options.inputs),
+        Format::Iree(text) => read_iree(text),
+        Format::Relax(text) => read_relax(text),
+        Format::Table(text) => read_table(text, options.ends),
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count();
-        Error::parse(
-            "file",
-            format!("line {line}: not UTF-8 text, nor a format that is known"),
-        )
-    })?;
-    if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
-        return read_storage_ids(text, &options.inputs);
-    }
-    if is_dump(text) {
-        return read_iree(text);
-    }
-    if is_script(text) {
-        return read_relax(text);
-    }
-    read_table(text, options.ends)
 }

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::units::{Alignment, Bytes, Span, Step};
 
-const FORMAT: &str = "TVM Relax script";
+pub(super) const FORMAT: &str = "TVM Relax script";
 
 /// Whether a text is such a script.
 pub(super) fn is_script(text: &str) -> bool {

@@ -14,13 +14,19 @@ use crate::graph::{NodeKind, Source, TensorId};
 use crate::import::tvm::TvmGraph;
 use crate::units::{Alignment, Bytes, Span};
 
-const FORMAT: &str = "TVM graph";
+pub(super) const FORMAT: &str = "TVM graph";
 
 /// Reads the storage ids of a graph. `inputs` as in [`TvmGraph::read`].
 ///
 /// # Errors
 /// As of [`TvmGraph::read`]; [`Error::Parse`] if an entry has no storage id or no fixed size.
 pub fn read_storage_ids(text: &str, inputs: &[String]) -> Result<Allocations> {
+    if !text.contains("\"nodes\"") {
+        return Err(Error::parse(
+            "JSON file",
+            "no `nodes`, so it is not a TVM graph, the only JSON that is judged",
+        ));
+    }
     let TvmGraph { graph, entries, .. } = TvmGraph::read(text, inputs)?;
     let mut allocations = Allocations {
         format: FORMAT,

@@ -10,6 +10,8 @@ use super::types::{Allocations, Arena, Buffer, InPlace, ViewOf};
 use crate::error::{Error, Result};
 use crate::units::{Alignment, Bytes, Span, Step};
 
+pub(super) const FORMAT: &str = "table";
+
 /// Whether the last step of a lifetime is part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpanEnds {
@@ -32,7 +34,7 @@ pub enum SpanEnds {
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.
 pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
-    let wrong = |line: u64, problem: String| Error::parse("table", format!("line {line}: {problem}"));
+    let wrong = |line: u64, problem: String| Error::parse(FORMAT, format!("line {line}: {problem}"));
     let mut lines = csv::ReaderBuilder::new();
     lines.has_headers(false).flexible(true).trim(csv::Trim::All);
     // The reader counts other ends of lines one line later.
@@ -42,7 +44,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
         .replace('\r', "\n");
     let mut header: Option<Columns> = None;
     let mut allocations = Allocations {
-        format: "table",
+        format: FORMAT,
         numbered: "line",
         ..Allocations::default()
     };
@@ -50,7 +52,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
     let mut seen: HashMap<String, (u64, u32)> = HashMap::new();
     let mut in_place: Vec<(u32, String)> = Vec::new();
     for fields in lines.from_reader(text.as_bytes()).into_records() {
-        let fields = fields.map_err(|fault| Error::parse("table", fault))?;
+        let fields = fields.map_err(|fault| Error::parse(FORMAT, fault))?;
         let line = fields.position().map_or(1, csv::Position::line);
         if fields.iter().all(str::is_empty) {
             continue;
@@ -204,6 +206,9 @@ impl Columns {
                 Some((a.parse::<u64>().ok()?, b.parse::<u64>().ok()?))
             };
             let (first, end) = pair(steps, '-').ok_or_else(wrong)?;
+            if first > end {
+                return Err(format!("gap `{}` ends before it begins", clip(text)));
+            }
             let gap = self.span(first, end)?;
             if gap.first < at || gap.end > span.end {
                 return Err(format!(

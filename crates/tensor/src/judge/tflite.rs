@@ -15,7 +15,7 @@ use super::types::{Allocations, Arena, Buffer, BufferFault, Fault, InPlace, View
 use crate::error::Result;
 use crate::units::{Alignment, Bytes, Span, Step};
 
-const FORMAT: &str = "TensorFlow Lite model";
+pub(super) const FORMAT: &str = "TensorFlow Lite model";
 
 /// Steps of a model, with those of subgraphs that are run several times.
 const MAX_STEPS: usize = 1 << 20;

@@ -283,6 +283,10 @@ fn errors_of_tables_name_the_line() {
             "line 1: the header names `lower` twice",
         ),
         (
+            "id,lower,upper,size,offset,gaps\na,0,9,8,0,6-3\n",
+            "line 2: gap `6-3` ends before it begins",
+        ),
+        (
             "id,lower,upper,size,offset,gaps\na,0,9,8,0,7-12\n",
             "line 2: gap `7-12`",
         ),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tileheap_tensor::judge::{Allocations, Buffer, BufferFault, Judged, ReadOptions, judge, read};
+use tileheap_tensor::judge::{Allocations, Buffer, BufferFault, Judged, ReadOptions, SpanEnds, judge, read};
 use tileheap_tensor::units::{Bytes, SplitMix64};
 
 /// A file of `tests/data/tensor/judge`.
@@ -393,6 +393,71 @@ fn errors_of_files_name_the_field() {
         "{found}"
     );
     assert!(error(&[0xff, 0xfe, 0]).contains("not UTF-8 text"));
+    let found = error(b"{\"format\": \"tileheap-frame\", \"passes\": []}");
+    assert!(found.contains("JSON file: no `nodes`"), "{found}");
+}
+
+#[test]
+fn files_that_were_cut_short_are_named() {
+    let error = |bytes: &[u8]| read(bytes, &ReadOptions::default()).unwrap_err().to_string();
+    for name in ["transformer.pte", "cache.pte", "cond.pte", "two.pte", "views.pte"] {
+        let bytes = data(name);
+        for end in [64, bytes.len() / 2, bytes.len() - 1] {
+            let found = error(&bytes[..end]);
+            let expected = format!("the file has {end} bytes, but its header says {}", bytes.len());
+            assert!(found.contains(&expected), "{name}: {found}");
+        }
+    }
+    let text = String::from_utf8(data("iree_mlp.txt")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let last = lines.iter().rposition(|&line| line == "}").unwrap();
+    for end in (2..=last).step_by(3).chain([last]) {
+        // Between the dumps of two functions, nothing shows that one is missing; what has no slices is not judged.
+        let Err(found) = read(lines[..end].join("\n").as_bytes(), &ReadOptions::default())
+            .map(|of| assert_eq!(of.buffers, [], "{end}"))
+        else {
+            assert!(
+                lines[end - 1] == "}" || lines[end - 1].is_empty() || lines[end - 1].starts_with("//"),
+                "{end}"
+            );
+            continue;
+        };
+        let found = found.to_string();
+        let is_told = ["has no end", "is missing", "is not a list of slices"]
+            .iter()
+            .any(|text| found.contains(text));
+        assert!(found.starts_with("IREE dump: ") && is_told, "{end}: {found}");
+    }
+    let found = error(b"// -----// IR Dump Before CSE (cse) //----- //\nmodule {\n}\n");
+    assert!(found.contains("no dump of iree-stream-layout-slices"), "{found}");
+}
+
+#[test]
+fn options_of_other_formats_are_refused() {
+    let error = |name: &str, options: &ReadOptions| read(&data(name), options).unwrap_err().to_string();
+    let ends = ReadOptions {
+        ends: SpanEnds::Inclusive,
+        ..ReadOptions::default()
+    };
+    let inputs = ReadOptions {
+        inputs: vec!["x".to_owned()],
+        ..ReadOptions::default()
+    };
+    for name in [
+        "network_vela.tflite",
+        "cache.pte",
+        "iree_mlp.txt",
+        "relax_planned.txt",
+    ] {
+        assert!(
+            error(name, &ends).contains("`ends` applies only to tables"),
+            "{name}"
+        );
+        assert!(
+            error(name, &inputs).contains("`inputs` applies only to TVM graphs"),
+            "{name}"
+        );
+    }
 }
 
 /// Readers neither panic nor take long, whatever the bytes; what they read is judged.
