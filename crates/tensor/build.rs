@@ -1,4 +1,4 @@
-//! Compiles every kernel of `shaders/` once for each combination of its operands' storages, for elements of 32 and of 16 bits.
+//! Compiles every kernel of `shaders/` for each combination of operand storages, with 32-bit and 16-bit elements.
 
 #[cfg(feature = "vulkan")]
 mod kernels {
@@ -7,20 +7,20 @@ mod kernels {
 
     use tileheap_shaders::{Binding, Compiler, Error, Interface, Result, Source, Stage, fail, write_output};
 
-    /// What a kernel does with an operand.
+    /// A kernel's use of an operand.
     #[derive(Clone, Copy, PartialEq)]
     enum Role {
         /// Read, in any storage.
         Input,
         /// Written, in any storage.
         Output,
-        /// Read, and too small for anything but a buffer: a bias.
+        /// Read, and only from a buffer because it is small: a bias.
         Small,
     }
 
     use Role::{Input, Output, Small};
 
-    /// The kernels, their operands by binding, and the storages that these may have.
+    /// The kernels, their operands by binding, and the storages allowed for them.
     const KERNELS: [(&str, &[Role], &[Storage]); 15] = [
         ("activate", &[Input, Output], USUAL),
         ("add_one", &[Input, Output], STORAGES.split_at(4).0),
@@ -51,11 +51,11 @@ mod kernels {
     ];
     const USUAL: &[Storage] = STORAGES.split_at(3).0;
 
-    /// All kernels' words one after the other, and the Rust table of their places and operands.
+    /// The words of all kernels, concatenated, and the Rust table of their offsets and operands.
     pub(crate) struct Kernels {
         pub(crate) table: String,
         pub(crate) words: Vec<u8>,
-        /// The push constants of every kernel.
+        /// The push constant size, the same for every kernel.
         push_constant_bytes: Option<u32>,
     }
 
@@ -63,7 +63,7 @@ mod kernels {
         println!("cargo::rerun-if-changed=shaders");
         println!("cargo::rerun-if-env-changed=GLSLANG");
         if std::env::var_os("DOCS_RS").is_some() {
-            // There may be no compiler, and nothing runs.
+            // docs.rs may have no compiler, and nothing is run there.
             write_output(
                 "kernels.rs",
                 b"static BUILT_IN: &[BuiltIn] = &[];\npub(super) const ARGUMENT_BYTES: u32 = 128;\n",
@@ -111,7 +111,7 @@ mod kernels {
     /// A kernel, its operands, their storages, and whether elements have 16 bits.
     type Variant = (&'static str, &'static [Role], Vec<Storage>, bool);
 
-    /// Compiles on every core, since each run of the compiler is a process of its own; results are in the order of `variants`.
+    /// Compiles on every core, one compiler process per variant; results are in the order of `variants`.
     fn compile_variants(compiler: &Compiler, variants: &[Variant]) -> Vec<Result<(Vec<u32>, Interface)>> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
@@ -130,7 +130,7 @@ mod kernels {
         })
     }
 
-    /// Every choice of one storage per operand.
+    /// Every assignment of one storage to each operand.
     fn combinations(roles: &[Role], allowed: &[Storage]) -> Vec<Vec<Storage>> {
         roles.iter().fold(vec![Vec::new()], |so_far, &role| {
             let choices = if role == Small { &STORAGES[..1] } else { allowed };
@@ -196,7 +196,7 @@ mod kernels {
         }
     }
 
-    /// The operands in Rust; `None` if bindings 0, 1, … of set 0 are not one descriptor for each.
+    /// The operands as Rust code; `None` unless they are bindings 0, 1, … of set 0 with one descriptor each.
     fn operands(roles: &[Role], bindings: &[Binding]) -> Option<String> {
         let mut text = String::new();
         let one_each = roles.len() == bindings.len();

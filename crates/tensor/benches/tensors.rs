@@ -1,4 +1,5 @@
-//! How long tensors take to plan: the seven networks of the peers' tables, their storage choice included, and the networks of `tests/data/tensor/models`.
+//! Tensor planning time: the seven networks of the published comparison tables, storage choice included, and the networks of
+//! `tests/data/tensor/models`.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! The checker: runs a planned graph on value numbers in place of values, and checks that every read finds the value it should.
+//! The checker: runs a planned graph on value numbers instead of values, and checks that every read finds the expected value.
 //!
 //! ```text
-//! x ─► f ─► y ─► g ─► z      bytes [0, 8) after f: y's first value; g reads y's place: there it is
+//! x ─► f ─► y ─► g ─► z      bytes [0, 8) after f: y's first value; g reads y's bytes and finds it
 //! ```
-//! It shares nothing with the planner: it looks at placements, copies and aliasing alone, not at lifetimes.
+//! It shares nothing with the planner: it looks only at placements, copies and aliasing, not at lifetimes.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,16 @@ use crate::graph::control_flow::{Carry, Loop};
 use crate::graph::{BlockId, Graph, NodeId, NodeKind, Source, TensorId};
 use crate::plan::{Backing, CopyTime, Placement, Region, TensorPlan, TensorRequirements};
 
-/// Accepts or refuses a plan, by running it `runs` times in a row, each time with other inputs, numbers of rounds, arms and exits; constants
-/// and kept inputs are written before the first run alone.
+/// Checks a plan by simulating `runs` consecutive runs, each with different inputs, round counts, arms and exits; constants and kept inputs
+/// are written only before the first run.
 ///
-/// Every place is within its memory, at its alignment and as large as `requirements` say; every operand, condition, result and output
-/// is where the plan has it when it is read, in every round; and a node that writes over another node's value has an aliasing entry, which
-/// names it in a graph without loops and branches. Complexity: nodes that run, times the pieces that their bytes are in.
+/// Every placement must be within its memory, aligned, and at least as large as `requirements` say. Every operand, condition, result and
+/// output must be where the plan places it when it is read, in every round. A node that overwrites another node's value needs an aliasing
+/// entry, which in a graph without loops and branches must name that value. Complexity: executed nodes times the pieces that their bytes
+/// are divided into.
 ///
 /// # Errors
-/// [`Error::InvalidPlan`] with the tensor, and what is wrong with it.
+/// [`Error::InvalidPlan`] with the tensor and the problem.
 pub fn check(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPlan, runs: u32) -> Result<()> {
     check_places(graph, requirements, plan)?;
     let mut machine = Machine {
@@ -82,7 +83,7 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
     Ok(())
 }
 
-/// A value by the number of its writing, whose bytes hold it, and which byte of it this is the first of.
+/// Bytes `[first, end)` of value number `value`, starting at its byte `at`, stored for tensor `writer`.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     first: u64,
@@ -93,7 +94,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// A value from its first byte on.
+    /// A whole value, from its first byte.
     fn whole(first: u64, end: u64, value: u64, writer: TensorId) -> Piece {
         let at = 0;
         Piece {
@@ -105,7 +106,7 @@ impl Piece {
         }
     }
 
-    /// Whether another begins where this one ends, in the same value.
+    /// Returns true if `next` continues the same value where this piece ends.
     fn leads_to(&self, next: &Piece) -> bool {
         let at = self.at + (self.end - self.first);
         (self.value, self.end, at) == (next.value, next.first, next.at)
@@ -113,35 +114,35 @@ impl Piece {
 }
 
 impl PartialEq for Piece {
-    /// The same bytes of the same value, whoever holds them.
+    /// Compares bytes and value, not the writer.
     fn eq(&self, other: &Piece) -> bool {
         let all = |piece: &Piece| (piece.first, piece.end, piece.value, piece.at);
         all(self) == all(other)
     }
 }
 
-/// Pieces of a memory or of a tensor, ascending and apart.
+/// The pieces of a memory or tensor, ascending and disjoint.
 type Pieces = Vec<Piece>;
 
 struct Machine<'a> {
     graph: &'a Graph,
     plan: &'a TensorPlan,
     memory: BTreeMap<u32, Pieces>,
-    /// What the caller and the constants hold.
+    /// Contents of external tensors and constants.
     outside: BTreeMap<TensorId, Pieces>,
-    /// By which exit, and in which round, each output of a loop was left.
+    /// For each loop output: the exit taken, and its round.
     left: BTreeMap<TensorId, (usize, u64)>,
-    /// What each tensor is, as if it had a cell of its own.
+    /// The expected value of each tensor, as if nothing shared memory.
     truth: BTreeMap<TensorId, Pieces>,
     written: u64,
     random: u64,
-    /// Whether there are nodes that run or do not.
+    /// True if the graph has nodes that may not run.
     forks: bool,
-    /// The number of first rounds, and of rounds after which all placements repeat.
+    /// The number of initial rounds, and the period with which all placements repeat afterwards.
     period: (u64, u64),
 }
 
-/// Of all placements: the most rounds that are like no others, and after how many rounds the others repeat.
+/// Over all placements: the most initial rounds before placements repeat, and the period with which they do.
 fn period(plan: &TensorPlan) -> (u64, u64) {
     fn of(place: &Placement, (first, period): (u64, u64)) -> (u64, u64) {
         let (inner, found) = match place {
@@ -161,14 +162,14 @@ fn period(plan: &TensorPlan) -> (u64, u64) {
     }
     let places = plan.tensors.iter().filter_map(|tensor| tensor.placement.as_ref());
     let (first, period) = places.fold((1, 1), |found, place| of(place, found));
-    // One period more: what a round leaves behind is seen by the rounds after it.
+    // Add one period: a round can see what earlier rounds left in memory.
     (first + period, period)
 }
 
-/// Where a tensor is now.
+/// The current location of a tensor.
 enum Spot {
     Bytes(Region),
-    /// So many bytes into what the caller or a constant holds.
+    /// An offset, in bytes, into an external tensor or a constant.
     Outside(TensorId, u64),
 }
 
@@ -197,7 +198,7 @@ impl Machine<'_> {
         (self.random >> 33) as usize % below.max(1)
     }
 
-    /// The bytes of a tensor that matter: an image's are the driver's.
+    /// The size of a tensor as far as it is checked: an image's bytes are opaque.
     fn size(&self, tensor: TensorId) -> u64 {
         let placed = self.plan.tensor(tensor);
         match placed.layout.rule.storage.is_image() {
@@ -239,7 +240,7 @@ impl Machine<'_> {
                 let Some((exit, round)) = way else {
                     return Err(refused(self.graph, tensor, "is read before its loop was left"));
                 };
-                // Of an inner loop's output, in the round in which the outer one was left.
+                // The output of an inner loop, in the round in which the outer loop was left.
                 let around = [self.around(tensor, rounds), &[round]].concat();
                 self.spot(tensor, exit.at(&[round]), &around)
             }
@@ -271,7 +272,7 @@ impl Machine<'_> {
         &rounds[..depth.min(rounds.len())]
     }
 
-    /// Puts a value where its tensor is. A node needs an aliasing entry for the values it overwrites.
+    /// Writes a value to its tensor's location. A node needs an aliasing entry for the values it overwrites.
     fn write(
         &mut self,
         tensor: TensorId,
@@ -286,7 +287,7 @@ impl Machine<'_> {
         let first = held.last().map_or(0, |piece| piece.end);
         let (pieces, start) = match spot {
             Spot::Bytes(region) => {
-                // Padding up to the region's end is the writer's too.
+                // Padding up to the region's end belongs to the writer.
                 if graph.tensor(tensor).view.is_none() && first < region.size.0 {
                     self.written += 1;
                     held.push(Piece::whole(first, region.size.0, self.written, tensor));
@@ -303,7 +304,7 @@ impl Machine<'_> {
             for piece in lost.filter(|piece| piece.writer != tensor) {
                 let made_here = |id: TensorId| matches!(graph.tensor(id).source, Source::Node(_));
                 let said = plan.aliasing.iter().any(|aliasing| {
-                    // What did not run has taken no bytes over: there another is named.
+                    // After a node that did not run, the entry names another previous owner.
                     let named = self.forks || aliasing.previous.contains(&piece.writer);
                     aliasing.node == node && aliasing.output == tensor && named
                 });
@@ -352,7 +353,7 @@ impl Machine<'_> {
         copies.any(|copy| copy.node == node && copy.to == to && copy.time == time)
     }
 
-    /// A tensor becomes what another is.
+    /// Gives a tensor the value of another.
     fn pass_on(&mut self, from: TensorId, to: TensorId) {
         let value = self.truth.get(&from).cloned().unwrap_or_default();
         self.truth.insert(to, value);
@@ -395,7 +396,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An output: a new value, or where it is a view of an operand that part of it.
+    /// Produces an output: a new value, or for a view of an operand that part of the operand's value.
     fn make(&mut self, id: NodeId, output: TensorId, rounds: &[u64]) -> Result<()> {
         let node = self.graph.node(id);
         let view = self.graph.tensor(output).view;
@@ -409,7 +410,7 @@ impl Machine<'_> {
         }
         let value = self.fresh(output);
         self.write(output, rounds, &value, Some(id))?;
-        // A part of something larger that is made of such parts.
+        // The output is a part of a larger tensor that is assembled from such parts.
         if let Some(view) = view {
             put(self.truth.entry(view.base).or_default(), view.offset.0, &value);
         }
@@ -417,7 +418,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Fewer rounds after which everything is where it is after `rounds`: placements repeat.
+    /// The smallest round count that leaves every placement as after `rounds`, since placements repeat.
     fn as_many_rounds(&self, rounds: u64) -> u64 {
         let (first, period) = self.period;
         match rounds.checked_sub(first) {
@@ -474,7 +475,7 @@ impl Machine<'_> {
     }
 }
 
-/// Puts a value's pieces at an address, over whatever was there.
+/// Writes a value's pieces at an address, over the previous contents.
 fn put(pieces: &mut Pieces, start: u64, value: &Pieces) {
     let end = start + value.last().map_or(0, |piece| piece.end);
     let mut kept = Pieces::with_capacity(pieces.len() + 2);
@@ -499,7 +500,7 @@ fn put(pieces: &mut Pieces, start: u64, value: &Pieces) {
     *pieces = kept;
 }
 
-/// What lies at an address, from 0 on; pieces that go on in the next are one.
+/// The pieces in `[start, start + size)`, relative to `start`; adjacent pieces of one value are merged.
 fn part(pieces: &Pieces, start: u64, size: u64) -> Pieces {
     let end = start + size;
     let mut found = Pieces::new();

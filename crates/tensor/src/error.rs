@@ -9,20 +9,20 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A tensor is not what a graph can have, cannot be laid out, placed or bound as asked, or kernels do not support it.
+    /// A tensor is not allowed in a graph, cannot be laid out, placed or bound as requested, or has no kernel support.
     #[error("tensor `{tensor}`: {problem}")]
     Tensor {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A loop's or branch's parts do not match, it needs copies or a decision, or a node reads what was overwritten.
+    /// The parts of a loop or branch do not match, it needs copies or a decision, or a node reads overwritten bytes.
     #[error("node `{node}`: {problem}")]
     Control {
         /// The node.
         node: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// An operator does not accept its inputs, or no kernel computes it.
@@ -32,7 +32,7 @@ pub enum Error {
         node: String,
         /// Its operator.
         operator: String,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
     /// A node reads a tensor that no earlier node of its block produces.
@@ -40,7 +40,7 @@ pub enum Error {
     Dangling {
         /// The reader.
         node: String,
-        /// What it reads.
+        /// The tensor that it reads.
         tensor: String,
     },
     /// A symbol has an empty range, or a value outside its range.
@@ -48,7 +48,7 @@ pub enum Error {
     Symbol {
         /// The symbol.
         symbol: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The checker refuses a plan.
@@ -56,7 +56,7 @@ pub enum Error {
     InvalidPlan {
         /// The tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A tensor fits into no memory.
@@ -70,7 +70,7 @@ pub enum Error {
         memory: String,
         /// Its capacity.
         capacity: Bytes,
-        /// The lower bound of the memory's tensors, where that alone exceeds the capacity.
+        /// The lower bound of the memory's tensors, if that already exceeds the capacity.
         needed: Option<Bytes>,
     },
     /// A placement strategy returned an invalid answer.
@@ -78,7 +78,7 @@ pub enum Error {
     Strategy {
         /// Its name.
         strategy: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A file cannot be read.
@@ -86,10 +86,10 @@ pub enum Error {
     Parse {
         /// Its format.
         format: &'static str,
-        /// Where and what.
+        /// The position and the problem.
         problem: String,
     },
-    /// No storage policy has a name.
+    /// No storage policy has this name.
     #[error("unknown storage policy `{name}`; expected one of {known}")]
     UnknownPolicy {
         /// The name.
@@ -102,7 +102,7 @@ pub enum Error {
     Kernel {
         /// Its name.
         kernel: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// No memory type supports every tensor of a memory.

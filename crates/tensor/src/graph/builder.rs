@@ -1,4 +1,4 @@
-//! Building a graph in Rust.
+//! Builds graphs in Rust.
 
 use super::element::ElementType;
 use super::ids::{BlockId, NodeId, TensorId};
@@ -28,7 +28,7 @@ use crate::units::Bytes;
 #[derive(Clone, Debug)]
 pub struct GraphBuilder {
     graph: Graph,
-    /// Blocks that are being built, the innermost last.
+    /// Blocks under construction, the innermost last.
     open: Vec<Open>,
 }
 
@@ -56,7 +56,7 @@ impl GraphBuilder {
         }
     }
 
-    /// A symbol whose values lie in a range, both ends inside.
+    /// Adds a symbol with a range of values, both ends included.
     pub fn symbol(&mut self, name: impl Into<String>, least: u64, most: u64) -> SymbolId {
         self.add_symbol(Symbol {
             name: name.into(),
@@ -65,13 +65,13 @@ impl GraphBuilder {
         })
     }
 
-    /// A symbol as it is described.
+    /// Adds a symbol.
     pub fn add_symbol(&mut self, symbol: Symbol) -> SymbolId {
         self.graph.symbols.push(symbol);
         SymbolId(self.graph.symbols.len() as u32 - 1)
     }
 
-    /// An input of the graph.
+    /// Adds an input of the graph.
     pub fn input(
         &mut self,
         name: impl Into<String>,
@@ -83,7 +83,7 @@ impl GraphBuilder {
         id
     }
 
-    /// Weights and the like, which any block may read.
+    /// Adds a constant, such as weights, which any block may read.
     pub fn constant(
         &mut self,
         name: impl Into<String>,
@@ -93,19 +93,19 @@ impl GraphBuilder {
         self.add(name.into(), element, shape.into(), Source::Constant)
     }
 
-    /// An output of the graph.
+    /// Marks a tensor as an output of the graph.
     pub fn output(&mut self, tensor: TensorId) {
         self.graph.blocks[0].outputs.push(tensor);
     }
 
-    /// A node whose outputs' shapes follow from its inputs', its outputs called after it.
+    /// Adds a node and infers its output shapes; outputs are named after the node.
     ///
-    /// Known are, over `[n, c, h, w]` and `[o, i, h, w]`: `conv2d` (`strides`, `padding`, `dilations`, `groups`), `conv2d_transpose`,
+    /// Known operators, over `[n, c, h, w]` and `[o, i, h, w]`: `conv2d` (`strides`, `padding`, `dilations`, `groups`), `conv2d_transpose`,
     /// `max_pool2d` and `avg_pool2d` (`kernel`, `strides`, `padding`, `ceil_mode`), `global_avg_pool2d`, `resize2d` (`scale`); over any shapes:
-    /// `dense` (`[.., k]` by `[o, k]`), `matmul`, `reshape` (`shape`), `flatten` (`axis`), `transpose` (`axes`), `concat` (`axis`), `slice`
-    /// (`axis`, `begin`, `end`), `split` (`axis`, `parts`), `pad`, `softmax`, `layer_norm`, `batch_norm`, `reduce` (`axes`, `keep`), `cast` (`to`), elementwise
-    /// operators of one operand (`relu`, `relu6`, `hard_swish`, `sigmoid`, `tanh`, `exp`, ...) and of two (`add`, `sub`, `mul`, `div`, `less`, ...).
-    /// Elementwise outputs may take over the bytes of an operand of the same shape; a reshape is a view.
+    /// `dense` (`[.., k]` by `[o, k]`), `matmul`, `reshape` (`shape`), `flatten` (`axis`), `transpose` (`axes`), `concat` (`axis`), `slice` (`axis`,
+    /// `begin`, `end`), `split` (`axis`, `parts`), `pad`, `softmax`, `layer_norm`, `batch_norm`, `reduce` (`axes`, `keep`), `cast` (`to`),
+    /// elementwise operators of one operand (`relu`, `relu6`, `hard_swish`, `sigmoid`, `tanh`, `exp`, ...) and of two (`add`, `sub`, `mul`, `div`,
+    /// `less`, ...). Elementwise outputs may overwrite an operand of the same shape; a reshape is a view.
     ///
     /// # Errors
     /// The operator is not known (see [`GraphBuilder::node`]) or does not take these shapes.
@@ -134,7 +134,7 @@ impl GraphBuilder {
         Ok(outputs)
     }
 
-    /// A node of any operator, with what it makes and where that may be in place.
+    /// Adds a node of any operator, with its outputs and the inputs that they may overwrite.
     pub fn node(
         &mut self,
         name: impl Into<String>,
@@ -152,21 +152,21 @@ impl GraphBuilder {
         )
     }
 
-    /// A node that makes tensors that are there already: for readers of files, whose second producers are errors.
+    /// Adds a node whose output tensors already exist: for file readers, where a second producer is an error.
     pub(crate) fn node_making(&mut self, node: Node) {
         self.push(node.name, node.kind, &node.inputs, &node.outputs, node.in_place);
     }
 
-    /// A tensor that a later [`GraphBuilder::node_making`] makes.
+    /// Declares a tensor that a later [`GraphBuilder::node_making`] produces.
     pub(crate) fn declare(&mut self, name: String, element: ElementType, shape: Shape) -> TensorId {
         self.add(name, element, shape, Source::Node(NodeId(u32::MAX)))
     }
 
-    /// A loop. `body` builds a round from the parameters, one per input, and calls [`GraphBuilder::leave_unless`] and
-    /// [`GraphBuilder::carry`]. The outputs are shaped like the results of the first exit.
+    /// Adds a loop. `body` builds one round from the parameters, one per input, and calls
+    /// [`GraphBuilder::leave_unless`] and [`GraphBuilder::carry`]. The outputs have the shapes of the first exit's results.
     ///
     /// # Errors
-    /// What `body` returns.
+    /// The errors of `body`.
     pub fn repeat(
         &mut self,
         name: &str,
@@ -178,7 +178,7 @@ impl GraphBuilder {
         Ok(self.close_loop(name, inputs))
     }
 
-    /// In a loop's body, after the nodes so far: goes on while `condition` is not 0, else leaves with these results.
+    /// In a loop's body, after the nodes so far: leaves the loop with these results if `condition` is 0.
     pub fn leave_unless(&mut self, condition: TensorId, results: &[TensorId]) {
         let open = self.open.last_mut().expect("a block is open");
         open.exits.push(Exit {
@@ -188,21 +188,21 @@ impl GraphBuilder {
         });
     }
 
-    /// In a loop's body: at the end of the round `value` becomes the parameter `into`.
+    /// In a loop's body: `value` becomes the parameter `into` at the end of the round.
     pub fn carry(&mut self, value: TensorId, into: TensorId) {
         let open = self.open.last_mut().expect("a block is open");
         open.carried.push(Carry { value, into });
     }
 
-    /// In a loop's body: exactly `count` rounds run in full, and its only exit is taken in the next one. Plans then know where a result is.
+    /// In a loop's body: exactly `count` complete rounds run, and the only exit is taken in the next one. Plans then know where a result is.
     pub fn rounds(&mut self, count: u64) {
         self.open.last_mut().expect("a block is open").rounds = Some(count);
     }
 
-    /// A branch: `inputs[0]` says which arm runs. `arm` builds each from its parameters and gives its outputs.
+    /// Adds a branch; `inputs[0]` selects the arm that runs. `arm` builds each arm from its parameters and returns its outputs.
     ///
     /// # Errors
-    /// What `arm` returns.
+    /// The errors of `arm`.
     pub fn branch(
         &mut self,
         name: &str,
@@ -219,29 +219,29 @@ impl GraphBuilder {
         Ok(self.close_branch(name, blocks, inputs))
     }
 
-    /// Makes a tensor a part of another one's bytes.
+    /// Makes a tensor a view of part of another one's bytes.
     pub fn view(&mut self, tensor: TensorId, base: TensorId, offset: Bytes) {
         self.graph.tensors[tensor.index()].view = Some(View { base, offset });
     }
 
-    /// The tensor has to be in the memory of this name.
+    /// Pins a tensor to the memory of this name.
     pub fn pin(&mut self, tensor: TensorId, memory: impl Into<String>) {
         self.graph.tensors[tensor.index()].memory = Some(memory.into());
     }
 
-    /// The input keeps its bytes from run to run: weights, caches, and what the caller writes once.
+    /// Makes an input keep its bytes from run to run: weights, caches, and anything that the caller writes once.
     pub fn keep(&mut self, input: TensorId) {
         self.graph.tensors[input.index()].kept = true;
     }
 
-    /// The pool entry and storage scope that a tensor was given elsewhere.
+    /// Sets the pool entry and storage scope that another tool assigned to a tensor.
     pub fn storage(&mut self, tensor: TensorId, storage_id: Option<u32>, scope: Option<String>) {
         let tensor = &mut self.graph.tensors[tensor.index()];
         tensor.storage_id = storage_id;
         tensor.scope = scope;
     }
 
-    /// Puts a prefix before the names of all tensors from `first` on: bodies of files have names of their own.
+    /// Prefixes the names of all tensors from `first` on, since bodies in files have their own namespaces.
     #[cfg(feature = "onnx")]
     pub(crate) fn prefix_names(&mut self, first: usize, prefix: &str) {
         let tensors = self.graph.tensors[first..].iter_mut();
@@ -263,7 +263,7 @@ impl GraphBuilder {
         self.graph.notes.push(note.into());
     }
 
-    /// A tensor as it is so far.
+    /// The current description of a tensor.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.graph.tensors[id.index()]
     }
@@ -271,15 +271,15 @@ impl GraphBuilder {
     /// Validates the graph.
     ///
     /// # Errors
-    /// A node reads what is not there before it, a tensor has two producers or a name twice, a dimension is negative or has no bound, a
-    /// loop's, branch's or view's parts do not go together.
+    /// A node reads a tensor that is not produced before it, a tensor has two producers, a name occurs twice, a dimension is negative
+    /// or has no bound, or the parts of a loop, branch or view do not match.
     pub fn build(self) -> Result<Graph> {
         let mut graph = self.graph;
         graph.validate()?;
         Ok(graph)
     }
 
-    /// Begins a body of a loop or branch, which what is built next is in; its parameters.
+    /// Begins a body of a loop or branch, to which subsequent nodes are added; returns its parameters.
     pub(crate) fn open(&mut self, name: &str, inputs: &[TensorId]) -> Vec<TensorId> {
         let block = BlockId(self.graph.blocks.len() as u32);
         self.graph.blocks.push(Block::default());
@@ -295,7 +295,7 @@ impl GraphBuilder {
         parameters
     }
 
-    /// Ends the body that was begun last: a loop with these inputs.
+    /// Ends the innermost open body as a loop with these inputs.
     pub(crate) fn close_loop(&mut self, name: &str, inputs: &[TensorId]) -> Vec<TensorId> {
         let Open {
             block,
@@ -315,14 +315,14 @@ impl GraphBuilder {
         self.making(name.to_owned(), kind, inputs, outputs, Vec::new())
     }
 
-    /// Ends the body that was begun last: an arm that gives these outputs.
+    /// Ends the innermost open body as an arm with these outputs.
     pub(crate) fn close_arm(&mut self, outputs: Vec<TensorId>) -> BlockId {
         let block = self.open.pop().expect("the arm is open").block;
         self.graph.blocks[block.index()].outputs = outputs;
         block
     }
 
-    /// A branch between arms that are there.
+    /// Adds a branch between existing arms.
     pub(crate) fn close_branch(
         &mut self,
         name: &str,
@@ -399,7 +399,7 @@ impl GraphBuilder {
     }
 }
 
-/// Outputs with names: the node's, numbered where there are several.
+/// Names the outputs after the node, numbered if there are several.
 fn named(node: &str, forms: Vec<(ElementType, Shape)>) -> Vec<(String, ElementType, Shape)> {
     let several = forms.len() > 1;
     let named = |(index, (element, shape)): (usize, _)| match several {

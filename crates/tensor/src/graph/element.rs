@@ -1,4 +1,4 @@
-//! Types of elements.
+//! Element types.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-/// What one element is; named as TVM and NumPy name it.
+/// The type of one element, with the names of TVM and NumPy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -41,7 +41,7 @@ pub enum ElementType {
     Float6E2M3Fn,
     Float6E3M2Fn,
     Float4E2M1Fn,
-    /// A type that is not known, of which only the width matters: `bits4`.
+    /// Unknown types, of which only the width is known: `bits4`.
     Bits1,
     Bits2,
     Bits4,
@@ -55,7 +55,7 @@ pub enum ElementType {
 
 type Row = (ElementType, &'static str, u64, Option<vk::Format>);
 
-/// By [`ElementType`]: name, bits, and the image format of four of them. Elements of fewer bits than a byte lie side by side.
+/// By [`ElementType`]: name, bits, and the image format of four of them. Elements narrower than a byte are packed.
 const TABLE: [Row; 39] = [
     (ElementType::Float64, "float64", 64, None),
     (
@@ -134,7 +134,7 @@ impl ElementType {
         TABLE[self as usize].2
     }
 
-    /// Bytes that hold `count` elements side by side; `None` past 64 bits.
+    /// Bytes that hold `count` packed elements; `None` past 64 bits.
     ///
     /// ```
     /// use tileheap_tensor::ElementType;
@@ -151,7 +151,7 @@ impl ElementType {
         Some(bytes as u64)
     }
 
-    /// The narrowest type without a meaning that is at least so wide; `None` above 128 bits.
+    /// The narrowest opaque type of at least this width; `None` above 128 bits.
     pub fn of_bits(bits: u64) -> Option<ElementType> {
         let mut opaque = TABLE.iter().filter(|row| row.0 >= ElementType::Bits1);
         opaque.find(|row| row.2 >= bits).map(|row| row.0)
@@ -162,7 +162,7 @@ impl ElementType {
         TABLE[self as usize].1
     }
 
-    /// The image format of four of them; none for types that no image has.
+    /// The image format of four of them; `None` for types without one.
     pub const fn texel_format(self) -> Option<vk::Format> {
         TABLE[self as usize].3
     }
@@ -177,7 +177,7 @@ impl fmt::Display for ElementType {
 impl FromStr for ElementType {
     type Err = String;
 
-    /// Also the short names: `f32`, `i8`, `u16`, `bf16`.
+    /// Accepts the short names, too: `f32`, `i8`, `u16`, `bf16`.
     fn from_str(name: &str) -> Result<ElementType, String> {
         let named = |name: &str| TABLE.iter().find(|row| row.1 == name).map(|row| row.0);
         let short = || {

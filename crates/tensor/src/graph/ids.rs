@@ -18,11 +18,11 @@ macro_rules! ids {
     )*};
 }
 ids!(
-    /// A tensor, by its place in [`Graph::tensors`](crate::graph::Graph::tensors).
+    /// A tensor, by its index in [`Graph::tensors`](crate::graph::Graph::tensors).
     TensorId,
-    /// A node, by its place in [`Graph::nodes`](crate::graph::Graph::nodes).
+    /// A node, by its index in [`Graph::nodes`](crate::graph::Graph::nodes).
     NodeId,
-    /// A block, by its place in [`Graph::blocks`](crate::graph::Graph::blocks); the graph itself is block 0.
+    /// A block, by its index in [`Graph::blocks`](crate::graph::Graph::blocks); the graph itself is block 0.
     BlockId
 );
 

@@ -1,12 +1,12 @@
-//! Graphs: tensors, the nodes that make them, blocks of nodes for loops and branches.
+//! Graphs: tensors, the nodes that produce them, and blocks of nodes for loops and branches.
 //!
 //! ```text
 //! block 0 (the graph itself)          node 0  conv2d     x, w -> a
 //!   inputs x, outputs y               node 1  loop       a    -> y      its body is block 1
 //! block 1 (the body of node 1)        node 2  tanh       p    -> q      carried: q into p
 //! ```
-//! All tensors and nodes of all blocks are in one table each, so that an id says all. A block sees its own tensors and
-//! constants; what a body needs from outside comes in as a parameter, one per input of its node.
+//! The tensors of all blocks are in one table, and so are the nodes, so an id identifies one by itself. A block sees
+//! its own tensors and constants; anything else that a body reads comes in as a parameter, one per input of its node.
 
 mod builder;
 mod element;
@@ -18,7 +18,7 @@ mod shape;
 mod tensor;
 mod validate;
 
-/// Loops and branches: the blocks that they run, what is carried between rounds, and where a loop is left.
+/// Loops and branches: the blocks that they run, the values carried between rounds, and the exits of loops.
 pub mod control_flow {
     pub use super::node::{Block, Branch, Carry, Exit, Loop};
 }

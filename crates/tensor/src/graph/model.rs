@@ -19,14 +19,14 @@ pub struct Graph {
     pub(crate) notes: Vec<String>,
 }
 
-/// Which of two upper bounds of shapes memory is planned for.
+/// The upper bound of symbolic shapes that memory is planned for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bounding {
     /// The greatest value that a dimension takes over the ranges of its symbols.
     #[default]
     Ranges,
-    /// The value at the shapes of example inputs: the older way, too little for larger inputs.
+    /// The value at the shapes of example inputs, which is too small for larger inputs.
     Examples,
 }
 
@@ -41,12 +41,12 @@ impl Graph {
         &self.symbols
     }
 
-    /// What its reader took for granted: sizes of elements whose type is not known.
+    /// Assumptions of the reader, such as sizes of elements of unknown types.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The same graph, whose inputs keep their bytes from run to run.
+    /// The same graph, with inputs that keep their bytes from run to run.
     pub fn with_kept_inputs(mut self) -> Graph {
         for input in self.blocks[0].inputs.clone() {
             self.tensors[input.index()].kept = true;
@@ -64,7 +64,7 @@ impl Graph {
         &self.nodes
     }
 
-    /// The graph itself, then bodies.
+    /// The graph itself, followed by bodies.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
@@ -100,12 +100,12 @@ impl Graph {
         Some(TensorId(index as u32))
     }
 
-    /// All ids of tensors.
+    /// The ids of all tensors.
     pub fn tensor_ids(&self) -> impl Iterator<Item = TensorId> + use<> {
         (0..self.tensors.len() as u32).map(TensorId)
     }
 
-    /// A tensor's dimensions where the symbols have these values, in the order of [`Graph::symbols`].
+    /// A tensor's dimensions for these values of the symbols, in the order of [`Graph::symbols`].
     ///
     /// # Errors
     /// A value is missing or outside its symbol's range, or a dimension is negative at these values.
@@ -120,10 +120,10 @@ impl Graph {
         .collect()
     }
 
-    /// A tensor's largest dimensions: what memory is planned for.
+    /// A tensor's largest dimensions, for which memory is planned.
     ///
     /// # Errors
-    /// A symbol has no range (or no example, where that was asked for), or the greatest value is negative.
+    /// A symbol has no range (or no example, if examples were asked for), or the greatest value is negative.
     pub fn shape_bound(&self, tensor: TensorId, bounding: Bounding) -> Result<Vec<u64>> {
         let range = |symbol: SymbolId| {
             let symbol = &self.symbols[symbol.0 as usize];
@@ -141,10 +141,10 @@ impl Graph {
         .collect()
     }
 
-    /// Whether these values of the symbols are within their ranges.
+    /// Checks that these values of the symbols are within their ranges.
     ///
     /// # Errors
-    /// The first that is not, with its range; a plan made for the range does not hold it.
+    /// The first value outside its range, with the range: a plan for the range cannot hold it.
     pub fn check_values(&self, values: &[u64]) -> Result<()> {
         for (index, symbol) in self.symbols.iter().enumerate() {
             let value = values.get(index);

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{BlockId, NodeId, TensorId};
 
-/// Nodes in topological order, what comes in and what goes out.
+/// Nodes in topological order, with their inputs and outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Of the graph: its inputs. Of a body: its parameters, one per input of its node.
     pub inputs: Vec<TensorId>,
-    /// Of the graph and of a branch's arm: what it gives. Empty for a loop, whose exits say it.
+    /// For the graph and a branch's arm: its outputs. Empty for a loop, whose exits have the results.
     pub outputs: Vec<TensorId>,
-    /// In the order they run.
+    /// The nodes, in execution order.
     pub nodes: Vec<NodeId>,
 }
 
@@ -22,20 +22,20 @@ pub struct Block {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// The operator, loop or branch.
     pub kind: NodeKind,
     /// The block it is in.
     pub block: BlockId,
-    /// What it reads.
+    /// The tensors it reads.
     pub inputs: Vec<TensorId>,
-    /// What it makes.
+    /// The tensors it produces.
     pub outputs: Vec<TensorId>,
-    /// Which outputs may take over the bytes of which inputs.
+    /// Outputs that may overwrite inputs.
     pub in_place: Vec<InPlace>,
 }
 
 impl Node {
-    /// An operator of the graph itself that neither reads nor makes anything yet.
+    /// An operator of the root block without inputs and outputs.
     pub(crate) fn operator(name: &str, operator: Operator) -> Node {
         Node {
             name: name.to_owned(),
@@ -48,16 +48,17 @@ impl Node {
     }
 }
 
-/// An output that may be written over an input that nothing reads later, because each element depends on the same one alone.
+/// An output that may overwrite an input that nothing reads later, because each element depends only on the input's element
+/// at the same index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InPlace {
-    /// Placement among the node's outputs.
+    /// Index among the node's outputs.
     pub output: u32,
-    /// Placement among its inputs.
+    /// Index among its inputs.
     pub input: u32,
 }
 
-/// What a node does.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
     /// A computation.
@@ -68,12 +69,13 @@ pub enum NodeKind {
     Branch(Branch),
 }
 
-/// A computation by name: `conv2d`, `add`. See [`GraphBuilder::operator`](crate::graph::GraphBuilder::operator) for those whose shapes are known here.
+/// A computation by name: `conv2d`, `add`. See [`GraphBuilder::operator`](crate::graph::GraphBuilder::operator) for the operators whose shapes are
+/// inferred.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Operator {
     /// Its name.
     pub name: String,
-    /// What it is told besides its inputs: `strides`, `padding`.
+    /// Its parameters: `strides`, `padding`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Attribute>,
 }
@@ -86,17 +88,17 @@ impl Operator {
     }
 }
 
-/// What an operator is told.
+/// The value of an operator's attribute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Attribute {
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// Several.
+    /// A list of integers.
     Ints(Vec<i64>),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
-    /// A word.
+    /// A string.
     Text(String),
 }
 
@@ -108,19 +110,19 @@ pub enum Attribute {
 /// Source: NNC's [article](crate#sources), "Loop Representation"; several exits with phi: "Handling loops".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loop {
-    /// What runs.
+    /// The block that runs.
     pub body: BlockId,
-    /// What becomes of parameters at the end of a round; the others stay what they were.
+    /// The parameters that change at the end of a round; the others stay the same.
     pub carried: Vec<Carry>,
-    /// Where the loop may be left, in the order of the body's nodes; one before the first node that is not needed for its
-    /// condition makes zero rounds possible.
+    /// The exits, in the order of the body's nodes; an exit before the first node that its condition does not need makes
+    /// zero rounds possible.
     pub exits: Vec<Exit>,
-    /// The number of complete rounds, if it is known: the only exit is taken in the round of this number, counted from 0.
+    /// The number of complete rounds, if known: the only exit is taken in the round of this number, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u64>,
 }
 
-/// At the end of a round, the parameter's next value.
+/// A value that becomes a parameter's next value at the end of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carry {
     /// A tensor of the body; may be a parameter, for values of several rounds ago.
@@ -129,22 +131,22 @@ pub struct Carry {
     pub into: TensorId,
 }
 
-/// A place where a loop may be left.
+/// An exit of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
-    /// How many of the body's nodes have run in this round.
+    /// The number of the body's nodes that have run in this round.
     pub after: u32,
-    /// The loop is left where this is 0.
+    /// The loop is left if this is 0.
     pub condition: TensorId,
-    /// What the loop's outputs are when it is left here, in their order; the outputs are the phi of all exits.
+    /// The values of the loop's outputs at this exit, in their order; the outputs are the phi of all exits.
     pub results: Vec<TensorId>,
 }
 
-/// One of several blocks, chosen by the first input. The arms see all of the node's inputs; memory of one arm is free in
-/// the others; the outputs are whichever arm's outputs, in place.
+/// One of several blocks, chosen by the first input. The arms see all of the node's inputs; memory used by one arm is
+/// free in the others; the outputs are those of the arm that runs, in place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// The blocks; block `i` runs where the first input is `i`.
+    /// The blocks; block `i` runs if the first input is `i`.
     pub arms: Vec<BlockId>,
 }
 

@@ -1,23 +1,23 @@
-//! Shapes: whole numbers and expressions of bounded symbols.
+//! Shapes: integers and expressions of bounded symbols.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A symbol of a graph, by its place in [`Graph::symbols`](super::Graph::symbols).
+/// A symbol of a graph, by its index in [`Graph::symbols`](super::Graph::symbols).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SymbolId(pub u32);
 
-/// A dimension that is known when the network runs.
+/// A dimension whose value is known only when the network runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
     /// Its name: `batch`, `sequence`.
     pub name: String,
-    /// The least and the greatest value, both inside.
+    /// The least and the greatest value, both included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
-    /// The value of an example input.
+    /// The value for an example input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<u64>,
 }
@@ -30,23 +30,23 @@ pub enum Dim {
     Fixed(i64),
     /// A symbol.
     Symbol(SymbolId),
-    /// An operation on two.
+    /// An operation on two dimensions.
     Binary(DimOperator, Box<(Dim, Dim)>),
 }
 
-/// An operation on two dimensions.
+/// An operator on two dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DimOperator {
     /// The sum of two.
     Add,
-    /// The first less the second.
+    /// The first minus the second.
     Sub,
     /// The product of two.
     Mul,
-    /// The first by the second, rounded down.
+    /// The first divided by the second, rounded down.
     FloorDiv,
-    /// The first by the second, rounded up.
+    /// The first divided by the second, rounded up.
     CeilDiv,
     /// The larger of two.
     Max,
@@ -56,8 +56,7 @@ pub enum DimOperator {
 
 type Value = fn(i64, i64) -> Option<i64>;
 
-/// By [`DimOperator`]: name in documents, sign in messages, value (`None`: undefined, or past 64 bits), and a second operand that
-/// changes nothing.
+/// By [`DimOperator`]: name in documents, sign in messages, value (`None`: undefined, or past 64 bits), and its right identity.
 const OPERATORS: [(DimOperator, &str, &str, Value, Option<i64>); 7] = [
     (DimOperator::Add, "add", "+", i64::checked_add, Some(0)),
     (DimOperator::Sub, "sub", "-", i64::checked_sub, Some(0)),
@@ -82,13 +81,13 @@ impl DimOperator {
         OPERATORS[self as usize].1
     }
 
-    /// The operator of a name.
+    /// The operator with this name.
     pub fn named(name: &str) -> Option<DimOperator> {
         let found = OPERATORS.iter().find(|row| row.1 == name);
         found.map(|row| row.0)
     }
 
-    /// The value where both are numbers, the expression otherwise.
+    /// The value if both are numbers, otherwise the expression.
     pub fn apply(self, a: Dim, b: Dim) -> Dim {
         let (.., value, neutral) = OPERATORS[self as usize];
         let known = match (a.fixed(), b.fixed()) {
@@ -101,7 +100,7 @@ impl DimOperator {
 }
 
 impl Dim {
-    /// The number, where it is one.
+    /// The number, if it is one.
     pub fn fixed(&self) -> Option<i64> {
         match self {
             Dim::Fixed(value) => Some(*value),
@@ -109,12 +108,12 @@ impl Dim {
         }
     }
 
-    /// The first by the second, rounded down.
+    /// Divides by `by`, rounding down.
     pub fn floor_div(self, by: impl Into<Dim>) -> Dim {
         DimOperator::FloorDiv.apply(self, by.into())
     }
 
-    /// The first by the second, rounded up.
+    /// Divides by `by`, rounding up.
     pub fn ceil_div(self, by: impl Into<Dim>) -> Dim {
         DimOperator::CeilDiv.apply(self, by.into())
     }
@@ -129,8 +128,8 @@ impl Dim {
         DimOperator::Min.apply(self, other.into())
     }
 
-    /// The least and the greatest value where each symbol lies in `range`, by interval arithmetic: right, and not always
-    /// tight where a symbol occurs twice. `None` for a symbol without a range, a divisor that may be 0, or past 64 bits.
+    /// The least and the greatest value if each symbol lies in `range`, by interval arithmetic: correct, but not always
+    /// tight if a symbol occurs twice. `None` for a symbol without a range, a divisor that may be 0, or past 64 bits.
     pub fn bounds(&self, range: &impl Fn(SymbolId) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
         match self {
             Dim::Fixed(value) => Some((*value, *value)),
@@ -146,13 +145,13 @@ impl Dim {
         }
     }
 
-    /// Its value where every symbol has one.
+    /// Its value, if every symbol has one.
     pub fn at(&self, value: &impl Fn(SymbolId) -> Option<i64>) -> Option<i64> {
         let range = |symbol| value(symbol).map(|value| (value, value));
         self.bounds(&range).map(|(value, _)| value)
     }
 
-    /// The first symbol in it.
+    /// The first symbol in the expression.
     pub fn symbol(&self) -> Option<SymbolId> {
         match self {
             Dim::Fixed(_) => None,
@@ -178,7 +177,7 @@ macro_rules! from_number {
     ($($number:ty),*) => {$(
         impl From<$number> for Dim {
             fn from(value: $number) -> Dim {
-                // A number past 63 bits is no dimension of anything: it is refused like a negative one.
+                // A number past 63 bits is not a dimension of anything: it is refused like a negative one.
                 Dim::Fixed(i64::try_from(value).unwrap_or(i64::MIN))
             }
         }
@@ -204,7 +203,7 @@ impl fmt::Display for Dim {
     }
 }
 
-/// The dimensions of a tensor, outermost first; a tensor of none is one element.
+/// The dimensions of a tensor, outermost first; without any, the tensor has one element.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Shape(pub Vec<Dim>);
@@ -215,12 +214,12 @@ impl Shape {
         Shape(dims.into_iter().map(Into::into).collect())
     }
 
-    /// How many dimensions.
+    /// The number of dimensions.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
-    /// The numbers, where all dimensions are.
+    /// The dimensions as numbers, if all are fixed.
     pub fn fixed(&self) -> Option<Vec<u64>> {
         let fixed = |dim: &Dim| dim.fixed().and_then(|value| u64::try_from(value).ok());
         self.0.iter().map(fixed).collect()

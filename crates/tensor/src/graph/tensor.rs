@@ -7,35 +7,35 @@ use super::ids::{BlockId, NodeId, TensorId};
 use super::shape::Shape;
 use crate::units::Bytes;
 
-/// A value that is assigned once (in a loop: once a round).
+/// A value that is assigned once (in a loop, once per round).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     /// Its name; unique.
     pub name: String,
-    /// What its elements are.
+    /// The type of its elements.
     pub element: ElementType,
     /// Its logical dimensions; activations `[n, c, h, w]`, weights `[o, i, h, w]`.
     pub shape: Shape,
-    /// Where its value comes from.
+    /// The source of its value.
     pub source: Source,
-    /// The larger tensor whose bytes it is a part of.
+    /// The larger tensor that it is a part of.
     pub view: Option<View>,
-    /// The pool entry that was given to it elsewhere, to be honoured.
+    /// The pool entry assigned by another tool.
     pub storage_id: Option<u32>,
-    /// The storage scope that was given to it elsewhere: `global.texture`.
+    /// The storage scope assigned by another tool: `global.texture`.
     pub scope: Option<String>,
-    /// The name of the memory it has to be in.
+    /// The name of the memory it is pinned to.
     pub memory: Option<String>,
-    /// Of an input: it keeps its bytes from run to run, and nothing takes them.
+    /// For an input: it keeps its bytes from run to run, and nothing may overwrite them.
     pub kept: bool,
 }
 
-/// Where a tensor's value comes from.
+/// The source of a tensor's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The graph's input or a body's parameter, of this block.
+    /// An input of the graph or a parameter of a body, in this block.
     Input(BlockId),
-    /// Weights and the like: outside of the planned arenas.
+    /// A constant, such as weights, outside the planned arenas.
     Constant,
     /// A node's output.
     Node(NodeId),
@@ -43,12 +43,12 @@ pub enum Source {
 
 /// A part of another tensor's bytes.
 ///
-/// The base lives as long as any of its views. A reshape is a view at 0 of its operand; the operands of a concatenation
-/// along the outermost dimension may be views of its result.
+/// The base is live as long as any of its views. A reshape is a view of its operand at offset 0; the operands of a
+/// concatenation along the outermost dimension may be views of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
-    /// The tensor whose bytes they are; may be a view itself.
+    /// The tensor that it is a part of; may itself be a view.
     pub base: TensorId,
-    /// Where they start in it, in the tensor's plain row-major form.
+    /// Its offset in the base, in the base's plain row-major form.
     pub offset: Bytes,
 }

@@ -1,4 +1,4 @@
-//! Validation: single assignment, topological order, bounded dimensions, and parts that go together.
+//! Validation: single assignment, topological order, bounded dimensions, and matching parts of loops, branches and views.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::{BlockId, Bounding, Graph, Node, NodeId, NodeKind, Source, SymbolId, 
 use crate::error::{Error, Result};
 
 impl Graph {
-    /// Checks the graph, and sets the producer of each tensor.
+    /// Checks the graph, and sets each tensor's producer.
     pub(crate) fn validate(&mut self) -> Result<()> {
         self.check_names()?;
         self.assign_producers()?;
@@ -65,7 +65,8 @@ impl Graph {
         for id in self.tensor_ids() {
             let mut elements = 1i64;
             for dim in &self.tensor(id).shape.0 {
-                // Values at both ends of all ranges are exact; interval arithmetic bounds those between, not always tightly.
+                // The values with all symbols at one end of their ranges are exact; interval arithmetic bounds the rest, not
+                // always tightly.
                 for end in [|range: (u64, u64)| range.0, |range: (u64, u64)| range.1] {
                     let value = dim.at(&|symbol| ends(symbol, end));
                     let value = value.ok_or_else(|| self.unbounded(id, dim))?;
@@ -135,7 +136,7 @@ impl Graph {
         self.check_same(node, results, &node.outputs, "outputs")
     }
 
-    /// Whether each tensor can become the one at its place.
+    /// Checks that each tensor can be passed on as its counterpart.
     fn check_same(&self, node: &Node, from: &[TensorId], to: &[TensorId], what: &str) -> Result<()> {
         if from.len() != to.len() {
             let problem = format!("{} tensors for {} {what}", from.len(), to.len());
@@ -204,7 +205,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The number of a block's nodes after which a tensor is defined; `None` if none defines it.
+    /// The number of a block's nodes after which a tensor is defined; `None` if the block does not define it.
     fn defined_after(&self, block: &Block, tensor: TensorId) -> Option<u32> {
         if block.inputs.contains(&tensor) || self.tensor(tensor).source == Source::Constant {
             return Some(0);

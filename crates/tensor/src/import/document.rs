@@ -1,7 +1,7 @@
 //! Graphs as JSON: `"format": "tileheap-graph"`.
 //!
-//! Tensors and nodes are referred to by name. The shapes of outputs that are not among `tensors` are inferred; a single output has the
-//! node's name unless `outputs` gives another. Written documents describe every tensor, and read back as the same graph.
+//! Tensors and nodes are referred to by name. The shapes of outputs that are not listed in `tensors` are inferred; a single output has
+//! the node's name unless `outputs` gives another. Written documents describe every tensor, and read back as the same graph.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The JSON of graphs: `"format": "tileheap-graph"`.
+//! The JSON schema of graphs: `"format": "tileheap-graph"`.
 
 use std::collections::BTreeMap;
 
@@ -87,11 +87,11 @@ pub(super) struct DocumentNode {
 pub(super) struct DocumentLoop {
     pub(super) parameters: Vec<String>,
     pub(super) nodes: Vec<DocumentNode>,
-    /// Value, and the parameter that it becomes.
+    /// A value, and the parameter that it becomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) carried: Vec<[String; 2]>,
     pub(super) exits: Vec<DocumentExit>,
-    /// The number of complete rounds, if it is known.
+    /// The number of complete rounds, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) rounds: Option<u64>,
 }
@@ -99,7 +99,7 @@ pub(super) struct DocumentLoop {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentExit {
-    /// The number of the body's nodes before it.
+    /// The number of the body's nodes that run before it.
     pub(super) after: usize,
     pub(super) condition: String,
     pub(super) results: Vec<String>,

@@ -1,4 +1,4 @@
-//! Writing graphs.
+//! Writes graphs as JSON.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::graph::control_flow::Exit;
 use crate::graph::{BlockId, Dim, Graph, NodeId, NodeKind, Source, SymbolId, TensorId};
 
 impl Graph {
-    /// The graph as JSON, which [`read_graph`](crate::import::read_graph) reads back: the same tensors, nodes and blocks under the
-    /// same names. Ids follow the order of the text, constants before what nodes make.
+    /// The graph as JSON, which [`read_graph`](crate::import::read_graph) reads back: the same tensors, nodes and blocks with the
+    /// same names. Ids follow the order of the text, constants before node outputs.
     pub fn to_json(&self) -> String {
         let document = Document {
             format: FORMAT.to_owned(),

@@ -1,4 +1,4 @@
-//! Files of any of the formats.
+//! Reads files of any supported format.
 
 use serde_json::Value;
 
@@ -13,9 +13,9 @@ use crate::plan::placement::SpaceItem;
 pub enum Input {
     /// A graph.
     Graph(Graph),
-    /// TVM's, with its document.
+    /// A TVM graph, with its document.
     Tvm(TvmGraph),
-    /// Lifetimes and sizes.
+    /// Records of lifetimes and sizes.
     Records(Vec<SpaceItem>),
 }
 
@@ -23,7 +23,7 @@ impl Input {
     /// Detects the format: a table, lines of JSON, TVM's JSON, or tileheap's own. `inputs` as in [`TvmGraph::read`].
     ///
     /// # Errors
-    /// As of the reader of the format.
+    /// Those of the format's reader.
     pub fn parse(text: &str, inputs: &[String]) -> Result<Input> {
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
         if !first.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
@@ -40,7 +40,7 @@ impl Input {
         read_graph(text).map(Input::Graph)
     }
 
-    /// Whether [`Input::parse`] accepts a text.
+    /// Returns true if [`Input::parse`] accepts a text.
     pub fn accepts(text: &str) -> bool {
         Input::parse(text, &[]).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Graphs from files: the crate's own JSON, tables and lines of records, TVM's graph JSON, ONNX.
+//! Graphs from files: the crate's own JSON, CSV and JSON lines of records, TVM's graph JSON, ONNX.
 
 mod document;
 mod document_schema;

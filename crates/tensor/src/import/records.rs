@@ -8,8 +8,8 @@ use crate::plan::placement::SpaceItem;
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_json::{clip, parse};
 
-/// Reads a table `id,lower,upper,size`, perhaps with an `alignment`: a tensor is live in steps `[lower, upper)`. Columns come in any order,
-/// others are ignored; fields may be quoted.
+/// Reads a table `id,lower,upper,size`, optionally with an `alignment`: a tensor is live in steps `[lower, upper)`. Columns may be in any
+/// order, others are ignored; fields may be quoted.
 ///
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.

@@ -34,7 +34,7 @@ use crate::graph::{ElementType, Graph, GraphBuilder, Node, Operator, Shape, Tens
 use crate::storage::kernel::PREFIX;
 use tileheap_json::{clip, parse};
 
-/// A graph of TVM's, with the document that it came from.
+/// A TVM graph, with the document that it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TvmGraph {
     /// The graph; a tensor per entry.
@@ -63,7 +63,7 @@ struct DocumentNode {
     attrs: serde_json::Map<String, Value>,
 }
 
-/// Node, output, version.
+/// Node, output and version.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 enum Entry {
@@ -79,7 +79,7 @@ impl Entry {
     }
 }
 
-/// Each a name of the kind and a list over all entries.
+/// Each list is stored with its type name and has an element for every entry.
 #[derive(Deserialize)]
 struct Attrs {
     shape: (String, Vec<Vec<i64>>),
@@ -90,7 +90,7 @@ struct Attrs {
     storage_scope: Option<(String, Vec<String>)>,
 }
 
-/// What a `null` node is.
+/// The role of a `null` node.
 #[derive(Clone, Copy, PartialEq)]
 enum NullSource {
     Input,
@@ -99,7 +99,7 @@ enum NullSource {
 }
 
 impl Document {
-    /// What each `null` node is, by [`TvmGraph::read`]'s rule.
+    /// The role of each `null` node, by [`TvmGraph::read`]'s rule.
     fn sources(&self, inputs: &[String], rows: &[usize]) -> Vec<NullSource> {
         let is_relays = |name: &str| {
             let digits = name.strip_prefix('p').unwrap_or("");
@@ -138,14 +138,14 @@ impl Document {
 }
 
 impl TvmGraph {
-    /// Reads a graph. `inputs` names the `null` nodes that are activations; the others are weights, which are constants.
+    /// Reads a graph. `inputs` names the `null` nodes that are activations; the others are weights, and become constants.
     ///
-    /// Where none is named: what relay calls `p0` is a constant; a `null` node that is alone, or that shares its storage id, is an input; of
-    /// the others those that are some operator's first operand are inputs that keep their bytes, and the rest are constants.
+    /// If none is named: relay's `p0`, `p1`, … are constants; a `null` node that is the only one, or that shares its storage id, is an
+    /// input; of the others, those that are some operator's first operand are inputs that keep their bytes, and the rest are constants.
     ///
     /// # Errors
-    /// The text is no such document, a list is not as long as there are entries, an input is made later or not at all, a node is of an
-    /// unknown kind, or what else a graph cannot have.
+    /// The text is not such a document, a list does not have one element per entry, an input is produced later or not at all, a node
+    /// is of an unknown kind, or the graph is invalid.
     pub fn read(text: &str, inputs: &[String]) -> Result<TvmGraph> {
         let wrong = |problem: String| Error::parse("TVM graph", problem);
         let document: Value = parse(text).map_err(|fault| wrong(fault.to_string()))?;
@@ -211,7 +211,7 @@ impl TvmGraph {
                 } else {
                     node.name.clone()
                 };
-                // Kernels that are used twice give two nodes of one name.
+                // A kernel that is used twice gives two nodes the same name.
                 let taken = entries.iter().any(|&other| graph.tensor(other).name == name);
                 let name = if taken { format!("{name}#{entry}") } else { name };
                 let id = match node.op.as_str() {
@@ -254,8 +254,8 @@ impl TvmGraph {
         })
     }
 
-    /// The document with the scopes of tensors, one per entry; without the field where it had none and no entry is in a texture. Where a scope is
-    /// new, entries that shared a storage id and are of different scopes, or textures of different elements, get ids of their own.
+    /// The document with the scopes of tensors, one per entry; without the field if it had none and no entry is in a texture. If scopes are new,
+    /// entries that shared a storage id but differ in scope, or are textures of different element types, get separate ids.
     pub fn write(&self, scope_of: impl Fn(TensorId) -> String) -> String {
         let scopes: Vec<String> = self.entries.iter().map(|&id| scope_of(id)).collect();
         let mut document = self.document.clone();
@@ -277,11 +277,11 @@ impl TvmGraph {
     }
 }
 
-/// The storage that entries of one id share: a buffer, or a texture of a scope and an element type.
+/// The kind of storage that entries of one id share: a buffer, or a texture of a scope and an element type.
 type StorageKind<'a> = Option<(&'a str, ElementType)>;
 
 impl TvmGraph {
-    /// Storage ids that no two kinds of storage share: the first kind of each id keeps it.
+    /// Separates storage ids, so that no two kinds of storage share one: the first kind keeps the id.
     fn separate_ids(&self, scopes: &[String]) -> Option<Vec<i64>> {
         let ids: Option<Vec<u32>> = self
             .entries

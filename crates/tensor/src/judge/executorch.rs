@@ -3,10 +3,10 @@
 //! ```text
 //! plan ─► values: tensors with memory_id, memory_offset ─► chains ─► instructions ─► KernelCall: operands …, results
 //! ```
-//! A tensor lives from the first instruction that writes it to the last one that reads it; inputs from the start, outputs to the end, tensors
-//! with initial contents or that are read before they are written (state) always. Nothing is computed in place, but for operators whose
-//! result is an operand itself; results of `et_view` share their operand's bytes, and so do views whose operators were removed: tensors that
-//! nothing writes, at the place of one of their size. The memories of each plan are judged separately.
+//! A tensor is live from the first instruction that writes it to the last one that reads it; inputs from the start, outputs to the end,
+//! tensors with initial contents or that are read before they are written (state) always. Nothing is computed in place, except by operators
+//! whose result is an operand itself; results of `et_view` share their operand's bytes, and so do views whose operators were removed: tensors
+//! that nothing writes, placed where a tensor of the same size was. The memories of each plan are judged separately.
 //!
 //! Source: pytorch/executorch, `schema/program.fbs` at 64582435, `exir/emit/_emitter.py` and `exir/passes/replace_view_copy_with_view_pass.py`.
 
@@ -20,10 +20,10 @@ use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "ExecuTorch program";
 
-/// Operands of all instructions.
+/// The most operands of all instructions together.
 const MAX_ACCESSES: usize = 1 << 24;
 
-/// Whether the bytes are such a program.
+/// Returns true if the bytes are such a program.
 pub(super) fn is_program(bytes: &[u8]) -> bool {
     bytes.get(4..6) == Some(b"ET")
         && bytes
@@ -119,18 +119,18 @@ fn operator_name(of: &Table<'_>) -> Result<String> {
 /// A value of a plan.
 enum Value {
     Tensor(Tensor),
-    /// A list of tensors: values.
+    /// A list of tensors, as indices of values.
     List(Vec<i32>),
     Other,
 }
 
 struct Tensor {
     name: String,
-    /// `None` if it has no bound.
+    /// `None` if it has no upper bound.
     size: Option<u64>,
     element: u64,
     has_data: bool,
-    /// Memory and offset.
+    /// The memory and the offset.
     place: Option<(u32, u64)>,
 }
 
@@ -193,11 +193,11 @@ impl Tensor {
     }
 }
 
-/// When a value is written and read.
+/// The steps at which a value is written and read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lifetime {
     written: Option<u32>,
-    /// The first read before anything wrote it.
+    /// The first read before any write.
     unwritten_read: Option<u32>,
     last: Option<u32>,
 }
@@ -207,10 +207,10 @@ struct Plan<'a> {
     values: Vec<Value>,
     operators: Vec<String>,
     lifetimes: Vec<Lifetime>,
-    /// The value whose data each has, and the value that it is a view of.
+    /// For each value, the value whose data it has, and the value that it is a view of.
     data: Vec<(u32, Option<usize>)>,
     steps: Vec<String>,
-    /// Steps of jumps back, with their targets.
+    /// Steps that jump back, with their targets.
     loops: Vec<(u32, u32)>,
     accesses: Cell<usize>,
     /// The step of the program at which the plan starts.
@@ -218,7 +218,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The tensors among values; lists count by their elements.
+    /// The tensors among values, including elements of lists.
     fn tensors(&self, values: &[i32]) -> Result<Vec<usize>> {
         let mut found = Vec::new();
         for &value in values.iter().filter(|&&value| value >= 0) {
@@ -322,7 +322,8 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// An operator reads its arguments and writes the last one: a tensor, or a list of tensors.
+    /// Records the reads and writes of an operator: it reads its arguments and writes the last one, a tensor or a list
+    /// of tensors.
     fn kernel(&mut self, call: Table<'_>, step: u32) -> Result<String> {
         let index = call.i32((0, "`op_index`"))?;
         let name = usize::try_from(index)
@@ -339,7 +340,7 @@ impl Plan<'_> {
         };
         let (operands, results) = (self.tensors(operands)?, self.tensors(&[*result])?);
         let is_view = name.ends_with("et_view");
-        // Results are among the operands, too: `out` arguments.
+        // `out` arguments are operands as well as results.
         let written: HashSet<usize> = results.iter().copied().collect();
         let is_in_place =
             |value: &usize| !written.contains(value) || self.lifetimes[*value].written.is_some();
@@ -352,7 +353,7 @@ impl Plan<'_> {
         Ok(name)
     }
 
-    /// A delegate reads what was written, and writes the rest.
+    /// Records the accesses of a delegate: it reads arguments that were written before, and writes the rest.
     fn delegate(&mut self, call: Table<'_>, step: u32) -> Result<()> {
         for value in self.tensors(&call.ints((1, "`delegate_call.args`"))?)? {
             let has_data = matches!(&self.values[value], Value::Tensor(tensor) if tensor.has_data);
@@ -364,7 +365,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// One value takes the tensor of another.
+    /// Gives one value the tensor of another.
     fn move_value(&mut self, from: i32, to: i32, step: u32) -> Result<()> {
         let (from, to) = (self.tensors(&[from])?, self.tensors(&[to])?);
         for (from, to) in from.into_iter().zip(to) {
@@ -375,8 +376,8 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Views whose operators the compiler removed have no writer: such a tensor takes over the last value of its size that was written at its
-    /// place before it is read.
+    /// Binds views whose operators the compiler removed and which have no writer: each takes over the last value of its size that was written
+    /// at its place before the view is read.
     fn bind_elided_views(&mut self) {
         let mut written: HashMap<(u32, u64, u64), Vec<(u32, usize)>> = HashMap::new();
         let place = |value: &Value| match value {
@@ -432,7 +433,7 @@ impl Plan<'_> {
         }
         for &(end, start) in &self.loops {
             for lifetime in &mut self.lifetimes {
-                // What is alive when a loop starts, and used in it, is needed in every round.
+                // A value that is live when a loop starts and used in the loop is needed in every round.
                 let is_from_before = lifetime.written.is_none_or(|written| written < start);
                 if let Some(last) = lifetime
                     .last
@@ -537,7 +538,7 @@ impl Plan<'_> {
             allocations.notes.push(note);
         }
         if unplaced_views > 0 {
-            // The runtime gives them their operand's bytes.
+            // The runtime gives them the bytes of their operand.
             let note = format!("{name}: {unplaced_views} views without a place are not judged");
             allocations.notes.push(note);
         }

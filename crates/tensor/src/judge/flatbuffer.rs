@@ -3,7 +3,7 @@
 //! ```text
 //! root ─► table: offset of its vtable, fields …      vtable: its size, the table's size, the place of each field in the table or 0
 //! ```
-//! Fields are named in errors; a file that refers to its parts over and over is refused before it takes much memory.
+//! Errors name the field; a file that refers to its parts over and over is refused before it takes much memory.
 //!
 //! Source: flatbuffers.dev, "FlatBuffer Internals".
 
@@ -13,17 +13,17 @@ use tileheap_json::clip;
 
 use crate::error::{Error, Result};
 
-/// Elements of vectors that are read from a file, all together.
+/// The most elements of vectors that are read from a file, in total.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// The bytes of a file.
+/// The bytes of a file, with the number of elements read so far.
 pub(super) struct File<'a> {
     bytes: &'a [u8],
     format: &'static str,
     elements: Cell<usize>,
 }
 
-/// A field: its number in the schema, and its name for messages.
+/// A field: its number in the schema, and its name for error messages.
 pub(super) type Field = (u16, &'static str);
 
 impl<'a> File<'a> {
@@ -40,7 +40,7 @@ impl<'a> File<'a> {
         self.bytes
     }
 
-    /// An error of the file.
+    /// An error about the file.
     pub(super) fn wrong(&self, problem: impl ToString) -> Error {
         Error::parse(self.format, problem)
     }
@@ -63,7 +63,7 @@ impl<'a> File<'a> {
         self.wrong(format!("{name} at byte {at} is outside the file of {size} bytes"))
     }
 
-    /// Where a relative offset leads.
+    /// Follows a relative offset.
     fn offset(&self, at: usize, name: &str) -> Result<usize> {
         let relative = u32::from_le_bytes(self.read(at, name)?) as usize;
         at.checked_add(relative).ok_or_else(|| self.outside(at, name))
@@ -83,7 +83,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// The first element and the count of a vector with elements of a size.
+    /// The position of the first element and the length of a vector with elements of `size` bytes.
     fn vector(&self, at: usize, size: usize, name: &str) -> Result<(usize, usize)> {
         let start = self.offset(at, name)?;
         let count = u32::from_le_bytes(self.read(start, name)?) as usize;
@@ -97,7 +97,7 @@ impl<'a> File<'a> {
         Ok((first, count))
     }
 
-    /// Counts elements that are read one by one.
+    /// Counts elements towards the limit of the file.
     fn count(&self, count: usize, name: &str) -> Result<()> {
         let elements = self.elements.get().saturating_add(count);
         self.elements.set(elements);
@@ -119,7 +119,7 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Where a field is, if it is there.
+    /// The position of a field, if present.
     fn place(&self, (slot, name): Field) -> Result<Option<usize>> {
         let entry = 4 + 2 * usize::from(slot);
         if entry + 2 > self.size {
@@ -134,22 +134,22 @@ impl<'a> Table<'a> {
         place.map(|at| self.file.read(at, field.1)).transpose()
     }
 
-    /// A byte; 0 if it is missing.
+    /// A byte; 0 if the field is missing.
     pub(super) fn u8(&self, field: Field) -> Result<u8> {
         Ok(self.scalar(field)?.map_or(0, u8::from_le_bytes))
     }
 
-    /// 0 if it is missing.
+    /// A `u32`; 0 if the field is missing.
     pub(super) fn u32(&self, field: Field) -> Result<u32> {
         Ok(self.scalar(field)?.map_or(0, u32::from_le_bytes))
     }
 
-    /// 0 if it is missing.
+    /// An `i32`; 0 if the field is missing.
     pub(super) fn i32(&self, field: Field) -> Result<i32> {
         Ok(self.scalar(field)?.map_or(0, i32::from_le_bytes))
     }
 
-    /// 0 if it is missing.
+    /// A `u64`; 0 if the field is missing.
     pub(super) fn u64(&self, field: Field) -> Result<u64> {
         Ok(self.scalar(field)?.map_or(0, u64::from_le_bytes))
     }
@@ -163,7 +163,7 @@ impl<'a> Table<'a> {
         self.file.table(at, field.1).map(Some)
     }
 
-    /// The tables of a vector; none if it is missing.
+    /// The tables of a vector; empty if it is missing.
     pub(super) fn tables(&self, field: Field) -> Result<Vec<Table<'a>>> {
         let Some(place) = self.place(field)? else {
             return Ok(Vec::new());
@@ -177,7 +177,7 @@ impl<'a> Table<'a> {
         (0..count).map(table).collect()
     }
 
-    /// The integers of a vector.
+    /// The elements of a vector of 32-bit integers.
     pub(super) fn ints(&self, field: Field) -> Result<Vec<i32>> {
         let Some(place) = self.place(field)? else {
             return Ok(Vec::new());
@@ -188,7 +188,7 @@ impl<'a> Table<'a> {
         (0..count).map(int).collect()
     }
 
-    /// The integers of a vector of longs.
+    /// The elements of a vector of 64-bit integers.
     pub(super) fn longs(&self, field: Field) -> Result<Vec<i64>> {
         let Some(place) = self.place(field)? else {
             return Ok(Vec::new());
@@ -199,7 +199,7 @@ impl<'a> Table<'a> {
         (0..count).map(int).collect()
     }
 
-    /// The bytes of a vector; none if it is missing.
+    /// The bytes of a vector; empty if it is missing.
     pub(super) fn bytes(&self, field: Field) -> Result<&'a [u8]> {
         let Some(place) = self.place(field)? else {
             return Ok(&[]);
@@ -208,7 +208,7 @@ impl<'a> Table<'a> {
         Ok(&self.file.bytes[first..first + count])
     }
 
-    /// A text on one line; empty if it is missing.
+    /// A string, clipped to one line; empty if it is missing.
     pub(super) fn text(&self, field: Field) -> Result<String> {
         Ok(clip(&String::from_utf8_lossy(self.bytes(field)?)))
     }

@@ -1,12 +1,12 @@
-//! IREE's slices: what `iree-compile --compile-to=stream --mlir-print-ir-before=iree-stream-layout-slices
-//! --mlir-print-ir-after=iree-stream-layout-slices` prints.
+//! IREE's slices, as printed by `iree-compile --compile-to=stream --mlir-print-ir-before=iree-stream-layout-slices
+//! --mlir-print-ir-after=iree-stream-layout-slices`.
 //!
 //! ```text
 //! before   %4:3 = stream.resource.pack slices({ [0, 1] = %c4096, [1, 3] = %c2048 })    lifetimes, both ends included
 //!          wo %arg9[%4#1 for %c4096]                                                   a use of slice 1
 //! after    wo %arg9[%c0_1 for %c4096]                                                  its offset
 //! ```
-//! Both dumps of a function are the same but for offsets: the n-th range of one is the n-th range of the other.
+//! Both dumps of a function are identical except for offsets: the n-th range of one is the n-th range of the other.
 //!
 //! Source: iree-org/iree 3.13, `Stream/Transforms/LayoutSlices.cpp` and `Stream/IR/StreamOps.td` (`stream.resource.pack`).
 
@@ -23,7 +23,7 @@ pub(super) const FORMAT: &str = "IREE dump";
 /// Begins the line before each dump.
 const DUMP: &str = "// -----// IR Dump ";
 
-/// Whether a text has such dumps.
+/// Returns true if a text contains such dumps.
 pub(super) fn is_dump(text: &str) -> bool {
     text.contains("stream.resource.pack") || text.contains(DUMP)
 }
@@ -128,7 +128,7 @@ fn function_name(line: &str) -> Option<&str> {
     Some(name.split(['(', ' ']).next().unwrap_or(name))
 }
 
-/// A slice: its lifetime with both ends included, and the value of its size.
+/// A slice: its first and last step, both included, and the SSA value of its size.
 type Slice<'a> = (u64, u64, &'a str);
 
 /// A function of a dump.
@@ -137,7 +137,7 @@ struct Function<'a> {
     constants: HashMap<&'a str, u64>,
     packs: Vec<(&'a str, Vec<Slice<'a>>)>,
     is_in_pack: bool,
-    /// The first value of every range, in order.
+    /// The first SSA value of every range, in order.
     ranges: Vec<&'a str>,
     /// The size of every transient allocation, in order.
     sizes: Vec<&'a str>,
@@ -171,7 +171,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// `[0, 1] = %c4096, …`, perhaps with the end of the list.
+    /// Parses `[0, 1] = %c4096, …`, possibly followed by the end of the list.
     fn slices(&mut self, text: &'a str) -> Result<()> {
         let wrong = || Error::parse(FORMAT, format!("`{}` is not a list of slices", clip(text)));
         let (list, is_last) = text
@@ -262,7 +262,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// The value name at the start of a text: `%4#1`, `%c0_1`.
+/// The SSA value name at the start of a text: `%4#1`, `%c0_1`.
 fn value(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '%' | '#' | '_' | '.' | '$' | '-')));
     &text[..end.unwrap_or(text.len())]

@@ -1,5 +1,5 @@
-//! The judge of other planners' output: which buffers share bytes while both are alive, which lie outside their arena or are misaligned,
-//! and how many bytes an arena takes beyond what its buffers need.
+//! The judge of other planners' output: finds buffers that share bytes while both are live, that lie outside their arena or that are
+//! misaligned, and compares the size of each arena with what its buffers need.
 //!
 //! ```text
 //!  bytes                           a  [0, 8)   live in steps [0, 3)
@@ -8,7 +8,8 @@
 //!     4 └──┬──┤  │                 a and b share bytes [4, 8) in step 2
 //!     0 ┌──┴──┐a │
 //! ```
-//! Readers turn a file into [`Allocations`]: plain data, with the pairs that its format lets share bytes. [`judge`] knows no formats.
+//! Readers turn a file into [`Allocations`]: plain data, including the pairs that the format allows to share bytes. [`judge`] is
+//! independent of formats.
 //!
 //! | Reader | File | Lifetimes |
 //! |---|---|---|

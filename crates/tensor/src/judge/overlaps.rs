@@ -1,16 +1,16 @@
 //! Pairs of buffers that share bytes at some step.
 //!
-//! Steps are swept in order. Every byte range of an arena knows the live buffers that cover it, so that a buffer is compared only with those
-//! that it meets: `O((n + pairs) log n)` for plans in which few live buffers overlap.
+//! Steps are swept in order. Every byte range of an arena has a list of the live buffers that cover it, so that a buffer is compared only
+//! with those that it meets: `O((n + pairs) log n)` for plans in which few live buffers overlap.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::types::{Allocations, Buffer};
 
-/// Pairs after which the search ends: a file in which more overlap is beyond repair.
+/// The most pairs to search for: a file with more overlaps is beyond repair.
 const MAX_PAIRS: usize = 1 << 17;
 
-/// Comparisons after which the search ends, for the same reason.
+/// The most comparisons, for the same reason.
 const MAX_COMPARISONS: usize = 1 << 26;
 
 /// The live buffers of a range of bytes.
@@ -19,7 +19,7 @@ struct Piece {
     owners: Vec<u32>,
 }
 
-/// Pieces by their first byte, disjoint.
+/// Live bytes as disjoint pieces, keyed by their first byte.
 #[derive(Default)]
 pub(super) struct LiveBytes {
     pieces: BTreeMap<u64, Piece>,
@@ -41,12 +41,12 @@ impl LiveBytes {
         }
     }
 
-    /// How many bytes some live buffer covers.
+    /// The number of bytes covered by live buffers.
     pub(super) fn covered(&self) -> u64 {
         self.covered
     }
 
-    /// Adds a live buffer; `meet` gets every live buffer that covers one of its bytes, perhaps several times.
+    /// Adds a live buffer; calls `meet` with every live buffer that covers one of its bytes, possibly several times.
     pub(super) fn add(&mut self, index: u32, (first, end): (u64, u64), mut meet: impl FnMut(u32)) {
         self.split(first);
         self.split(end);
@@ -87,7 +87,7 @@ impl LiveBytes {
     }
 }
 
-/// Calls `found` once with every pair that shares bytes of an arena at some step, the lower index first; gives whether all were found.
+/// Calls `found` once with every pair that shares bytes of an arena at some step, the lower index first; returns true if all were found.
 pub(super) fn for_each_pair(allocations: &Allocations, mut found: impl FnMut(u32, u32)) -> bool {
     let mut of_arenas: BTreeMap<u32, Vec<(u32, &Buffer)>> = BTreeMap::new();
     for (index, buffer) in (0..).zip(&allocations.buffers) {

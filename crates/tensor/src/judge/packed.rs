@@ -1,4 +1,4 @@
-//! The bytes that buffers of an arena need: a lower bound, and tileheap's own packing.
+//! The bytes that the buffers of an arena need: a lower bound, and the size of tileheap's own packing.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,11 +10,11 @@ use super::types::{Allocations, JudgedArena};
 use crate::error::{Error, Result};
 use crate::units::{Alignment, Bytes};
 
-/// Sets of buffers that share bytes by design: each is placed as one.
+/// Sets of buffers that share bytes by design; each set is placed as a whole.
 pub(super) struct Groups(Vec<u32>);
 
 impl Groups {
-    /// Every buffer alone.
+    /// One set per buffer.
     pub(super) fn new(count: usize) -> Groups {
         Groups((0..count as u32).collect())
     }
@@ -39,7 +39,7 @@ impl Groups {
 /// Bounds and packs every arena.
 ///
 /// # Errors
-/// The sizes of an arena's buffers pass 2^64 - 1 bytes.
+/// The sizes of an arena's buffers exceed 2^64 - 1 bytes.
 pub(super) fn arenas(allocations: &Allocations, groups: &mut Groups) -> Result<Vec<JudgedArena>> {
     let buffers = &allocations.buffers;
     let mut lowest: BTreeMap<u32, u64> = BTreeMap::new();
@@ -81,7 +81,7 @@ pub(super) fn arenas(allocations: &Allocations, groups: &mut Groups) -> Result<V
         let mut go_on = |_| ControlFlow::Continue(());
         let answer = packer.minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         let packed = answer.packing.map_or(used, |packing| packing.height);
-        // The packer reserves a group as a whole, so that its bound may be too high where the members are of several sizes.
+        // The packer reserves a group as a whole, so its bound may be too high if the members differ in size.
         let bound = match is_uniform(&ranges) {
             true => answer.bound,
             false => answer.bound.min(live_peak(allocations, ranges)),
@@ -96,10 +96,10 @@ pub(super) fn arenas(allocations: &Allocations, groups: &mut Groups) -> Result<V
     judged.collect()
 }
 
-/// A group, the first byte and the end of a member in it, and the member.
+/// A range of bytes in a group: the group, the first byte, the end, and the buffer.
 type Range = (u32, u64, u64, u32);
 
-/// Whether the members of every group take the same bytes.
+/// Returns true if the members of every group take the same bytes.
 fn is_uniform(ranges: &[Range]) -> bool {
     let mut of: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     ranges
@@ -107,7 +107,7 @@ fn is_uniform(ranges: &[Range]) -> bool {
         .all(|&(root, first, end, _)| *of.entry(root).or_insert((first, end)) == (first, end))
 }
 
-/// The most bytes that are live at one step; bytes that members of a group share count once.
+/// The most bytes that are live at one step; bytes that members of a group share are counted once.
 fn live_peak(allocations: &Allocations, mut ranges: Vec<Range>) -> Bytes {
     ranges.sort_unstable();
     let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! Files of any of the formats.
+//! Reads files of any supported format.
 
 use super::executorch::{self, read_executorch};
 use super::iree::{self, read_iree};
@@ -9,10 +9,10 @@ use super::tflite::{self, read_tflite};
 use super::types::Allocations;
 use crate::error::{Error, Result};
 
-/// Facts that a file does not contain.
+/// Options for what files do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The ends of lifetimes in a table.
+    /// The meaning of the last step of a lifetime in a table.
     pub ends: SpanEnds,
     /// The activations among the `null` nodes of a TVM graph, as in [`TvmGraph::read`](crate::import::tvm::TvmGraph::read).
     pub inputs: Vec<String>,
@@ -69,7 +69,7 @@ impl Format<'_> {
 /// Reads a file of any format, by its contents.
 ///
 /// # Errors
-/// As of the reader of the format; [`Error::Parse`] if an option does not apply to the format.
+/// Those of the format's reader; [`Error::Parse`] if an option does not apply to the format.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<Allocations> {
     let format = Format::of(bytes)?;
     let unused = [

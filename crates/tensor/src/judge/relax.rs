@@ -4,13 +4,12 @@
 //! storage = R.memory.alloc_storage(R.shape([8192]), 0, R.str("global"), R.dtype("float32"))
 //! alloc = R.memory.alloc_tensor(storage, 0, R.shape([1, 8, 16, 16]), R.dtype("float32"), 0)
 //! conv2d(x, w, alloc)                     writes `alloc`
-//! lv = alloc                              another name of it
+//! lv = alloc                              another name for it
 //! ```
-//! A tensor lives from the first call that has it as an argument to the last one that has it, by any name; what is returned lives to the
-//! end. Lines are steps.
+//! A tensor is live from the first call that has it as an argument to the last one, under any name; a returned tensor is live to the
+//! end. Each line is a step.
 //!
-//! Source: apache/tvm 0.27, `src/relax/transform/static_plan_block_memory.cc`, `python/tvm/relax/op/memory`, and what `Module.script()`
-//! prints.
+//! Source: apache/tvm 0.27, `src/relax/transform/static_plan_block_memory.cc`, `python/tvm/relax/op/memory`, and the output of `Module.script()`.
 
 use std::collections::HashMap;
 
@@ -24,7 +23,7 @@ use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "TVM Relax script";
 
-/// Whether a text is such a script.
+/// Returns true if a text is such a script.
 pub(super) fn is_script(text: &str) -> bool {
     text.contains("R.memory.alloc_storage(")
 }
@@ -46,7 +45,7 @@ pub fn read_relax(text: &str) -> Result<Allocations> {
         uses: Vec::new(),
     };
     let mut is_relax = false;
-    // The first line of a function that has not returned yet.
+    // The first line of an unfinished function.
     let mut open: Option<u64> = None;
     let cut_off = |line: u64| {
         let problem = "the function that begins here has no `return`: the text is cut off";
@@ -77,7 +76,7 @@ pub fn read_relax(text: &str) -> Result<Allocations> {
     }
 }
 
-/// Operators whose result is their operand in another shape, in the same bytes.
+/// Operators whose result is a view of their operand in another shape.
 const VIEWS: [&str; 4] = [
     "R.reshape(",
     "R.memory.view(",
@@ -85,15 +84,15 @@ const VIEWS: [&str; 4] = [
     "R.match_cast(",
 ];
 
-/// Where a tensor is used: the first and the last step.
+/// The first and the last step that use a tensor.
 type Uses = Option<(u32, u32)>;
 
 struct Reader {
     allocations: Allocations,
-    /// The buffers that names of the function stand for.
+    /// The buffers that each name of the function refers to.
     values: HashMap<String, Vec<u32>>,
     storages: HashMap<String, (StorageRange, u64)>,
-    /// Of each buffer.
+    /// By buffer.
     uses: Vec<Uses>,
 }
 
@@ -186,7 +185,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The buffers whose names are in an expression, each once.
+    /// The buffers named in an expression, each once.
     fn buffers_in(&self, expression: &str) -> Vec<u32> {
         let mut found = Vec::new();
         for part in expression.split('"').step_by(2) {
@@ -210,7 +209,7 @@ impl Reader {
     }
 }
 
-/// Whether an expression only gives names to known values: a name, a tuple of names, an element of a tuple.
+/// Returns true if an expression only renames known values: a name, a tuple of names, an element of a tuple.
 fn is_rename(expression: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut calls = expression
@@ -219,7 +218,7 @@ fn is_rename(expression: &str) -> bool {
     !calls.any(|is_call| is_call) && expression.chars().all(|c| is_word(c) || " ,()[]".contains(c))
 }
 
-/// Target and value of an assignment: what is around the first ` = ` outside of brackets.
+/// Splits an assignment at its first ` = ` outside brackets, into target and value.
 fn split_assignment(statement: &str) -> Option<(&str, &str)> {
     let mut depth = 0i64;
     for (at, c) in statement.char_indices() {
@@ -254,7 +253,7 @@ fn shape(text: &str) -> Result<Vec<u64>, String> {
     .collect()
 }
 
-/// The text in quotes after `start`; empty if there is none.
+/// The quoted text after `start`; empty if there is none.
 fn text_in(text: &str, start: &str) -> String {
     let rest = text.split_once(start).map_or("", |(_, rest)| rest);
     rest.split('"').nth(1).unwrap_or("").to_owned()

@@ -1,7 +1,7 @@
 //! TVM's graph JSON: the storage id of every entry.
 //!
-//! An entry lives from its node to the last one that reads it, inputs from the start, outputs to the end, weights and inputs that keep their
-//! bytes always. `__nop` nodes are reshapes: their output has the data of their input. A storage is as large as its largest entry.
+//! An entry is live from its node to the last one that reads it, inputs from the start, outputs to the end, weights and kept inputs always.
+//! `__nop` nodes are reshapes: their output has the data of their input. A storage is as large as its largest entry.
 //!
 //! Source: apache/tvm, `src/relay/backend/graph_plan_memory.cc` and `src/runtime/graph_executor/graph_executor.cc` at ce22736e.
 
@@ -19,7 +19,7 @@ pub(super) const FORMAT: &str = "TVM graph";
 /// Reads the storage ids of a graph. `inputs` as in [`TvmGraph::read`].
 ///
 /// # Errors
-/// As of [`TvmGraph::read`]; [`Error::Parse`] if an entry has no storage id or no fixed size.
+/// Those of [`TvmGraph::read`]; [`Error::Parse`] if an entry has no storage id or no fixed size.
 pub fn read_storage_ids(text: &str, inputs: &[String]) -> Result<Allocations> {
     if !text.contains("\"nodes\"") {
         return Err(Error::parse(

@@ -1,10 +1,10 @@
-//! Storages of TVM: tensors share one as a whole, and there is no larger arena. They are laid one after another, so that their bytes compare
-//! with a plan that has one.
+//! TVM's storages: each is shared as a whole, and there is no larger arena. They are laid out one after another, so that their size can be
+//! compared with that of a plan with an arena.
 
 use super::types::{Allocations, Arena};
 use crate::units::Bytes;
 
-/// Said of every such plan.
+/// The note added to every such plan.
 pub(super) const NOTE: &str =
     "storages are laid one after another: offsets within an arena are not in the file";
 
@@ -16,7 +16,7 @@ pub(super) struct StorageRange {
     pub(super) size: u64,
 }
 
-/// Adds a storage after those of its scope.
+/// Adds a storage after those of the same scope.
 pub(super) fn add_storage(allocations: &mut Allocations, scope: &str, size: u64) -> StorageRange {
     let scope = if scope.is_empty() { "global" } else { scope };
     let known = allocations.arenas.iter().position(|arena| arena.name == scope);

@@ -1,6 +1,6 @@
-//! Tables of lifetimes, sizes and offsets: what `tileheap pack -o` writes, and MiniMalloc's forms.
+//! Tables of lifetimes, sizes and offsets, as written by `tileheap pack -o` and by MiniMalloc.
 //!
-//! Source: google/minimalloc, `src/converter.cc` at 2026acbf, for the names of columns and the form of gaps.
+//! Source for column names and the form of gaps: google/minimalloc, `src/converter.cc` at 2026acbf.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "table";
 
-/// Whether the last step of a lifetime is part of it.
+/// The meaning of the last step of a lifetime in a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpanEnds {
-    /// As MiniMalloc has it: a column `upper` is not part of the lifetime, a column `end` is.
+    /// As in MiniMalloc: a column `upper` is exclusive, a column `end` is inclusive.
     #[default]
     ByColumn,
     /// Half-open: `[lower, upper)`.
@@ -24,12 +24,12 @@ pub enum SpanEnds {
     Inclusive,
 }
 
-/// Reads a table with the columns `id,lower,upper,size,offset` and perhaps `alignment`, `arena`, `gaps` and `in_place`, in any order; others
-/// are ignored.
+/// Reads a table with the columns `id,lower,upper,size,offset` and optionally `alignment`, `arena`, `gaps` and `in_place`, in any order;
+/// others are ignored.
 ///
-/// `buffer` and `buffer_id` stand for `id`, `start` and `begin` for `lower`, `end` for `upper`. Gaps are `first-end` or
-/// `first-end@low:high`, separated by spaces: a buffer is not needed in them, or only its bytes `[low, high)`. Without a column `arena` there
-/// is one arena. `in_place` names buffers, separated by spaces, whose bytes a buffer may take in its first step, if nothing reads them after it.
+/// `buffer` and `buffer_id` stand for `id`, `start` and `begin` for `lower`, `end` for `upper`. Gaps are `first-end` or `first-end@low:high`,
+/// separated by spaces: in a gap a buffer is not needed, or only its bytes `[low, high)`. Without a column `arena` there is one arena.
+/// `in_place` names buffers, separated by spaces, whose bytes a buffer may take in its first step if nothing reads them afterwards.
 ///
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.
@@ -37,7 +37,7 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
     let wrong = |line: u64, problem: String| Error::parse(FORMAT, format!("line {line}: {problem}"));
     let mut lines = csv::ReaderBuilder::new();
     lines.has_headers(false).flexible(true).trim(csv::Trim::All);
-    // The reader counts other ends of lines one line later.
+    // The CSV reader counts other line ends one line later.
     let text = text
         .trim_start_matches('\u{feff}')
         .replace("\r\n", "\n")
@@ -116,14 +116,14 @@ pub fn read_table(text: &str, ends: SpanEnds) -> Result<Allocations> {
 
 const HEADER: &str = "it must name id,lower,upper,size,offset, and may name alignment,arena,gaps,in_place";
 
-/// Where the fields of a line are.
+/// The column indices of the fields.
 struct Columns {
     count: usize,
     at: HashMap<&'static str, usize>,
     is_inclusive: bool,
 }
 
-/// A line.
+/// A parsed line.
 struct Row {
     id: String,
     arena: String,
@@ -131,13 +131,13 @@ struct Row {
     size: u64,
     alignment: Alignment,
     lifetimes: Vec<Span>,
-    /// Ids of inputs.
+    /// Ids of the inputs.
     in_place: Vec<String>,
-    /// Gaps in which some bytes are needed: `[low, high)` of the buffer.
+    /// Gaps in which some bytes are still needed: `[low, high)` of the buffer.
     windows: Vec<(Span, u64, u64)>,
 }
 
-/// Column names, and what each means.
+/// Column names, with the name that each stands for.
 const NAMES: &[(&str, &str)] = &[
     ("id", "id"),
     ("buffer", "id"),
@@ -250,7 +250,7 @@ impl Columns {
         })
     }
 
-    /// A lifetime as it is written in the table.
+    /// Converts a lifetime as written in the table.
     fn span(&self, lower: u64, upper: u64) -> Result<Span, String> {
         let end = upper.saturating_add(u64::from(self.is_inclusive));
         if lower > end {

@@ -4,8 +4,8 @@
 //! ```text
 //! version, subgraph, count, an offset for each tensor of all subgraphs, in order; -1: planned at run time
 //! ```
-//! A tensor lives from the operator that writes it to the last one that reads it; inputs from the start of their subgraph, outputs to its
-//! end, variables always. Tensors with data are not planned.
+//! A tensor is live from the operator that writes it to the last one that reads it; inputs from the start of their subgraph, outputs to
+//! its end, variables always. Tensors with data are not planned.
 //!
 //! Source: tensorflow/lite/schema/schema.fbs; tflite-micro, `micro_allocation_info.cc` at 01010b3e and `docs/memory_management.md`.
 
@@ -17,13 +17,13 @@ use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "TensorFlow Lite model";
 
-/// Steps of a model, with those of subgraphs that are run several times.
+/// The most steps of a model; a subgraph that runs several times counts each time.
 const MAX_STEPS: usize = 1 << 20;
 
-/// Operands in all steps.
+/// The most operands of all steps together.
 const MAX_ACCESSES: usize = 1 << 24;
 
-/// Whether the bytes are such a model.
+/// Returns true if the bytes are such a model.
 pub(super) fn is_model(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(b"TFL3")
 }
@@ -53,7 +53,7 @@ pub fn read_tflite(bytes: &[u8]) -> Result<Allocations> {
 
 struct Tensor {
     name: String,
-    /// `None` if its shape or type has no size.
+    /// `None` if its size does not follow from its shape and type.
     size: Option<u64>,
     element: u64,
     has_data: bool,
@@ -77,7 +77,7 @@ struct Subgraph {
     count: usize,
 }
 
-/// Tensors are numbered over all subgraphs.
+/// A model; tensors are numbered over all subgraphs.
 struct Model<'a> {
     file: &'a File<'a>,
     tensors: Vec<Tensor>,
@@ -127,7 +127,7 @@ impl<'a> Model<'a> {
             }
             let count = model.tensors.len() - first;
             let numbers = |list: Vec<i32>, name: &str| -> Result<Vec<usize>> {
-                // Operands that are left out are -1.
+                // Omitted operands are -1.
                 let given = list
                     .into_iter()
                     .filter(|&index| index >= 0)
@@ -277,22 +277,22 @@ fn called(file: &File<'_>, of: Table<'_>, sharing: Sharing, count: usize) -> Res
     fields.iter().map(index).collect()
 }
 
-/// Arm's operator, which plans the memory of its own steps in a tensor that spans the arena.
+/// Arm's operator, which plans the memory of its internal steps in a tensor that spans the arena.
 const ETHOS_U: &str = "ethos-u";
 
-/// Runs the subgraphs in order, and notes when tensors are alive.
+/// Runs the subgraphs in order, and records the lifetimes of tensors.
 struct Run<'a> {
     file: &'a File<'a>,
     model: &'a Model<'a>,
     steps: Vec<String>,
     accesses: usize,
-    /// Those that are running.
+    /// The subgraphs that are running.
     subgraphs: Vec<usize>,
     lifetimes: Vec<Vec<Span>>,
-    /// The step and the operator that first read a tensor that nothing had written.
+    /// The first step that reads a tensor before any write, and whether a custom operator reads it.
     read_first: Vec<Option<(Step, bool)>>,
     in_place: Vec<InPlace>,
-    /// The tensor whose data each has.
+    /// The tensor whose data each tensor has.
     data: Vec<u32>,
 }
 
@@ -305,7 +305,7 @@ impl Run<'_> {
         Ok(self.steps.len() as u32 - 1)
     }
 
-    /// A tensor is written in a step.
+    /// Records that a tensor is written in a step.
     fn write(&mut self, tensor: usize, step: u32) {
         match self.lifetimes[tensor].last_mut() {
             Some(span) if span.end.0 > step => span.end = Step(step + 1),
@@ -313,7 +313,7 @@ impl Run<'_> {
         }
     }
 
-    /// The last value of a tensor is needed in a step.
+    /// Records that the current value of a tensor is read in a step.
     fn read(&mut self, tensor: usize, step: u32, is_custom: bool) {
         match self.lifetimes[tensor].last_mut() {
             Some(span) => span.end = Step(step + 1),
@@ -373,7 +373,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Notes which outputs may take the place of which inputs.
+    /// Records the outputs that may take the place of inputs.
     fn share(&mut self, operator: &Operator, step: u32) {
         let tensors = &self.model.tensors;
         let (inputs, outputs) = (&operator.inputs, &operator.outputs);

@@ -1,13 +1,13 @@
-//! TensorFlow Lite's operators, as far as memory plans need to know them.
+//! TensorFlow Lite operators, with the sharing of bytes that each allows.
 //!
-//! Source: tensorflow/lite/schema/schema.fbs for the codes; the kernels of tflite-micro for what they tolerate.
+//! Source: tensorflow/lite/schema/schema.fbs for the codes; the kernels of tflite-micro for the sharing they tolerate.
 
-/// What an operator lets its outputs share.
+/// The sharing of bytes that an operator allows its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
     /// Nothing.
     Apart,
-    /// It reads an element of its operands before it writes that of its result: the result may take an operand's place.
+    /// It reads each element of its operands before it writes that of its result: the result may take an operand's place.
     Elementwise,
     /// Its output is its first input in another shape.
     SameData,
@@ -19,7 +19,7 @@ pub(super) enum Sharing {
     CallOnce,
 }
 
-/// The name of a builtin operator, and what it shares.
+/// The name of a builtin operator, and the sharing it allows.
 pub(super) fn operator(code: i32) -> (&'static str, Sharing) {
     let known = OPERATORS.iter().find(|known| known.0 == code);
     known.map_or(("operator", Sharing::Apart), |&(_, name, sharing)| {

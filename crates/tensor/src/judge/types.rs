@@ -1,4 +1,4 @@
-//! Buffers of a plan as a file describes them, and findings about them.
+//! Buffers of a plan as described by a file, and the findings about them.
 
 use serde::Serialize;
 
@@ -9,19 +9,19 @@ use crate::units::{Alignment, Bytes, Span, Step};
 pub struct Allocations {
     /// The format of the file, for messages.
     pub format: &'static str,
-    /// What [`Buffer::index`] counts: `tensor`, `value`, `line`.
+    /// The unit of [`Buffer::index`]: `tensor`, `value`, `line`.
     pub numbered: &'static str,
     /// Names of the steps, by number; steps may have none.
     pub steps: Vec<String>,
     /// Ranges of memory that are disjoint from each other.
     pub arenas: Vec<Arena>,
-    /// What is placed in them.
+    /// The buffers placed in the arenas.
     pub buffers: Vec<Buffer>,
     /// Outputs that may take the bytes of an input.
     pub in_place: Vec<InPlace>,
-    /// Faults that a reader found.
+    /// Faults that the reader found.
     pub faults: Vec<Fault>,
-    /// Parts of the file that are not judged, and why.
+    /// Parts of the file that are not judged, with the reason.
     pub notes: Vec<String>,
 }
 
@@ -34,24 +34,24 @@ pub struct Arena {
     pub size: Option<Bytes>,
 }
 
-/// A buffer with its place and lifetimes.
+/// A buffer with its placement and lifetimes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Buffer {
     /// Its name.
     pub name: String,
-    /// Its number in the file, of what [`Allocations::numbered`] says.
+    /// Its number in the file, in the unit of [`Allocations::numbered`].
     pub index: u64,
-    /// The arena, an index.
+    /// The index of its arena.
     pub arena: u32,
     /// Its first byte.
     pub offset: Bytes,
     /// Its size.
     pub size: Bytes,
-    /// A divisor of its offset that the format demands.
+    /// The alignment of its offset that the format requires.
     pub alignment: Alignment,
-    /// When its contents are needed; ascending and disjoint.
+    /// The steps in which its contents are needed; ascending and disjoint.
     pub lifetimes: Vec<Span>,
-    /// The data that it is a view of; buffers with equal data share it by design.
+    /// The data that it is a view of; buffers with equal data share bytes by design.
     pub view: Option<ViewOf>,
 }
 
@@ -77,30 +77,31 @@ pub struct ViewOf {
     pub offset: u64,
 }
 
-/// An operator may write its output over the input that it reads.
+/// Permission for an operator to write its output over an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct InPlace {
     /// The step of the operator.
     pub step: Step,
-    /// The output, an index.
+    /// The index of the output.
     pub output: u32,
-    /// The input, an index. It has to die in this step.
+    /// The index of the input, which has to die in this step.
     pub input: u32,
-    /// Whether the output may only be at exactly the offset of the input, as for elementwise operators; otherwise anywhere.
+    /// True if the output must be at exactly the input's offset, as for elementwise operators; otherwise it may be anywhere
+    /// in the input.
     pub same_offset: bool,
 }
 
-/// A buffer that is wrong by itself.
+/// A fault of a single buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fault {
-    /// The buffer, an index.
+    /// The index of the buffer.
     pub buffer: u32,
     /// The fault.
     #[serde(flatten)]
     pub fault: BufferFault,
 }
 
-/// A fault of one buffer.
+/// The kind of a buffer's fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -112,7 +113,7 @@ pub enum BufferFault {
         /// The declared size.
         size: Bytes,
     },
-    /// Its offset is not a multiple of the alignment that the format demands.
+    /// Its offset is not a multiple of the alignment that the format requires.
     Misaligned {
         /// The alignment.
         alignment: Alignment,
@@ -121,70 +122,70 @@ pub enum BufferFault {
     OutsideStorage {
         /// The storage.
         storage: String,
-        /// The first byte after the buffer in it.
+        /// The end of the buffer within the storage.
         end: Bytes,
-        /// Its size.
+        /// The size of the storage.
         size: Bytes,
     },
-    /// It is read, but nothing writes it before.
+    /// It is read before anything writes it.
     NeverWritten {
         /// The first step that reads it.
         step: Step,
     },
-    /// It is a view of another buffer, but not where that one is.
+    /// It is a view of another buffer, but not at that buffer's address.
     DetachedView {
-        /// The other buffer, an index.
+        /// The index of the other buffer.
         base: u32,
-        /// The offset that the view has to have.
+        /// The required offset of the view.
         expected: Bytes,
     },
 }
 
-/// Two buffers that share bytes while both are alive.
+/// Two buffers that share bytes while both are live.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Overlap {
-    /// The buffer that is alive first, an index.
+    /// The index of the buffer that is live first.
     pub a: u32,
-    /// The other one, an index.
+    /// The index of the other one.
     pub b: u32,
-    /// The steps in which both are alive.
+    /// The steps in which both are live.
     pub steps: Vec<Span>,
-    /// The first shared byte of the arena.
+    /// The first shared byte, as an offset in the arena.
     pub offset: Bytes,
-    /// How many bytes are shared.
+    /// The number of shared bytes.
     pub bytes: Bytes,
 }
 
-/// The bytes of an arena.
+/// The memory use of an arena.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JudgedArena {
     /// Bytes that the plan uses: the end of the last buffer.
     pub used: Bytes,
     /// A lower bound on every plan in which the same buffers share bytes by design.
     pub bound: Bytes,
-    /// Bytes that tileheap needs for them.
+    /// The size of tileheap's packing of the same buffers.
     pub packed: Bytes,
-    /// Whether no plan needs fewer.
+    /// True if no plan can be smaller than `packed`.
     pub proved: bool,
 }
 
-/// Allocations with what is wrong with them.
+/// Allocations with the findings about them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judged {
     /// The input.
     pub allocations: Allocations,
-    /// Pairs that share bytes while both are alive, without permission; ordered by the first shared step.
+    /// Pairs that share bytes while both are live, without permission; ordered by the first shared step.
     pub overlaps: Vec<Overlap>,
     /// Faults of single buffers, by index.
     pub faults: Vec<Fault>,
-    /// Whether there are more pairs than were examined.
+    /// True if there are more pairs than were examined.
     pub has_more: bool,
-    /// The bytes of each arena.
+    /// The memory use of each arena.
     pub arenas: Vec<JudgedArena>,
 }
 
 impl Judged {
-    /// Whether nothing is wrong.
+    /// Returns true if there are no findings.
     pub fn is_sound(&self) -> bool {
         self.overlaps.is_empty() && self.faults.is_empty()
     }

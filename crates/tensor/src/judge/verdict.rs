@@ -8,7 +8,7 @@ use super::types::{Allocations, Buffer, BufferFault, Fault, InPlace, Judged, Ove
 use crate::error::Result;
 use crate::units::{Bytes, Span, Step};
 
-/// Finds what is wrong with allocations, and how many bytes they need.
+/// Finds the faults of allocations, and the bytes that they need.
 ///
 /// ```
 /// use tileheap_tensor::judge::{SpanEnds, judge, read_table};
@@ -22,7 +22,7 @@ use crate::units::{Bytes, Span, Step};
 /// ```
 ///
 /// # Errors
-/// The sizes of an arena's buffers pass 2^64 - 1 bytes.
+/// The sizes of an arena's buffers exceed 2^64 - 1 bytes.
 pub fn judge(allocations: Allocations) -> Result<Judged> {
     let buffers = &allocations.buffers;
     let permitted = Permitted::of(&allocations);
@@ -53,7 +53,7 @@ pub fn judge(allocations: Allocations) -> Result<Judged> {
     })
 }
 
-/// The steps in which two buffers are alive.
+/// The steps in which two buffers are live.
 fn common_steps(a: &Buffer, b: &Buffer) -> Vec<Span> {
     let mut common = Vec::new();
     let (mut i, mut j) = (0, 0);
@@ -101,7 +101,7 @@ fn faults_in(buffer: &Buffer, size: Option<Bytes>) -> impl Iterator<Item = Buffe
     outside.into_iter().chain(misaligned)
 }
 
-/// What identifies the contents of a buffer: the data that it is a view of, or the buffer.
+/// Identifies the contents of a buffer: the data that it is a view of, or the buffer itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Contents {
     Data(u32),
@@ -111,7 +111,7 @@ enum Contents {
 /// Pairs that may share bytes.
 struct Permitted {
     in_place: HashMap<(Contents, Contents), Vec<InPlace>>,
-    /// The end of the last lifetime of each.
+    /// The end of the last lifetime of each buffer.
     ends: HashMap<Contents, Step>,
 }
 
@@ -141,7 +141,7 @@ impl Permitted {
         let of = [a, b].map(|index| contents(buffers, index));
         [(of[0], of[1]), (of[1], of[0])].iter().any(|key| {
             let pairs = self.in_place.get(key).into_iter().flatten();
-            // Whatever reads the input later would read the output.
+            // A later reader of the input would read the output.
             let dies = self.ends.get(&key.1).is_some_and(|end| *end == span.end);
             let mut pairs = pairs.filter(|pair| dies && span.len() == 1 && span.first == pair.step);
             pairs.any(|pair| !pair.same_offset || one.offset == two.offset)

@@ -6,31 +6,31 @@ use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::units::{Alignment, Bytes};
 
-/// A rule applied to dimensions: everything that is needed to find an element.
+/// A rule applied to dimensions: enough to locate an element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// The rule.
     pub rule: LayoutRule,
     /// The logical dimensions.
     pub shape: Vec<u64>,
-    /// What an element is.
+    /// The element type.
     pub element: ElementType,
     /// Dimensions after reshape, order and packs, without the lanes.
     pub blocked: Vec<u64>,
-    /// Elements of a texel (of a buffer without packs: 1).
+    /// Elements per texel (1 for a buffer without packs).
     pub lanes: u64,
-    /// The whole extent in texels; of a buffer, one row.
+    /// The whole extent in texels; for a buffer, one row.
     pub extent: ImageExtent,
-    /// The extent of each image, where the whole is split into a grid because it passes the limits.
+    /// The extent of each image, if the whole is split into a grid because it exceeds the limits.
     pub tile: Option<ImageExtent>,
 }
 
 impl LayoutRule {
-    /// The rule applied to dimensions.
+    /// Applies the rule to dimensions.
     ///
     /// # Errors
-    /// A reshape to another number of elements, an order that is no permutation, a pack of an axis that is not there or by 0,
-    /// an image whose last axis is not 4 and that packs none, or more than 2^63 bytes. `name` is the tensor they name.
+    /// A reshape to another number of elements, an order that is not a permutation, a pack by 0 or of an axis that does not
+    /// exist, an image without packs whose last axis is not 4, or more than 2^63 bytes. `name` is the tensor named in the error.
     pub fn apply(&self, name: &str, shape: &[u64], element: ElementType) -> Result<Layout> {
         let wrong = |problem: String| Error::tensor(name, problem);
         let too_large = || wrong(format!("{shape:?} elements of {element} pass 2^63 B"));
@@ -87,7 +87,7 @@ impl LayoutRule {
             .and_then(|texels| texels.checked_mul(lanes))
             .and_then(|count| element.bytes_of(count));
         all.filter(|&all| all < 1 << 63).ok_or_else(too_large)?;
-        // With a dimension of 0, the product of the others may still pass 64 bits.
+        // If a dimension is 0, the product of the others may still exceed 64 bits.
         let side = |dims: &[u64]| product(dims).ok_or_else(too_large);
         let extent = ImageExtent {
             width: side(&dims[rows..])?,
@@ -107,7 +107,7 @@ impl LayoutRule {
 }
 
 impl Layout {
-    /// Bytes of a texel; of a buffer without packs, of an element, in whole bytes.
+    /// Bytes per texel; for a buffer without packs, whole bytes per element.
     pub fn texel_bytes(&self) -> Bytes {
         Bytes(self.lanes_bytes(1))
     }
@@ -117,7 +117,7 @@ impl Layout {
         bytes.expect("`LayoutRule::apply` refuses more than 2^63 B")
     }
 
-    /// Bytes where rows start at multiples of `alignment`; a buffer has no rows.
+    /// Bytes with rows that start at multiples of `alignment`; a buffer has no rows.
     ///
     /// Source: TVM since #17571, `align_up(width * 4 * element, image_base_address_alignment) * height * depth`.
     pub fn bytes_with_pitch(&self, alignment: Alignment) -> Bytes {
@@ -128,17 +128,17 @@ impl Layout {
         Bytes(row.0 * self.extent.height * self.extent.layers)
     }
 
-    /// Bytes of all texels, rows side by side; elements of fewer bits than a byte lie side by side.
+    /// Bytes of all texels, without row padding; elements narrower than a byte are packed.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.lanes_bytes(self.extent.texels()))
     }
 
-    /// How many elements the tensor has, padding not counted.
+    /// The number of elements of the tensor, without padding.
     pub fn elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
-    /// How many images hold it: columns, rows and layers of the grid; 1 of each where it is not split.
+    /// The number of images that hold it: columns, rows and layers of the grid; 1 each if it is not split.
     pub fn grid(&self) -> ImageExtent {
         let tile = self.tile.unwrap_or(self.extent);
         let count = |whole: u64, part: u64| whole.div_ceil(part.max(1)).max(1);

@@ -1,4 +1,4 @@
-//! Conventions of flattening by name.
+//! Named conventions for flattening shapes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 use super::{Flattening, LayoutRule, Pack, Storage};
 use tileheap_json::clip;
 
-/// How an N-d shape becomes two dimensions and lanes of 4.
+/// A flattening of n-dimensional shapes to two dimensions and lanes of 4.
 ///
-/// Source: TVM's [RFC](crate#sources), C0 and C1; the later ones, TVM at ce22736e.
+/// Source: TVM's [RFC](crate#sources), C0 and C1; later conventions: TVM at ce22736e.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Convention {
-    /// For activations, all but the last into rows: `[A, B, C, D, 4] -> [A*B*C, D, 4]` (C0).
+    /// For activations, all but the last axis into rows: `[A, B, C, D, 4] -> [A*B*C, D, 4]` (C0).
     Texture,
-    /// For weights, all but the first into columns: `[A, B, C, D, 4] -> [A, B*C*D, 4]` (C1).
+    /// For weights, all but the first axis into columns: `[A, B, C, D, 4] -> [A, B*C*D, 4]` (C1).
     Weight,
-    /// For channels innermost: `[A, B, C, D, 4] -> [A*B, C*D, 4]`.
+    /// With channels innermost: `[A, B, C, D, 4] -> [A*B, C*D, 4]`.
     Nhwc,
 }
 
-/// Which form of a convention.
+/// The form of a convention: in 2D or in layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Generation {
     /// The RFC's, in 2D: TVM until ce22736e.
     #[default]
     Flat,
-    /// Image arrays: what were rows becomes layers but for its last axis. TVM since 5d4dc872.
+    /// Image arrays: the axes of the rows become layers, except for the last of them. TVM since 5d4dc872.
     Layered,
 }
 
@@ -37,7 +37,7 @@ impl Convention {
     /// Every convention.
     pub const ALL: [Convention; 3] = [Convention::Texture, Convention::Weight, Convention::Nhwc];
 
-    /// The storage scope as the RFC spells it: `texture`, `texture:weight`, and `texture:nhwc` alike.
+    /// The storage scope as the RFC spells it: `texture` and `texture:weight`, and `texture:nhwc` in the same style.
     pub const fn rfc_name(self) -> &'static str {
         match self {
             Convention::Texture => "texture",
@@ -55,7 +55,7 @@ impl Convention {
         }
     }
 
-    /// The axis of a shape of `rank` (lanes included) at which columns begin.
+    /// The axis of a shape of `rank` (lanes included) at which the columns begin.
     pub const fn separator(self, rank: usize, generation: Generation) -> usize {
         match (self, generation) {
             (Convention::Texture, _) => rank.saturating_sub(2),
@@ -65,7 +65,7 @@ impl Convention {
         }
     }
 
-    /// How a shape of `rank` axes, lanes included, is flattened.
+    /// The flattening of a shape of `rank` axes, lanes included.
     pub const fn flattening(self, rank: usize, generation: Generation) -> Flattening {
         let rows = self.separator(rank, generation);
         let layers = match generation {
@@ -75,7 +75,7 @@ impl Convention {
         Flattening { layers, rows }
     }
 
-    /// The layout of a shape of `rank` axes whose last one is 4 lanes.
+    /// The layout rule of a shape of `rank` axes, the last of which is 4 lanes.
     pub fn rule(self, rank: usize, generation: Generation) -> LayoutRule {
         LayoutRule {
             storage: match generation {
@@ -87,8 +87,8 @@ impl Convention {
         }
     }
 
-    /// The layout of a logical shape of `rank` axes of which one is packed by 4: `[n, c, h, w]` with axis 1 as
-    /// `[n, c/4, h, w, 4]`.
+    /// The layout rule of a logical shape of `rank` axes, one of which is packed by 4: `[n, c, h, w]` with axis 1
+    /// becomes `[n, c/4, h, w, 4]`.
     pub fn packing(self, rank: usize, axis: usize, generation: Generation) -> LayoutRule {
         LayoutRule {
             packs: vec![Pack { axis, by: 4 }],
@@ -106,10 +106,10 @@ impl fmt::Display for Convention {
 impl FromStr for Convention {
     type Err = String;
 
-    /// Both spellings: `texture:weight` and `global.texture-weight`.
+    /// Accepts both spellings: `texture:weight` and `global.texture-weight`.
     fn from_str(scope: &str) -> Result<Convention, String> {
         let same = |convention: &Convention| {
-            // What TVM's relax calls the first of them where a dimension is not known.
+            // TVM's relax uses this name for the first convention if a dimension is unknown.
             let nchw = *convention == Convention::Texture && scope == "global.texture-nchw";
             scope == convention.scope() || scope == convention.rfc_name() || nchw
         };

@@ -1,24 +1,24 @@
-//! Index maps: from an element to its place, and whole tensors packed and unpacked.
+//! Index maps: from an element to its location; packing and unpacking of whole tensors.
 
 use super::{ImageExtent, Layout};
 
-/// Where an element lies.
+/// The location of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
-    /// Which image of a grid; 0 where it is not split.
+    /// The image in a grid; 0 if it is not split.
     pub image: u64,
-    /// Layer within the image.
+    /// The layer within the image.
     pub layer: u64,
-    /// Row within the image.
+    /// The row within the image.
     pub y: u64,
-    /// Texel within the row; of a buffer, of all.
+    /// The texel within the row; for a buffer, within the whole buffer.
     pub x: u64,
-    /// Element within the texel.
+    /// The element within the texel.
     pub lane: u64,
 }
 
 impl Layout {
-    /// Where an element lies.
+    /// Locates an element.
     ///
     /// # Panics
     /// If the index is outside the shape.
@@ -32,7 +32,7 @@ impl Layout {
         self.location(texel, lane)
     }
 
-    /// The texel in the order of blocked dimensions, and the lane.
+    /// The index of the element's texel in blocked row-major order, and the lane.
     fn texel_of(&self, index: &[u64]) -> (u64, u64) {
         match &self.rule.reshape {
             Some(reshape) => self.reshaped_texel_of(unravel(ravel(index, &self.shape), reshape)),
@@ -40,7 +40,7 @@ impl Layout {
         }
     }
 
-    /// The same of an index in the rule's own shape.
+    /// The same for an index in the rule's reshaped dimensions.
     fn reshaped_texel_of(&self, mut at: Vec<u64>) -> (u64, u64) {
         if !self.rule.order.is_empty() {
             at = self.rule.order.iter().map(|&axis| at[axis]).collect();
@@ -70,16 +70,16 @@ impl Layout {
         }
     }
 
-    /// How many elements all images have, padding of texels counted.
+    /// The number of elements in all images, including the padding of texels.
     pub fn padded_elements(&self) -> u64 {
         self.extent.texels() * self.lanes
     }
 
-    /// Row-major elements as they lie: images one after another, in each layer by layer, row by row, texel by texel; padding
-    /// is the default.
+    /// Packs row-major elements: images one after another, each layer by layer, row by row, texel by texel; padding is the
+    /// default value.
     ///
     /// # Panics
-    /// If there is not one value per element.
+    /// If the number of elements is not that of the layout.
     pub fn pack<T: Copy + Default>(&self, elements: &[T]) -> Vec<T> {
         assert_eq!(elements.len() as u64, self.elements(), "one value per element");
         let mut packed = vec![T::default(); self.padded_elements() as usize];
@@ -87,7 +87,7 @@ impl Layout {
         packed
     }
 
-    /// What [`Layout::pack`] made, back in row-major order.
+    /// Unpacks the result of [`Layout::pack`] into row-major order.
     ///
     /// # Panics
     /// If the length is not [`Layout::padded_elements`].
@@ -98,7 +98,7 @@ impl Layout {
         elements
     }
 
-    /// Calls `see` with the position of every element in row-major order and its position in packed order.
+    /// Calls `see` with every element's position in row-major order and its position in packed order.
     fn visit(&self, mut see: impl FnMut(usize, usize)) {
         let images = self.images();
         let mut bases = Vec::with_capacity(images.len());
@@ -110,7 +110,7 @@ impl Layout {
         if self.elements() == 0 {
             return;
         }
-        // In one image, lanes follow each other from texel to texel.
+        // In a single image, lanes are contiguous across texels.
         let packed = |lane: u64| {
             if images.len() == 1 {
                 return lane;
@@ -120,8 +120,8 @@ impl Layout {
             let within = ((at.layer * image.height + at.y) * image.width + at.x) * self.lanes + at.lane;
             bases[at.image as usize] + within
         };
-        // A reshape keeps the row-major order. An element's place is a sum of one part per dimension, so a table for each dimension
-        // leaves one addition per element. Mapping each index anew takes eight times as long (256 x 256 x 3 x 3 elements).
+        // A reshape keeps the row-major order. An element's packed position is a sum of one term per dimension, so a table for each
+        // dimension leaves one addition per element. Mapping each index separately takes eight times as long (256 x 256 x 3 x 3 elements).
         let dims = self.rule.reshape.as_ref().unwrap_or(&self.shape);
         let parts: Vec<Vec<u64>> = (0..dims.len()).map(|axis| self.lane_parts(dims, axis)).collect();
         let Some((row, outer)) = parts.split_last() else {
@@ -143,7 +143,7 @@ impl Layout {
         }
     }
 
-    /// What each index of one dimension adds to an element's lane, counted from the first texel.
+    /// The term that each index of one dimension adds to an element's packed position.
     fn lane_parts(&self, dims: &[u64], axis: usize) -> Vec<u64> {
         let lane_of = |at| {
             let mut index = vec![0; dims.len()];
@@ -155,7 +155,7 @@ impl Layout {
     }
 }
 
-/// An index in row-major order.
+/// Converts an index to a row-major position.
 fn ravel(index: &[u64], dims: &[u64]) -> u64 {
     index.iter().zip(dims).fold(0, |sum, (at, dim)| sum * dim + at)
 }
@@ -176,7 +176,7 @@ mod tests {
     use crate::graph::ElementType;
     use crate::units::{Alignment, Bytes, SplitMix64};
 
-    /// Every element has a place of its own, where [`Layout::locate`] finds it; all else is padding.
+    /// Asserts that every element has its own position, where [`Layout::locate`] finds it, and that the rest is padding.
     fn is_one_to_one(layout: &Layout) {
         let values: Vec<u64> = (1..=layout.elements()).collect();
         let packed = layout.pack(&values);

@@ -1,4 +1,4 @@
-//! Layouts: how the elements of a tensor lie in a buffer or in images, with index maps both ways.
+//! Layouts: the arrangement of a tensor's elements in a buffer or in images, with index maps in both directions.
 //!
 //! ```text
 //! logical        [1, 32, 40, 40]        n c h w
@@ -7,7 +7,7 @@
 //!   │ flattening layers 0, rows 3       `texture`: [A, B, C, D, 4] -> [A*B*C, D, 4]
 //! image          320 rows of 40 texels
 //! ```
-//! Source: TVM's [RFC](crate#sources), "Texture Layout"; the later forms and byte sizes, TVM at ce22736e.
+//! Source: TVM's [RFC](crate#sources), "Texture Layout"; later forms and byte sizes: TVM at ce22736e.
 
 mod applied;
 mod convention;

@@ -1,4 +1,4 @@
-//! Images over a device's limits: another layout, then a grid of images, then a buffer.
+//! Images that exceed a device's limits: another layout, a grid of images, or a buffer instead.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::units::Bytes;
 
-/// The largest images and buffers of a device.
+/// A device's size limits for images and buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ImageLimits {
     /// `maxImageDimension2D`, texels.
@@ -25,8 +25,8 @@ pub struct ImageLimits {
 }
 
 impl Default for ImageLimits {
-    /// 16,384 texels a side, 2,048 layers and texels of a 3D image, 2^32 - 1 bytes of a buffer, 2^27 texels of a texel buffer: what most
-    /// devices have.
+    /// 16,384 texels a side, 2,048 layers and texels of a 3D image, 2^32 - 1 bytes of a buffer, 2^27 texels of a texel buffer: the
+    /// limits of most devices.
     fn default() -> ImageLimits {
         ImageLimits {
             side_2d: 16_384,
@@ -39,7 +39,7 @@ impl Default for ImageLimits {
 }
 
 impl ImageLimits {
-    /// The largest image of a storage.
+    /// The largest image of a storage kind.
     pub fn image(&self, storage: Storage) -> ImageExtent {
         let (side, layers) = match storage {
             Storage::Image3d => (self.side_3d, self.side_3d),
@@ -54,7 +54,7 @@ impl ImageLimits {
         }
     }
 
-    /// Whether a layout's images, or its buffer, are within the limits.
+    /// Returns true if a layout's images, or its buffer, are within the limits.
     pub fn allow(&self, layout: &Layout) -> bool {
         match layout.rule.storage {
             Storage::Buffer => layout.bytes() <= self.buffer,
@@ -67,14 +67,14 @@ impl ImageLimits {
     }
 }
 
-/// What may be done with images over the limits.
+/// The alternatives allowed for images over the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Oversize {
-    /// Another layout may be taken.
+    /// Allow another layout.
     pub other_layout: bool,
-    /// A grid of images, for kernels that take one; the built-in ones do not.
+    /// Allow a grid of images, for kernels that support one; the built-in ones do not.
     pub split: bool,
-    /// A buffer.
+    /// Allow a buffer.
     pub buffer: bool,
 }
 
@@ -88,32 +88,32 @@ impl Default for Oversize {
     }
 }
 
-/// Why a tensor is laid out as it is.
+/// The reason for a tensor's storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageReason {
     /// As requested.
     AsRequested,
-    /// A buffer, and why it is no image.
+    /// A buffer, with the reason why it is not an image.
     NoImage(String),
     /// The requested image exceeds the limits.
     TooLarge {
         /// Its extent.
         extent: ImageExtent,
-        /// The largest there is.
+        /// The largest extent allowed.
         limit: ImageExtent,
-        /// What the tensor is instead.
+        /// The alternative that was chosen.
         instead: Instead,
     },
 }
 
-/// What a tensor is instead of an image that exceeds the limits.
+/// The alternative to an image that exceeds the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instead {
-    /// An image of another layout, which does not.
+    /// An image of another layout, which is within the limits.
     OtherLayout,
-    /// So many images in a grid: no layout is within the limits.
+    /// A grid of this many images: no single-image layout is within the limits.
     Split(u64),
-    /// A buffer: no image, one or several, was possible or allowed.
+    /// A buffer: neither one image nor a grid was possible or allowed.
     Buffer,
 }
 
@@ -137,16 +137,16 @@ impl fmt::Display for StorageReason {
     }
 }
 
-/// More images than this in a grid are no longer bound as one kernel's descriptors.
+/// The most images of a grid: more are not bound as one kernel's descriptors.
 const MOST_IMAGES: u64 = 16;
 
-/// The layout of a tensor within the limits, and why it is that one.
+/// The layout of a tensor within the limits, with the reason.
 ///
-/// In turn: the rule as it is; the other conventions of the same packing, and their layered forms, the squarest first; a grid of at most 16
-/// images; a buffer with the same packing.
+/// Tries in turn: the requested rule; the other conventions of the same packing and their layered forms, the squarest first; a grid of at
+/// most 16 images; a buffer with the same packing.
 ///
 /// # Errors
-/// As [`LayoutRule::apply`]; the image is over the limits and nothing else is allowed or possible.
+/// Those of [`LayoutRule::apply`]; the image exceeds the limits and no alternative is allowed or possible.
 pub fn fit_layout(
     name: &str,
     rule: &LayoutRule,
@@ -206,7 +206,7 @@ pub fn fit_layout(
     Err(Error::tensor(name, problem))
 }
 
-/// The same texels in images of other proportions.
+/// Layouts of the same texels in images of other proportions.
 fn other_layouts(name: &str, rule: &LayoutRule, requested: &Layout) -> Vec<Layout> {
     let rank = requested.blocked.len() + 1;
     let mut layouts = Vec::new();
@@ -220,7 +220,7 @@ fn other_layouts(name: &str, rule: &LayoutRule, requested: &Layout) -> Vec<Layou
                 flattening,
                 ..rule.clone()
             };
-            // A convention may not suit so few axes.
+            // A convention may not be applicable to so few axes.
             layouts.extend(other.apply(name, &requested.shape, requested.element));
         }
     }
@@ -231,7 +231,7 @@ fn other_layouts(name: &str, rule: &LayoutRule, requested: &Layout) -> Vec<Layou
 mod tests {
     use super::*;
 
-    /// What becomes of an image of 64 blocks of channels x 512 rows, which is too high.
+    /// Fits an image of 64 blocks of channels x 512 rows, which exceeds the height limit.
     fn fit(other_layout: bool, split: bool, buffer: bool) -> Result<(Layout, StorageReason)> {
         let rule = Convention::Texture.packing(4, 1, Generation::Flat);
         let (shape, limits) = ([1, 256, 512, 16], ImageLimits::default());
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn another_layout_comes_before_a_grid_and_a_grid_before_a_buffer() {
         let shown = |reason: StorageReason| reason.to_string();
-        // As 64 rows of 512 x 16 it is not.
+        // As 64 rows of 512 x 16 it fits.
         let (layout, reason) = fit(true, true, true).unwrap();
         assert!(ImageLimits::default().allow(&layout) && shown(reason).ends_with("another layout"));
         let (layout, reason) = fit(false, true, true).unwrap();

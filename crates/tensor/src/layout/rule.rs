@@ -1,26 +1,26 @@
-//! Rules: how tensors are laid out, whatever their dimensions.
+//! Rules: layouts of tensors of any dimensions.
 
 use serde::{Deserialize, Serialize};
 
-/// What holds a tensor.
+/// The kind of object that holds a tensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// A storage buffer.
     #[default]
     Buffer,
-    /// A buffer that is read through texel views.
+    /// A uniform texel buffer or storage texel buffer.
     TexelBuffer,
     /// A 2D image.
     Image2d,
-    /// A 2D image of several layers.
+    /// A 2D image with several layers.
     ImageArray,
     /// A 3D image.
     Image3d,
 }
 
 impl Storage {
-    /// Whether it is an image.
+    /// Returns true for images.
     pub const fn is_image(self) -> bool {
         matches!(self, Storage::Image2d | Storage::ImageArray | Storage::Image3d)
     }
@@ -37,17 +37,16 @@ impl Storage {
     }
 }
 
-/// `by` consecutive indices of an axis lie side by side in a texel (in a buffer: side by side); the axis is padded to a
-/// multiple.
+/// `by` consecutive indices of an axis are adjacent in a texel (or in a buffer); the axis is padded to a multiple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pack {
     /// The axis, after reshape and order.
     pub axis: usize,
-    /// How many: 4 for most.
+    /// The number of indices: usually 4.
     pub by: u64,
 }
 
-/// Which axes of the blocked shape become layers, rows and columns of an image.
+/// Assigns the axes of the blocked shape to layers, rows and columns of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Flattening {
     /// Axes before this one are layers.
@@ -56,7 +55,7 @@ pub struct Flattening {
     pub rows: usize,
 }
 
-/// How tensors are laid out, whatever their dimensions.
+/// A layout of tensors of any dimensions.
 ///
 /// ```
 /// use tileheap_tensor::layout::{Convention, Generation, LayoutRule};
@@ -78,18 +77,18 @@ pub struct Flattening {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LayoutRule {
-    /// What holds it.
+    /// The kind of object that holds the tensor.
     pub storage: Storage,
-    /// Other dimensions for the same elements in the same order, before anything else.
+    /// Other dimensions for the same elements in the same order, applied first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reshape: Option<Vec<u64>>,
-    /// The axes in the order in which they lie, outermost first; as they are where empty.
+    /// The order of the axes, outermost first; unchanged if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<usize>,
-    /// Axes packed into texels, the innermost last. An image without any has its last axis as lanes, which has to be 4.
+    /// Axes packed into texels, the innermost last. An image without packs has its last axis as lanes, which must be 4.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packs: Vec<Pack>,
-    /// How images are flattened; buffers are not.
+    /// The flattening of an image; unused for buffers.
     #[serde(default)]
     pub flattening: Flattening,
 }

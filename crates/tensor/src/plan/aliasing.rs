@@ -8,7 +8,8 @@ use crate::graph::TensorId;
 use crate::units::Step;
 use tileheap_pack::ByteOwners;
 
-/// Every aliasing, by step. A body or graph that runs again aliases with its previous run; after a branch, with any of its arms.
+/// Every aliasing, by step. A body or graph that runs again aliases with its previous iteration; after a branch, any of its arms
+/// may be the previous owner.
 pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec<Aliasing> {
     let placed = |&(_, value): &(u32, ValueId)| regions[value].is_some();
     let writes: BTreeSet<(u32, ValueId)> = expansion.writes.iter().copied().filter(placed).collect();
@@ -21,7 +22,7 @@ pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec
         sets: Sets::default(),
     };
     let end = expansion.timeline.len() as u32;
-    // Twice, so that the first steps meet what the last ones left; each body twice in each.
+    // Twice, so that the first steps see the owners left by the last ones; each body also runs twice.
     sweep.run((0, end), 0, true);
     sweep.run((0, end), 0, true);
     let aliasing = sweep.found.into_iter().map(|((step, value), from)| {
@@ -40,7 +41,7 @@ pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec
         .collect()
 }
 
-/// Steps that do not run once, one after another.
+/// Steps that may run repeatedly (a loop's body) or alternatively (a branch's arms).
 enum Fork<'a> {
     Body((u32, u32)),
     Arms(&'a BranchSteps),
@@ -55,7 +56,7 @@ impl Fork<'_> {
     }
 }
 
-/// Bodies and branches by their first step; what contains others comes before them.
+/// Bodies and branches by their first step; an enclosing one comes before those inside it.
 fn forks(expansion: &Expansion) -> Vec<Fork<'_>> {
     let bodies = expansion.rounds.iter().map(|&steps| Fork::Body(steps));
     let mut forks: Vec<Fork<'_>> = bodies
@@ -69,7 +70,7 @@ fn forks(expansion: &Expansion) -> Vec<Fork<'_>> {
     forks
 }
 
-/// Sets of values that may own a range of bytes: after a branch, a value of each arm.
+/// Interned sets of values that may own a range of bytes; after a branch, the values of all arms.
 #[derive(Default)]
 struct Sets {
     members: Vec<Vec<ValueId>>,
@@ -98,7 +99,7 @@ impl Sets {
         self.id(both.into_iter().collect())
     }
 
-    /// The owners after one of two ways.
+    /// The possible owners after either of two paths.
     fn either(&mut self, a: &Owners, b: &Owners) -> Owners {
         let mut all = a.clone();
         for (&memory, owners) in b {
@@ -116,7 +117,7 @@ impl Sets {
     }
 }
 
-/// By memory, the set of possible owners of each byte.
+/// For each memory, the set of possible owners of each byte.
 type Owners = BTreeMap<u32, ByteOwners<u32>>;
 
 struct Sweep<'a> {
@@ -129,7 +130,8 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Runs steps, whose forks are those from an index on; bodies within them twice or once. The index after the last fork.
+    /// Runs steps, starting with the fork at index `fork`; bodies inside run twice if `twice`, otherwise once. Returns the
+    /// index after the last fork.
     fn run(&mut self, (mut from, end): (u32, u32), mut fork: usize, twice: bool) -> usize {
         while let Some(next) = self.forks.get(fork).filter(|fork| fork.steps().1 <= end) {
             let (first, after) = next.steps();
@@ -154,7 +156,7 @@ impl Sweep<'_> {
         fork
     }
 
-    /// Runs each arm after what came before the branch.
+    /// Runs each arm from the state before the branch, and merges the results.
     fn run_arms(&mut self, of: &BranchSteps, mut fork: usize, twice: bool) -> usize {
         let before = self.owners.clone();
         let mut after: Option<Owners> = None;

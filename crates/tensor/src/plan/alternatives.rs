@@ -1,20 +1,20 @@
-//! Arms of a branch as alternatives: on the timeline one follows another, but a value that only one of them reads is dead in the others.
+//! Arms of a branch as alternatives: they follow each other on the timeline, but a value that only one arm reads is dead in the others.
 //!
 //! ```text
 //!            enter  arm 0   arm 1   join
 //! x read by both ██ ██      ████·
-//! y of arm 0        ··███·              bytes of y and z may be the same; neither is live with what the other arm reads
+//! y of arm 0        ··███·              y and z may share bytes; neither is live with what the other arm reads
 //! z of arm 1                ·███
 //! output                            ██
 //! ```
-//! The live set of every step is then that of some path through the graph, and the largest one is the maximum over arms.
+//! The live set of every step is then that of some path through the graph, and the peak is the maximum over all arms.
 
 use super::expansion::{BranchSteps, Expansion, ValueId};
 use crate::units::Span;
 
-/// Cuts out of every lifetime the arms in which the value is not needed. `uses` are the steps up to which values are needed.
+/// Removes from every lifetime the arms in which the value is not needed. `uses` are the steps up to which values are needed.
 ///
-/// Complexity: spans, times the branches and uses within each.
+/// Complexity: spans times the branches and uses within each.
 pub(super) fn remove_unneeded_arms(expansion: &mut Expansion, mut uses: Vec<(ValueId, u32)>) {
     if expansion.branches.is_empty() {
         return;
@@ -40,7 +40,7 @@ pub(super) fn remove_unneeded_arms(expansion: &mut Expansion, mut uses: Vec<(Val
     }
 }
 
-/// Adds the parts of a span in which a value is needed that is needed up to each of `ends`, ascending.
+/// Adds the parts of a span in which the value is needed, if it is needed up to each of `ends`, ascending.
 fn add_needed(branches: &[BranchSteps], ends: &[u32], span: Span, needed: &mut Vec<Span>) {
     let from = branches.partition_point(|branch| branch.enter < span.first.0);
     for branch in &branches[from..] {
@@ -52,7 +52,7 @@ fn add_needed(branches: &[BranchSteps], ends: &[u32], span: Span, needed: &mut V
         }
         needed.push(Span::new(span.first.0, branch.enter + 1));
         for &(first, end) in &branch.arms {
-            // The end of the span is the end of a use, whoever recorded it.
+            // The end of the span is the end of some use.
             let within = |last: &u32| first < *last && *last <= end;
             let after = ends.partition_point(|&last| last <= end);
             let last = ends[..after].last().copied().filter(within);

@@ -1,8 +1,9 @@
-//! A lower bound of every plan of a graph, whichever values share bytes, are copied, or are unrolled.
+//! A lower bound for every plan of a graph, regardless of which values share bytes, are copied or unrolled.
 //!
-//! The bound of placed items holds for these items only: what is copied or kept apart counts as if it had to be. Here each loop is expanded
-//! once, nothing is copied, every output that may be written over an operand is, and of values that are the same one counts. What is live
-//! at a step is then needed by any plan: no value of a later round of a loop, of an arm or of an exit that is not taken is among it.
+//! The bound of the placed items holds only for these items: it counts copies and values kept apart as if they were required. Here each
+//! loop is expanded once, nothing is copied, every output that may overwrite an operand does, and values that may be identical are counted
+//! once. Any plan then needs the bytes that are live at a step: they include no value of a later round of a loop, or of an arm or exit that
+//! is not taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,10 @@ use super::expand::Expander;
 use super::expansion::{Expansion, LoopExit, Rules, ValueId, ValueKind};
 use crate::graph::{NodeKind, TensorId};
 
-/// A value after a loop, and the exits whose result it is.
+/// A value live after a loop, and the exits of which it is a result.
 type AtExits<'a> = (ValueId, &'a BTreeSet<LoopExit>);
 
-/// The most bytes that are needed at one step by the tensors that `counts` accepts.
+/// The most bytes needed at one step by the tensors that `counts` accepts.
 pub(super) fn graph_bound(rules: &Rules<'_>, counts: impl Fn(TensorId) -> bool) -> u64 {
     let rules = rules.without_choices();
     let expansion = Expander::run(&rules);
@@ -21,7 +22,7 @@ pub(super) fn graph_bound(rules: &Rules<'_>, counts: impl Fn(TensorId) -> bool) 
     let size = |value: ValueId| rules.requirements[expansion.values[value].tensor.index()].size.0;
     let steps = expansion.timeline.len() + 1;
     let mut changes = vec![0i128; steps + 1];
-    // Of results of several exits those of the one that is taken are there.
+    // Of the results of several exits, only those of one exit are live.
     let mut at_exits: BTreeMap<(usize, u32), Vec<AtExits<'_>>> = BTreeMap::new();
     for (value, of) in expansion.values.iter().enumerate() {
         if of.kind == ValueKind::External || same.contains(&value) || !counts(of.tensor) {
@@ -69,8 +70,8 @@ pub(super) fn graph_bound(rules: &Rules<'_>, counts: impl Fn(TensorId) -> bool) 
     u64::try_from(needed.max().unwrap_or(0)).unwrap_or(0)
 }
 
-/// Values that may be the same as others that are counted: what a loop takes from outside in every round, what is carried twice, parameters
-/// of loops that end before a second round, and what several parameters begin with.
+/// Values that may be identical to others that are counted: parameters that a loop takes from outside in every round, values carried twice,
+/// parameters of loops that end before a second round, and common initial values of several parameters.
 fn same_values(rules: &Rules<'_>, expansion: &Expansion) -> BTreeSet<ValueId> {
     let mut same = BTreeSet::new();
     for (index, edge) in expansion.back_edges.iter().enumerate() {
@@ -84,7 +85,7 @@ fn same_values(rules: &Rules<'_>, expansion: &Expansion) -> BTreeSet<ValueId> {
                 .is_some_and(|rounds| rounds <= of.carried.len() as u64 + 1),
             _ => false,
         };
-        // Carried from parameter to parameter, a value of an earlier round may be one that came in.
+        // With values carried from parameter to parameter, the value of an earlier round may be an initial one.
         if edge.is_outside || again || itself || is_short {
             same.insert(edge.head);
         }

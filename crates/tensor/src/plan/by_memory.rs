@@ -1,4 +1,4 @@
-//! The walk over memories that strategies share: each is offered what it can hold, and the rest goes to the next.
+//! The common iteration over memories: each is offered the items that it can hold, and the rest goes to the next.
 
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
@@ -8,7 +8,7 @@ use super::types::{MemoryId, Region};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
-/// What one memory is offered.
+/// The items offered to one memory.
 pub(super) struct Offer<'a> {
     pub(super) items: &'a [SpaceItem],
     pub(super) memory: &'a MemoryDesc,
@@ -18,16 +18,16 @@ pub(super) struct Offer<'a> {
     pub(super) required: Vec<u32>,
 }
 
-/// What one memory takes: items with their offsets, and the bytes reserved.
+/// The items that one memory takes, with their offsets, and the bytes reserved.
 pub(super) struct Taken {
     pub(super) offsets: Vec<(u32, Bytes)>,
     pub(super) height: Bytes,
-    /// No choice has more traffic, where there was one.
+    /// An upper bound on the traffic of any selection, if there was one to make.
     pub(super) traffic_bound: Option<Bytes>,
 }
 
 impl Offer<'_> {
-    /// The capacity, where some items may be left to a later memory.
+    /// The capacity, if some items may be left to a later memory.
     pub(super) fn spill_capacity(&self) -> Option<Bytes> {
         let may_spill = self.required.len() < self.offered.len();
         self.memory.capacity.filter(|_| may_spill)
@@ -37,7 +37,7 @@ impl Offer<'_> {
         self.required.binary_search(&item).is_ok()
     }
 
-    /// Refuses what ends above the capacity, naming the largest item that does.
+    /// Returns an error if items end above the capacity, naming the largest of them.
     pub(super) fn check_capacity(&self, which: &[u32], taken: Taken) -> Result<Taken> {
         let Some(capacity) = self.memory.capacity.filter(|&capacity| taken.height > capacity) else {
             return Ok(taken);
@@ -63,7 +63,7 @@ impl Offer<'_> {
     }
 }
 
-/// Offers each memory in order what is left; a memory without a capacity takes all that it can hold.
+/// Offers each memory in order the remaining items; a memory without a capacity takes all that it can hold.
 pub(super) fn by_memory(
     items: &[SpaceItem],
     memories: &[MemoryDesc],

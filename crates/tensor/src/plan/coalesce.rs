@@ -1,4 +1,4 @@
-//! Coalescing: values that share one placement, since a loop carries them, arms of a branch merge them, or a node writes in place.
+//! Coalescing: values that share one placement, because a loop carries them, a branch merges them, or a node writes in place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +22,9 @@ pub(super) struct Classes {
     in_place_candidates: BTreeMap<(ValueId, ValueId), u32>,
     loop_exits: BTreeMap<(ValueId, u32), BTreeSet<LoopExit>>,
     held: BTreeSet<(ValueId, u32)>,
-    /// Parameters of one loop that one value is carried into: after the first round they are the same.
+    /// Pairs of parameters of a loop into which the same value is carried: after the first round they are identical.
     twins: BTreeSet<(ValueId, ValueId)>,
-    /// Parameters that are in their own bytes in the first round too, since others take them for these bytes.
+    /// Parameters that must be in their own bytes in the first round too, since other values are coalesced with them.
     in_own_bytes: BTreeSet<ValueId>,
 }
 
@@ -43,7 +43,7 @@ impl Classes {
         }
     }
 
-    /// Merges a value's class with those of all values of a binding, or none.
+    /// Merges a value's class with those of all values of a binding; on failure merges none and returns false.
     fn join(&mut self, rules: &Rules<'_>, expansion: &Expansion, value: ValueId, bind: Bind) -> bool {
         let Some(others) = expansion.whole_values(bind) else {
             return false;
@@ -69,7 +69,8 @@ impl Classes {
         true
     }
 
-    /// Merges the classes of two values, unless one is external, their requirements differ, or their lifetimes overlap.
+    /// Merges the classes of two values, unless one is external, their requirements differ, or their lifetimes overlap;
+    /// returns true if they are in one class.
     fn coalesce(&mut self, rules: &Rules<'_>, values: &[Value], a: ValueId, b: ValueId) -> bool {
         let (a, b) = (self.of[a], self.of[b]);
         if a == b {
@@ -93,7 +94,7 @@ impl Classes {
         possible
     }
 
-    /// Extends a value's lifetime to that of another, which is read where it is.
+    /// Extends the lifetime of `value` by that of `reader`, which is read from the bytes of `value`.
     fn live_as(&mut self, expansion: &mut Expansion, reader: ValueId, value: ValueId) {
         let spans = expansion.values[reader].spans.clone();
         for end in spans.iter().map(|span| span.end.0) {
@@ -119,7 +120,7 @@ impl Classes {
             .all(|&one| others.iter().all(|&other| may_overlap(one, other)))
     }
 
-    /// Whether two lifetimes after a loop are those of results of different exits, of which only one is taken.
+    /// Returns true if two lifetimes after a loop belong to results of different exits, only one of which is taken.
     fn on_different_exits(&self, a: ValueId, one: Span, b: ValueId, other: Span) -> bool {
         let ways = |value: ValueId, span: Span| self.loop_exits.get(&(value, span.first.0));
         let (Some(first), Some(second)) = (ways(a, one), ways(b, other)) else {
@@ -129,7 +130,7 @@ impl Classes {
         first.iter().all(|x| second.iter().all(|y| differ(x, y)))
     }
 
-    /// Whether two lifetimes overlap only in the step that writes the output over the input.
+    /// Returns true if two lifetimes overlap only in the step that writes the output over the input.
     fn in_place(&self, output: ValueId, written: Span, input: ValueId, read: Span) -> bool {
         let step = self.in_place_candidates.get(&(output, input));
         let needed = self.held.contains(&(input, read.end.0));
@@ -157,11 +158,11 @@ fn same_requirements(rules: &Rules<'_>, a: &Value, b: &Value) -> bool {
 pub(super) struct Coalesced {
     pub(super) expansion: Expansion,
     pub(super) classes: Classes,
-    /// Parameters whose next value cannot be in their bytes.
+    /// Parameters whose next value cannot be in their own bytes.
     failed: Vec<(NodeId, TensorId)>,
 }
 
-/// Two values that would share bytes: what a round carries and its parameter, or an arm's result and the branch's output; by index.
+/// Two values to be coalesced: a carried value and its parameter, or an arm's result and the branch's output; by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Join {
     Carry(usize),
@@ -184,7 +185,7 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
             );
             return Err(Error::control(&rules.graph.node(node).name, problem));
         }
-        // Of those without a place the one whose copy helps the others most.
+        // Of the parameters that were not placed, copy the one whose copy leaves the fewest copies.
         let mut found: Option<(Coalesced, TensorId)> = None;
         for (_, tensor) in failed.into_iter().take(4) {
             let (copied, apart) = (rules.copied.clone(), rules.apart.clone());
@@ -213,9 +214,9 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
     Ok(best)
 }
 
-/// Other unroll counts, one loop at a time, as long as there are fewer copies for it.
+/// Tries other unroll counts, one loop at a time, and keeps those that leave fewer copies.
 fn improve(rules: &mut Rules<'_>, mut best: Coalesced, limit: u32) -> Coalesced {
-    /// Larger graphs keep the counts that each loop has for itself.
+    /// Larger graphs keep the counts chosen for each loop separately.
     const MOST_VALUES: usize = 2_000;
     let loops: Vec<NodeId> = rules.unroll.keys().copied().collect();
     for &id in loops.iter().chain(&loops) {
@@ -235,7 +236,7 @@ fn improve(rules: &mut Rules<'_>, mut best: Coalesced, limit: u32) -> Coalesced 
     best
 }
 
-/// Chooses the unroll count of each loop of a block, inner loops first: the least that leaves it the fewest copies.
+/// Chooses the unroll count of each loop of a block, inner loops first: the smallest count with the fewest copies.
 fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule, limit: u32) {
     let graph: &Graph = rules.graph;
     for &id in &graph.block(block).nodes {
@@ -267,7 +268,7 @@ fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule,
     }
 }
 
-/// Coalesces in the order that leaves the fewest copies: carried values or results of arms first, then what had no place before the rest.
+/// Coalesces in the order that leaves the fewest copies: carried values or results of arms first, then whatever failed before the rest.
 fn best_order(rules: &Rules<'_>, expansion: &Expansion) -> Coalesced {
     let carries = (0..expansion.back_edges.len()).map(Join::Carry);
     let merges = (0..expansion.merges.len()).map(Join::Merge);
@@ -291,7 +292,7 @@ fn best_order(rules: &Rules<'_>, expansion: &Expansion) -> Coalesced {
     best.expect("there are two orders")
 }
 
-/// The fewest copies of all orders, at the rules' unroll counts; `None` for more than `most` joins.
+/// The fewest copies of any order, at the rules' unroll counts; `None` for more than `most` joins.
 #[cfg(test)]
 pub(super) fn fewest_in_any_order(rules: &Rules<'_>, most: usize) -> Option<usize> {
     fn go(rules: &Rules<'_>, expansion: &Expansion, order: &mut Vec<Join>, from: usize) -> usize {
@@ -313,7 +314,7 @@ pub(super) fn fewest_in_any_order(rules: &Rules<'_>, most: usize) -> Option<usiz
     (joins.len() <= most).then(|| go(rules, &expansion, &mut joins, 0))
 }
 
-/// Coalesces in an order; gives also what found no place.
+/// Coalesces in this order; also returns the joins that failed.
 fn in_order(rules: &Rules<'_>, expansion: &Expansion, order: &[Join]) -> (Coalesced, Vec<Join>) {
     let mut copied: Vec<usize> = Vec::new();
     loop {
@@ -329,7 +330,7 @@ fn in_order(rules: &Rules<'_>, expansion: &Expansion, order: &[Join]) -> (Coales
                     let is_moved = |next| next != Next::Own && is_last;
                     let kind = this.expansion.values[head].kind;
                     let is_done = matches!(kind, ValueKind::Parameter { next, .. } if is_moved(next));
-                    // A copy overwrites its parameter as the round ends: no other can be there next.
+                    // A copy overwrites its parameter at the end of the round, so no other parameter can be placed there.
                     let is_overwritten = value != Bind::Value(head, 0) && rules.overwrites(expansion, value);
                     (head, value, is_done, is_overwritten)
                 }
@@ -349,7 +350,8 @@ fn in_order(rules: &Rules<'_>, expansion: &Expansion, order: &[Join]) -> (Coales
                 }
             }
         }
-        // A copied result is written while others live, which the rest has to know from the start.
+        // A copied result is written while other values are live, so the joins must be repeated with the copies known
+        // from the start.
         if copied.len() == before {
             failed.extend(copied.into_iter().map(Join::Merge));
             place_initial_values(rules, &mut this);
@@ -359,7 +361,7 @@ fn in_order(rules: &Rules<'_>, expansion: &Expansion, order: &[Join]) -> (Coales
 }
 
 impl Coalesced {
-    /// Nothing is merged, and some results of arms are copied.
+    /// The state before any merge, with some results of arms copied.
     fn new(expansion: &Expansion, rules: &Rules<'_>, copied: &[usize]) -> Coalesced {
         let mut expansion = expansion.clone();
         let mut classes = Classes::new(&expansion);
@@ -382,7 +384,7 @@ impl Coalesced {
                 *next = new;
             }
             if matches!(new, Next::Outside(_)) {
-                // Whoever reads the parameter, within the loop or after it, reads these.
+                // Every reader of the parameter, within the loop or after it, reads these.
                 for other in others {
                     classes.live_as(&mut expansion, edge.head, other);
                 }
@@ -408,7 +410,7 @@ impl Coalesced {
         }
     }
 
-    /// How many copies there are; one in several unrolled copies is one.
+    /// The number of copies; a copy that occurs in several unrolled copies of a body is counted once.
     pub(super) fn copies(&self) -> usize {
         let key =
             |&(node, from, to, time): &(NodeId, TensorId, TensorId, CopyTime)| (node, from, to, time as u8);
@@ -418,8 +420,8 @@ impl Coalesced {
     }
 }
 
-/// Places the value that a carried parameter has before the first round: coalesced with the parameter, else where it was (type II),
-/// live as long as the parameter is read, else copied.
+/// Places the initial value of each carried parameter: coalesced with the parameter, otherwise left in place (type II) and live as
+/// long as the parameter is read, otherwise copied.
 fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
     let (expansion, classes, failed) = (&mut of.expansion, &mut of.classes, &mut of.failed);
     let initial = |value: &Value| match value.kind {
@@ -433,7 +435,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
             continue;
         };
         let in_own_bytes = classes.in_own_bytes.contains(&head);
-        // What several parameters begin with stays where it is, for all of them.
+        // A common initial value of several parameters stays in place for all of them.
         let is_shared = shared.iter().filter(|&&other| other == before).count() > 1;
         let joined = match before {
             _ if in_own_bytes => classes.join(rules, expansion, head, before),
@@ -442,7 +444,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
         };
         let spans = expansion.values[head].spans.clone();
         if joined {
-            // An outer loop's parameter may have another placement in that loop's first rounds.
+            // The parameter of an outer loop may have another placement in that loop's first rounds.
             if let Bind::Value(value, _) = before {
                 if matches!(expansion.values[value].kind, ValueKind::Parameter { .. }) {
                     expansion.values[value].spans.extend(&spans);
@@ -455,7 +457,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
                 classes.live_as(expansion, head, value);
             }
             if next != Next::Own {
-                // It is never in its own bytes.
+                // The parameter is never in its own bytes.
                 expansion.values[head].spans.clear();
             }
             continue;
@@ -485,7 +487,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
     }
 }
 
-/// Whether no other value of the same class is live in these spans.
+/// Returns true if no other value of the same class is live in these spans.
 fn can_extend(expansion: &Expansion, classes: &Classes, bind: Bind, spans: &[Span]) -> bool {
     expansion.values_of(bind).into_iter().all(|value| {
         let others = classes.members[classes.of[value]]

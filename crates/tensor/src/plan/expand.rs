@@ -1,4 +1,4 @@
-//! Expansion: bodies in place of their nodes, loops unrolled, and the value that each tensor is bound to at each step.
+//! Expansion: bodies replace their nodes, loops are unrolled, and each tensor is bound to a value at each step.
 //!
 //! ```text
 //! loop, unrolled twice         while (c < 5) { y = conv(x, w) } (x <= y)
@@ -6,7 +6,7 @@
 //!          enter  conv  conv
 //!   H             ├──┤         read by the first copy
 //!   y, copy 0     ├─────┤      read by the second
-//!   y, copy 1           ├──┤   becomes H in the next round: the same bytes, since their lifetimes are disjoint
+//!   y, copy 1           ├──┤   becomes H in the next round: in the same bytes, since their lifetimes are disjoint
 //! ```
 
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ impl<'a> Expander<'a> {
             }
         }
         for input in graph.inputs() {
-            // One that is never read is live for one step.
+            // An input that is never read is live for one step.
             if let Some(Bind::Value(value, 0)) = this.bound[input.index()] {
                 this.extend(value, 0, 1);
                 if graph.tensor(*input).kept {
@@ -80,7 +80,7 @@ impl<'a> Expander<'a> {
         this.finish()
     }
 
-    /// Expands one loop alone: its inputs come from before it, its outputs are read afterwards.
+    /// Expands a single loop: its inputs come from before it, its outputs are read afterwards.
     pub(super) fn run_loop(rules: &'a Rules<'a>, id: NodeId) -> Expansion {
         let mut this = Expander::new(rules);
         let node = rules.graph.node(id);
@@ -98,7 +98,7 @@ impl<'a> Expander<'a> {
         this.finish()
     }
 
-    /// The expansion, in which a value is live in those arms of a branch alone that need it.
+    /// Returns the expansion, with values live only in those arms of a branch that need them.
     fn finish(mut self) -> Expansion {
         self.out.branches.sort_unstable_by_key(|branch| branch.enter);
         remove_unneeded_arms(&mut self.out, self.uses);
@@ -109,7 +109,7 @@ impl<'a> Expander<'a> {
         self.out.timeline.len() as u32
     }
 
-    /// Makes the value of an output external, or adds a copy to the caller's buffer where the value serves other tensors too.
+    /// Makes the value of an output external, or adds a copy to the caller's buffer if the value is bound to other tensors too.
     fn make_external(&mut self, output: TensorId, bind: Bind) {
         let own = match bind {
             Bind::Value(value, 0) => {
@@ -165,7 +165,7 @@ impl<'a> Expander<'a> {
         self.out.instances[tensor.index()].push((self.path.clone(), bind));
     }
 
-    /// The binding of a tensor; constants and bases of views are bound when they are first used.
+    /// The binding of a tensor; constants and bases of views are bound on first use.
     fn resolve(&mut self, tensor: TensorId) -> Bind {
         if let Some(bind) = self.bound[tensor.index()] {
             return bind;
@@ -183,7 +183,7 @@ impl<'a> Expander<'a> {
         self.define(tensor, kind)
     }
 
-    /// Whether a view shares its base's bytes: both are row-major buffers.
+    /// Returns true if a view shares its base's bytes: both are row-major buffers.
     fn shares_bytes(&self, tensor: TensorId, base: TensorId) -> bool {
         [tensor, base].into_iter().all(|id| {
             let rule = &self.rules.layouts[id.index()].rule;
@@ -191,7 +191,7 @@ impl<'a> Expander<'a> {
         })
     }
 
-    /// Extends a value's last span to `[from, end)`, or begins its first.
+    /// Extends a value's last span to `[from, end)`, or begins its first span.
     fn extend(&mut self, value: ValueId, from: u32, end: u32) {
         self.uses.push((value, end));
         let spans = &mut self.out.values[value].spans;
@@ -204,7 +204,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Extends the lifetime of a binding to `end`; that of a loop's results from the loop's end.
+    /// Extends the lifetime of a binding to `end`; that of a loop's results starts at the end of the loop.
     fn extend_binding(&mut self, bind: Bind, from: u32, end: u32) {
         match bind {
             Bind::Value(value, _) => {
@@ -233,10 +233,10 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Extends the lifetime of a binding to `end`, and forbids the steps before to overwrite it in place.
+    /// Extends the lifetime of a binding to `end`, and forbids the step that ends there to overwrite it in place.
     fn hold(&mut self, bind: Bind, end: u32) {
         self.extend_binding(bind, end, end);
-        // What leaves a loop now was held when it was left: no step comes between.
+        // A value that leaves a loop at this step was already held at the exit: no step comes between.
         if matches!(bind, Bind::LoopOutput(left, _) if self.out.loop_outputs[left].end == end) {
             return;
         }
@@ -253,7 +253,7 @@ impl<'a> Expander<'a> {
         match spans.iter_mut().find(|span| span.first.0 == from) {
             Some(span) => {
                 span.end.0 = span.end.0.max(end);
-                // Without an entry it is live after every exit.
+                // Without an entry, the value is live after every exit.
                 if let Some(ways) = self.out.loop_exits.get_mut(&(value, from)) {
                     ways.insert(way);
                 }
@@ -322,7 +322,7 @@ impl<'a> Expander<'a> {
                 node.inputs[pair.input as usize],
             );
             let (bind, own) = (self.resolve(input), self.resolve(output));
-            // The same value may be a second operand, which must not be overwritten.
+            // The value may also be another operand, which must not be overwritten.
             let again = node.inputs.iter().enumerate().any(|(index, &other)| {
                 let allowed = |other: &InPlace| other.output == pair.output && other.input as usize == index;
                 !node.in_place.iter().any(allowed) && same_value(self.resolve(other), bind)
@@ -396,7 +396,7 @@ impl<'a> Expander<'a> {
         let depth = self.path.len();
         let from = self.now();
         let outside = [self.out.values.len(), self.out.loop_outputs.len()];
-        // The binding of each parameter at the beginning of a round.
+        // The binding of each parameter at the start of a round.
         let mut state: Vec<Bind> = Vec::with_capacity(node.inputs.len());
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
             let before = self.resolve(input);
@@ -449,7 +449,7 @@ impl<'a> Expander<'a> {
         let end = self.now();
         let run = self.out.rounds.len();
         self.out.rounds.push((from, end));
-        // Invariant inputs are needed in every round.
+        // Loop-invariant inputs are needed in every round.
         for &bind in &heads {
             if !self.is_head(bind, depth) {
                 self.hold(bind, end);
@@ -468,7 +468,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Adds the back edges of a round, or its copies; after the last unrolled copy carried values live to the end.
+    /// Adds the back edges of a round, or its copies; after the last unrolled copy, carried values are live to the end.
     fn end_round(
         &mut self,
         id: NodeId,
@@ -524,7 +524,7 @@ impl<'a> Expander<'a> {
             };
             let head = match value {
                 _ if is_last => Some(head),
-                // The next unrolled copy has to find it whichever way the inner loop was left.
+                // The next unrolled copy must find it in one place, whichever exit the inner loop took.
                 Bind::LoopOutput(..) if !is_outside => self.out.values_of(value).first().copied(),
                 _ => None,
             };

@@ -1,4 +1,4 @@
-//! The expanded graph: values with their lifetimes, bindings of tensors, values that loops carry and results of their exits.
+//! The expanded graph: values with their lifetimes, bindings of tensors, values carried by loops, and results of loop exits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use crate::units::Span;
 
 pub(super) type ValueId = usize;
 
-/// A value: bytes that are written once per round.
+/// A value: bytes that are written at most once per round.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     /// The tensor that it is a value of.
     pub(super) tensor: TensorId,
     pub(super) kind: ValueKind,
-    /// When it is live: from its write to its last read, and spans beside that.
+    /// Its lifetime: from its write to its last read, and additional spans.
     pub(super) spans: Vec<Span>,
     /// Number of reads and writes, from which the savings of fast memory follow.
     pub(super) accesses: u64,
@@ -32,28 +32,28 @@ pub(super) enum ValueKind {
     Parameter { before: Bind, depth: usize, next: Next },
 }
 
-/// What a carried parameter is after the first rounds.
+/// The value of a carried parameter after the first rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// A value of the previous round, in the parameter's own bytes.
     Own,
-    /// What it was: the same value after all unrolled copies, which never moves.
+    /// The same value as before: unchanged in all unrolled copies, so it never moves.
     Itself,
-    /// A value from outside of the loop, wherever that is.
+    /// A value from outside the loop, at its own location.
     Outside(Bind),
 }
 
-/// What a tensor is bound to.
+/// The binding of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bind {
-    /// Bytes of a value, from an offset.
+    /// A value, from a byte offset.
     Value(ValueId, u64),
-    /// An output of a loop, from an offset.
+    /// An output of a loop, from a byte offset.
     LoopOutput(usize, u64),
 }
 
 impl Bind {
-    /// The part that begins `more` bytes further on.
+    /// The part that begins `more` bytes further.
     pub(super) fn part(self, more: u64) -> Bind {
         match self {
             Bind::Value(value, offset) => Bind::Value(value, offset + more),
@@ -66,9 +66,9 @@ impl Bind {
 #[derive(Clone, Debug)]
 pub(super) struct LoopOutput {
     pub(super) tensor: TensorId,
-    /// For each exit its result in each unrolled copy; of a loop with a known number of rounds, in the copy in which it is left.
+    /// For each exit, its result in each unrolled copy; if the number of rounds is known, in the copy in which the loop is left.
     pub(super) exits: Vec<Vec<Bind>>,
-    /// Of a loop with a known number of rounds: whether it is left in its first rounds.
+    /// If the number of rounds is known: true if the loop is left in its first rounds.
     pub(super) is_left_first: Option<bool>,
     /// The number of loops around the loop.
     pub(super) depth: usize,
@@ -77,19 +77,19 @@ pub(super) struct LoopOutput {
     pub(super) run: usize,
 }
 
-/// How a loop was left: index in [`Expansion::rounds`], exit, unrolled copy.
+/// The exit of a loop: index in [`Expansion::rounds`], exit, unrolled copy.
 pub(super) type LoopExit = (usize, usize, usize);
 
-/// A carried value, which becomes the parameter when the round ends.
+/// A carried value, which becomes the parameter at the end of the round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BackEdge {
     pub(super) node: NodeId,
     pub(super) into: TensorId,
     pub(super) value: Bind,
     pub(super) head: ValueId,
-    /// Whether the last unrolled copy carries it; else it is an inner loop's output that the next copy reads, and `head` one of its values.
+    /// True if the last unrolled copy carries it; otherwise it is an inner loop's output that the next copy reads, and `head` is one of its values.
     pub(super) is_last: bool,
-    /// Whether the value is the same in every round, since it comes from outside of the loop.
+    /// True if the value is the same in every round, since it comes from outside the loop.
     pub(super) is_outside: bool,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Merge {
     pub(super) step: u32,
 }
 
-/// The steps of a branch. Of its arms one runs: they follow one another on the timeline, and no value of one is live in another.
+/// The steps of a branch. Only one of its arms runs: they follow each other on the timeline, and no value of one is live in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BranchSteps {
     /// The step that reads the inputs.
@@ -130,12 +130,12 @@ pub(super) struct Expansion {
     pub(super) timeline: Vec<TimelineStep>,
     /// The steps `[first, end)` of each expanded loop.
     pub(super) rounds: Vec<(u32, u32)>,
-    /// The steps of each expanded branch, by its first.
+    /// The steps of each expanded branch, ordered by the first step.
     pub(super) branches: Vec<BranchSteps>,
-    /// For each span of a value after a loop, by its first step: the exits whose result it is. After other exits its bytes may hold their
-    /// results.
+    /// For each span of a value after a loop, by its first step: the exits of which it is a result. After other exits, its bytes may hold
+    /// their results.
     pub(super) loop_exits: BTreeMap<(ValueId, u32), BTreeSet<LoopExit>>,
-    /// Values that are still needed when a step ends: the step may not overwrite them in place.
+    /// Values still needed at the end of a step, which therefore must not overwrite them in place.
     pub(super) held: BTreeSet<(ValueId, u32)>,
     /// Values by the step at which they are written, ascending.
     pub(super) writes: Vec<(u32, ValueId)>,
@@ -159,7 +159,7 @@ impl Expansion {
         }
     }
 
-    /// The same, where each is all of a value.
+    /// The same, if each is a whole value.
     pub(super) fn whole_values(&self, bind: Bind) -> Option<Vec<ValueId>> {
         match bind {
             Bind::Value(value, 0) => Some(vec![value]),
@@ -182,13 +182,13 @@ pub(super) struct Rules<'a> {
     pub(super) plan_inputs: bool,
     pub(super) plan_outputs: bool,
     pub(super) in_place: bool,
-    /// Further tensors whose memory the caller supplies.
+    /// Further tensors with external memory.
     pub(super) external: &'a [TensorId],
     /// Unroll counts of loops; 1 for those without an entry.
     pub(super) unroll: BTreeMap<NodeId, u32>,
     /// Carried parameters whose next value is copied.
     pub(super) copied: BTreeMap<TensorId, ()>,
-    /// Those of them that nothing else may take for its own bytes.
+    /// Those of them with which no other value may be coalesced.
     pub(super) apart: BTreeSet<TensorId>,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The same graph, in which no loop is unrolled and nothing is copied.
+    /// The same graph, with no loop unrolled and nothing copied.
     pub(super) fn without_choices(&self) -> Rules<'a> {
         Rules {
             unroll: BTreeMap::new(),
@@ -223,7 +223,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Whether a binding is a parameter whose next value is copied over it.
+    /// Returns true if a binding is a parameter that is overwritten by a copy of its next value.
     pub(super) fn overwrites(&self, expansion: &Expansion, bind: Bind) -> bool {
         let Bind::Value(value, _) = bind else {
             return false;

@@ -1,4 +1,4 @@
-//! A test of copies: orders of coalescing and unroll counts that leave fewer than the planner does are rare, and spare one copy.
+//! A test of copies: orders of coalescing and unroll counts with fewer copies than the planner's are rare, and save one copy.
 
 use super::coalesce::{coalesce, fewest_in_any_order};
 use super::expansion::Rules;
@@ -10,7 +10,7 @@ use crate::units::{Alignment, SplitMix64};
 
 const LIMIT: u32 = 3;
 
-/// A small random body: operators, and at most `depth` levels of loops and branches in it.
+/// A small random body: operators, with at most `depth` nested levels of loops and branches.
 fn body(
     graph: &mut GraphBuilder,
     there: &mut Vec<TensorId>,
@@ -100,8 +100,9 @@ fn orders_and_unrolling_that_leave_fewer_copies_are_rare() {
         }
         (compared, copies) = (compared + 1, copies + ours);
     }
-    // Known: one copy more in 15 of 1,949. The count of an order takes each value without a place for one copy; to write it takes bytes that
-    // another value needs then, which is copied too. A search through all orders and counts in the planner spares one of the 15.
+    // Known result: one copy more in 15 of 1,949. An order's count assumes one copy for each value without a placement; writing that copy
+    // takes bytes that another value needs at that time, which is then copied too. An exhaustive search of orders and counts in the planner
+    // saves one of the 15.
     let rarely = more.len() * 100 < compared && more.iter().all(|&(_, ours, fewest)| ours == fewest + 1);
     let enough = compared > 1000 && copies > 100;
     assert!(

@@ -1,4 +1,4 @@
-//! Allocation graphs of plans: who takes bytes over from whom, by name.
+//! Allocation graphs of plans: which item takes over bytes from which, by name.
 //!
 //! Source: NNC's [article](crate#sources), "Basic Structure"; [`AllocationGraph`] for the graph itself.
 
@@ -10,21 +10,21 @@ use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::allocation_graph::AllocationGraph;
 use tileheap_pack::{Item, Packing, Problem};
 
-/// The allocation graph of one memory. Its flow is checked.
+/// The allocation graph of one memory. The flow of bytes is verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The memory's name.
     pub memory: String,
-    /// What the graph's items are: names and lifetimes. What lives more than once is several.
+    /// Name and lifetime of each item of the graph. A tensor with several lifetimes is several items.
     pub nodes: Vec<(String, Span)>,
-    /// Who takes bytes over from whom.
+    /// The edges: which item takes over bytes from which.
     pub graph: AllocationGraph,
 }
 
 /// The allocation graph of each memory.
 ///
 /// # Errors
-/// Slots share bytes while both live, or the flow does not add up: no plan of this crate does so.
+/// Allocations share bytes while both are live, or the flow does not add up: this never happens for plans of this crate.
 pub fn flows(slots: &[Allocation], memories: &[MemoryPlan]) -> Result<Vec<Flow>> {
     let of_memory = |(number, memory): (usize, &MemoryPlan)| {
         let inside = slots
@@ -65,7 +65,7 @@ pub fn flows(slots: &[Allocation], memories: &[MemoryPlan]) -> Result<Vec<Flow>>
 }
 
 impl fmt::Display for Flow {
-    /// A line an edge.
+    /// Writes one line per edge.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

@@ -1,35 +1,35 @@
-//! What is placed: sizes, alignments and lifetimes.
+//! Items to be placed: sizes, alignments and lifetimes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::graph::ElementType;
 use crate::units::{Alignment, Bytes, Span};
 
-/// Something that needs bytes: a tensor, or several that share a place.
+/// An item that needs bytes: a tensor, or several that share a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpaceItem {
     /// Its name, for messages.
     pub name: String,
-    /// When it lifetimes, ascending; apart from one another.
+    /// Its lifetimes, ascending and disjoint.
     pub lifetimes: Vec<Span>,
-    /// How many bytes.
+    /// Its size.
     pub size: Bytes,
-    /// What its offset is a multiple of, whatever the memory.
+    /// The alignment of its offset, in addition to that of the memory.
     pub alignment: Alignment,
     /// Memory types that can hold it.
     pub memory_type_bits: u32,
-    /// The memory that it has to be in, by name.
+    /// The name of the memory it is pinned to.
     pub memory: Option<String>,
-    /// Its image, for strategies that share images; none for a buffer.
+    /// Its image, for strategies that share images; `None` for a buffer.
     pub image: Option<ItemImage>,
-    /// The pool entry that was given to it.
+    /// The pool entry assigned by another tool.
     pub storage_id: Option<u32>,
-    /// What it is worth in a faster memory: bytes times accesses.
+    /// Its weight for a faster memory: bytes times accesses.
     pub traffic: u64,
 }
 
 impl SpaceItem {
-    /// A plain record: a lifetime and a size.
+    /// An item with only a lifetime and a size.
     pub fn record(name: impl Into<String>, lifetime: Span, size: Bytes) -> SpaceItem {
         SpaceItem {
             name: name.into(),
@@ -44,7 +44,7 @@ impl SpaceItem {
         }
     }
 
-    /// From the first step of its lives to the last.
+    /// From the first step of its lifetimes to the end of the last.
     pub fn span(&self) -> Span {
         let living = || self.lifetimes.iter().filter(|lifetime| !lifetime.is_empty());
         Span {
@@ -53,7 +53,7 @@ impl SpaceItem {
         }
     }
 
-    /// Whether two live at the same step.
+    /// Returns true if two items are live at the same step.
     pub fn overlaps(&self, other: &SpaceItem) -> bool {
         self.lifetimes
             .iter()
@@ -61,14 +61,14 @@ impl SpaceItem {
     }
 }
 
-/// The image of an item, as pools of images see it.
+/// The image of an item, as image pools see it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ItemImage {
-    /// Texels in a row.
+    /// Texels per row.
     pub width: u64,
-    /// Rows, those of all layers.
+    /// The number of rows in all layers.
     pub height: u64,
-    /// Type of the elements; a texel has four.
+    /// The element type; a texel has four elements.
     pub element: ElementType,
     /// The storage scope.
     pub scope: String,

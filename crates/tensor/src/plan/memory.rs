@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::item::SpaceItem;
 use crate::units::{Alignment, Bytes};
 
-/// A memory that tensors can be in.
+/// A memory in which tensors can be placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryDesc {
     /// Its name: `sram`, `dram`, `device`.
     pub name: String,
-    /// The bytes that are there; without, as many as it takes.
+    /// Its size, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// Every tensor in it is aligned to this besides its own alignment.
+    /// The alignment of every tensor in it, in addition to the tensor's own.
     pub alignment: Alignment,
-    /// The memory types that it is made of; a tensor with none of them cannot be in it.
+    /// Its memory types; a tensor that supports none of them cannot be placed in it.
     pub memory_type_bits: u32,
 }
 
@@ -30,7 +30,7 @@ impl MemoryDesc {
         }
     }
 
-    /// A small memory, such as an accelerator's on-chip memory: the tensors with the most traffic that fit stay in it, where a memory
+    /// A small memory, such as an accelerator's on-chip memory: it keeps the tensors with the most traffic that fit, if a memory
     /// without a limit comes after it.
     ///
     /// ```
@@ -59,7 +59,7 @@ impl MemoryDesc {
         }
     }
 
-    /// Whether an item may be in this memory: its pin, if any, names it, and they share a memory type.
+    /// Returns true if an item may be placed in this memory: its pin, if any, names it, and they share a memory type.
     pub fn can_hold(&self, item: &SpaceItem) -> bool {
         let named = item.memory.as_ref().is_none_or(|name| *name == self.name);
         named && item.memory_type_bits & self.memory_type_bits != 0

@@ -5,7 +5,7 @@
 //!           timeline,   values that    through     per tensor, per round
 //!           unrolled    share bytes    a strategy
 //! ```
-//! Not done: the results of different exits of a loop never share bytes after it; a view of an image is a copy.
+//! Not done: sharing bytes after a loop between the results of its exits; views of images, which are copies.
 
 mod aliasing;
 mod alternatives;
@@ -30,7 +30,7 @@ mod strategy;
 pub mod timeline;
 mod types;
 
-/// Items without a graph: what a [`PlacementStrategy`] gets, and pools of whole objects for one to build on.
+/// Placement of items without a graph: the input of a [`PlacementStrategy`], and object pools that a strategy can use.
 pub mod placement {
     pub use super::item::{ItemImage, SpaceItem};
     pub use super::objects::{ObjectPool, place_objects};
@@ -67,10 +67,10 @@ use crate::units::{Bytes, Span};
 /// driver.
 ///
 /// # Errors
-/// A memory is too small, a tensor has to be where it cannot be, or a loop needs copies where they are forbidden.
+/// A memory is too small, a tensor cannot be placed where it must be, or a loop needs copies that are forbidden.
 ///
 /// # Panics
-/// If there is not one layout and one requirement per tensor.
+/// If the number of layouts or requirements is not that of the tensors.
 pub fn plan(
     graph: &Graph,
     layouts: &[Layout],
@@ -111,7 +111,7 @@ pub fn plan(
     })
 }
 
-/// Lowers the bounds of the items to what every plan of the graph needs, whatever it copies or keeps apart.
+/// Lowers the bounds of the items to those of the graph, which hold for any plan, whatever it copies or keeps apart.
 fn lower_bounds(rules: &Rules<'_>, item_of: &[Option<usize>], coalesced: &Coalesced, space: &mut Space) {
     let expansion = &coalesced.expansion;
     let joined = |candidate: &expansion::InPlaceCandidate| {
@@ -157,7 +157,7 @@ fn items(
         let needs = &rules.requirements[first.tensor.index()];
         let (mut size, mut alignment) = (needs.size, needs.alignment);
         if mixed && !needs.image {
-            // A buffer that starts and ends on the granularity shares no page with an image, wherever that lies.
+            // A buffer that starts and ends on the granularity shares no page with an image, wherever the image is.
             alignment = alignment.lcm(options.granularity).unwrap_or(alignment);
             size = size.align_up(options.granularity);
         }
@@ -195,7 +195,7 @@ fn item_image(rules: &Rules<'_>, tensor: TensorId) -> ItemImage {
     }
 }
 
-/// The memories of the options, or else one for the lowest memory type of each item.
+/// The memories of the options; if there are none, one for the lowest memory type of each item.
 fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
     if !given.is_empty() {
         return given.to_vec();
@@ -213,7 +213,7 @@ fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
 }
 
 impl TensorPlan {
-    /// Whether one external buffer may back both, such as an output and the input of the next run: their lifetimes do not overlap.
+    /// Returns true if one external buffer may back both, such as an output and the input of the next run: their lifetimes do not overlap.
     pub fn may_share(&self, a: TensorId, b: TensorId) -> bool {
         let (a, b) = (&self.tensor(a).lifetimes, &self.tensor(b).lifetimes);
         !a.iter().any(|one| b.iter().any(|other| one.overlaps(*other)))
@@ -232,7 +232,7 @@ impl TensorPlan {
     }
 }
 
-/// The error of an external tensor without a buffer.
+/// The error for an external tensor without a buffer.
 pub(crate) fn not_bound(graph: &Graph, tensor: TensorId, layout: &Layout) -> Error {
     let size = layout.bytes();
     let problem = format!("its {size} are external, and no buffer is bound to it");

@@ -1,4 +1,4 @@
-//! Pools of whole objects: each holds one item after another, and objects lie one above the other.
+//! Pools of whole objects: each object holds one item at a time, and objects are placed at consecutive offsets.
 
 use super::by_memory::{Taken, by_memory};
 use super::item::SpaceItem;
@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Problem, Strategy};
 
-/// The object of each item, and how large objects are.
+/// The object of each item, and the size of each object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectPool {
-    /// One per item: an index of `sizes`.
+    /// For each item, an index into `sizes`.
     pub objects: Vec<usize>,
     /// Bytes of each object; an object is never smaller than its largest item.
     pub sizes: Vec<Bytes>,
@@ -19,11 +19,11 @@ pub struct ObjectPool {
 
 /// Places items in whole objects, for strategies that share objects as tensor runtimes do.
 ///
-/// `assign` gives the pool of the items of one memory. A memory with a capacity is a pool of what must be in it; the last memory that can
-/// hold the others takes them.
+/// `assign` returns the pool for the items of one memory. A memory with a capacity holds a pool of the items that must be in it; the
+/// others go to the last memory that can hold them.
 ///
 /// # Errors
-/// What `assign` returns; an item that fits nowhere.
+/// Those of `assign`; an item fits nowhere.
 pub fn place_objects(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
@@ -48,7 +48,7 @@ pub fn place_objects(
     })
 }
 
-/// Objects one above the other, each aligned for all of its items.
+/// Places objects at consecutive offsets, each aligned for all of its items.
 fn stack(items: &[&SpaceItem], pool: &ObjectPool, memory: &MemoryDesc) -> Result<(Vec<Bytes>, Bytes)> {
     let mut objects: Vec<(Bytes, Alignment)> =
         pool.sizes.iter().map(|&size| (size, memory.alignment)).collect();

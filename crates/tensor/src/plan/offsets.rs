@@ -1,4 +1,4 @@
-//! Offsets in one block per memory, by a strategy of the packing crate.
+//! Offsets in one block per memory, from a strategy of the packing crate.
 
 use std::ops::ControlFlow;
 
@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::units::Bytes;
 use tileheap_pack::{Packer, PackingStrategy, Steps, Strategy};
 
-/// Each tensor at an offset of its own in its memory, by a packing strategy: a built-in [`Strategy`], or the caller's
-/// own [`PackingStrategy`]. The default is [`Strategy::Auto`].
+/// Places each tensor at its own offset in a memory, with a packing strategy: a built-in [`Strategy`], or the caller's
+/// [`PackingStrategy`]. The default is [`Strategy::Auto`].
 ///
-/// Of several memories each keeps the items with the most traffic that fit, pinned items first; the rest spills into the next.
+/// With several memories, each keeps the items with the most traffic that fit, pinned items first; the rest spills into the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offsets<S>(pub S);
 
-/// Search steps where the cheap rules do not reach the bound: about a second for a thousand tensors.
+/// Search steps if the heuristics do not reach the bound: about a second for a thousand tensors.
 const BUDGET: Steps = Steps(60_000);
 
 impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {
@@ -35,11 +35,11 @@ impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {
     }
 }
 
-/// All of them in one memory.
+/// Packs all items into one memory.
 fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) -> Result<Taken> {
     let problem = problem(offer.items, &offer.offered, offer.memory)?;
     let mut go_on = |_| ControlFlow::Continue(());
-    // A search uses the budget; every other strategy runs once.
+    // Only searches use the budget; every other strategy runs once.
     let searches = [Strategy::Auto, Strategy::Exact]
         .map(Strategy::name)
         .contains(&strategy.name());
@@ -58,7 +58,7 @@ fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) 
     offer.check_capacity(&offer.offered, taken)
 }
 
-/// The items with the most traffic within a capacity; a required item counts for more than all others together.
+/// Selects the items with the most traffic within a capacity; a required item counts for more than all others together.
 fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Taken> {
     let (items, offered) = (offer.items, &offer.offered);
     let problem = problem(items, offered, offer.memory)?;
@@ -67,7 +67,7 @@ fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Tak
         offered.iter().map(|&item| traffic(item)).sum::<u128>(),
         offer.required.len() as u64,
     );
-    // Weights sum to 2^62 at most: of more, the last bits go.
+    // Weights must sum to at most 2^62; if they exceed it, the low bits are dropped.
     let shift = 128 - ((all + 1).saturating_mul(u128::from(required) + 1) >> 62).leading_zeros();
     let more = (all >> shift) as u64 + 1;
     let mut weights = Vec::with_capacity(problem.items().len());

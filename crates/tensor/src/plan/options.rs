@@ -1,4 +1,4 @@
-//! What a caller decides about a plan.
+//! Options for planning.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,20 +8,20 @@ use super::strategy::PlacementStrategy;
 use crate::graph::{Graph, TensorId};
 use crate::units::Alignment;
 
-/// What is done about values that loops carry.
+/// The placement of values that loops carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CarryRule {
-    /// In their place, by unrolling up to the limit; copied and counted past it.
+    /// In their parameter's place, by unrolling up to the limit; beyond it they are copied, and the copies counted.
     #[default]
     Avoid,
-    /// In their place, or an error.
+    /// In their parameter's place, or an error.
     Forbid,
-    /// Always copied: the baseline.
+    /// Always copied: the baseline for comparisons.
     Copy,
 }
 
-/// How a graph is planned.
+/// Options for planning a graph.
 ///
 /// ```
 /// use tileheap_tensor::{ElementType, Graph, GraphBuilder, MemoryDesc, StorageOptions, TensorId, TensorPlanOptions, TensorRequirements, choose, plan};
@@ -37,7 +37,7 @@ pub enum CarryRule {
 /// let pitch = Alignment::new(64).expect("not 0"); // of image rows, in bytes
 /// let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
 ///
-/// // A small memory first, and what is named y in it: a `mem_id` per tensor, over the strategy.
+/// // A small memory first, with the tensor named y pinned to it: one `mem_id` per tensor, regardless of the strategy.
 /// let small = MemoryDesc::limited("sram", Bytes(256));
 /// let of_y = |graph: &Graph, id: TensorId| (graph.tensor(id).name == "y").then(|| "sram".to_owned());
 /// let options = TensorPlanOptions {
@@ -55,24 +55,24 @@ pub enum CarryRule {
 pub struct TensorPlanOptions<'a> {
     /// Places the tensors; [`Offsets`] by default.
     pub strategy: &'a dyn PlacementStrategy,
-    /// The memories, in order of preference; empty for one without limits per memory type that is needed.
+    /// The memories, in order of preference; if empty, one without limits per memory type that is needed.
     pub memories: Vec<MemoryDesc>,
-    /// Whether the graph's inputs are planned; otherwise the caller supplies their memory.
+    /// True if the graph's inputs are planned; otherwise the caller supplies their memory.
     pub plan_inputs: bool,
-    /// Whether the graph's outputs are planned; otherwise the caller supplies their memory.
+    /// True if the graph's outputs are planned; otherwise the caller supplies their memory.
     pub plan_outputs: bool,
-    /// Inputs and outputs whose memory the caller supplies, whatever the two switches say.
+    /// Inputs and outputs whose memory the caller supplies, regardless of `plan_inputs` and `plan_outputs`.
     pub external: Vec<TensorId>,
-    /// Whether outputs are written over operands where the node allows it.
+    /// True if outputs may overwrite operands where the node allows it.
     pub in_place: bool,
-    /// What is done about values that loops carry.
+    /// The placement of values that loops carry.
     pub carry: CarryRule,
-    /// How often a loop is unrolled at most.
+    /// The maximum unroll count of a loop.
     pub unroll_limit: u32,
-    /// `bufferImageGranularity`: buffers that share a memory with images start and end at it.
+    /// `bufferImageGranularity`: buffers in a memory that also holds images start and end at multiples of it.
     pub granularity: Alignment,
-    /// Says for a tensor which memory it has to be in, over what the graph says.
-    #[allow(clippy::type_complexity)] // One function, written out where users look for it.
+    /// Returns the memory that a tensor is pinned to; overrides the graph.
+    #[allow(clippy::type_complexity)] // Spelled out for readers of the documentation.
     pub memory_of: Option<&'a dyn Fn(&Graph, TensorId) -> Option<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! Placement: items into memories by a strategy, and the check of its answer.
+//! Placement: assigns items to memories with a strategy, and checks the result.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::types::{MemoryId, MemoryPlan, Region};
 use crate::error::{Error, Result};
 use crate::units::{Bytes, Span};
 
-/// Placed items, and what that takes of each memory.
+/// Placed items, and the memory that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Space {
     /// One per item.
@@ -84,7 +84,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
     Ok(())
 }
 
-/// Checks regions in order of time, knowing nothing of how they were found.
+/// Checks regions in order of time, independently of how they were found.
 fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc]) -> Result<(), String> {
     if regions.len() != items.len() {
         return Err(format!("{} regions for {} tensors", regions.len(), items.len()));

@@ -1,11 +1,11 @@
-//! Places of tensors: regions of their values, from round to round.
+//! Placements of tensors: regions of their values in successive rounds.
 
 use super::expansion::{Bind, Expansion, Next, Rules, ValueKind};
 use super::types::{Backing, MultiView, PlacedTensor, Placement, Region};
 use crate::graph::{BlockId, NodeId, NodeKind, Source, TensorId};
 use crate::units::{Bytes, Span};
 
-/// The place of every tensor.
+/// The placement of every tensor.
 pub(super) fn place_tensors(
     rules: &Rules<'_>,
     expansion: &Expansion,
@@ -58,7 +58,7 @@ pub(super) fn place_tensors(
     placed.collect()
 }
 
-/// For each block the loops around it, outermost first.
+/// For each block, the loops around it, outermost first.
 fn loops_around(rules: &Rules<'_>) -> Vec<Vec<NodeId>> {
     let graph = rules.graph;
     let mut around = vec![Vec::new(); graph.blocks().len()];
@@ -94,11 +94,11 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The place under unrolled copies `path`; `initial` says for each of these loops whether it is its first rounds.
+    /// The placement in the unrolled copies `path`; `initial` has for each of these loops whether it is in its first rounds.
     fn build(&self, path: &mut Vec<u32>, initial: &mut Vec<bool>) -> Option<Placement> {
         let Some(&node) = self.loops.get(path.len()) else {
             let instances = &self.expansion.instances[self.tensor.index()];
-            // Constants and what is bound once outside of a body.
+            // Constants, and tensors bound once outside a body.
             let found = instances.iter().rfind(|(at, _)| at == path).or(instances.first());
             return found.map(|(_, bind)| self.place(*bind, initial));
         };
@@ -172,8 +172,8 @@ impl Builder<'_> {
     }
 }
 
-/// The placement with these views in the first rounds (`true`) and in all others. First rounds like the others are left out; a
-/// placement that is the same in every round is that one.
+/// The placement with these views in the first rounds (`true`) and in all others. First rounds that equal the others are
+/// omitted; a placement that is the same in every round is returned itself.
 fn per_round(mut views_in: impl FnMut(bool) -> Vec<Placement>) -> Placement {
     let mut views = MultiView {
         first: views_in(true),
@@ -194,7 +194,7 @@ fn per_round(mut views_in: impl FnMut(bool) -> Vec<Placement>) -> Placement {
     Placement::PerRound(views)
 }
 
-/// Spans in order, those that touch as one.
+/// Sorted spans, with touching ones merged.
 pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable();
     let mut merged: Vec<Span> = Vec::with_capacity(spans.len());

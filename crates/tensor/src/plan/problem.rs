@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::units::{Bytes, Span};
 use tileheap_pack::{Item, Problem, ProblemDesc};
 
-/// The packing problem of some items in a memory; items of several lives are groups.
+/// The packing problem of some items in a memory; an item with several lifetimes is a group.
 pub(super) fn problem(items: &[SpaceItem], which: &[u32], memory: &MemoryDesc) -> Result<Problem> {
     let mut parts = Vec::with_capacity(which.len());
     let mut owners = Vec::with_capacity(which.len());
@@ -33,7 +33,7 @@ pub(super) fn problem(items: &[SpaceItem], which: &[u32], memory: &MemoryDesc) -
     })
 }
 
-/// Offsets of items from offsets of their parts.
+/// Gathers the offsets of items from the offsets of their parts.
 pub(super) fn gather(items: &[SpaceItem], which: &[u32], offsets: &[Option<Bytes>]) -> Vec<(u32, Bytes)> {
     let mut places = Vec::with_capacity(which.len());
     let mut part = 0;

@@ -1,4 +1,4 @@
-//! The storage ids that a graph came with.
+//! Placement by the storage ids of the graph.
 
 use super::item::{ItemImage, SpaceItem};
 use super::memory::MemoryDesc;
@@ -7,7 +7,7 @@ use super::strategy::{PlacedItems, PlacementStrategy};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
-/// One object per storage id that the graph was given, as it stands.
+/// One object per storage id of the graph, as given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorageIds;
 
@@ -21,12 +21,13 @@ impl PlacementStrategy for StorageIds {
     }
 }
 
-/// One object per storage id; an item without one has an object of its own.
+/// One object per storage id; an item without one gets its own object.
 ///
-/// An entry of images is the largest width by the largest height, of one element type; one of buffers the most bytes, in whole words.
+/// An object for images has the largest width by the largest height, with one element type; one for buffers has the most bytes, in
+/// whole words.
 ///
 /// # Errors
-/// Two items of one entry have overlapping lifetimes, or an entry mixes images with buffers or types of elements.
+/// Two items with the same id have overlapping lifetimes, or an id mixes images with buffers or element types.
 ///
 /// Source: TVM's [RFC](crate#sources), "Graph runtime"; TVM's graph executor.
 fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
@@ -38,7 +39,7 @@ fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
             .storage_id
             .and_then(|id| ids.iter().position(|&other| other == id));
         let object = known.unwrap_or_else(|| {
-            // No id is that large: TVM's are counted from 0.
+            // Not a valid id: TVM's ids are counted from 0.
             ids.push(item.storage_id.unwrap_or(u32::MAX));
             entries.push(Vec::new());
             entries.len() - 1

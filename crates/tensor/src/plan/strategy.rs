@@ -10,8 +10,8 @@ use crate::units::Bytes;
 
 /// Decides the memory and the offset of every item.
 ///
-/// [`Offsets`](super::Offsets) and [`StorageIds`](super::StorageIds) implement it, and a caller's own strategy does the same. Every
-/// answer is checked by [`place`](super::placement::place()): items with overlapping lifetimes share no bytes, alignments and capacities hold.
+/// Implemented by [`Offsets`](super::Offsets), [`StorageIds`](super::StorageIds) and callers' own strategies. Every result is checked by
+/// [`place`](super::placement::place()): items with overlapping lifetimes share no bytes, and alignments and capacities hold.
 ///
 /// ```
 /// use tileheap_tensor::plan::{MemoryId, Region};
@@ -19,7 +19,7 @@ use crate::units::Bytes;
 /// use tileheap_tensor::units::{Alignment, Bytes};
 /// use tileheap_tensor::{ElementType, GraphBuilder, MemoryDesc, PlacementStrategy, StorageOptions, Error, TensorPlanOptions, TensorRequirements, choose, plan};
 ///
-/// /// Everything in the last memory, one item above the other.
+/// /// Places everything in the last memory, at consecutive offsets.
 /// #[derive(Debug)]
 /// struct Stacked;
 ///
@@ -53,7 +53,7 @@ use crate::units::Bytes;
 /// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 pub trait PlacementStrategy: fmt::Debug + Send + Sync {
-    /// Its name, on the command line and in messages.
+    /// Its name, for the command line and messages.
     fn name(&self) -> &str;
 
     /// Places every item.
@@ -63,14 +63,15 @@ pub trait PlacementStrategy: fmt::Debug + Send + Sync {
     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems>;
 }
 
-/// What a strategy returns.
+/// The result of a strategy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedItems {
     /// One per item.
     pub regions: Vec<Region>,
     /// Bytes reserved in each memory; a memory without an entry ends with its last region.
     pub reserved: Vec<Bytes>,
-    /// Bounds of the traffic that each memory can keep; a memory without one may keep that of all that it can hold.
+    /// Upper bounds on the traffic that each memory can keep; without an entry, the traffic of all items that the
+    /// memory can hold.
     pub traffic_bounds: Vec<Option<Bytes>>,
 }
 

@@ -1,4 +1,4 @@
-//! A plan over time: live bytes by step, the live set at the peak, and a trace for viewers.
+//! A plan over time: live bytes by step, the live set at the peak, and a trace for trace viewers.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ use crate::units::{Bytes, Span, Step};
 pub struct Timeline {
     /// All allocations.
     pub allocations: Vec<Allocation>,
-    /// The name of the node of each step; empty if unknown.
+    /// The name of the node at each step; empty if unknown.
     pub steps: Vec<String>,
 }
 
@@ -87,12 +87,12 @@ impl Timeline {
         })
     }
 
-    /// Whether there are no steps.
+    /// Returns true if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Live bytes at each step: of all regions with a live allocation, each byte once.
+    /// Live bytes at each step: the union of the regions of live allocations.
     pub fn live_bytes(&self) -> Vec<Bytes> {
         let count = self.len() as usize;
         let mut at: Vec<Vec<(u32, u64, u64)>> = vec![Vec::new(); count];
@@ -119,7 +119,7 @@ impl Timeline {
         bytes.collect()
     }
 
-    /// The first step at which the most bytes are taken, and the live allocations, the largest first.
+    /// The first step at which the most bytes are live, and the live allocations, the largest first.
     pub fn peak(&self) -> Option<(Step, Bytes, Vec<&Allocation>)> {
         let live = self.live_bytes();
         let most = *live.iter().max()?;
@@ -131,9 +131,9 @@ impl Timeline {
         Some((step, most, there))
     }
 
-    /// Events for `chrome://tracing` and Perfetto: a process for each memory with a row for each offset in it (a second one where a tensor
-    /// is written over another in the same step), a slice for each lifetime; and a process for the nodes, with a counter of live bytes.
-    /// A step is a microsecond.
+    /// Events for `chrome://tracing` and Perfetto: a process for each memory with a row for each offset in it (a second row if a tensor
+    /// overwrites another in the same step), a slice for each lifetime; and a process for the nodes, with a counter of live bytes. A step
+    /// is a microsecond.
     pub fn chrome_trace(&self) -> String {
         let mut lifetimes: Vec<(&Allocation, Span)> = self.lifetimes().collect();
         lifetimes.sort_by_key(|(of, lifetime)| (of.region.memory, of.region.offset, lifetime.first));
@@ -144,7 +144,7 @@ impl Timeline {
             .map(|memory| named("process_name", memory, 0, format!("memory {memory}")))
             .collect();
         events.push(named("process_name", nodes, 0, "nodes".to_owned()));
-        // Where a row is and when it is free again; rows of one memory and offset follow one another.
+        // Each row, and the step at which it is free again; rows of one memory and offset are adjacent.
         let mut rows: Vec<(MemoryId, Bytes, Step)> = Vec::new();
         for (occupant, lifetime) in lifetimes {
             let Region { memory, offset, size } = occupant.region;

@@ -12,30 +12,30 @@ use crate::units::{Alignment, Bytes, Span, Step};
 #[serde(transparent)]
 pub struct MemoryId(pub u32);
 
-/// The memory plan of a graph: where every tensor is, and the barriers and copies that this needs.
+/// The memory plan of a graph: the placement of every tensor, and the barriers and copies that it requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorPlan {
     /// The memories, in the order of the options.
     pub memories: Vec<MemoryPlan>,
     /// One per tensor of the graph, by id.
     pub tensors: Vec<PlacedTensor>,
-    /// The allocations: a tensor, or several that share a placement, with all lifetimes.
+    /// The allocations: each is a tensor, or several that share a placement, with all lifetimes.
     pub allocations: Vec<Allocation>,
-    /// The node of each step: bodies in place of their loops and branches, loops as often as they are unrolled.
+    /// The node of each step: bodies replace their loops and branches, once per unrolled copy.
     pub timeline: Vec<TimelineStep>,
-    /// Where a node writes bytes that other tensors used, by step.
+    /// The steps in which a node overwrites bytes that other tensors used.
     pub aliasing: Vec<Aliasing>,
-    /// Copies from one round of a loop to the next, or out of a branch. Empty except for loops past the unroll limit and
-    /// [`CarryRule::Copy`](super::CarryRule::Copy).
+    /// Copies from one round of a loop to the next, or out of a branch. Empty unless a loop exceeds the unroll limit or
+    /// [`CarryRule::Copy`](super::CarryRule::Copy) is used.
     pub copies: Vec<ValueCopy>,
     /// The unroll count of each loop, by node.
     pub unrolled: Vec<(NodeId, u32)>,
 }
 
-/// Bytes of one tensor, or of several that use them in turn.
+/// Bytes used by one tensor, or by several with a common placement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
-    /// Name of the tensor; of several, of the first.
+    /// The name of the tensor, or of the first of several.
     pub name: String,
     /// Its bytes.
     pub region: Region,
@@ -55,30 +55,30 @@ impl Allocation {
     }
 }
 
-/// A memory and what the plan uses of it.
+/// A memory and the plan's use of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPlan {
     /// Its name.
     pub name: String,
     /// The end of the highest tensor.
     pub size: Bytes,
-    /// The bytes that are needed at some step, whatever is copied, unrolled or written in place: no plan of the same tensors in it is
-    /// smaller. Of arms of a branch and of exits of a loop one is taken.
+    /// The most bytes needed at one step, regardless of copies, unrolling and in-place writes: no plan of the same tensors in this
+    /// memory is smaller. Only one arm of a branch and one exit of a loop count.
     pub lower_bound: Bytes,
-    /// The alignment of the whole.
+    /// The alignment of the memory as a whole.
     pub alignment: Alignment,
     /// Its capacity, if limited.
     pub capacity: Option<Bytes>,
-    /// Bytes of all reads and writes of its tensors in one run; of a loop, of as many rounds as it is unrolled.
+    /// Bytes of all reads and writes of its tensors in one run; for a loop, in as many rounds as it is unrolled.
     pub traffic: Bytes,
-    /// No choice of tensors that fit has more traffic; what earlier memories took is no choice.
+    /// An upper bound on the traffic of any selection of tensors that fit, given the selections of earlier memories.
     pub traffic_bound: Bytes,
 }
 
 /// A tensor in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedTensor {
-    /// Where its memory comes from.
+    /// The source of its memory.
     pub backing: Backing,
     /// Its layout.
     pub layout: Layout,
@@ -90,13 +90,13 @@ pub struct PlacedTensor {
     pub lifetimes: Vec<Span>,
 }
 
-/// Where a tensor's memory comes from.
+/// The source of a tensor's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backing {
     /// The plan, in one of its memories.
     Planned,
-    /// The caller binds it when the network runs: an input or output that is not planned, or a value that shares its bytes.
+    /// The caller binds it at run time: an input or output that is not planned, or a value that shares its bytes.
     External,
     /// A constant, outside the planned memories.
     Constant,
@@ -114,12 +114,12 @@ pub struct Region {
 }
 
 impl Region {
-    /// Where it ends.
+    /// The end offset.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.0.saturating_add(self.size.0))
     }
 
-    /// Whether two regions share bytes.
+    /// Returns true if two regions share bytes.
     pub fn overlaps(&self, other: &Region) -> bool {
         self.memory == other.memory
             && self.offset.0 < other.offset.0 + other.size.0
@@ -135,31 +135,31 @@ impl Region {
 pub enum Placement {
     /// One region in all rounds.
     At(Region),
-    /// A part of another tensor, wherever that is at the time: external bytes, a constant, or a loop's result.
+    /// A part of another tensor, at that tensor's current location: external bytes, a constant, or a loop's result.
     Within {
         /// The other tensor.
         tensor: TensorId,
-        /// Where it begins in it.
+        /// The offset within that tensor.
         offset: Bytes,
     },
     /// Different regions in successive rounds.
     PerRound(MultiView),
-    /// Of a loop's output: where the result of each exit is, in the round in which the loop was left there.
+    /// For a loop's output: the placement of each exit's result, in the round in which the loop was left.
     AtExit(Vec<Placement>),
 }
 
 /// Placements in successive rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MultiView {
-    /// In the first rounds. Empty: type I. One, for round 0: type II. More where values of several rounds ago are read.
+    /// The first rounds. Empty: type I. One, for round 0: type II. More if values of several rounds ago are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Placement>,
-    /// In round `i` after those, entry `i % len`: the repeat length is the length.
+    /// Round `i` after those uses entry `i % len`: the repeat length is the length.
     pub repeat: Vec<Placement>,
 }
 
 impl Placement {
-    /// The placement in a round of each enclosing loop, outermost first; itself where it does not change.
+    /// The placement in a round of each enclosing loop, outermost first; itself if it does not change.
     pub fn at(&self, rounds: &[u64]) -> &Placement {
         match (self, rounds) {
             (Placement::PerRound(views), [round, rest @ ..]) => {
@@ -181,7 +181,7 @@ impl Placement {
         }
     }
 
-    /// Every region that it uses.
+    /// Every region that the placement uses.
     pub fn regions(&self) -> Vec<Region> {
         match self {
             Placement::At(region) => vec![*region],
@@ -204,7 +204,7 @@ pub struct TimelineStep {
     pub copies: Vec<u32>,
 }
 
-/// Aliased bytes: a node's output reuses bytes of other tensors, whose last accesses have to complete before the node runs; an image
+/// Aliased bytes: a node's output reuses bytes of other tensors, whose last accesses must complete before the node runs; an image
 /// starts in `VK_IMAGE_LAYOUT_UNDEFINED`.
 ///
 /// Without the barrier results differ from run to run: <https://github.com/pytorch/executorch/pull/17309>.
@@ -212,11 +212,11 @@ pub struct TimelineStep {
 pub struct Aliasing {
     /// The step.
     pub step: Step,
-    /// The node that runs then.
+    /// The node that runs at this step.
     pub node: NodeId,
     /// The output that reuses the bytes.
     pub output: TensorId,
-    /// The tensors that used some of them: at an earlier step, or at a later one of the previous round or run.
+    /// The tensors that used some of the bytes: at an earlier step, or at a later one of the previous round or run.
     pub previous: Vec<TensorId>,
 }
 
@@ -231,19 +231,19 @@ pub struct ValueCopy {
     pub to: TensorId,
     /// Its size; copied in every round of a loop, except at [`CopyTime::Enter`].
     pub size: Bytes,
-    /// When it is copied.
+    /// The time of the copy.
     pub time: CopyTime,
-    /// Why it could not stay where it is.
+    /// The reason for the copy.
     pub reason: CopyReason,
 }
 
-/// Why a value is copied.
+/// The reason for copying a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyReason {
     /// [`CarryRule::Copy`](super::CarryRule::Copy) asks for it.
     Asked,
-    /// It and what it is copied to are needed at the same time, as often as the loop is unrolled; or one of them is the caller's.
+    /// The value and its destination are needed at the same time, however often the loop is unrolled; or one of them is external.
     Overlap,
 }
 
@@ -266,7 +266,7 @@ impl std::fmt::Display for CopyTime {
     }
 }
 
-/// When a value is copied.
+/// The time of a value's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyTime {
@@ -281,18 +281,18 @@ pub enum CopyTime {
 /// Memory requirements of a tensor's buffer or images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TensorRequirements {
-    /// Size in bytes; of a grid, all of its images, each at its alignment.
+    /// Size in bytes; for a grid, that of all its images, each at its alignment.
     pub size: Bytes,
     /// Alignment.
     pub alignment: Alignment,
     /// Memory types that can hold it.
     pub memory_type_bits: u32,
-    /// Whether it is an image, for `bufferImageGranularity`.
+    /// True for an image, for `bufferImageGranularity`.
     pub image: bool,
 }
 
 impl TensorRequirements {
-    /// An estimate from the layout alone: rows and the whole at multiples of `pitch`.
+    /// An estimate from the layout: rows and the total size are rounded up to multiples of `pitch`.
     pub fn of_layout(layout: &Layout, pitch: Alignment) -> TensorRequirements {
         TensorRequirements {
             size: layout.bytes_with_pitch(pitch).align_up(pitch),
@@ -309,12 +309,12 @@ impl TensorPlan {
         &self.tensors[id.index()]
     }
 
-    /// Bytes of all memories.
+    /// The total size of all memories.
     pub fn size(&self) -> Bytes {
         self.memories.iter().map(|memory| memory.size).sum()
     }
 
-    /// The lower bounds of all memories together.
+    /// The sum of the lower bounds of all memories.
     pub fn lower_bound(&self) -> Bytes {
         self.memories.iter().map(|memory| memory.lower_bound).sum()
     }

@@ -12,20 +12,20 @@ use crate::layout::{
     Convention, Generation, ImageLimits, Layout, LayoutRule, Oversize, Pack, StorageReason, fit_layout,
 };
 
-/// The result of [`choose`]: a graph with its conversions in it, and the layout of each of its tensors.
+/// The result of [`choose`]: a graph with conversions inserted, and the layout of each of its tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StorageChoice {
-    /// The graph, with a node of operator [`CONVERT`](super::CONVERT) wherever a reader wants a tensor in another form.
+    /// The graph, with a node of operator [`CONVERT`](super::CONVERT) wherever a reader needs a tensor in another form.
     pub graph: Graph,
     /// One per tensor of that graph.
     pub layouts: Vec<Layout>,
-    /// Why each is as it is.
+    /// The reason for the storage of each tensor.
     pub reasons: Vec<StorageReason>,
     /// The inserted nodes.
     pub conversions: Vec<NodeId>,
 }
 
-/// How storage is chosen.
+/// Options for choosing storage.
 ///
 /// ```
 /// use tileheap_tensor::storage::POLICIES;
@@ -51,9 +51,9 @@ pub struct StorageOptions<'a> {
     pub policy: &'a dyn StoragePolicy,
     /// The device's limits.
     pub limits: ImageLimits,
-    /// What may be done with images over them.
+    /// The alternatives allowed for images over the limits.
     pub oversize: Oversize,
-    /// Which bound of symbolic shapes is laid out.
+    /// The bound of symbolic shapes for which tensors are laid out.
     pub bounding: Bounding,
 }
 
@@ -71,7 +71,7 @@ impl Default for StorageOptions<'_> {
 /// Chooses a layout for every tensor, and inserts conversions between forms.
 ///
 /// # Errors
-/// A shape has no upper bound, a tensor exceeds the limits and nothing else is allowed, or the policy's rule does not pack as it should.
+/// A shape has no upper bound, a tensor exceeds the limits and no alternative is allowed, or the policy's rule has the wrong packing.
 pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoice> {
     let converted = convert(graph, &forms(graph))?;
     let (graph, forms) = (converted.graph, converted.forms);
@@ -117,7 +117,7 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
     })
 }
 
-/// The policy's rule; with a buffer's, why it is one.
+/// The policy's rule; if it is a buffer, with the reason.
 fn packed_rule(
     policy: &dyn StoragePolicy,
     tensor: &PackedTensor<'_>,
@@ -136,14 +136,14 @@ fn packed_rule(
 }
 
 impl StorageChoice {
-    /// The storage scope of a tensor as TVM spells it: `global.texture`, or as it was given where it is no image; what [`TvmGraph::write`](crate::import::tvm::TvmGraph::write)
-    /// fills in.
+    /// The storage scope of a tensor as TVM spells it, `global.texture`, or the given scope if it is not an image; used by
+    /// [`TvmGraph::write`](crate::import::tvm::TvmGraph::write).
     pub fn scope(&self, id: TensorId) -> &str {
         let layout = &self.layouts[id.index()];
         let given = self.graph.tensor(id).scope.as_deref().unwrap_or("");
         let convention = given.parse::<Convention>().ok();
         if !layout.rule.storage.is_image() {
-            // What is no texture was not ours to choose.
+            // Scopes other than textures are kept as given.
             return if convention.is_some() { "global" } else { given };
         }
         let rank = layout.blocked.len() + 1;
@@ -151,7 +151,7 @@ impl StorageChoice {
             let forms = [Generation::Flat, Generation::Layered].map(|of| convention.flattening(rank, of));
             forms.contains(&layout.rule.flattening)
         };
-        // The given one as it was spelt.
+        // The given scope in its original spelling.
         match convention.filter(same) {
             Some(_) => given,
             None => Convention::ALL

@@ -1,4 +1,4 @@
-//! Forms: which tensors are packed, and which form each node reads.
+//! Forms: which tensors are packed, and the form that each node reads.
 
 use super::kernel::function;
 use crate::graph::operators::{OperandForm, definition};
@@ -10,13 +10,13 @@ use crate::layout::Convention;
 pub(super) enum Form {
     /// Row-major in a buffer.
     Plain,
-    /// Four of an axis side by side: channels of activations (axis 1), outputs of weights (axis 0).
+    /// Four elements of an axis per vector: channels of activations (axis 1), outputs of weights (axis 0).
     Packed(usize),
-    /// Of a compiler, whose shape has the four of a texel as its last axis.
+    /// A compiler's form, with the four elements of a texel as the last axis of the shape.
     Blocked,
 }
 
-/// The form in which a node reads its operands; [`OperandForm::ConcatChannels`] is decided by its axis.
+/// The form in which a node reads its operands; for [`OperandForm::ConcatChannels`] it depends on the axis.
 pub(super) fn operand_form(node: &Node) -> OperandForm {
     let NodeKind::Operator(operator) = &node.kind else {
         return OperandForm::Plain;
@@ -37,7 +37,7 @@ fn weights(node: &Node) -> Option<usize> {
     }
 }
 
-/// Whether each operand of a concatenation fills its texels, so that one can follow another.
+/// Returns true if each operand of a concatenation fills its texels, so that another can follow it.
 fn fills_texels(graph: &Graph, node: &Node) -> bool {
     node.inputs.iter().all(|&input| {
         let shape = graph.tensor(input).shape.fixed();
@@ -60,7 +60,7 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
             }
         }
     }
-    // Constants are packed beforehand, in whatever form their reader wants.
+    // Constants are packed beforehand, in the form that their reader needs.
     for node in graph.nodes() {
         if let Some(&weight) = weights(node).and_then(|place| node.inputs.get(place)) {
             if graph.tensor(weight).source == Source::Constant && graph.tensor(weight).shape.rank() == 4 {
@@ -99,7 +99,7 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
     forms
 }
 
-/// The form in which a node wants an operand; `None` where it takes any.
+/// The form that a node requires of an operand; `None` if it accepts any.
 pub(super) fn wanted_form(graph: &Graph, node: &Node, place: usize, forms: &[Form]) -> Option<Form> {
     let input = node.inputs[place];
     if function(node).is_some() {
@@ -113,7 +113,7 @@ pub(super) fn wanted_form(graph: &Graph, node: &Node, place: usize, forms: &[For
             let output = node.outputs.first();
             let packed = output.is_some_and(|output| forms[output.index()] == Form::Packed(1));
             let form = if packed { Form::Packed(1) } else { Form::Plain };
-            // What is broadcast over a packed tensor may be plain: elements are read one by one.
+            // An operand that is broadcast over a packed tensor may be plain: its elements are read one by one.
             (!packed || graph.tensor(input).shape.rank() == 4).then_some(form)
         }
         OperandForm::Plain => Some(Form::Plain),

@@ -1,11 +1,12 @@
-//! What the kernels of compilers take, from their names: `tvmgen_default_fused_nn_contrib_conv2d_NCHWc_add_nn_relu_3`.
+//! The storage that compilers' kernels accept, from their names:
+//! `tvmgen_default_fused_nn_contrib_conv2d_NCHWc_add_nn_relu_3`.
 
 use crate::graph::{Node, NodeKind};
 
-/// In front of the names of kernels that a compiler made: they take their operands as they are.
+/// The prefix of the names of compilers' kernels, which take their operands as they are.
 pub(crate) const PREFIX: &str = "tvm.";
 
-/// The kernel that a compiler made for a node.
+/// The name of the compiler's kernel of a node, if it is one.
 pub(super) fn function(node: &Node) -> Option<&str> {
     match &node.kind {
         NodeKind::Operator(operator) => operator.name.strip_prefix(PREFIX),
@@ -13,11 +14,11 @@ pub(super) fn function(node: &Node) -> Option<&str> {
     }
 }
 
-/// Words without a meaning of their own.
+/// Words that say nothing about operators.
 const NOISE: &str =
     " tvmgen default fused nn contrib image vision te opencl adreno vm relax cuda without weight inplace ";
 
-/// Words of operators whose kernels for Adreno read and write images: windows, and what is simpler than a reduction.
+/// Words of operators whose kernels for Adreno read and write images: windows, and operators simpler than reductions.
 ///
 /// Source: TVM's `annotate_texture_storage.cc` at ce22736e: convolutions and pools by name, others up to `kCommReduce`.
 const IMAGES: &str = " conv2d depthwise winograd transpose pool2d max avg global adaptive pad add subtract multiply divide maximum minimum power \
@@ -29,7 +30,7 @@ const IMAGES: &str = " conv2d depthwise winograd transpose pool2d max avg global
 /// Words of reductions.
 const REDUCTIONS: &str = " mean sum prod variance argmax argmin ";
 
-/// Whether a kernel reduces its operand.
+/// Returns true if a kernel reduces its operand.
 pub(super) fn reduces(function: &str) -> bool {
     let mut words = function
         .split('_')
@@ -37,10 +38,10 @@ pub(super) fn reduces(function: &str) -> bool {
     words.any(|word| REDUCTIONS.contains(&format!(" {word} ")))
 }
 
-/// Whether a kernel takes and makes images; else the first of its words that is not known to.
+/// Checks that a kernel reads and writes images; the error is the first word of its name that is not known to.
 pub(super) fn takes_images(function: &str) -> Result<(), String> {
     let says_nothing = |word: &&str| {
-        // Layouts have capitals; kernels of one name are told apart by digits and hashes.
+        // Words with capitals are layouts; digits and hashes distinguish kernels of the same name.
         let is_hash = word.len() > 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_hash
             || word.bytes().any(|byte| byte.is_ascii_uppercase())

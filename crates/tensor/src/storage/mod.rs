@@ -1,14 +1,14 @@
-//! Storage choice: which tensors become images and which buffers, and where one is made from the other.
+//! Storage choice: decides which tensors are images and which are buffers, and where conversions are needed.
 //!
 //! ```text
-//! x (plain) ─► convert ─► conv2d ─► relu ─► conv2d ─► convert ─► reshape      two conversions: what has to be plain
-//!                         image     image   image                             at both ends, and nothing between
+//! x (plain) ─► convert ─► conv2d ─► relu ─► conv2d ─► convert ─► reshape      two conversions: the ends have to be plain,
+//!                         image     image   image                             and none is needed in between
 //! ```
-//! An operator wants its activations `packed`, four channels side by side, or `plain`, row-major in a buffer. Operators over packed
-//! tensors read them from images and buffers alike; so a conversion is needed between the two forms, and not between the storages.
-//! The kernels of compilers take their operands as they are: a shape that ends in 4 is packed, and nothing is converted.
+//! An operator requires its activations `packed`, four channels per vector, or `plain`, row-major in a buffer. Operators over
+//! packed tensors read them from images and buffers alike, so a conversion is needed between the two forms but not between the
+//! storages. Compilers' kernels take their operands as they are: a shape that ends in 4 is packed, and nothing is converted.
 //!
-//! Source: TVM's [RFC](crate#sources), L1.1 (`CollectStorageInfo`); its rules for Adreno, TVM at ce22736e.
+//! Source: TVM's [RFC](crate#sources), L1.1 (`CollectStorageInfo`); rules for Adreno: TVM at ce22736e.
 
 mod choice;
 mod form;

@@ -9,23 +9,23 @@ use crate::graph::Graph;
 use crate::layout::{Convention, Generation, LayoutRule};
 use tileheap_json::clip;
 
-/// Buffers only: for targets without a policy of their own.
+/// Only buffers: for targets without their own policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers;
 
-/// The storage scope that each tensor came with; the rest are buffers. Image arrays in the layered generation.
+/// The given storage scope of each tensor; tensors without one are buffers. Image arrays in the layered generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given(pub Generation);
 
-/// TVM's relay rule for Adreno: an image where every reader takes one, of the squarest convention, in 2D.
+/// TVM's relay rule for Adreno: an image if every reader accepts one, with the squarest convention, in 2D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adreno;
 
-/// TVM's relax rule for Adreno: the first convention that fits, in layers.
+/// TVM's relax rule for Adreno: the first convention that fits, with layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdrenoLayered;
 
-/// An image wherever some operator reads it so, with the tensor's own rows and columns; rows of single texels are buffers.
+/// An image if some operator reads it as one, with the tensor's own rows and columns; a buffer if the rows are single texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balanced;
 
@@ -39,7 +39,7 @@ pub static POLICIES: [&dyn StoragePolicy; 6] = [
     &Balanced,
 ];
 
-/// The policy for a graph of a file: [`Given`] where a tensor comes in a texture scope, else [`Balanced`].
+/// The policy for a graph from a file: [`Given`] if a tensor has a texture scope, otherwise [`Balanced`].
 pub fn default_policy(graph: &Graph) -> &'static dyn StoragePolicy {
     let mut scopes = graph.tensors().iter().filter_map(|tensor| tensor.scope.as_ref());
     match scopes.any(|scope| scope.parse::<Convention>().is_ok()) {
@@ -48,7 +48,7 @@ pub fn default_policy(graph: &Graph) -> &'static dyn StoragePolicy {
     }
 }
 
-/// Policies by name: the built-in ones, and those of further targets.
+/// A registry of policies by name: the built-in ones, and those of further targets.
 #[derive(Clone, Debug)]
 pub struct Policies<'a>(Vec<&'a dyn StoragePolicy>);
 
@@ -60,16 +60,16 @@ impl Default for Policies<'_> {
 }
 
 impl<'a> Policies<'a> {
-    /// Adds a policy, in place of one of the same name.
+    /// Adds a policy, replacing one of the same name.
     pub fn register(&mut self, policy: &'a dyn StoragePolicy) {
         self.0.retain(|other| other.name() != policy.name());
         self.0.push(policy);
     }
 
-    /// The policy of a name.
+    /// The policy with this name.
     ///
     /// # Errors
-    /// There is none; the message lists them.
+    /// There is none; the message lists the known names.
     pub fn named(&self, name: &str) -> Result<&'a dyn StoragePolicy> {
         let found = self.0.iter().find(|policy| policy.name() == name);
         found.copied().ok_or_else(|| {
@@ -112,7 +112,7 @@ impl StoragePolicy for Adreno {
     }
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
-        // Weights with a window are read once a window: from buffers, but for halves.
+        // Weights with a window are read once per window: from buffers, unless they have 16 bits.
         if tensor.is_weight() && has_window(tensor) && tensor.element().bits() != 16 {
             return Err(
                 "weights with a window are in buffers, unless their elements have 16 bits".to_owned(),
@@ -156,7 +156,7 @@ fn by_scope(tensor: &PackedTensor<'_>, generation: Generation) -> Result<LayoutR
     }
 }
 
-/// Whether a side after the first two, lanes left out, is longer than 1.
+/// Returns true if a dimension after the first two, lanes excluded, is larger than 1.
 fn has_window(tensor: &PackedTensor<'_>) -> bool {
     let blocked = tensor.blocked();
     let sides = blocked.split_last().map_or(&[][..], |(_, sides)| sides);
@@ -173,8 +173,8 @@ impl StoragePolicy for Balanced {
             return Ok(tensor.image(Convention::Weight, Generation::Flat));
         }
         tensor.is_used_as_image()?;
-        // A row of single texels has no locality to keep. What elementwise operators read is an image too, or their results could not be
-        // written over it.
+        // A row of single texels has no locality to preserve. Operands of elementwise operators are images too: otherwise results could
+        // not be written over them.
         match has_window(tensor) {
             false => Err("its rows are single texels".to_owned()),
             true => Ok(tensor.image(Convention::Texture, Generation::Flat)),

@@ -8,11 +8,11 @@ use crate::graph::operators::OperandForm;
 use crate::graph::{ElementType, Graph, NodeId, Source, TensorId};
 use crate::layout::{Convention, Generation, ImageLimits, LayoutRule};
 
-/// Decides for each packed tensor whether it is a buffer or an image, and how the image is laid out.
+/// Decides for each packed tensor whether it is a buffer or an image, and the layout of the image.
 ///
-/// A tensor is packed, four channels side by side, where the operators that read it want that; all others are row-major buffers. The
-/// built-in policies are listed in [`POLICIES`](super::POLICIES); one of another target enters by the same trait, and
-/// [`Policies`](super::Policies) has both by name.
+/// A tensor is packed, four channels per vector, if the operators that read it require it; all others are row-major buffers. The
+/// built-in policies are listed in [`POLICIES`](super::POLICIES); policies for other targets implement the same trait, and
+/// [`Policies`](super::Policies) holds both by name.
 ///
 /// ```
 /// use tileheap_tensor::layout::{Convention, Generation, LayoutRule};
@@ -50,13 +50,13 @@ use crate::layout::{Convention, Generation, ImageLimits, LayoutRule};
 /// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 pub trait StoragePolicy: fmt::Debug + Send + Sync {
-    /// Its name, on the command line.
+    /// Its name, for the command line.
     fn name(&self) -> &str;
 
     /// The layout rule of a packed tensor, which has to pack the tensor's axis by 4.
     ///
     /// # Errors
-    /// It is a buffer with the same packing, and why.
+    /// The reason why it is a buffer with the same packing.
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String>;
 }
 
@@ -67,7 +67,7 @@ pub struct PackedTensor<'a> {
     pub graph: &'a Graph,
     /// The tensor.
     pub id: TensorId,
-    /// The axis packed by 4: 1 of activations, 0 of weights; none where the last axis of the shape is the 4 of a texel.
+    /// The axis packed by 4: 1 of activations, 0 of weights; `None` if the last axis of the shape is the 4 of a texel.
     pub axis: Option<usize>,
     /// Its largest dimensions.
     pub shape: &'a [u64],
@@ -78,24 +78,24 @@ pub struct PackedTensor<'a> {
 }
 
 impl PackedTensor<'_> {
-    /// Whether it holds convolution weights.
+    /// Returns true if it holds convolution weights.
     pub fn is_weight(&self) -> bool {
         let tensor = self.graph.tensor(self.id);
         self.axis == Some(0) || self.axis.is_none() && (tensor.source == Source::Constant || tensor.kept)
     }
 
-    /// Type of its elements.
+    /// The type of its elements.
     pub fn element(&self) -> ElementType {
         self.graph.tensor(self.id).element
     }
 
-    /// A buffer with the same packing.
+    /// The rule of a buffer with the same packing.
     pub fn buffer(&self) -> LayoutRule {
         self.axis
             .map_or_else(LayoutRule::buffer, LayoutRule::packed_buffer)
     }
 
-    /// An image with the same packing.
+    /// The rule of an image with the same packing.
     pub fn image(&self, convention: Convention, generation: Generation) -> LayoutRule {
         let rank = self.shape.len();
         match self.axis {
@@ -114,10 +114,10 @@ impl PackedTensor<'_> {
         blocked
     }
 
-    /// Whether some reader takes images, and whoever makes it does; or why not.
+    /// Checks that some reader accepts images, and that its producer can write one.
     ///
     /// # Errors
-    /// Why it is no image.
+    /// The reason why it is not an image.
     pub fn is_used_as_image(&self) -> Result<(), String> {
         self.is_made_as_image()?;
         let mut all = self.readers.iter().map(|&reader| self.takes_image(reader));
@@ -125,10 +125,10 @@ impl PackedTensor<'_> {
         first.or_else(|why| all.find(Result::is_ok).unwrap_or(Err(why)))
     }
 
-    /// Whether every reader takes images, whoever makes it does, and it is no output of the graph; or why not.
+    /// Checks that every reader accepts images, that its producer can write one, and that it is not an output of the graph.
     ///
     /// # Errors
-    /// Why it is no image.
+    /// The reason why it is not an image.
     pub fn is_only_used_as_image(&self) -> Result<(), String> {
         self.is_made_as_image()?;
         if self.graph.outputs().contains(&self.id) || self.readers.is_empty() {
@@ -139,7 +139,7 @@ impl PackedTensor<'_> {
             .try_for_each(|&reader| self.takes_image(reader))
     }
 
-    /// Whether some reader is a compiler's kernel that reduces it.
+    /// Returns true if some reader is a compiler's kernel that reduces it.
     pub fn is_reduced(&self) -> bool {
         let mut readers = self.readers.iter().map(|&reader| self.graph.node(reader));
         readers.any(|reader| kernel::function(reader).is_some_and(kernel::reduces))
@@ -156,7 +156,7 @@ impl PackedTensor<'_> {
         let node = self.graph.node(node);
         match kernel::function(node) {
             Some(function) => kernel::takes_images(function),
-            // No conversion is among the operators that take anything but plain tensors.
+            // Operators that accept other than plain tensors do not include conversions.
             None if operand_form(node) != OperandForm::Plain => Ok(()),
             None => Err(format!("node `{}` takes it row-major", node.name)),
         }

@@ -1,4 +1,4 @@
-//! Conversions into a graph: one per tensor and form, before its first reader in each block.
+//! Inserts conversions into a graph: one per tensor and form, before its first reader in each block.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::form::{Form, wanted_form};
 use crate::error::Result;
 use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Source, Tensor, TensorId};
 
-/// The operator of inserted nodes: one input, one output of the same shape, each in its layout.
+/// The operator of inserted nodes: one input, one output of the same shape, in different layouts.
 pub const CONVERT: &str = "convert";
 
 pub(super) struct Rewritten {
@@ -15,7 +15,7 @@ pub(super) struct Rewritten {
     pub(super) conversions: Vec<NodeId>,
 }
 
-/// Puts a conversion wherever a node takes another form than the tensor's; what goes out of blocks is plain.
+/// Inserts a conversion wherever a node requires another form than the tensor's; outputs of blocks are plain.
 pub(super) fn convert(graph: &Graph, forms: &[Form]) -> Result<Rewritten> {
     let mut out = Rewritten {
         graph: graph.clone(),
@@ -59,7 +59,7 @@ pub(super) fn convert(graph: &Graph, forms: &[Form]) -> Result<Rewritten> {
 }
 
 impl Rewritten {
-    /// What a loop carries and leaves is plain, and made when the round ends.
+    /// Converts the values that a loop carries or returns to plain form, at the end of the round.
     fn leave_plain(
         &mut self,
         graph: &Graph,
@@ -79,7 +79,7 @@ impl Rewritten {
             return;
         };
         let before = graph.block(block).nodes.clone();
-        // A result is converted right where the exit is.
+        // A result is converted immediately before its exit.
         let carried = of.carried.iter_mut().map(|carry| &mut carry.value);
         let results = of.exits.iter_mut();
         let results = results.flat_map(|exit| exit.results.iter_mut().chain([&mut exit.condition]));
@@ -96,7 +96,7 @@ impl Rewritten {
             nodes.extend(rest);
             self.graph.blocks[block.index()].nodes = nodes;
         }
-        // Exits count nodes of the body, of which there are more now.
+        // Exits count the nodes of the body, which now has more of them.
         let place = |nodes: &[NodeId], after: u32| match after {
             0 => 0,
             after => {

@@ -1,8 +1,8 @@
-//! Storage scopes by shape alone: Adreno's rules, of both generations.
+//! Storage scopes by shape only: Adreno's rules, of both generations.
 
 use crate::layout::{Convention, Generation};
 
-/// A texture's limits as TVM's targets have them; sides have to be below.
+/// Texture limits as in TVM's targets; sides must be smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeLimits {
     /// `texture_spatial_limit`, in texels.
@@ -22,8 +22,8 @@ impl Default for ScopeLimits {
 
 /// The convention under which a blocked shape `[a, b, c, d, 4]` is an image, or `None` for a buffer.
 ///
-/// The flat generation takes the squarest of `texture`, `texture-nhwc` and `texture-weight` (of equals the later one); the layered one
-/// the first that fits of weight, nhwc and texture.
+/// The flat generation takes the squarest of `texture`, `texture-nhwc` and `texture-weight` (the last of equals); the layered one
+/// takes the first of weight, nhwc and texture that fits.
 ///
 /// Source: TVM's `annotate_texture_storage.cc` at ce22736e and relax's `annotate_custom_storage.cc` at 5d4dc872.
 pub fn adreno_scope(shape: &[u64], generation: Generation, limits: ScopeLimits) -> Option<Convention> {
@@ -39,7 +39,7 @@ pub fn adreno_scope(shape: &[u64], generation: Generation, limits: ScopeLimits) 
             let fits = forms
                 .into_iter()
                 .filter(|&(_, height, width)| height.max(width) < limits.side);
-            // The last of equals.
+            // The last of equally square ones.
             let squarest = fits
                 .rev()
                 .min_by_key(|&(_, height, width)| height.abs_diff(width));

@@ -1,4 +1,4 @@
-//! Constants as kernels take them: laid out, in 32 or 16 bits.
+//! Constants in the form that kernels read: laid out, in 32 or 16 bits.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::error::{Error, Result};
 use crate::graph::{BlockId, ElementType, Graph, NodeKind, Source, TensorId};
 use crate::layout::{Layout, LayoutRule, Storage};
 
-/// The layout that was chosen for each tensor.
+/// Returns the layout that was chosen for each tensor.
 pub(super) type LayoutOf<'a> = &'a dyn Fn(TensorId) -> &'a Layout;
 
-/// Every constant that a node reads, also as a parameter of a loop or branch, with the layout and texels it is uploaded with. Biases, and constants that the plan has
-/// in plain buffers, become buffers of vectors: along the outputs of weights of convolutions and dense layers, else along the
-/// last axis.
+/// Prepares every constant that a node reads, directly or as a parameter of a loop or branch, with its layout and the texels to upload. Biases, and
+/// constants in plain buffers, become buffers of vectors: along the outputs for weights of convolutions and dense layers, otherwise along the last
+/// axis.
 pub(super) fn prepare(
     graph: &Graph,
     layout_of: LayoutOf<'_>,
@@ -46,7 +46,7 @@ pub(super) fn prepare(
             layouts.insert(input, layout);
         }
     }
-    // What loops begin with.
+    // Initial values of loops.
     for &constant in given.values().filter(|&&constant| is_float(graph, constant)) {
         let entry = layouts.entry(constant);
         entry.or_insert_with(|| layout_of(constant).clone());
@@ -76,7 +76,7 @@ pub(super) fn prepare(
     Ok(prepared)
 }
 
-/// The constant that each parameter of a loop or branch is, for a carried one in the first round.
+/// The constant passed to each parameter of a loop or branch; for a carried parameter, in the first round.
 fn given(graph: &Graph) -> BTreeMap<TensorId, TensorId> {
     let mut given = BTreeMap::new();
     enter(graph, BlockId::ROOT, &mut given);
@@ -103,7 +103,7 @@ fn enter(graph: &Graph, block: BlockId, given: &mut BTreeMap<TensorId, TensorId>
     }
 }
 
-/// Zeros for the biases of convolutions and dense layers without one, as many as the longest has.
+/// Zeros for convolutions and dense layers without a bias, as many as the longest bias needs.
 fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
     let mut longest = 0;
     for node in graph.nodes() {
@@ -118,7 +118,7 @@ fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
         for &output in &node.outputs {
             let shape = &layout_of(output).shape;
             let outputs = shape.get(axis.min(shape.len().saturating_sub(1)));
-            // TVM's form counts vectors: four elements for each are enough in both.
+            // In TVM's form the outputs are counted in vectors: four elements each are enough for both forms.
             longest = longest.max(outputs.copied().unwrap_or(0).saturating_mul(4));
         }
     }
@@ -132,7 +132,7 @@ fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
     Ok((longest > 0).then_some(upload))
 }
 
-/// A constant in a buffer of vectors along `axis`; a scalar, or a tensor of `[.., 4]` lanes, as it is.
+/// The layout of a constant in a buffer of vectors along `axis`; scalars and tensors of `[.., 4]` lanes keep their shape.
 fn vectors(graph: &Graph, id: TensorId, placed: &Layout, axis: usize) -> Result<Layout> {
     if placed.shape.len() > 4 || placed.shape.is_empty() {
         return Ok(placed.clone());

@@ -1,24 +1,25 @@
-//! What loops and branches do: conditions are on the device, and commands are recorded before they are known.
+//! The decisions of loops and branches: conditions are on the device, and commands are recorded before they are known.
 
 use crate::error::{Error, Result};
 use crate::graph::control_flow::{Branch, Exit, Loop};
 use crate::graph::{BlockId, Graph, NodeId};
 
-/// What a loop or branch does in a run. Conditions are on the device and commands are recorded before: the caller says.
+/// The course of a loop or branch in a run. Conditions are on the device and commands are recorded earlier, so the
+/// caller decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// A loop that is left in round `rounds` (0: in the first) by one of its exits.
+    /// A loop that is left in round `rounds` (0: the first) by one of its exits.
     Rounds {
-        /// Whole rounds before it is left.
+        /// Complete rounds before it is left.
         rounds: u64,
-        /// Which of [`Loop::exits`](crate::graph::control_flow::Loop::exits).
+        /// The index of the exit in [`Loop::exits`](crate::graph::control_flow::Loop::exits).
         exit: usize,
     },
     /// A branch that takes one of its arms.
     Arm(usize),
 }
 
-/// How many whole rounds a loop runs, and the exit by which it is left, with its number.
+/// The number of complete rounds of a loop, the number of the exit by which it is left, and the exit.
 pub(super) fn rounds<'a>(
     graph: &Graph,
     node: NodeId,

@@ -1,11 +1,11 @@
-//! Declares a graph as passes: a pass for each node, and the resource of every tensor in the current round.
+//! Declares a graph as passes: one for each node, with the resource of every tensor in the current round.
 //!
 //! ```text
-//! loop, 2 rounds      round 0                round 1               left
+//! loop, 2 rounds      round 0                round 1               exit
 //! parameter h         the input              `next h [0]`          `next h [1]`
-//! next h              `next h [0]` is made   `next h [1]` is made
+//! next h              produces `next h [0]`  produces `next h [1]`
 //! ```
-//! Every round has resources of its own, so nothing that is carried is copied; the frame's planner decides which of them share bytes.
+//! Every round has its own resources, so nothing that is carried is copied; the frame's planner decides which of them share bytes.
 
 use std::collections::BTreeMap;
 
@@ -35,15 +35,15 @@ use tileheap::units::Bytes;
 impl NetworkPasses {
     /// Declares a graph's nodes as compute passes at the end of `commands`, the last command buffer so far, and uploads its constants.
     ///
-    /// Waits for the upload on the device's first queue that computes, which it submits to with the [queues
+    /// Waits for the upload, which is submitted to the device's first compute queue with the [queues
     /// locked](tileheap::runtime::Device::lock_queues).
     ///
     /// # Errors
-    /// An input or output that is not bound, a loop without its number of rounds, a branch without its arm, an operator without a kernel, a
-    /// layout that kernels do not support: each by name. The frame is then of no use.
+    /// An input or output that is not bound, a loop without its number of rounds, a branch without its arm, an operator without a kernel,
+    /// or a layout that kernels do not support; the error names it. The frame must then be discarded.
     ///
     /// # Panics
-    /// If there is not one layout per tensor.
+    /// If the number of layouts is not that of the tensors.
     pub fn declare(
         device: &Device,
         frame: &mut FrameBuilder,
@@ -81,22 +81,22 @@ impl NetworkPasses {
     }
 }
 
-/// The declaration of a graph.
+/// The state while a graph is declared.
 struct Declaration<'a, 'b> {
     passes: &'a mut NetworkPasses,
     frame: &'a mut FrameBuilder,
     commands: CommandBufferId,
     desc: &'a NetworkPassesDesc<'b>,
-    /// What each tensor is, here and now.
+    /// The current value of each tensor.
     values: BTreeMap<TensorId, Value>,
     /// The round of each loop that is being declared, outermost first.
     rounds: Vec<u64>,
 }
 
-/// What a tensor is: a parameter is what it was given.
+/// The value of a tensor; a parameter has the value that was passed to it.
 #[derive(Clone, Copy)]
 struct Value {
-    /// The tensor that was made so, whose layout it has.
+    /// The tensor that was produced, and whose layout the value has.
     of: TensorId,
     part: Part,
 }
@@ -116,7 +116,7 @@ impl Declaration<'_, '_> {
         for &input in inputs {
             self.enter(input)?;
         }
-        // What is made as an output is made there.
+        // Outputs are written directly to the resources bound to them.
         for &output in graph.outputs() {
             if let PassTensor::Itself(resource) = self.bound(output)? {
                 let part = self.part(output, resource);
@@ -141,7 +141,7 @@ impl Declaration<'_, '_> {
         Ok(())
     }
 
-    /// What a block makes again is something else: every round's tensors are resources of their own.
+    /// Forgets the values that a block produces: in every round its tensors are new resources.
     fn forget(&mut self, graph: &Graph, block: BlockId) {
         if block == BlockId::ROOT {
             return;
@@ -181,7 +181,7 @@ impl Declaration<'_, '_> {
         self.become_values(&graph.node(id).outputs, &graph.block(arm).outputs)
     }
 
-    /// Tensors become what others are, all at once; conditions and counters are nobody's to read.
+    /// Gives tensors the values of others, all at once; conditions and counters are skipped, since no kernel reads them.
     fn become_values(&mut self, tensors: &[TensorId], others: &[TensorId]) -> Result<()> {
         let graph = self.desc.graph.clone();
         let mut made = Vec::with_capacity(tensors.len());
@@ -234,7 +234,7 @@ impl Declaration<'_, '_> {
         found.ok_or_else(|| not_bound(self.desc.graph, tensor, self.layout(tensor)))
     }
 
-    /// An input: what was bound itself, or moved from there.
+    /// Declares an input: the bound resource itself, or a pass that moves it from there.
     fn enter(&mut self, tensor: TensorId) -> Result<()> {
         match self.bound(tensor)? {
             PassTensor::Itself(resource) => {
@@ -249,7 +249,7 @@ impl Declaration<'_, '_> {
         }
     }
 
-    /// An output: moved to what is bound to it, where it is not there already.
+    /// Declares an output: a pass that moves it to the bound resource, unless it is there already.
     fn leave(&mut self, tensor: TensorId) -> Result<()> {
         let source = self.resolve(tensor)?;
         let target = match self.bound(tensor)? {
@@ -263,7 +263,7 @@ impl Declaration<'_, '_> {
         self.copy(tensor, "out", source, target)
     }
 
-    /// A buffer of 32-bit elements in a tensor's shape.
+    /// The operand for a buffer of 32-bit elements in a tensor's shape.
     fn plain(&self, tensor: TensorId, resource: ResourceId) -> Result<Resolved> {
         let name = &self.desc.graph.tensor(tensor).name;
         let shape = &self.desc.layouts[tensor.index()].shape;
@@ -288,7 +288,7 @@ impl Declaration<'_, '_> {
         self.passes.objects().constants.get(&tensor)
     }
 
-    /// The layout that a tensor has here and now.
+    /// The layout of a tensor's current value.
     fn layout(&self, tensor: TensorId) -> &Layout {
         let of = self.values.get(&tensor).map_or(tensor, |value| value.of);
         let constant = self.constant(of).map(|constant| &constant.layout);
@@ -313,7 +313,7 @@ impl Declaration<'_, '_> {
         }
     }
 
-    /// A resource as what holds a tensor.
+    /// A resource as the storage of a tensor.
     fn part(&self, tensor: TensorId, resource: ResourceId) -> Part {
         let layout = &self.desc.layouts[tensor.index()];
         if layout.rule.storage.is_image() {
@@ -323,7 +323,7 @@ impl Declaration<'_, '_> {
         }
     }
 
-    /// What a tensor is; a resource of its own is declared when it is first met. A view at the beginning of a buffer is that buffer.
+    /// The current value of a tensor; its resource is declared on first use. A view at the start of a buffer uses that buffer.
     fn value(&mut self, tensor: TensorId) -> Result<Value> {
         if let Some(&known) = self.values.get(&tensor) {
             return Ok(known);
@@ -346,7 +346,7 @@ impl Declaration<'_, '_> {
         Ok(value)
     }
 
-    /// The buffer that a view is the beginning of.
+    /// The buffer at whose start a view lies.
     fn base_of(&mut self, tensor: TensorId) -> Result<Option<ResourceId>> {
         let graph = self.desc.graph;
         let view = graph.tensor(tensor).view.filter(|view| {
@@ -362,7 +362,7 @@ impl Declaration<'_, '_> {
         Ok(base.part.resource().filter(|_| plain))
     }
 
-    /// What a pass or resource is called, in the round that is being declared.
+    /// The name of a pass or resource, including the current rounds.
     fn named(&self, name: &str) -> String {
         match self.rounds.is_empty() {
             true => format!("{}/{name}", self.desc.name),
@@ -385,7 +385,7 @@ impl Declaration<'_, '_> {
             };
             match accesses.iter_mut().find(|(other, _)| *other == resource) {
                 None => accesses.push((resource, *access)),
-                // Read twice, or read and written: one access that does both.
+                // Read twice, or read and written: a single access with both.
                 Some((_, known)) => {
                     if access.writes {
                         known.kind = access.kind;
@@ -427,7 +427,7 @@ fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind> {
     }
     let format = format(name, layout.element)?;
     let info = image_info(format, layout.extent, ash::vk::ImageUsageFlags::empty());
-    // A frame's image of one layer is viewed as no array.
+    // A frame's image with one layer is not viewed as an array.
     if layout.rule.storage == Storage::ImageArray && info.array_layers == 1 {
         let problem = "an image array of one layer is a 2D image in a frame: lay it out as one";
         return Err(Error::tensor(name, problem));

@@ -1,4 +1,4 @@
-//! Descriptor sets, one for each kernel's operands, made when they are first needed.
+//! Descriptor sets, one for each combination of a pipeline layout and operands, created on first use.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use tileheap::runtime::objects::VkResultExt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OperandBinding {
     pub(super) resource: StorageObject,
-    /// Of an image, its layout.
+    /// The layout of an image.
     pub(super) layout: vk::ImageLayout,
-    /// Of a texel buffer, its format.
+    /// The format of a texel buffer.
     pub(super) format: vk::Format,
 }
 
 impl OperandBinding {
-    /// A resource in the layout that it has if it is an image.
+    /// A binding of a resource, in this layout if it is an image.
     pub(super) fn new(
         resource: StorageObject,
         layout: vk::ImageLayout,
@@ -40,12 +40,12 @@ impl OperandBinding {
     }
 }
 
-/// Sets by layout and operands. They are never changed, so that command buffers in flight may use them.
+/// Sets by layout and operands. They are never updated, so command buffers in flight may use them.
 #[derive(Default)]
 pub(super) struct Descriptors {
-    /// With the sets that each has left.
+    /// Each pool with the number of sets left in it.
     pools: Vec<(vk::DescriptorPool, u32)>,
-    /// With the place of its pool.
+    /// Each set with the index of its pool.
     sets: BTreeMap<(u64, Vec<OperandBinding>), (vk::DescriptorSet, usize)>,
     texel_views: BTreeMap<(StorageObject, vk::Format), vk::BufferView>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Descriptors {
 const SETS_PER_POOL: u32 = 256;
 
 impl Descriptors {
-    /// The set of a pipeline with these operands.
+    /// The set for a pipeline with these operands.
     pub(super) fn get(
         &mut self,
         device: &Device,
@@ -121,7 +121,7 @@ impl Descriptors {
         Ok((set, pool))
     }
 
-    /// Forgets what refers to a buffer, before it is destroyed: another may get its handle.
+    /// Forgets everything that refers to a buffer, before it is destroyed: a new buffer may get the same handle.
     ///
     /// # Safety
     /// Nothing that uses the sets is in flight, or will be submitted.
@@ -169,7 +169,7 @@ impl Descriptors {
     }
 
     /// # Safety
-    /// None of it is in use on the device.
+    /// Nothing is in use on the device.
     pub(super) unsafe fn destroy(&mut self, device: &Device) {
         for view in std::mem::take(&mut self.texel_views).into_values() {
             // SAFETY: the caller's duty.
@@ -193,7 +193,7 @@ fn new_pool(device: &Device) -> Result<vk::DescriptorPool> {
         T::UNIFORM_TEXEL_BUFFER,
         T::STORAGE_TEXEL_BUFFER,
     ];
-    // As many as operands can be of one type, in every set.
+    // In every set, each operand may be of any type.
     let sizes = types.map(|ty| vk::DescriptorPoolSize {
         ty,
         descriptor_count: 4 * SETS_PER_POOL,

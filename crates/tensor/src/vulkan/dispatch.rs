@@ -1,4 +1,4 @@
-//! Kernels on their operands: the barrier before a dispatch, its descriptor set, and the dispatch itself.
+//! Dispatches kernels: the barrier before a dispatch, its descriptor set, and the dispatch itself.
 
 use ash::vk;
 
@@ -12,19 +12,19 @@ use tileheap::frame::AccessKind;
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::{full_subresource_range, image_barrier};
 
-/// A kernel to record.
+/// The dispatch of a kernel.
 pub(super) struct Dispatch<'a> {
     pub(super) key: PipelineKey,
-    /// Each with its object in the tracker.
+    /// Each operand with its object in the tracker.
     pub(super) operands: &'a [(StorageObject, ObjectId)],
     /// The format of texel buffers among the operands.
     pub(super) format: vk::Format,
     pub(super) arguments: Vec<u8>,
-    /// The vectors that invocations are for.
+    /// The number of vectors to compute, per axis.
     pub(super) work: [u32; 4],
 }
 
-/// Pipelines and descriptor sets of a device, made as they are required.
+/// Pipelines and descriptor sets of a device, created on first use.
 pub(super) struct Dispatcher {
     pub(super) device: Device,
     pub(super) pipelines: Pipelines,
@@ -40,10 +40,10 @@ impl Dispatcher {
         }
     }
 
-    /// Records a dispatch and the barrier that it needs; `overwritten` is the error of an operand that is read and was overwritten.
+    /// Records a dispatch with the barrier it needs; `overwritten` makes the error for an operand that is read after being overwritten.
     ///
     /// # Safety
-    /// `commands` is recording outside of a render pass; the operands are alive until the commands are complete.
+    /// `commands` is recording outside of a render pass; the operands are alive until the commands complete.
     pub(super) unsafe fn record(
         &mut self,
         commands: vk::CommandBuffer,
@@ -56,7 +56,7 @@ impl Dispatcher {
         pipeline.check_operands(&key.kernel, operands.len())?;
         let accesses = &pipeline.kernel.operands;
         let track = |(&(_, object), access): (&(StorageObject, ObjectId), &OperandAccess)| {
-            // An image that is read and written at once is in one layout for both.
+            // An image that is both read and written has one layout for both.
             let mut others = operands.iter().zip(accesses);
             let shared =
                 others.any(|(other, access)| other.1 == object && access.kind == AccessKind::StorageImage);
@@ -98,7 +98,7 @@ impl Dispatcher {
         Ok(required)
     }
 
-    /// Records a barrier after kernels (and copies, if `from` has them) for kernels and `more` accesses.
+    /// Records a barrier between kernels (and copies, if `from` includes them) and kernels with `more` accesses.
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass; the images are alive.
@@ -129,17 +129,17 @@ impl Dispatcher {
         unsafe { self.descriptors.forget(&self.device, buffer) };
     }
 
-    /// Forgets everything that kernels were dispatched on.
+    /// Forgets all operands of dispatched kernels.
     ///
     /// # Safety
-    /// Nothing of it is in flight, or will be submitted.
+    /// Nothing is in flight, or will be submitted.
     pub(super) unsafe fn forget_all(&mut self) {
         // SAFETY: the caller's duty.
         unsafe { self.descriptors.destroy(&self.device) };
     }
 
     /// # Safety
-    /// None of it is in use on the device.
+    /// Nothing is in use on the device.
     pub(super) unsafe fn destroy(&mut self) {
         // SAFETY: the caller's duty.
         unsafe { self.descriptors.destroy(&self.device) };

@@ -1,4 +1,4 @@
-//! Buffers of the caller: that each is bound to an input or output, and that two of them share bytes only where their lives
+//! Checks the caller's buffers: each must be bound to an input or output, and two may share bytes only if their lifetimes
 //! allow it.
 
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::graph::{Graph, TensorId};
 use crate::plan::{Backing, TensorPlan};
 use tileheap::runtime::Buffer;
 
-/// What a run is given, before anything is recorded.
+/// Checks the buffers bound for a run, before anything is recorded.
 pub(super) fn check(graph: &Graph, plan: &TensorPlan, bound: &[(TensorId, Buffer)]) -> Result<()> {
     let name = |tensor: &TensorId| &graph.tensor(*tensor).name;
     for (tensor, _) in bound {
@@ -38,11 +38,12 @@ fn share(a: &Buffer, b: &Buffer) -> bool {
     a.handle == b.handle && a.offset < b.offset + b.size && b.offset < a.offset + a.size
 }
 
-/// Whether `output` is written after `input` was read for the last time.
+/// Returns true if `output` is written only after the last read of `input`.
 fn may_follow(graph: &Graph, plan: &TensorPlan, input: TensorId, output: TensorId) -> bool {
     let is_output = |tensor: TensorId| graph.outputs().contains(&tensor);
     let is_pair = graph.inputs().contains(&input) && is_output(output) && !graph.inputs().contains(&output);
-    // What is planned is read into the plan's memory before anything is written, and out of it after everything was read.
+    // Planned inputs are copied to the plan's memory before anything is written, and planned outputs out of it after
+    // everything was read.
     let copied = |tensor: TensorId| plan.tensor(tensor).backing == Backing::Planned;
     is_pair && !is_output(input) && (copied(input) || copied(output) || plan.may_share(input, output))
 }

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! a ████▒▒▒▒          write, read
-//! b     ····████      bytes of a: its first write waits for the last read of a, and its image comes from UNDEFINED
+//! b     ····████      aliases a: its first write waits for the last read of a, and its image transitions from UNDEFINED
 //! ```
 //! A barrier covers all earlier accesses: each begins a new epoch, and only accesses of the current epoch can be hazards. Contents are
-//! tracked too: a read of overwritten bytes is an error, whatever the plan says.
+//! tracked too: reading overwritten bytes is an error, regardless of the plan.
 
 use std::ops::Range;
 
@@ -27,9 +27,9 @@ struct Object {
 pub(super) enum Space {
     /// A planned memory.
     Memory(u32),
-    /// A buffer of the caller.
+    /// A caller's buffer.
     Given(u64),
-    /// An object that shares its bytes with no other.
+    /// An object that shares its bytes with no other object.
     Own(u32),
 }
 
@@ -47,10 +47,10 @@ pub(super) struct Access {
     pub(super) layout: vk::ImageLayout,
 }
 
-/// The barrier that a command needs before it.
+/// The barrier that must precede a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequiredBarrier {
-    /// A barrier for all memory.
+    /// True if a global memory barrier is needed.
     pub(super) barrier: bool,
     /// Images with their old and new layouts.
     pub(super) transitions: Vec<(ObjectId, vk::ImageLayout, vk::ImageLayout)>,
@@ -64,7 +64,7 @@ pub(super) struct Tracker {
 }
 
 impl Tracker {
-    /// Adds an object; `layout` is `None` for buffers, `is_defined` says whether it has contents.
+    /// Adds an object; `layout` is `None` for buffers, `is_defined` is true if it already has contents.
     pub(super) fn add(
         &mut self,
         space: Space,
@@ -96,7 +96,7 @@ impl Tracker {
         self.objects[object.0 as usize].is_defined = true;
     }
 
-    /// Records the accesses of one command; returns the barrier that it needs.
+    /// Records the accesses of one command; returns the barrier that must precede it.
     ///
     /// # Errors
     /// The index of an access that reads undefined contents.
@@ -104,7 +104,7 @@ impl Tracker {
         let mut required = RequiredBarrier::default();
         for (index, access) in accesses.iter().enumerate() {
             let object = &self.objects[access.object.0 as usize];
-            // Or the same command overwrites it through another object.
+            // The same command may overwrite it through another object.
             let overwritten = access.reads
                 && accesses.iter().any(|other| {
                     other.writes
@@ -152,7 +152,7 @@ impl Tracker {
             let writer = self.objects[access.object.0 as usize].clone();
             for (index, other) in self.objects.iter_mut().enumerate() {
                 let shares = index != access.object.0 as usize && overlap(&writer, other);
-                // Overlapping buffers share contents; images share them with nothing.
+                // Overlapping buffers share contents; images share theirs with no other object.
                 if shares {
                     other.is_defined = writer.layout.is_none() && other.layout.is_none();
                 }
@@ -227,11 +227,11 @@ mod tests {
         let take = tracker.access(&[read(c), write(b)]).unwrap();
         assert!(take.barrier);
         assert!(take.transitions.contains(&(b, L::UNDEFINED, L::GENERAL)));
-        // The bytes of `a` are gone.
+        // The bytes of `a` were overwritten.
         assert_eq!(tracker.access(&[write(c), read(a)]), Err(1));
-        // Nor can one command read `b` and write over it.
+        // A command may not read `b` and overwrite it through `a`.
         assert_eq!(tracker.access(&[read(b), write(a)]), Err(0));
-        // `a` comes from UNDEFINED again, although its layout is known.
+        // `a` transitions from UNDEFINED again, although its layout is known.
         let again = tracker.access(&[write(a)]);
         assert_eq!(again.unwrap().transitions, [(a, L::UNDEFINED, L::GENERAL)]);
     }
@@ -243,7 +243,7 @@ mod tests {
         assert!(!tracker.access(&[write(a)]).unwrap().barrier);
         assert!(!tracker.access(&[write(b)]).unwrap().barrier);
         assert!(tracker.access(&[read(a), read(b), write(c)]).unwrap().barrier);
-        // Reads of what the same barrier made visible.
+        // Reads made visible by the same barrier need no other one.
         assert!(!tracker.access(&[read(a)]).unwrap().barrier);
         // Write after read.
         assert!(tracker.access(&[read(b), write(a)]).unwrap().barrier);

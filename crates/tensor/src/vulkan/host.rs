@@ -1,4 +1,4 @@
-//! Buffers that both sides see: inputs, outputs, staging.
+//! Host-visible buffers: inputs, outputs, staging.
 
 use std::ptr::NonNull;
 
@@ -9,7 +9,7 @@ use tileheap::runtime::objects::{MemoryDesc, OwnedObjects, VkResultExt};
 use tileheap::runtime::{Buffer, Device, RuntimeError};
 use tileheap::units::Bytes;
 
-/// A storage buffer in memory that the host sees too: what a network's inputs and outputs can be bound to.
+/// A host-visible storage buffer, which can be bound to a network's input or output.
 ///
 /// ```no_run
 /// # fn f(device: &tileheap::runtime::Device) -> tileheap_tensor::Result<()> {
@@ -17,7 +17,7 @@ use tileheap::units::Bytes;
 ///
 /// let mut buffer = HostBuffer::new(device, 1024)?;
 /// buffer.write(&[0u8; 1024]);
-/// let bound = buffer.buffer(); // what is handed to a run
+/// let bound = buffer.buffer(); // passed to a run
 /// # let _ = bound;
 /// // SAFETY: nothing on the device uses it.
 /// unsafe { buffer.destroy() };
@@ -33,7 +33,7 @@ impl HostBuffer {
     /// A buffer of `size` bytes.
     ///
     /// # Errors
-    /// When memory runs out.
+    /// Memory runs out.
     pub fn new(device: &Device, size: u64) -> Result<HostBuffer> {
         use vk::{BufferUsageFlags as U, MemoryPropertyFlags as M};
         let usage = U::STORAGE_BUFFER | U::TRANSFER_SRC | U::TRANSFER_DST;
@@ -87,22 +87,23 @@ impl HostBuffer {
     /// Its bytes, for the host.
     fn bytes(&mut self) -> &mut [u8] {
         let mut bytes = self.mapped();
-        // SAFETY: they live as long as the buffer, which is borrowed exclusively; who lets a run use it keeps the host away meanwhile.
+        // SAFETY: they live as long as the buffer, which is borrowed exclusively; whoever runs commands that use it keeps the host
+        // away meanwhile.
         unsafe { bytes.as_mut() }
     }
 
-    /// Writes from its start. No frame or run that uses it is in flight.
+    /// Writes `bytes` from its start. No frame or run that uses it may be in flight.
     ///
     /// # Panics
-    /// If it is smaller.
+    /// If the buffer is smaller than `bytes`.
     pub fn write(&mut self, bytes: &[u8]) {
         self.bytes()[..bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Writes elements of 32 bits from its start.
+    /// Writes 32-bit elements from its start.
     ///
     /// # Panics
-    /// If it is smaller.
+    /// If the buffer is smaller than `elements`.
     pub fn write_floats(&mut self, elements: &[f32]) {
         let bytes = &mut self.bytes()[..size_of_val(elements)];
         for (bytes, element) in bytes.chunks_exact_mut(4).zip(elements) {
@@ -110,14 +111,15 @@ impl HostBuffer {
         }
     }
 
-    /// Its bytes. No run that writes it is in flight.
+    /// Its bytes. No run that writes it may be in flight.
     pub fn read(&self) -> &[u8] {
-        // SAFETY: they live as long as the buffer, which is borrowed; who lets a run write it keeps the host away meanwhile.
+        // SAFETY: they live as long as the buffer, which is borrowed; whoever runs commands that write it keeps the host
+        // away meanwhile.
         let bytes = unsafe { self.mapped().as_ref() };
         &bytes[..self.buffer.size as usize]
     }
 
-    /// Its contents as elements of 32 bits.
+    /// Its contents as 32-bit elements.
     pub fn read_floats(&self) -> Vec<f32> {
         let element = |bytes: &[u8]| f32::from_ne_bytes(bytes.try_into().expect("4 bytes"));
         self.read().chunks_exact(4).map(element).collect()

@@ -15,7 +15,7 @@ pub(super) struct Invocation {
 }
 
 impl Invocation {
-    /// The pipeline for operands of these shapes; `largest` bounds the output, so that every smaller shape runs with the same pipeline.
+    /// The pipeline for operands of these shapes; `largest` bounds the output, so that all smaller shapes use the same pipeline.
     pub(super) fn new(
         call: &Call,
         operands: impl Iterator<Item = (OperandShape, ElementType)> + Clone,

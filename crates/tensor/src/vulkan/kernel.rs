@@ -1,4 +1,4 @@
-//! Kernels: SPIR-V for each combination of what stores a kernel's operands, and what each does with them.
+//! Kernels: SPIR-V for each combination of operand storages, and the accesses to the operands.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::error::{Error, Result};
 use tileheap::frame::AccessKind;
 use tileheap::frame::shaders::ShaderModule;
 
-/// A kernel of `shaders/`, compiled and reflected when the crate was built.
+/// A kernel of `shaders/`, compiled and reflected at build time.
 struct BuiltIn {
     name: &'static str,
-    /// What holds each operand, a letter each.
+    /// The storage of each operand, one letter each.
     letters: &'static str,
-    /// Whether elements are stored in 16 bits.
+    /// True if elements are stored in 16 bits.
     half: bool,
-    /// Its place in [`BUILT_IN_WORDS`].
+    /// Its range in [`BUILT_IN_WORDS`].
     bytes: std::ops::Range<usize>,
     operands: &'static [OperandAccess],
 }
@@ -25,25 +25,25 @@ struct BuiltIn {
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 static BUILT_IN_WORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.spv"));
 
-/// Which variant of which kernel.
+/// A variant of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelKey {
     /// Its name.
     pub name: String,
-    /// What holds each operand, by binding.
+    /// The storage of each operand, by binding.
     pub storage: Vec<OperandStorage>,
-    /// Whether elements are stored in 16 bits (`rgba16f`), not 32.
+    /// True if elements are stored in 16 bits (`rgba16f`) instead of 32.
     pub half: bool,
 }
 
-/// What a kernel does with an operand, read from its SPIR-V.
+/// The access of a kernel to an operand, reflected from its SPIR-V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OperandAccess {
     /// The kind of descriptor: an image that is only read is a sampled image, one that is written a storage image.
     pub kind: AccessKind,
-    /// Whether contents are read.
+    /// True if contents are read.
     pub reads: bool,
-    /// Whether contents are written.
+    /// True if contents are written.
     pub writes: bool,
 }
 
@@ -65,18 +65,18 @@ impl OperandAccess {
 /// A variant of a kernel: its words, and its operands by binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// SPIR-V.
+    /// The SPIR-V words.
     pub words: Vec<u32>,
-    /// What it does with the operand at each binding of set 0.
+    /// The access to the operand at each binding of set 0.
     pub operands: Vec<OperandAccess>,
 }
 
 impl Kernel {
-    /// Reads the entry point `main` of a compute shader. Its bindings are 0, 1, … of set 0, one descriptor each; the numbers
-    /// it is told come as push constants.
+    /// Reflects the entry point `main` of a compute shader. Its bindings must be 0, 1, … of set 0, with one descriptor each;
+    /// its parameters come as push constants.
     ///
     /// # Errors
-    /// When the words are no SPIR-V, have no such entry point, or have other bindings.
+    /// The words are not SPIR-V, have no such entry point, or have other bindings.
     pub fn new(name: &str, words: Vec<u32>) -> Result<Kernel> {
         let entry = ShaderModule::parse(&words)?.entry_point("main", vk::ShaderStageFlags::COMPUTE)?;
         let mut operands = Vec::new();
@@ -100,7 +100,7 @@ impl Kernel {
     }
 }
 
-/// The kernels that a network may use. Variants are read when they are first asked for.
+/// The kernels available to a network. Variants are reflected on first use.
 #[derive(Clone, Debug, Default)]
 pub struct KernelSet {
     own: BTreeMap<KernelKey, Arc<Kernel>>,
@@ -108,20 +108,20 @@ pub struct KernelSet {
 }
 
 impl KernelSet {
-    /// The kernels that come with the crate (with its feature `shaders`; none without): `activate`, `binary`, `concat`,
-    /// `conv2d`, `conv2d_transpose`, `copy`, `dense`, `depthwise`, `gather`, `layer_norm`, `matmul`, `pool`, `reshape`, `softmax`, and
-    /// `add_one` of the RFC's example.
+    /// The built-in kernels (with the crate's feature `shaders`; otherwise none): `activate`, `binary`, `concat`, `conv2d`,
+    /// `conv2d_transpose`, `copy`, `dense`, `depthwise`, `gather`, `layer_norm`, `matmul`, `pool`, `reshape`, `softmax`, and `add_one`
+    /// of the RFC's example.
     pub fn new() -> KernelSet {
         KernelSet::default()
     }
 
-    /// Adds a variant of a kernel, or takes the place of one.
+    /// Adds a variant of a kernel, replacing an existing one.
     ///
     /// # Errors
-    /// As [`Kernel::new`].
+    /// Those of [`Kernel::new`].
     ///
     /// # Safety
-    /// The words are a valid SPIR-V module (`spirv-val`) that uses no capability the device lacks and stays inside of its operands.
+    /// The words are a valid SPIR-V module (`spirv-val`) that uses no capability the device lacks and accesses its operands within bounds.
     pub unsafe fn add(&mut self, key: KernelKey, words: Vec<u32>) -> Result<()> {
         let kernel = Arc::new(Kernel::new(&key.name, words)?);
         self.own.insert(key, kernel);
@@ -131,7 +131,7 @@ impl KernelSet {
     /// A variant of a kernel.
     ///
     /// # Errors
-    /// When there is none for these storages, naming them.
+    /// There is none for these storages; the error names them.
     pub fn get(&mut self, key: &KernelKey) -> Result<Arc<Kernel>> {
         if let Some(kernel) = self.own.get(key).or_else(|| self.read.get(key)) {
             return Ok(kernel.clone());

@@ -1,4 +1,4 @@
-//! Where a tensor is while a run is recorded: bytes of a memory, of a constant or of the caller, in this round.
+//! Locations of tensors while a run is recorded: bytes of a memory, of a constant or of the caller, in the current round.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -16,7 +16,7 @@ use tileheap::runtime::Buffer;
 use tileheap::units::Bytes;
 
 impl Recorder<'_> {
-    /// The caller's buffer of a tensor.
+    /// The caller's buffer for a tensor.
     pub(super) fn given(&self, tensor: TensorId) -> Result<Buffer> {
         let found = self.run.bound.iter().find(|(of, _)| *of == tensor);
         let Network { graph, plan, .. } = &*self.network;
@@ -42,7 +42,7 @@ impl Recorder<'_> {
         operand_shape(name, &self.layout(tensor)?)
     }
 
-    /// Where a tensor is in this round.
+    /// The placement of a tensor in the current round.
     pub(super) fn place(&self, tensor: TensorId) -> Option<Placement> {
         let place = self.network.plan.tensor(tensor).placement.as_ref()?;
         match place.at(&self.rounds) {
@@ -59,7 +59,7 @@ impl Recorder<'_> {
         self.resolve_within(tensor, 0, tensor, &layout)
     }
 
-    /// The tensor `of`, `offset` bytes into `tensor`.
+    /// Resolves the tensor `of`, which lies `offset` bytes into `tensor`.
     pub(super) fn resolve_within(
         &mut self,
         tensor: TensorId,
@@ -86,7 +86,7 @@ impl Recorder<'_> {
         }
         match self.place(tensor) {
             Some(Placement::At(region)) => {
-                // Created at the plan's largest extent.
+                // It was created with the plan's largest extent.
                 let placed = &self.network.plan.tensor(of).layout;
                 let region = Region {
                     offset: Bytes(region.offset.0 + offset),
@@ -113,7 +113,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// The tensor `of`, `offset` bytes into the buffer that the caller bound to `tensor`.
+    /// Resolves the tensor `of`, which lies `offset` bytes into the buffer that the caller bound to `tensor`.
     pub(super) fn resolve_given(
         &mut self,
         tensor: TensorId,
@@ -174,7 +174,7 @@ impl Recorder<'_> {
     }
 }
 
-/// Whether a buffer is as large as what it is bound to needs.
+/// Checks that a buffer is large enough for the tensor it is bound to.
 pub(super) fn check_size(tensor: impl FnOnce() -> String, needed: Bytes, given: Buffer) -> Result<()> {
     let given = Bytes(given.size);
     if given >= needed {

@@ -1,4 +1,4 @@
-//! Measure: what tensors need of memory, by the driver's word.
+//! Measuring: memory requirements of tensors, as reported by the driver.
 
 use ash::vk;
 
@@ -15,12 +15,12 @@ pub(super) const BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from
         | vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER.as_raw()
         | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER.as_raw(),
 );
-/// The usages of an image that nodes write and read.
+/// The usages of an image that nodes read and write.
 pub(super) const IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::SAMPLED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw(),
 );
 
-/// The format of texels of four elements.
+/// The format of texels with four elements.
 pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format> {
     match element {
         ElementType::Float32 | ElementType::Float16 => Ok(element.texel_format().expect("floats have one")),
@@ -31,7 +31,7 @@ pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format> {
     }
 }
 
-/// How an image of tensors is created.
+/// The create info of a tensor's image.
 pub(super) fn image_info(
     format: vk::Format,
     extent: ImageExtent,
@@ -55,7 +55,7 @@ pub(super) fn image_info(
         .initial_layout(vk::ImageLayout::UNDEFINED)
 }
 
-/// How an image of tensors is created, if the device supports it.
+/// The create info of a tensor's image, if the device supports it.
 pub(super) fn supported_image(
     device: &Device,
     name: &str,
@@ -74,7 +74,7 @@ pub(super) fn supported_image(
     Err(Error::tensor(name, problem))
 }
 
-/// The largest images and buffers of tensors, as the driver says.
+/// The driver's size limits for tensors in images and buffers.
 pub fn tensor_limits(device: &Device) -> ImageLimits {
     let limits = limits(device);
     ImageLimits {
@@ -86,14 +86,14 @@ pub fn tensor_limits(device: &Device) -> ImageLimits {
     }
 }
 
-/// Asks the driver what each of the graph's tensors needs of memory in these layouts (one per tensor), as an image or a
+/// Queries the memory requirements of each of the graph's tensors in these layouts (one per tensor), as an image or a
 /// part of a buffer: the planner's input.
 ///
 /// # Errors
-/// When an image's format or size is not supported, naming the tensor, or the driver fails.
+/// An image's format or size is not supported, with the tensor's name, or the driver fails.
 ///
 /// # Panics
-/// If there is not one layout per tensor.
+/// If the number of layouts is not that of the tensors.
 pub fn measure_tensors(
     device: &Device,
     graph: &Graph,
@@ -143,7 +143,7 @@ fn measure_buffer(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
     // SAFETY: the size is not 0.
     let answer = unsafe { device.buffer_requirements(name, &info) }?;
     let limits = limits(device);
-    // It is a part of its memory's one buffer, which descriptors begin at.
+    // It is a part of its memory's single buffer, at an offset used in descriptors.
     let offset = limits.min_storage_buffer_offset_alignment;
     let offset = Alignment::new(offset.max(limits.min_texel_buffer_offset_alignment));
     Ok(TensorRequirements {

@@ -1,14 +1,14 @@
-//! Operators that move elements: their kernels, operands and numbers.
+//! Operators that move elements: their kernels, operands and parameters.
 
 use super::operators::{Call, NodeCall, elements};
 use crate::error::Result;
 use crate::graph::{Attribute, TensorId};
 
-/// Each axis of a gather where it was, from its beginning, once.
+/// The parameters of a gather that moves nothing: axes in order, offsets 0, repeats 1.
 const STRAIGHT: [[i32; 4]; 3] = [[0, 1, 2, 3], [0; 4], [1; 4]];
 
 impl NodeCall<'_> {
-    /// The packed axis of a tensor and its elements.
+    /// The packed axis of a tensor, and its number of elements.
     fn lanes(&self, tensor: TensorId) -> Result<[i32; 2]> {
         match self.shape(tensor)?.lanes {
             Some((axis @ 0..4, count)) => Ok([axis as i32, count as i32]),
@@ -32,7 +32,7 @@ impl NodeCall<'_> {
         }])
     }
 
-    /// Elements at other places; for each axis of the output the input's axis, where it begins there, and how often each element stands.
+    /// A gather; for each axis of the output: the input's axis, the first index there, and the number of repeats of each element.
     fn gather(&self, output: TensorId, [axes, begins, repeats]: [[i32; 4]; 3]) -> Result<Call> {
         let input = self.input(0)?;
         let ([from, inner], [to, outer]) = (self.lanes(input)?, self.lanes(output)?);
@@ -76,7 +76,7 @@ impl NodeCall<'_> {
         self.gather(self.output()?, [axes, begins, repeats])
     }
 
-    /// Zeros around.
+    /// Pads with zeros.
     pub(super) fn pad(&self) -> Result<Call> {
         let [top, left] = self.ints("padding", [0, 0])?;
         self.gather(self.output()?, [STRAIGHT[0], [0, 0, -top, -left], STRAIGHT[2]])
@@ -87,7 +87,8 @@ impl NodeCall<'_> {
         self.gather(self.output()?, [STRAIGHT[0], STRAIGHT[1], [1, 1, height, width]])
     }
 
-    /// A call for each input but the last: what begins in that input, where the last vector may end in the next one.
+    /// One call for each input but the last: it writes the vectors that begin in that input; the last of them may end
+    /// in the next input.
     pub(super) fn concat(&self) -> Result<Vec<Call>> {
         let (inputs, output) = (&self.node.inputs, self.output()?);
         let (axis, target) = (self.axis(output, 1)?, self.shape(output)?.extent);

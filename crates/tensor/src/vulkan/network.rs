@@ -16,36 +16,37 @@ use crate::graph::{Graph, NodeId, TensorId};
 use crate::plan::TensorPlan;
 use tileheap::runtime::{Buffer, Device};
 
-/// What one run of a network is given.
+/// The arguments of one run of a network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Run<'a> {
     /// The values of the graph's symbols, in their order.
     pub symbols: &'a [u64],
-    /// Buffers for the inputs and outputs.
+    /// Buffers bound to the inputs and outputs.
     ///
-    /// An external one ([`Backing::External`](crate::plan::Backing::External)) is used where it is, in the plan's layout. One that
-    /// is planned is filled from a plain buffer of 32-bit elements before the first node, and read into one after the last.
+    /// The buffer of an external tensor ([`Backing::External`](crate::plan::Backing::External)) is used directly, in the plan's
+    /// layout. A planned input is filled from a plain buffer of 32-bit elements before the first node, and a planned output is
+    /// copied to one after the last.
     pub bound: &'a [(TensorId, Buffer)],
-    /// What loops and branches do.
+    /// The decisions of loops and branches.
     pub decisions: &'a [(NodeId, Decision)],
 }
 
-/// What was recorded.
+/// Counts of recorded commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Kernels that were dispatched.
+    /// Dispatched kernels.
     pub dispatches: u32,
     /// Barrier calls.
     pub barriers: u32,
-    /// Images that changed their layout or came from `UNDEFINED`.
+    /// Images that changed their layout or transitioned from `UNDEFINED`.
     pub transitions: u32,
-    /// Values of loops that were copied, because the plan has them in other bytes.
+    /// Values of loops that were copied because the plan places them in different bytes.
     pub copies: u32,
 }
 
-/// A planned graph with its memory: created once, recorded as often as it runs, at every shape that it was planned for.
+/// A planned graph with its memory: created once, and recorded for each run, at any shape that it was planned for.
 ///
-/// Runs follow one another on one queue; two must not be in flight on different ones.
+/// Runs execute in order on one queue; two must not be in flight on different queues.
 ///
 /// ```no_run
 /// # use std::collections::BTreeMap;
@@ -82,17 +83,17 @@ pub struct Network {
 }
 
 impl Network {
-    /// Creates everything that `plan` asks for, and uploads the constants: `values` has each one's elements in row-major order.
+    /// Creates all objects of `plan`, and uploads the constants: `values` has the elements of each in row-major order.
     ///
-    /// Waits for the upload on the device's first queue that computes, which it submits to with the [queues
+    /// Waits for the upload, which is submitted to the device's first compute queue with the [queues
     /// locked](tileheap::runtime::Device::lock_queues).
     ///
     /// # Errors
-    /// When a constant is missing or of another length, an image needs more than the plan gives it (measure with
-    /// [`measure_tensors`](super::measure_tensors)), or memory runs out; whatever was created is destroyed again.
+    /// A constant is missing or of another length, an image needs more than the plan gives it (measure with
+    /// [`measure_tensors`](super::measure_tensors)), or memory runs out; objects created so far are destroyed.
     ///
     /// # Panics
-    /// If the plan is of another graph.
+    /// If the plan is for another graph.
     pub fn new(
         device: &Device,
         graph: &Arc<Graph>,
@@ -124,12 +125,12 @@ impl Network {
         &self.graph
     }
 
-    /// Where its tensors are.
+    /// The plan of its tensors.
     pub fn plan(&self) -> &Arc<TensorPlan> {
         &self.plan
     }
 
-    /// How many pipelines its runs have needed so far: one for each kernel and storage scopes.
+    /// The number of pipelines that its runs have needed so far: one for each kernel and storage scopes.
     pub fn pipelines(&self) -> usize {
         self.dispatcher.pipelines.len()
     }
@@ -137,7 +138,7 @@ impl Network {
     /// Forgets a buffer that was bound, before the caller destroys it.
     ///
     /// # Safety
-    /// No run that was given the buffer is in flight, or will be submitted.
+    /// No run that used the buffer is in flight, or will be submitted.
     pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
         // SAFETY: the caller's duty.
         unsafe { self.dispatcher.forget(buffer) };

@@ -1,5 +1,5 @@
 //! The images and buffers of a planned graph: one memory object per memory of the plan, images bound at the plan's offsets,
-//! buffers as parts of one; constants in memory of their own.
+//! buffers as ranges of a single buffer; constants in separate memory.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use tileheap::runtime::objects::{
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::{Alignment, Bytes};
 
-/// What a kernel's operand is bound to.
+/// The object bound to a kernel's operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum StorageObject {
     /// An image with its view.
     Image { handle: vk::Image, view: vk::ImageView },
-    /// Bytes of a buffer.
+    /// A range of a buffer.
     Buffer {
         handle: vk::Buffer,
         offset: u64,
@@ -32,8 +32,7 @@ pub(super) enum StorageObject {
     },
 }
 
-/// An image by what makes it one: bytes, format, extent. Tensors that follow one another in the same bytes without a copy
-/// share it.
+/// The key of an image: bytes, format, extent. Tensors that use the same bytes in turn without a copy share an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct ImageKey {
     memory: u32,
@@ -49,24 +48,24 @@ pub(super) struct Constant {
     pub(super) layout: Layout,
 }
 
-/// Everything that a network's memory consists of.
+/// The objects of a network's memory.
 pub(super) struct Objects {
     pub(super) owned: OwnedObjects,
-    /// Per memory of the plan, the buffer over all of it, where a tensor in it is a buffer.
+    /// For each memory of the plan, the buffer over all of it, if it holds a tensor in a buffer.
     buffers: Vec<Option<vk::Buffer>>,
     images: BTreeMap<ImageKey, StorageObject>,
     pub(super) constants: BTreeMap<TensorId, Constant>,
-    /// Vectors of zeros, for biases that are not there.
+    /// Vectors of zeros, for absent biases.
     pub(super) zeros: Option<StorageObject>,
 }
 
-/// Something to be uploaded once.
+/// Data that is uploaded once.
 pub(super) struct Upload {
     /// The constant; `None` for zeros.
     pub(super) tensor: Option<TensorId>,
     pub(super) name: String,
     pub(super) layout: Layout,
-    /// Texels as they lie.
+    /// The texels in their layout.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -92,7 +91,7 @@ impl Objects {
         }
     }
 
-    /// What holds a tensor of `layout` at `region`.
+    /// The object that holds a tensor of `layout` at `region`.
     pub(super) fn at(&self, region: Region, layout: &Layout) -> Option<StorageObject> {
         if layout.rule.storage.is_image() {
             return self.images.get(&image_key(region, layout)).copied();
@@ -111,7 +110,7 @@ impl Objects {
         (Space::Memory(region.memory.0), start..start + region.size.0)
     }
 
-    /// Creates what the plan asks for, into `self`, which owns it whatever happens.
+    /// Creates the objects of the plan; `self` owns them even if an error occurs.
     pub(super) fn create(&mut self, device: &Device, graph: &Graph, plan: &TensorPlan) -> Result<()> {
         let mut needs: Vec<Needs> = plan.memories.iter().map(|_| Needs::default()).collect();
         self.buffers = vec![None; plan.memories.len()];
@@ -335,10 +334,10 @@ pub(super) fn create_buffer(
     Ok((StorageObject::Buffer { handle, offset, size }, answer))
 }
 
-/// Binds what was created to memory, and views it where it is an image of these elements.
+/// Binds an object to memory; for an image, also creates its view.
 ///
 /// # Safety
-/// It is not bound yet; the memory there is as large and aligned as it requires, and of a type that it takes.
+/// It is not bound yet; the memory there satisfies its size, alignment and memory type requirements.
 pub(super) unsafe fn bind(
     device: &Device,
     owned: &mut OwnedObjects,
@@ -362,7 +361,7 @@ pub(super) unsafe fn bind(
 }
 
 /// # Safety
-/// As [`bind`].
+/// Those of [`bind`].
 unsafe fn bind_buffer(
     device: &Device,
     name: &str,
@@ -375,7 +374,7 @@ unsafe fn bind_buffer(
 }
 
 /// # Safety
-/// As [`bind`]; the image has this format.
+/// Those of [`bind`]; the image has this format.
 unsafe fn bind_image(
     device: &Device,
     owned: &mut OwnedObjects,
@@ -451,7 +450,7 @@ fn upload_image(
     barrier((into, L::SHADER_READ_ONLY_OPTIMAL), stages, access);
 }
 
-/// What a memory has to offer.
+/// The combined requirements of a memory.
 struct Needs {
     type_bits: u32,
     alignment: Alignment,
@@ -478,7 +477,7 @@ impl Needs {
     }
 }
 
-/// Whether a created image is as the plan has it.
+/// Checks that the requirements of a created image are those of the plan.
 fn fits(name: &str, region: Region, answer: &MemoryRequirements) -> Result<()> {
     if answer.size <= region.size && region.offset.is_aligned(answer.alignment) {
         return Ok(());

@@ -1,24 +1,24 @@
-//! What kernels have to know of a tensor's layout: what holds it, how its axes become rows and columns, its extent.
+//! The layout of a tensor as kernels see it: its storage, its extent, and which axes become rows and columns.
 
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Storage};
 
-/// What holds an operand, as kernels distinguish it when they are compiled.
+/// The storage of an operand, as far as kernel variants distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperandStorage {
     /// A buffer of vectors of 4 elements.
     Buffer,
-    /// A 2D image, a vector a texel.
+    /// A 2D image, one vector per texel.
     Image,
-    /// An image array, a vector a texel.
+    /// An image array, one vector per texel.
     Array,
-    /// A texel buffer, a vector a texel.
+    /// A texel buffer, one vector per texel.
     Texels,
     /// A buffer of 32-bit elements in row-major order.
     Plain,
 }
 
-/// Each with its letter in the table of kernels.
+/// The letter of each storage in the table of kernels.
 const LETTERS: [(OperandStorage, char); 5] = [
     (OperandStorage::Buffer, 'b'),
     (OperandStorage::Image, 'i'),
@@ -39,22 +39,22 @@ impl OperandStorage {
     }
 }
 
-/// A tensor's form on the device: the part of its layout that pipelines are made for.
+/// A tensor's form on the device: the part of its layout that pipelines depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperandLayout {
-    /// What holds it.
+    /// The storage.
     pub storage: OperandStorage,
-    /// Of an image, how many of the four axes make rows (and layers); the others make columns.
+    /// For an image, the number of the four axes that form rows (and layers); the others form columns.
     pub split: u32,
 }
 
-/// A tensor as kernels see it: `[a, b, c, d]` vectors of 4 elements, shapes of fewer axes with ones before them.
+/// A tensor as kernels see it: `[a, b, c, d]` vectors of 4 elements; shapes with fewer axes are padded with leading ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OperandShape {
     pub(super) scope: OperandLayout,
-    /// In vectors; of a plain tensor, in elements.
+    /// In vectors; for a plain tensor, in elements.
     pub(super) extent: [u32; 4],
-    /// The axis along which the elements of a vector lie, and how many elements it has; `None` for plain tensors.
+    /// The axis along which the elements of a vector lie, and its number of elements; `None` for plain tensors.
     pub(super) lanes: Option<(u32, u32)>,
 }
 
@@ -76,7 +76,7 @@ impl OperandShape {
 pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape> {
     let fault = |problem: String| Error::tensor(name, problem);
     let rule = &layout.rule;
-    // A buffer of [A, B, C, D, 4] is one of vectors: TVM's form of a packed tensor.
+    // A buffer of [A, B, C, D, 4] consists of vectors: TVM's form of a packed tensor.
     let vectors = rule.storage == Storage::Buffer && layout.lanes == 1 && layout.blocked.len() == 5;
     let blocked = match layout.blocked[..] {
         [ref outer @ .., 4] if vectors => outer,
@@ -106,7 +106,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
     }
     let lanes = match rule.packs[..] {
         [] if layout.lanes == 1 && !vectors => None,
-        // The last axis, 4 elements, is none of the vectors'.
+        // The last axis, 4 elements, is not an axis of vectors.
         [] => Some((4, 4)),
         [pack] if pack.by == 4 => Some(((pack.axis + ones) as u32, layout.shape[pack.axis] as u32)),
         ref packs => return Err(fault(format!("kernels take one axis packed by 4, not {packs:?}"))),

@@ -1,4 +1,4 @@
-//! Maps operators to kernels: the kernel of a node, its operands and its numbers.
+//! Maps operators to kernels: the kernel of a node, its operands and its parameters.
 //!
 //! | operator | kernel | operands |
 //! |---|---|---|
@@ -13,10 +13,10 @@
 //! | `slice`, `split`, `transpose`, `pad`, `resize2d` (the nearest element) | `gather` | packed in any axes |
 //! | `concat` | the same, for each input but the last | all packed in one axis; in that axis the inner inputs have 3 elements or more |
 //! | `convert`, `copy`, `cast` | `copy` | any storage to any; plain buffers hold 32-bit elements |
-//! | `reshape`, `flatten` | `reshape`; none if both are in the same bytes | any; plain ones as views alone |
-//! | any other | the caller's of that name ([`KernelSet::add`](super::KernelSet::add)) | inputs, then outputs |
+//! | `reshape`, `flatten` | `reshape`; none if both are in the same bytes | any; plain ones only as views |
+//! | any other | the caller's kernel of that name ([`KernelSet::add`](super::KernelSet::add)) | inputs, then outputs |
 //!
-//! Convolutions, `dense`, `matmul` and what `binary` computes have an attribute `activation`, the name of a function of their results.
+//! Convolutions, `dense`, `matmul` and the `binary` operators have an attribute `activation`, the name of a function applied to their results.
 
 use super::operand::{OperandShape, OperandStorage};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ use crate::storage::CONVERT;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
     Tensor(TensorId),
-    /// So many vectors of zeros, for an absent bias.
+    /// This many vectors of zeros, for an absent bias.
     Zeros(u32),
 }
 
@@ -44,12 +44,12 @@ pub(super) struct Call {
     pub(super) work: [u32; 4],
     /// The axis that each invocation loops over.
     pub(super) along: Option<usize>,
-    /// Whether it writes a part of its output, whose rest an earlier call has written.
+    /// True if it writes only a part of its output, after an earlier call wrote another part.
     pub(super) continues: bool,
 }
 
 impl Call {
-    /// A kernel without numbers, dispatched over `work` vectors.
+    /// A kernel without parameters, dispatched over `work` vectors.
     pub(super) fn new(kernel: &str, operands: &[TensorId], work: [u32; 4]) -> Call {
         Call {
             kernel: kernel.to_owned(),
@@ -64,17 +64,17 @@ impl Call {
     }
 }
 
-/// Inputs of an operator that kernels read from vector buffers alone: biases.
+/// Inputs of an operator that kernels read only from vector buffers: biases.
 pub(super) fn vector_inputs(operator: &str) -> &'static [usize] {
     definition(operator).map_or(&[], |definition| definition.vector_inputs)
 }
 
-/// Whether a kernel computes a node: the caller evaluates conditions of loops, and only those have no float outputs.
+/// Returns true if a kernel computes a node: the caller evaluates conditions of loops, and only those have no float outputs.
 pub(super) fn computes(graph: &Graph, node: &Node) -> bool {
     node.outputs.iter().any(|&output| is_float(graph, output))
 }
 
-/// Whether kernels support a tensor's element type.
+/// Returns true if kernels support a tensor's element type.
 pub(super) fn is_float(graph: &Graph, tensor: TensorId) -> bool {
     matches!(
         graph.tensor(tensor).element,
@@ -82,7 +82,7 @@ pub(super) fn is_float(graph: &Graph, tensor: TensorId) -> bool {
     )
 }
 
-/// The kernel calls of a node, with the shapes of `shape_of`; none for a view of its input.
+/// The kernel calls of a node, with shapes from `shape_of`; none for a view of its input.
 pub(super) fn calls(
     graph: &Graph,
     node: &Node,
@@ -124,11 +124,11 @@ pub(super) fn calls(
     Ok(calls)
 }
 
-/// How many elements a tensor has along one of its last four axes.
+/// The number of elements of a tensor along one of its last four axes.
 pub(super) fn elements(shape: OperandShape, axis: usize) -> u32 {
     match shape.lanes {
         Some((along, count)) if along as usize == axis => count,
-        // TVM's form, whose channels are counted by fours.
+        // In TVM's form, channels are counted in groups of four.
         Some((4, _)) if axis == 1 => 4 * shape.extent[1],
         _ => shape.extent[axis],
     }
@@ -219,7 +219,7 @@ impl NodeCall<'_> {
         }
     }
 
-    /// A call with the bias at input 2 before its output, or zeros for as many vectors of outputs.
+    /// Inserts the bias at input 2 into the operands, or zeros for this many vectors of outputs.
     fn with_bias(&self, mut call: Call, vectors: u32) -> Call {
         let bias = self.node.inputs.get(2);
         let bias = bias.map_or(Operand::Zeros(vectors), |&bias| Operand::Tensor(bias));
@@ -373,7 +373,7 @@ impl NodeCall<'_> {
         Ok((4 - from_last) as usize)
     }
 
-    /// A kernel that loops over one packed axis.
+    /// A call of a kernel that loops over one packed axis.
     fn along(&self, kernel: &str) -> Result<Call> {
         let (input, output) = (self.input(0)?, self.output()?);
         let axis = self.axis(input, -1)? as u32;
@@ -410,7 +410,7 @@ impl NodeCall<'_> {
         copy_call(input, source, output, target).map_err(|problem| self.fault(problem))
     }
 
-    /// A kernel of the caller: inputs, then outputs; its numbers are the attribute `numbers`.
+    /// A call of the caller's kernel: inputs, then outputs; its parameters are the attribute `numbers`.
     fn custom(&self, name: &str) -> Result<Call> {
         let mut numbers = [[0; 4]; 4];
         if let Some(Attribute::Ints(values)) = self.operator.attributes.get("numbers") {
@@ -439,7 +439,7 @@ pub(super) fn copy_call(
             return Err("the tensors are packed along different axes".to_owned());
         }
         (Some(_), Some(_)) => ([0; 4], target.extent),
-        // A plain tensor of [.., 4] has the bytes of its vectors, but is addressed by elements.
+        // A plain tensor of [.., 4] has the same bytes as its vectors, but is addressed by elements.
         (None, Some((4, _))) | (Some((4, _)), None) => {
             return Err(
                 "kernels do not copy between a plain buffer and a tensor of `[.., 4]` vectors".to_owned(),
@@ -455,7 +455,7 @@ pub(super) fn copy_call(
     })
 }
 
-/// The shape in a kernel's push constants: that of a plain operand is its counterpart's, in vectors.
+/// The shape in a kernel's push constants; a plain operand takes the shape of the other operand, in vectors.
 pub(super) fn kernel_shape(call: &Call, shape: OperandShape) -> [u32; 4] {
     match shape.lanes {
         None if shape.scope.storage == OperandStorage::Plain => call.work,
@@ -463,7 +463,7 @@ pub(super) fn kernel_shape(call: &Call, shape: OperandShape) -> [u32; 4] {
     }
 }
 
-/// Whether two shapes have the same elements at the same bytes of a buffer.
+/// Returns true if two shapes have the same elements at the same bytes of a buffer.
 pub(super) fn same_bytes(a: OperandShape, b: OperandShape) -> bool {
     let long = |shape: OperandShape| shape.extent.into_iter().filter(|dim| *dim != 1);
     match (a.lanes, b.lanes) {

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! render pass  ──► image ──►  conv ──► add ──► ...  ──► image ──► render pass
-//! the renderer's              a compute pass per node: the frame's planner places what lies between them
+//! the renderer's              one compute pass per node: the frame's planner places the tensors between them
 //!                             with everything else, in tile memory where that saves the most traffic
 //! ```
-//! A [`Network`](super::Network) has memory of its own, planned once by [`plan`](crate::plan()). Here each tensor is a
-//! transient resource of the frame, and each node (of a loop, in each round) a compute pass whose accesses are read from its kernel's
+//! A [`Network`](super::Network) has its own memory, planned once by [`plan`](crate::plan()). Here each tensor is a transient
+//! resource of the frame, and each node (in a loop, in each round) a compute pass whose accesses are reflected from its kernel's
 //! SPIR-V: a texture that is only read is a sampled image, one that is written a write-only storage image.
 
 use std::collections::BTreeMap;
@@ -26,13 +26,13 @@ use crate::layout::Layout;
 use tileheap::frame::{PassId, ResourceId};
 use tileheap::runtime::{Commands, PassCommands, RuntimeError};
 
-/// A resource of the frame that stands for an input or output of the graph.
+/// A resource of the frame that is bound to an input or output of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassTensor {
-    /// The tensor itself, in its layout: an image of its format and extent (`rgba16f`, a layer more than one for image
-    /// arrays), or a buffer of its bytes.
+    /// The tensor itself, in its layout: an image of its format and extent (`rgba16f`, more than one layer for
+    /// image arrays), or a buffer of its size.
     Itself(ResourceId),
-    /// A buffer of 32-bit elements in row-major order, which a pass of its own moves to or from the tensor.
+    /// A buffer of 32-bit elements in row-major order, which a separate pass moves to or from the tensor.
     Plain(ResourceId),
 }
 
@@ -47,16 +47,16 @@ pub struct NetworkPassesDesc<'a> {
     pub layouts: &'a [Layout],
     /// The elements of each constant, row-major.
     pub values: &'a BTreeMap<TensorId, Vec<f32>>,
-    /// Every input and output, except conditions and counters (elements that are no floats), which no kernel reads.
+    /// Every input and output, except conditions and counters (elements that are not floats), which no kernel reads.
     pub bound: &'a [(TensorId, PassTensor)],
-    /// What loops and branches do in every frame, as passes are declared once: each round of a loop has passes and resources of its own,
-    /// with the round in their names (`lstm/next h [3]`); of a branch one arm is declared.
+    /// The decisions of loops and branches for every frame, as passes are declared once: each round of a loop has its own passes and
+    /// resources, with the round in their names (`lstm/next h [3]`); only one arm of a branch is declared.
     pub decisions: &'a [(NodeId, Decision)],
     /// The kernels.
     pub kernels: KernelSet,
 }
 
-/// A graph declared as passes of a frame, which it records.
+/// A graph declared as passes of a frame, with the state to record them.
 ///
 /// ```no_run
 /// # use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ pub struct NetworkPassesDesc<'a> {
 ///     kernels: KernelSet::new(),
 /// };
 /// let mut network = NetworkPasses::declare(device, frame, scene, desc)?;
-/// // Every frame, where they come.
+/// // In every frame, at their position among the passes.
 /// // SAFETY: of the frame in which it was declared, bound on the same device.
 /// unsafe { network.record(commands) }?;
 /// # Ok(()) }
@@ -108,7 +108,7 @@ pub(super) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Image(ResourceId),
-    /// So many bytes from the beginning.
+    /// This many bytes from its start.
     Buffer(ResourceId, u64),
     Constant(StorageObject),
 }
@@ -127,19 +127,19 @@ impl NetworkPasses {
         self.objects.as_ref().expect("taken when destroyed")
     }
 
-    /// The passes, in the order in which they were declared.
+    /// The passes, in declaration order.
     pub fn passes(&self) -> impl Iterator<Item = PassId> + '_ {
         self.steps.iter().map(|step| step.pass)
     }
 
-    /// Records all of them; the next pass of `commands` has to be the first of them.
+    /// Records all passes; the next pass of `commands` must be the first of them.
     ///
     /// # Errors
-    /// When another pass comes next, the commands are those of another device, or the driver fails.
+    /// Another pass comes next, the commands belong to another device, or the driver fails.
     ///
     /// # Safety
-    /// - `commands` is of a frame built from the [`FrameBuilder`](tileheap::frame::FrameBuilder) that they were declared in, bound on the
-    ///   same device.
+    /// - `commands` belongs to a frame built from the [`FrameBuilder`](tileheap::frame::FrameBuilder) in which they were declared, bound
+    ///   on the same device.
     /// - The host does not use the buffers that the frame imports until it has ended.
     pub unsafe fn record(&mut self, commands: &mut Commands<'_>) -> Result<()> {
         for step in &self.steps {
@@ -148,7 +148,7 @@ impl NetworkPasses {
         Ok(())
     }
 
-    /// Forgets the resources of a bound frame, before it is destroyed: those of another may get their handles.
+    /// Forgets the resources of a bound frame, before it is destroyed: those of another frame may get the same handles.
     ///
     /// # Safety
     /// No frame that was recorded is in flight, or will be submitted.

@@ -1,4 +1,4 @@
-//! Pipelines, cached by kernel and storage scopes together (the RFC's L1.3).
+//! Pipelines, cached by kernel and storage scopes (the RFC's L1.3).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use crate::error::{Error, Result};
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::VkResultExt;
 
-/// Everything that a pipeline is made for.
+/// The key of a pipeline: everything it is specialized for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PipelineKey {
     /// The kernel.
     pub kernel: String,
-    /// What holds each operand, and how its axes make rows.
+    /// The layout of each operand.
     pub scopes: Vec<OperandLayout>,
-    /// Whether elements are stored in 16 bits.
+    /// True if elements are stored in 16 bits.
     pub half: bool,
-    /// Which of the kernel's ways.
+    /// The variant of the kernel's function, a specialization constant.
     pub way: u32,
-    /// What is done to each result.
+    /// The activation function applied to each result, a specialization constant.
     pub activation: u32,
     /// Invocations of a workgroup.
     pub local: [u32; 3],
@@ -37,7 +37,7 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Whether the kernel takes as many operands as a call has.
+    /// Checks that a call has as many operands as the kernel.
     pub(super) fn check_operands(&self, kernel: &str, count: usize) -> Result<()> {
         match self.kernel.operands.len() {
             own if own == count => Ok(()),
@@ -49,7 +49,7 @@ impl Pipeline {
     }
 }
 
-/// Pipelines of a device that were asked for.
+/// The pipelines created on a device so far.
 #[derive(Default)]
 pub(super) struct Pipelines {
     kernels: KernelSet,
@@ -58,7 +58,7 @@ pub(super) struct Pipelines {
     layouts: BTreeMap<Vec<vk::DescriptorType>, (vk::DescriptorSetLayout, vk::PipelineLayout)>,
 }
 
-// Every device has as many bytes of push constants.
+// Every device supports this many bytes of push constants.
 const _: () = assert!(ARGUMENT_BYTES <= 128);
 
 impl Pipelines {
@@ -69,12 +69,12 @@ impl Pipelines {
         }
     }
 
-    /// How many there are.
+    /// The number of pipelines.
     pub(super) fn len(&self) -> usize {
         self.made.len()
     }
 
-    /// The pipeline, made if it was not asked for before.
+    /// The pipeline of a key, created on first use.
     pub(super) fn get(&mut self, device: &Device, key: &PipelineKey) -> Result<Arc<Pipeline>> {
         if let Some(pipeline) = self.made.get(key) {
             return Ok(pipeline.clone());
@@ -129,7 +129,7 @@ impl Pipelines {
         let info = vk::PipelineLayoutCreateInfo::default()
             .set_layouts(&set_layouts)
             .push_constant_ranges(&ranges);
-        // SAFETY: the set layout is alive; 128 bytes are every device's.
+        // SAFETY: the set layout is alive; every device supports 128 bytes.
         let layout = unsafe { device.raw().create_pipeline_layout(&info, None) };
         if layout.is_err() {
             // SAFETY: just created, and used by nothing.
@@ -141,7 +141,7 @@ impl Pipelines {
     }
 
     /// # Safety
-    /// None of it is in use on the device.
+    /// Nothing is in use on the device.
     pub(super) unsafe fn destroy(&mut self, device: &Device) {
         for pipeline in std::mem::take(&mut self.made).into_values() {
             // SAFETY: the caller's duty.
@@ -163,7 +163,7 @@ fn make(
     layout: vk::PipelineLayout,
 ) -> Result<vk::Pipeline> {
     let what = || format!("kernel `{}` of {:?}", key.kernel, key.scopes);
-    // The ids of `tensor.glsl`.
+    // The constant ids of `tensor.glsl`.
     let splits = (0..).zip(key.scopes.iter().map(|scope| scope.split));
     let others = [(4, key.way), (5, key.activation)];
     let local = (16..).zip(key.local);
@@ -194,7 +194,7 @@ fn make(
         .stage(stage)
         .layout(layout)];
     let cache = vk::PipelineCache::null();
-    // SAFETY: the layout has the kernel's operands; a workgroup has at most 64 invocations, and every device takes 128.
+    // SAFETY: the layout has the kernel's operands; a workgroup has at most 64 invocations, and every device supports 128.
     let made = unsafe { device.raw().create_compute_pipelines(cache, &infos, None) };
     // SAFETY: pipelines keep nothing of it.
     unsafe { device.raw().destroy_shader_module(module, None) };
@@ -206,8 +206,8 @@ fn make(
     Ok(made[0])
 }
 
-/// Invocations of a workgroup for a target of `[a, b, c, d]` vectors: as square as they can be over columns and rows, at
-/// most 64, so that a texture's neighbours are fetched together.
+/// Invocations per workgroup for a target of `[a, b, c, d]` vectors: as square as possible over columns and rows, at
+/// most 64, so that neighbouring texels are fetched together.
 pub(super) fn local_size(extent: [u32; 4]) -> [u32; 3] {
     let [a, b, c, d] = extent;
     let fit = |wanted: u32, room: u32| wanted.clamp(1, room).next_power_of_two().min(room);
@@ -227,7 +227,7 @@ fn groups(extent: [u32; 4], local: [u32; 3]) -> [u32; 3] {
 /// The workgroups that cover a target.
 ///
 /// # Errors
-/// When there are more along an axis than the device takes.
+/// More workgroups along an axis than the device supports.
 pub(super) fn checked_groups(
     device: &Device,
     kernel: &str,
@@ -243,7 +243,7 @@ pub(super) fn checked_groups(
     Err(Error::kernel(kernel, problem))
 }
 
-/// The push constants: shapes by operand, then numbers.
+/// The push constants: shapes by operand, then parameters.
 pub(super) fn arguments_of(shapes: impl Iterator<Item = [u32; 4]>, numbers: &[[i32; 4]; 4]) -> Vec<u8> {
     let shapes = shapes.chain(std::iter::repeat([1; 4])).take(4);
     let shapes = shapes.flatten().flat_map(u32::to_ne_bytes);
@@ -257,7 +257,8 @@ pub(super) fn arguments_of(shapes: impl Iterator<Item = [u32; 4]>, numbers: &[[i
 /// Records a dispatch.
 ///
 /// # Safety
-/// `commands` is recording outside of a render pass; the set was made for the pipeline, and what it refers to is alive.
+/// `commands` is recording outside of a render pass; the set was created for the pipeline, and everything it refers to
+/// is alive.
 pub(super) unsafe fn dispatch(
     device: &Device,
     commands: vk::CommandBuffer,

@@ -1,4 +1,4 @@
-//! Records a run: the nodes of blocks in order, each as a dispatch on the current placements of its tensors.
+//! Records a run: the nodes of blocks in order, each as a dispatch with the current placements of its tensors.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use crate::layout::{Layout, LayoutRule};
 use crate::plan::{Backing, CopyTime, ValueCopy};
 
 impl Network {
-    /// Records a run into a command buffer: nodes in order, with the barriers between them. It begins with a barrier for
-    /// what was recorded before, and ends with one for the host, copies and kernels to read its outputs.
+    /// Records a run into a command buffer: nodes in order, with the barriers between them. It begins with a barrier
+    /// after earlier commands, and ends with one that lets the host, copies and kernels read its outputs.
     ///
     /// # Errors
-    /// An external input or output without a buffer, a buffer too small for its tensor, a shape outside the plan's ranges,
-    /// a loop without its number of rounds, an operator without a kernel: each by name. Then the command buffer must not be submitted.
+    /// An external input or output without a buffer, a buffer too small for its tensor, a shape outside the plan's ranges, a loop
+    /// without its number of rounds, or an operator without a kernel; the error names it. The command buffer must then not be submitted.
     ///
     /// # Safety
-    /// `commands` is recording outside of a render pass, on a queue that computes; the bound buffers are alive, with the usage
-    /// `STORAGE_BUFFER`, and not used otherwise while the run is in flight; one that was bound earlier and destroyed was
-    /// [forgotten](Network::forget) before; runs before it are on the same queue.
+    /// `commands` is recording outside of a render pass, on a queue that supports compute; the bound buffers are alive, have
+    /// the usage `STORAGE_BUFFER`, and are not otherwise used while the run is in flight; a buffer that was bound earlier and
+    /// destroyed was [forgotten](Network::forget) first; earlier runs are on the same queue.
     pub unsafe fn record(&mut self, commands: vk::CommandBuffer, run: &Run<'_>) -> Result<Recorded> {
         self.graph.check_values(run.symbols)?;
         Recorder::new(self, commands, run)?.record()
@@ -57,7 +57,7 @@ pub(super) enum Identity {
     Bytes(Space, u64, u64),
 }
 
-/// A tensor in this run, at this round.
+/// A tensor resolved for the current round of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     pub(super) resource: StorageObject,
@@ -67,7 +67,7 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
-    /// A tensor of this name, in this layout.
+    /// Resolves a tensor of this name, in this layout.
     pub(super) fn new(
         name: &str,
         layout: &Layout,
@@ -169,7 +169,7 @@ impl<'a> Recorder<'a> {
         *self.rounds.last_mut().expect("a loop is being recorded") = round;
     }
 
-    /// Copies of the plan that belong to a loop or branch.
+    /// Records the plan's copies for a loop or branch.
     fn copies(&mut self, node: NodeId, time: CopyTime) -> Result<()> {
         let plan = self.network.plan.clone();
         // Copies to the caller's buffers are recorded at the end of the run.
@@ -227,7 +227,7 @@ impl<'a> Recorder<'a> {
         }
         if let ("reshape", [source, target]) = (call.kernel.as_str(), &operands[..]) {
             if source.object == target.object {
-                // The plan made it a view.
+                // The plan placed it as a view.
                 let problem = "its output aliases its input with another element order";
                 return match same_bytes(source.shape, target.shape) {
                     true => Ok(()),

@@ -1,5 +1,5 @@
-//! Branches: arms are alternatives. Plans are compared with an enumeration of all ways through small random graphs, which knows neither
-//! timelines nor spans.
+//! Branches: arms are alternatives. Plans are compared with an enumeration of all paths through small random graphs, which is
+//! independent of timelines and spans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ fn op(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], size: u64) -> T
     graph.node(name, Operator::named("f"), inputs, made, vec![over])[0]
 }
 
-/// Two arms, each a chain of three over what both read.
+/// A graph of branches in sequence, with arms that are chains of three nodes over common inputs.
 fn chains(arms: u32, branches: usize) -> Graph {
     let mut graph = GraphBuilder::new("chains");
     let mut last = graph.input("x0", ElementType::UInt8, [4]);
@@ -71,7 +71,7 @@ fn the_cases_of_the_review_reach_their_bounds() {
     }
 }
 
-/// An aliasing names the values of every arm that may have been there.
+/// An aliasing names the values of every arm that may have been the previous owner.
 #[test]
 fn bytes_are_taken_over_from_what_any_arm_left() {
     let graph = chains(2, 1);
@@ -90,7 +90,7 @@ fn bytes_are_taken_over_from_what_any_arm_left() {
     let id = |name: &str| graph.find(name).unwrap();
     let names = ["x0'", "a0.0.0", "a0.0.1", "a0.1.0", "a0.1.1"];
     for output in ["a0.0.1", "a0.1.1", "a0.1.0"] {
-        // In arm 1 nothing of arm 0 has run; what was there before the branch is named although arm 0 takes it over as well.
+        // In arm 1 nothing of arm 0 has run; the value from before the branch is named although arm 0 overwrites it too.
         let before: Vec<&str> = names
             .into_iter()
             .filter(|name| at(name).overlaps(&at(output)))
@@ -102,7 +102,7 @@ fn bytes_are_taken_over_from_what_any_arm_left() {
     }
 }
 
-/// A small random block: operators, branches and loops over what is there.
+/// A small random block: operators, branches and loops over the available tensors.
 fn block(
     graph: &mut GraphBuilder,
     there: &mut Vec<TensorId>,
@@ -129,7 +129,7 @@ fn block(
                         &format!("{name}.{index}"),
                         loops,
                     );
-                    // Results are alike in all arms.
+                    // Results have the same size in all arms.
                     let read = pick(random, &inner);
                     Ok(vec![op(arm, &format!("{name}.{index}.out"), &[read], 4)])
                 });
@@ -170,13 +170,13 @@ fn random_graph(seed: u64, depth: u32, loops: bool) -> Graph {
     graph.build().unwrap()
 }
 
-/// One way through a graph without loops: for each step the values that it reads and makes, where a parameter and a result is the value
-/// that it stands for.
+/// One path through a graph without loops: for each step the values that it reads and produces; parameters and results are replaced by
+/// the values they stand for.
 #[derive(Clone, Default)]
 struct Way {
     steps: Vec<(Vec<usize>, Vec<usize>)>,
     stands_for: BTreeMap<usize, usize>,
-    /// Values and the outputs of branches that they become: these are in one place, whichever arm runs.
+    /// Values and the outputs of branches that they become: these share a placement, whichever arm runs.
     becomes: Vec<(usize, usize)>,
 }
 
@@ -189,7 +189,7 @@ impl Way {
         at
     }
 
-    /// Continues with a block, in every way that there is.
+    /// Continues with a block, along every possible path.
     fn through(self, graph: &Graph, block: BlockId) -> Vec<Way> {
         let mut ways = vec![self];
         for &id in &graph.block(block).nodes {
@@ -230,7 +230,7 @@ impl Way {
         ways
     }
 
-    /// For each step the values that are there: made before or now, read now or later.
+    /// The live values at each step: produced before or now, read now or later.
     fn live(&self, graph: &Graph) -> Vec<BTreeSet<usize>> {
         let inputs: Vec<usize> = graph.inputs().iter().map(|input| input.index()).collect();
         let outputs: Vec<usize> = graph.outputs().iter().map(|&output| self.value(output)).collect();
@@ -244,7 +244,7 @@ impl Way {
         };
         let last = |value: usize| match outputs.contains(&value) {
             true => self.steps.len() - 1,
-            // What nothing reads is there while it is made.
+            // A value that nothing reads is live while it is produced.
             false => self
                 .steps
                 .iter()
@@ -272,12 +272,12 @@ fn size(graph: &Graph, value: usize) -> u64 {
     graph.tensors()[value].shape.fixed().unwrap().iter().product()
 }
 
-/// For each tensor one of those that it is in one place with.
+/// For each tensor, one representative of those that share its placement.
 fn one_of_each(count: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
     let mut one: Vec<usize> = (0..count).collect();
     for (a, b) in pairs {
         let (a, b) = (one[a], one[b]);
-        // A result has the size of the output, whose number is not a value's.
+        // A result has the size of the output, whose number is not that of a value.
         one.iter_mut()
             .filter(|other| **other == b)
             .for_each(|other| *other = a);
@@ -285,7 +285,7 @@ fn one_of_each(count: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Vec
     one
 }
 
-/// The fewest bytes of any offsets in which values that are there together, in some way, share none: by trying all orders.
+/// The fewest bytes of any offsets in which values that are live together on some path do not overlap: by trying all orders.
 fn fewest_bytes(graph: &Graph, together: &BTreeSet<(usize, usize)>, values: &[usize]) -> u64 {
     fn go(
         graph: &Graph,
@@ -377,7 +377,7 @@ fn bounds_and_sizes_are_those_of_all_ways_through_small_graphs() {
             // Nothing had to be kept apart.
             assert_eq!(plan.lower_bound().0, bound, "{seed}: the ways need {bound} B");
             compared += 1;
-            // One of the values that are in one place stands for all.
+            // One of the values that share a placement represents all.
             let all = ways.iter().flat_map(|way| way.becomes.iter().copied());
             let place = one_of_each(graph.tensors().len(), all);
             let values: BTreeSet<usize> = values.iter().map(|&value| place[value]).collect();
@@ -396,7 +396,7 @@ fn bounds_and_sizes_are_those_of_all_ways_through_small_graphs() {
     );
 }
 
-/// With loops the judge runs each graph 20 times over, in other rounds and arms; bounds hold for every plan.
+/// With loops, the judge runs each graph 20 times, with different rounds and arms; bounds hold for every plan.
 #[test]
 fn branches_in_loops_and_loops_in_branches_are_right() {
     let mut both = 0;

@@ -1,4 +1,4 @@
-//! Tables and a graph that compilers made of our own small networks, in `tests/data/tensor/compilers`.
+//! Tables and a graph that compilers produced from our own small networks, in `tests/data/tensor/compilers`.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn the_compilers_own_totals_are_reproduced() {
     }
 }
 
-/// The same table as others would write it: a mark in front, other columns and orders, quotes, line endings, blanks.
+/// The same table as other tools would write it: a byte order mark, other columns and orders, quotes, line endings, blanks.
 #[test]
 fn tables_are_read_in_any_form() {
     let plain = read("litert_mobilenet_v2.csv");
@@ -64,7 +64,7 @@ fn tables_are_read_in_any_form() {
     assert_says(read_records("  \n").unwrap_err(), &["is missing"]);
 }
 
-/// LiteRT's own addresses: live tensors share bytes only where a result overwrites its operand, and the arena is larger than ours.
+/// LiteRT's own addresses: live tensors share bytes only if a result overwrites its operand, and the arena is larger than ours.
 #[test]
 fn the_plan_of_litert_is_sound_and_larger() {
     let (items, ours) = placed("litert_mobilenet_v2", &Offsets(tileheap_pack::Strategy::Auto));
@@ -84,9 +84,9 @@ fn the_plan_of_litert_is_sound_and_larger() {
     assert_eq!((size, ours.memories[0].size.0), (6_623_232, 6_021_120));
 }
 
-/// A graph of Relax for Adreno: what has a texture scope is an image of the extent that follows, in no more bytes than TVM's storages of
-/// all but the input, and the document is written back as it was; relax's own rule chooses the same scopes. Relay's has reductions in
-/// textures too.
+/// A graph of Relax for Adreno: tensors with a texture scope are images of the corresponding extent, in no more bytes than TVM's
+/// storages of all but the input, and the document is written back unchanged; relax's own rule chooses the same scopes. Relay's rule
+/// also places reductions in textures.
 #[test]
 fn the_graph_of_relax_keeps_its_scopes_in_no_more_bytes() {
     let text = read("tvm_relax_adreno_resnet18.json");
@@ -136,7 +136,7 @@ fn the_graph_of_relax_keeps_its_scopes_in_no_more_bytes() {
     assert_eq!(all[..], [given, ours].concat());
 }
 
-/// A graph as relay writes it: fused names, 5-d shapes, a `null` node for each weight. Nothing takes a weight's bytes.
+/// A graph as relay writes it: fused names, 5-d shapes, a `null` node for each weight. Nothing overwrites a weight.
 #[test]
 fn weights_of_relay_are_there_for_the_second_run() {
     let text = |names: [&str; 3], storages: [u32; 5]| {
@@ -180,7 +180,7 @@ fn weights_of_relay_are_there_for_the_second_run() {
     let (input, kept, constant) = ((false, false), (false, true), (true, false));
     let relays = text(["data", "p0", "p1"], [0, 1, 2, 3, 4]);
     let shared = text(["data", "w", "v"], [0, 1, 2, 3, 0]);
-    // Without relay's names: what is read first may be a table as well as the data, unless the storage ids or the caller say so.
+    // Without relay's names: a first operand may be a table as well as the data, unless the storage ids or the caller decide.
     let bare = text(["data", "w", "v"], [0, 1, 2, 3, 4]);
     let named = ["data".to_owned()];
     for (text, inputs, first) in [
@@ -198,7 +198,7 @@ fn weights_of_relay_are_there_for_the_second_run() {
     );
     for (from, to, words) in [
         ("tvm_op", "tvm_ext", "conv2d_NCHWc_nn_relu` is a `tvm_ext`"),
-        // A kernel that reads what comes later.
+        // A kernel that reads a later output.
         (
             "[[0, 0, 0], [1, 0, 0]]",
             "[[4, 0, 0]]",
@@ -214,7 +214,7 @@ fn weights_of_relay_are_there_for_the_second_run() {
     }
 }
 
-/// The judge refuses a plan in which an output takes the bytes of an input that the next run reads.
+/// The judge refuses a plan in which an output overwrites an input that the next run reads.
 #[test]
 fn the_judge_runs_twice() {
     let mut graph = GraphBuilder::new("cache");

@@ -53,7 +53,7 @@ fn random(chances: &mut SplitMix64) -> Allocations {
     allocations
 }
 
-/// Every pair, step and byte.
+/// Compares every pair at every step and byte.
 fn by_brute_force(of: &Allocations) -> Vec<(u32, u32, Vec<u32>, Vec<u64>)> {
     let live = |buffer: &Buffer, step| buffer.lifetimes.iter().any(|span| span.contains(Step(step)));
     let has = |buffer: &Buffer, byte| (buffer.offset.0..buffer.offset.0 + buffer.size.0).contains(&byte);
@@ -137,7 +137,7 @@ fn overlaps_are_those_of_every_step_and_byte() {
     assert!(bad > 5000 && sound > 5000, "{bad} {sound}");
 }
 
-/// A pair with its steps and bytes, one by one.
+/// A pair with its steps and bytes listed individually.
 fn listed(overlap: &Overlap) -> (u32, u32, Vec<u32>, Vec<u64>) {
     let steps = overlap.steps.iter().flat_map(|span| span.first.0..span.end.0);
     let bytes = overlap.offset.0..overlap.offset.0 + overlap.bytes.0;

@@ -1,4 +1,4 @@
-//! The judge of other planners' output on files that compilers wrote: sound as they are, found out where they are damaged.
+//! The judge of other planners' output on files that compilers wrote: sound as they are, and refused if damaged.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn judged(bytes: &[u8]) -> Judged {
     judge(allocations(bytes)).unwrap()
 }
 
-/// A file with one run of 32-bit words replaced.
+/// A file with one sequence of 32-bit words replaced.
 fn patched(name: &str, from: &[i32], to: &[i32]) -> Vec<u8> {
     let mut bytes = data(name);
     let bytes_of = |words: &[i32]| {
@@ -47,7 +47,7 @@ fn replaced(name: &str, from: &str, to: &str) -> Vec<u8> {
     text.replace(from, to).into_bytes()
 }
 
-/// Names of the buffers that overlap, the shared bytes, and the first and the last step of their first overlap.
+/// Names of the buffers that overlap, the number of shared bytes, and the first and the last step of their first overlap.
 fn overlaps(bytes: &[u8]) -> Vec<(String, String, u64, u32, u32)> {
     let judged = judged(bytes);
     let name = |index: u32| judged.allocations.buffers[index as usize].name.clone();
@@ -122,14 +122,14 @@ fn an_offset_that_makes_live_tensors_of_a_model_collide_is_found() {
     // `sin_in` is at 2,048, `sin` at 10,240; the operator between them reads one and writes the other.
     let bytes = patched("network_vela.tflite", &[2048, 10240, 2048], &[2048, 8192, 2048]);
     assert_eq!(overlaps(&bytes), [named("sin_in", "sin", 2048, 3, 3)]);
-    // In place is allowed at exactly the same offset.
+    // In place is allowed only at exactly the same offset.
     let bytes = patched("network_vela.tflite", &[2048, 10240, 2048], &[2048, 2048, 10240]);
     assert_eq!(overlaps(&bytes), []);
 }
 
 #[test]
 fn a_lifetime_of_a_model_that_is_longer_is_found() {
-    // The last operator reads `picture`, whose bytes `sum` took, instead of `sum`.
+    // The last operator reads `picture`, which `sum` overwrote, instead of `sum`.
     let bytes = patched("network_vela.tflite", &[8, 1, 2, 2, 7, 4], &[8, 1, 2, 2, 7, 3]);
     let found = overlaps(&bytes);
     assert!(
@@ -171,7 +171,7 @@ fn a_tensor_that_nothing_writes_is_found() {
 
 #[test]
 fn a_lifetime_of_a_program_that_is_longer_is_found() {
-    // The view reads the transposed weights, whose bytes the results of `topk` took.
+    // The view reads the transposed weights, which the results of `topk` overwrote.
     let bytes = patched("cache.pte", &[13, 22, 20, 20], &[6, 22, 20, 20]);
     let found = overlaps(&bytes);
     assert_eq!(
@@ -207,7 +207,7 @@ fn a_view_that_is_not_where_its_base_is_is_found() {
     assert_eq!(expected, Bytes(512));
 }
 
-/// Moves every tensor onto every other one that is alive with it.
+/// Moves every tensor onto every other one that is live at the same time.
 #[test]
 fn every_tensor_that_is_moved_onto_a_live_one_is_found() {
     for (name, least) in [
@@ -248,7 +248,7 @@ fn every_tensor_that_is_moved_onto_a_live_one_is_found() {
             else {
                 continue;
             };
-            // A view whose operator was removed is known by its place alone.
+            // A view whose operator was removed is identified only by its place.
             let has_views = |one: &Buffer| {
                 let data = |of: &Buffer| of.view.map(|of| of.data);
                 sound.buffers.iter().filter(|of| data(of) == data(one)).count() > 1
@@ -293,7 +293,7 @@ fn tensors_of_a_script_in_a_storage_that_is_taken_are_found() {
         (found[0].0.as_str(), found[0].1.as_str(), found[0].2),
         ("alloc3", "alloc4", 2048)
     );
-    // `lv` is another name of `alloc`, whose storage others took.
+    // `lv` is another name for `alloc`, whose storage others took.
     let bytes = replaced("relax_planned.txt", "conv2d2(lv8,", "conv2d2(lv,");
     let found = overlaps(&bytes);
     assert!(
@@ -460,7 +460,7 @@ fn options_of_other_formats_are_refused() {
     }
 }
 
-/// Readers neither panic nor take long, whatever the bytes; what they read is judged.
+/// Readers neither panic nor take long, whatever the bytes; anything they accept is judged.
 #[test]
 fn damaged_files_are_refused_or_judged() {
     let mut chances = SplitMix64::new(29);

@@ -1,5 +1,5 @@
-//! Loops and branches: no carried value is copied where it need not be, and every pointer of every round is right, which the
-//! judge proves on random ones.
+//! Loops and branches: no carried value is copied unnecessarily, and every pointer of every round is right, which the judge
+//! verifies on random graphs.
 
 use tileheap_tensor::graph::{InPlace, Operator};
 use tileheap_tensor::plan::{CarryRule, CopyTime, Placement, Region};
@@ -109,7 +109,7 @@ fn past_the_limit_it_is_copied_or_an_error() {
     assert_says(fault, &["`loop`", "`loop/", "2 times"]);
 }
 
-/// A loop, left at the beginning with the first parameter, or at the end with the first value that `body` carries.
+/// A loop that is left at the beginning with the first parameter, or at the end with the first value that `body` carries.
 fn looped(
     graph: &mut GraphBuilder,
     name: &str,
@@ -135,7 +135,7 @@ fn looped(
 
 type Body = fn(&mut GraphBuilder, &[TensorId]) -> Vec<(TensorId, TensorId)>;
 
-/// What each round carries, and the copies that it needs: none where the values can be in one another's bytes.
+/// The values that each round carries, and the copies needed: none if the values can be in each other's bytes.
 #[test]
 fn ordinary_loops_are_not_copied() {
     fn f(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId]) -> TensorId {
@@ -207,7 +207,7 @@ fn ordinary_loops_are_not_copied() {
         });
         vec![(x, p[0])]
     });
-    // The inner loop's output is in one of two places, and the next inner loop cannot write to either.
+    // The inner loop's output is in one of two places, and the next inner loop can write to neither.
     case("an inner loop that turns", false, [1, 1], |g, p| {
         vec![(inner(g, "inner", p[0], false, false), p[0])]
     });
@@ -219,7 +219,7 @@ fn ordinary_loops_are_not_copied() {
     });
 }
 
-/// A random body: nodes over what is there, loops and branches among them, several exits.
+/// A random body: nodes over the available tensors, loops and branches among them, several exits.
 fn random_body(
     graph: &mut GraphBuilder,
     there: &mut Vec<TensorId>,
@@ -323,7 +323,7 @@ fn arms_share_memory_and_their_results_are_not_copied() {
     assert_eq!(place("b0"), place("if"));
 }
 
-/// The judge of plans refuses each of these, and says why.
+/// The judge of plans refuses each of these, with a reason.
 #[test]
 fn a_plan_that_is_wrong_is_refused() {
     let graph = of_several_rounds_ago(2);
@@ -375,7 +375,7 @@ fn a_plan_that_is_wrong_is_refused() {
         matches!(&good.tensors[end].placement, Some(Placement::At(region)) if region.offset == Bytes(0));
     assert_eq!(aligned.is_ok(), at_zero);
 
-    // A chain whose third tensor takes the first one's bytes.
+    // A chain whose third tensor overwrites the first.
     let mut graph = GraphBuilder::new("chain");
     let mut last = graph.input("a", ElementType::UInt8, [4]);
     for name in ["b", "c", "d", "e"] {
@@ -394,14 +394,15 @@ fn a_plan_that_is_wrong_is_refused() {
     shared.tensors[c].placement = shared.tensors[d].placement.clone();
     assert_says(refused(&shared), &["tensor `"]);
 
-    // Carried values that are copied, and are not.
+    // Carried values must be copied, but the plan's copies are removed.
     let graph = convolution();
     let mut plan = planned(&graph, &carried_by(CarryRule::Copy, 8)).unwrap();
     plan.copies.clear();
     assert!(check(&graph, &needs(&graph), &plan, 10).is_err());
 }
 
-/// An inner loop that turns, in an outer one: after an even number of rounds the value is where it was.
+/// An inner loop whose value alternates between two places, inside an outer loop: after an even number of rounds it is
+/// in its original place.
 fn turning(inner: Option<u64>, outer: Option<u64>) -> Graph {
     let mut graph = GraphBuilder::new("turning");
     let x = graph.input("x", ElementType::UInt8, [4]);
@@ -438,7 +439,7 @@ fn constant_numbers_of_rounds_spare_the_copy() {
         assert_eq!(copies(Some(inner), None), 0, "{inner} rounds");
         assert_eq!(copies(Some(inner), Some(3)), 0, "{inner} rounds");
     }
-    // Many rounds are judged by as many as there are different ones.
+    // Many rounds are judged by the number of rounds that differ.
     assert_eq!(copies(Some(u64::MAX), Some(1 << 40)), 0);
     let graph = turning(Some(4), None);
     assert_eq!(
@@ -463,7 +464,7 @@ fn a_known_number_of_rounds_needs_one_exit() {
     assert_says(graph.build().unwrap_err(), &["loop", "2 exits", "3 rounds"]);
 }
 
-/// Loops of constant trip counts, as exporters write them: nothing is copied.
+/// Loops with constant trip counts, as exporters write them: nothing is copied.
 #[cfg(feature = "onnx")]
 #[test]
 fn trip_counts_of_files_are_used() {

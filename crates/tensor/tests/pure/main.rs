@@ -28,7 +28,7 @@ fn strategies() -> Vec<Box<dyn PlacementStrategy>> {
     all
 }
 
-/// A strategy by its name.
+/// A strategy by name.
 fn strategy(name: &str) -> &'static dyn PlacementStrategy {
     let found = strategies().into_iter().find(|strategy| strategy.name() == name);
     Box::leak(found.unwrap_or_else(|| panic!("no strategy is named {name}")))
@@ -51,7 +51,7 @@ fn needs(layouts: &[Layout], alignment: u64) -> Vec<TensorRequirements> {
     needs.collect()
 }
 
-/// Storage by a policy.
+/// The storage chosen by a policy.
 fn chosen(graph: &Graph, policy: &dyn StoragePolicy) -> StorageChoice {
     let options = StorageOptions {
         policy,
@@ -60,7 +60,7 @@ fn chosen(graph: &Graph, policy: &dyn StoragePolicy) -> StorageChoice {
     choose(graph, &options).unwrap()
 }
 
-/// Options with a strategy, and nothing in place.
+/// Options with a strategy, and nothing written in place.
 fn apart_by(strategy: &dyn PlacementStrategy) -> TensorPlanOptions<'_> {
     TensorPlanOptions {
         strategy,
@@ -69,13 +69,13 @@ fn apart_by(strategy: &dyn PlacementStrategy) -> TensorPlanOptions<'_> {
     }
 }
 
-/// A node of some operator with one output, called after it.
+/// Adds a node of some operator with one output of the same name.
 fn node(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], shape: impl Into<Shape>) -> TensorId {
     let made = vec![(name.to_owned(), ElementType::Float32, shape.into())];
     graph.node(name, Operator::named("f"), inputs, made, Vec::new())[0]
 }
 
-/// A plan that the judge accepts, over several runs in a row.
+/// A plan that the judge accepts over several consecutive runs.
 fn planned(
     graph: &Graph,
     layouts: &[Layout],
@@ -84,7 +84,7 @@ fn planned(
 ) -> Result<TensorPlan> {
     let needs = needs(layouts, alignment);
     let plan = plan(graph, layouts, &needs, options)?;
-    // What has loops or branches goes another way in each run.
+    // Graphs with loops or branches take a different path in each run.
     let runs = if graph.blocks().len() > 1 { 20 } else { 2 };
     check(graph, &needs, &plan, runs).unwrap_or_else(|fault| panic!("{}: {fault}", graph.name()));
     Ok(plan)

@@ -1,4 +1,4 @@
-//! The default strategy on public networks and on tables that compilers made: plain records at the bound, graphs at theirs, every strategy judged.
+//! The default strategy on public networks and on compilers' tables: plain records at the bound, graphs at theirs, and every strategy judged.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ fn networks_are_planned_at_the_bound() {
     }
 }
 
-/// `place` accepts what every strategy answers.
+/// `place` accepts the result of every strategy.
 #[test]
 fn every_strategy_is_sound() {
     let files = files("models", "mobilenet_v2.fp16.csv");

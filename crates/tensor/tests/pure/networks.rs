@@ -1,5 +1,5 @@
-//! The seven networks of the peers' tables: the default at the bound under every policy, conversions counted; what a caller decides about
-//! a plan, and faults that name things.
+//! The seven networks of the published comparison tables: the default strategy at the bound under every policy, conversions included; the
+//! caller's options for a plan, and faults that name their subject.
 
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ fn inputs_and_outputs_are_planned_or_the_callers_each_by_a_switch_of_its_own() {
         let plan = planned(&choice, &options).unwrap();
         let homes = (plan.tensor(input).backing, plan.tensor(output).backing);
         assert_eq!(homes, (home(plan_inputs), home(plan_outputs)));
-        // y0 and y1 meet; x is with y0 before them, y2 with y1 after them.
+        // y0 and y1 are live together; x is live with y0 before that, y2 with y1 after it.
         assert_eq!(plan.size(), Bytes(2 * 1024));
         assert!(
             plan.may_share(input, output),
@@ -145,13 +145,13 @@ fn a_function_says_which_memory_each_tensor_is_in() {
             ..apart_by(crate::strategy(strategy))
         };
         let plan = planned(&choice, &options).unwrap();
-        // Each memory has one tensor at a time.
+        // Each memory holds one tensor at a time.
         let sizes: Vec<_> = plan.memories.iter().map(|memory| memory.size).collect();
         assert_eq!(sizes, [Bytes(1024), Bytes(1024)], "{strategy}");
     }
 }
 
-/// Puts item `i` wherever it is told.
+/// Places item `i` as the function says.
 #[derive(Debug)]
 struct Told(fn(u64, &SpaceItem) -> (u64, Bytes));
 
@@ -191,7 +191,7 @@ fn an_algorithm_of_the_users_is_used_and_judged() {
         alignment: Alignment::new(64).unwrap(),
         ..MemoryDesc::new("small")
     }];
-    // In turn: the second takes the other half, the third the first one's.
+    // Alternating: the second takes the other half, the third the first one's.
     let good = Told(|index, item| (index % 2 * 1024, item.size));
     let plan = by(&good, &small).unwrap();
     assert_eq!((plan.size(), plan.lower_bound()), (Bytes(2048), Bytes(2048)));
@@ -282,7 +282,7 @@ fn images_over_the_limits_are_an_error_where_nothing_else_is_allowed() {
     assert!(choose(&graph, &split).is_ok());
 }
 
-/// Everything that a graph can have: symbols, constants, a view, pins, given ids, a loop with two exits, a branch.
+/// Everything that a graph can contain: symbols, constants, a view, pins, given ids, a loop with two exits, a branch.
 fn everything() -> Graph {
     let mut graph = GraphBuilder::new("everything");
     let batch = graph.symbol("batch", 1, 8);
@@ -320,7 +320,7 @@ fn graphs_are_written_and_read_back() {
         let text = graph.to_json();
         let again = read_graph(&text).unwrap_or_else(|fault| panic!("{}: {fault}", graph.name()));
         assert_eq!(again.to_json().len(), text.len(), "{}", graph.name());
-        // Ids follow the text; names say what is the same.
+        // Ids follow the text, so tensors are compared by name.
         let name = |graph: &Graph, id: TensorId| graph.tensor(id).name.clone();
         let by_name = |graph: &Graph| {
             let described = |tensor: &Tensor| {
@@ -346,7 +346,7 @@ fn graphs_are_written_and_read_back() {
     }
 }
 
-/// The older way: what the example inputs are, whatever the ranges; too little for larger inputs.
+/// Bounds from example inputs, whatever the ranges: too small for larger inputs.
 #[test]
 fn shapes_are_bounded_by_examples_on_request() {
     let sized = |range: Option<(u64, u64)>, example: Option<u64>| {
@@ -374,7 +374,7 @@ fn shapes_are_bounded_by_examples_on_request() {
     assert_eq!(both.shape_bound(x, Bounding::Examples).unwrap(), [10, 16]);
     let [ranges, examples] = [Bounding::Ranges, Bounding::Examples].map(|by| bytes(&both, by).unwrap());
     assert!(examples < ranges, "{examples} by examples, {ranges} by ranges");
-    // An example alone is enough to plan by examples, and for nothing else.
+    // An example without a range is enough only for planning by examples.
     let alone = sized(None, Some(10)).unwrap();
     assert_eq!(bytes(&alone, Bounding::Examples).unwrap(), examples);
     assert_says(bytes(&alone, Bounding::Ranges).unwrap_err(), &["`x`", "`rows`"]);

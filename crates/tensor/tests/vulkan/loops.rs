@@ -1,4 +1,4 @@
-//! Loops and shapes: any number of rounds, any shape of a range, one plan.
+//! Loops and shapes: one plan for any number of rounds and any shape of a range.
 #![allow(unreachable_pub)] // As in the support modules.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::gpu::Gpu;
 use crate::rig::{self, Stored, Values, assert_close};
 use tileheap_testkit::tensor::reference::evaluate;
 
-/// Planned by the default strategy, aliased.
+/// A network planned by the default strategy, with aliasing.
 pub fn network(gpu: &Gpu, graph: &Graph, stored: Stored, carry: CarryRule, values: &Values) -> Network {
     let layouts = rig::layouts(graph, |_| stored);
     let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), graph, &layouts).expect("measured");
@@ -29,8 +29,8 @@ pub fn network(gpu: &Gpu, graph: &Graph, stored: Stored, carry: CarryRule, value
     made.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// `x[c] = relu(x[c - 1] * w + x[c - 2])`: the convolution reads what the round before last made, so that no round can write
-/// over what it reads, and two values are carried.
+/// `x[c] = relu(x[c - 1] * w + x[c - 2])`: the convolution reads the value of the round before last, so that no round can
+/// overwrite its operands, and two values are carried.
 pub fn recurrence() -> Graph {
     let mut graph = GraphBuilder::new("recurrence");
     let shape = [1, 6, 5, 7];
@@ -54,7 +54,7 @@ pub fn recurrence() -> Graph {
     graph.build().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Values with small weights: with large ones differences of rounding double from round to round.
+/// Values with small weights: with large ones, rounding errors double from round to round.
 pub fn small_values(graph: &Graph) -> Values {
     let mut values = rig::values(graph, &[]);
     let w = graph.find("w").expect("a constant");
@@ -62,7 +62,7 @@ pub fn small_values(graph: &Graph) -> Values {
     values
 }
 
-/// The node of a name.
+/// The node with this name.
 pub fn named(graph: &Graph, name: &str) -> NodeId {
     let found = graph.nodes().iter().position(|node| node.name == name);
     NodeId(found.expect("a node of the name") as u32)

@@ -1,5 +1,5 @@
-//! Networks on a real driver: every operator in every storage against the CPU, loops, scratch textures, and what is refused.
-//! Validated where `TILEHEAP_VALIDATE=1`: a single message fails the test.
+//! Networks on a real driver: every operator in every storage against the CPU, loops, scratch textures, and refusals. With
+//! validation if `TILEHEAP_VALIDATE=1`: a single message fails the test.
 
 use tileheap_testkit::gpu;
 

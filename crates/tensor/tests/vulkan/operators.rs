@@ -10,10 +10,10 @@ use crate::gpu::Gpu;
 use crate::rig::{self, assert_close, ways};
 use tileheap_testkit::tensor::reference::evaluate;
 
-/// An operator, its attributes, the shapes of its inputs, and of the constants that follow them.
+/// An operator, its attributes, the shapes of its inputs, and those of the constants after them.
 type Case = (String, BTreeMap<String, Attribute>, Vec<Vec<i64>>, Vec<Vec<i64>>);
 
-/// The cases: sizes that are no multiple of 4 nor of a workgroup, strides, padding, batches, broadcasts.
+/// The cases: sizes that are not a multiple of 4 or of a workgroup, strides, padding, batches, broadcasts.
 fn cases(element: ElementType) -> Vec<Graph> {
     let text = std::fs::read_to_string(tileheap_testkit::data("tensor/operators.json")).expect("rows");
     let cases: Vec<Case> = serde_json::from_str(&text).expect("rows of cases");
@@ -39,8 +39,8 @@ fn cases(element: ElementType) -> Vec<Graph> {
     cases.into_iter().map(graph).collect()
 }
 
-/// Of the largest element. Sums of 32-bit products differ in their order; 16-bit results are rounded to 11 bits, and so are
-/// results that are put together from them.
+/// Relative to the largest element. Sums of 32-bit products differ in their order; 16-bit results are rounded to 11 bits,
+/// and so are results computed from them.
 const TOLERANCE: [(ElementType, f64); 2] = [(ElementType::Float32, 1e-5), (ElementType::Float16, 2e-3)];
 
 #[test]
@@ -62,7 +62,7 @@ fn every_operator_computes_what_the_cpu_does_in_every_storage() {
     }
 }
 
-/// Lanes past the last element hold 0 / 0: nothing that reads whole vectors may take them for elements.
+/// Lanes past the last element hold 0 / 0: code that reads whole vectors must not use them as elements.
 #[test]
 fn what_fills_up_the_last_vector_is_nobodys_element() {
     let mut gpu = Gpu::new(Capabilities::empty());
@@ -128,6 +128,6 @@ fn a_reshape_of_channels_moves_them_and_one_of_ones_does_nothing() {
     let layouts = rig::layouts(&graph, |_| crate::rig::Stored::Buffers);
     let (got, recorded) = rig::run_once(&mut gpu, &graph, layouts, &values);
     assert_close("a view", &got[0], &expected[&y], 1e-6);
-    // In, the activation, out: nothing for the view.
+    // Input, activation, output: nothing for the view.
     assert_eq!(recorded.dispatches, 3);
 }

@@ -1,4 +1,4 @@
-//! A network as passes of a frame: a renderer's image goes in, and an image that the renderer reads comes out.
+//! A network as passes of a frame, with an image from the renderer as input and an image for the renderer as output.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const EXTENT: vk::Extent2D = vk::Extent2D {
 };
 const TEXELS: u64 = SIDE as u64 * SIDE as u64;
 
-/// `y = x + w2 * relu(w1 * x + b)`, and the mean of `y` over the picture.
+/// `y = x + w2 * relu(w1 * x + b)`, and the mean of `y` over the image.
 fn graph() -> (Graph, TensorId, [TensorId; 2]) {
     let mut graph = GraphBuilder::new("filter");
     let f32 = ElementType::Float32;
@@ -52,7 +52,7 @@ fn graph() -> (Graph, TensorId, [TensorId; 2]) {
     (graph.build().expect("a graph"), x, [y, flat])
 }
 
-/// What is drawn, and what is computed of it on the CPU.
+/// The scene's fragment shader; the CPU computes the same values.
 const SCENE: &str = "#version 460
     layout(location = 0) out vec4 color;
     void main() {
@@ -92,7 +92,7 @@ struct Described {
     mean: ResourceId,
 }
 
-/// A renderer's passes around the network's.
+/// Describes a renderer's passes around those of the network.
 fn describe(
     gpu: &Gpu,
     graph: &Arc<Graph>,
@@ -146,7 +146,7 @@ fn describe(
     }
 }
 
-/// The picture, texel by texel, and the means, of the last of three frames.
+/// The texels of the image, and the means, of the last of three frames.
 fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<Option<MemoryKind>>) {
     let plan = gpu.tile().plan(&described.frame, &PlanOptions::default());
     let plan = plan.unwrap_or_else(|error| panic!("{error}"));
@@ -232,7 +232,7 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
         let expected: Vec<f64> = texels.collect();
         assert_close("the picture", &picture, &expected, 1e-5);
         assert_close("the means", &means, &computed[&outputs[1]], 1e-5);
-        // What lies between the passes is as hot as anything in the frame: it is on chip where there is room for it.
+        // The tensors between the passes are as hot as anything in the frame: they are on chip if there is room.
         let in_tile = || {
             let resources = described.frame.resource_ids().zip(&homes);
             let tile = resources.filter(|(_, home)| **home == Some(MemoryKind::Tile));
@@ -243,7 +243,7 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
             in_tile().filter(|resource| wanted(&resource.name)).count()
         };
         let hot = in_tile_memory(&["filter/wide", "filter/active", "filter/narrow"]);
-        // An emulated heap may refuse the images' format: then it has the buffers.
+        // An emulated heap may refuse the images' format: then it holds the buffers.
         let takes_images = in_tile().any(|resource| resource.is_image());
         match gpu.tile().profile().tile {
             None => assert_eq!(in_tile_memory(&["filter/"]), 0, "{homes:?}"),

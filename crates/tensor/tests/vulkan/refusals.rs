@@ -1,4 +1,4 @@
-//! What a network refuses, and what it says.
+//! Errors of a network, and their messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn destroy(hosts: impl IntoIterator<Item = HostBuffer>, network: Network) {
     unsafe { network.destroy() };
 }
 
-/// What recording says.
+/// Records a run and returns its error message.
 fn says(
     gpu: &mut Gpu,
     network: &mut Network,
@@ -125,7 +125,7 @@ fn a_buffer_of_an_input_that_is_still_read_backs_no_output() {
     assert_says(refused(graph, &[(x, 0), (y, 0), (z, 1)]), &["`x`", "`y`"]);
 }
 
-/// What is said of a run with two buffers of 128 bytes, each tensor in one of them.
+/// The error message of a run with two buffers of 128 bytes, with each tensor in one of them.
 fn refused(graph: GraphBuilder, tensors: &[(TensorId, usize)]) -> String {
     let (mut gpu, graph) = (Gpu::new(Capabilities::empty()), graph.build().expect("a graph"));
     let mut network = bind(&gpu, &graph, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));

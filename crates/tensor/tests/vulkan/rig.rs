@@ -1,4 +1,4 @@
-//! From a graph to its outputs on the device.
+//! Runs graphs on the device and returns their outputs.
 #![allow(unreachable_pub)] // As in the other support modules.
 
 use std::collections::BTreeMap;
@@ -22,14 +22,14 @@ use tileheap_testkit::tensor::packed_axis;
 /// The elements of inputs and constants.
 pub type Values = BTreeMap<TensorId, Vec<f32>>;
 
-/// How a test stores its tensors.
+/// The storage of tensors in a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stored {
     Buffers,
     Images(Convention, Generation),
 }
 
-/// Every way.
+/// Every storage.
 pub fn ways() -> Vec<Stored> {
     let generations = [Generation::Flat, Generation::Layered];
     let images = Convention::ALL
@@ -60,12 +60,12 @@ pub fn values(graph: &Graph, symbols: &[u64]) -> Values {
     tileheap_testkit::tensor::values(graph, symbols, 1)
 }
 
-/// How many elements a tensor has.
+/// The number of elements of a tensor.
 pub fn count(graph: &Graph, id: TensorId, symbols: &[u64]) -> u64 {
     graph.shape_at(id, symbols).expect("in range").iter().product()
 }
 
-/// A buffer of the host for an input or output, filled from `values`.
+/// A host-visible buffer for an input or output, filled from `values`.
 pub fn host(gpu: &Gpu, graph: &Graph, id: TensorId, symbols: &[u64], values: &Values) -> HostBuffer {
     let mut host = HostBuffer::new(gpu.tile(), count(graph, id, symbols) * 4).expect("a buffer");
     if let Some(values) = values.get(&id) {
@@ -74,7 +74,7 @@ pub fn host(gpu: &Gpu, graph: &Graph, id: TensorId, symbols: &[u64], values: &Va
     host
 }
 
-/// Records with `record`, submits, waits; the queue then lets the host read.
+/// Records with `record`, submits and waits; afterwards the host may read.
 pub fn submit<T>(gpu: &mut Gpu, record: impl FnOnce(vk::CommandBuffer) -> T) -> T {
     let commands = gpu.primaries(1);
     let device = gpu.device();
@@ -93,14 +93,14 @@ pub fn submit<T>(gpu: &mut Gpu, record: impl FnOnce(vk::CommandBuffer) -> T) -> 
     });
     let info = vk::SubmitInfo::default().command_buffers(&commands);
     let queue = gpu.context.queues()[0].handle;
-    // SAFETY: nobody else uses the queue.
+    // SAFETY: nothing else uses the queue.
     unsafe { device.queue_submit(queue, &[info], vk::Fence::null()) }.expect("submitted");
     // SAFETY: as above.
     unsafe { device.queue_wait_idle(queue) }.expect("done");
     recorded
 }
 
-/// Runs a network with its inputs filled from `values`; the outputs.
+/// Runs a network with its inputs filled from `values`; returns the outputs.
 pub fn run(
     gpu: &mut Gpu,
     network: &mut Network,
@@ -137,7 +137,7 @@ pub fn run(
     (outputs, recorded)
 }
 
-/// Runs a graph without loops, nothing aliased, once.
+/// Runs a graph without loops once, with nothing aliased.
 pub fn run_once(
     gpu: &mut Gpu,
     graph: &Graph,
@@ -151,7 +151,7 @@ pub fn run_once(
     ran
 }
 
-/// A network of a graph without loops, nothing aliased.
+/// A network for a graph without loops, with nothing aliased.
 fn network(gpu: &Gpu, graph: Graph, layouts: Vec<Layout>, values: &Values) -> Network {
     let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), &graph, &layouts);
     let needs = needs.unwrap_or_else(|error| panic!("{error}"));
@@ -163,7 +163,7 @@ fn network(gpu: &Gpu, graph: Graph, layouts: Vec<Layout>, values: &Values) -> Ne
     };
     let planned = plan(&graph, &layouts, &needs, &options);
     let mut planned = planned.unwrap_or_else(|error| panic!("{error}"));
-    // A view is where its base is.
+    // A view is placed within its base.
     for (index, tensor) in graph.tensors().iter().enumerate() {
         if let Some(view) = tensor.view {
             planned.tensors[index].placement = planned.tensor(view.base).placement.clone();
@@ -179,7 +179,7 @@ fn network(gpu: &Gpu, graph: Graph, layouts: Vec<Layout>, values: &Values) -> Ne
     made.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Asserts that two results agree to `tolerance`, relative to the largest element that is expected.
+/// Asserts that two results agree to `tolerance`, relative to the largest expected element.
 pub fn assert_close(what: &str, got: &[f32], expected: &[f64], tolerance: f64) {
     assert_eq!(got.len(), expected.len(), "{what}");
     let scale = expected.iter().fold(1e-6f64, |most, value| most.max(value.abs()));

@@ -1,4 +1,4 @@
-//! Loops and branches of networks as passes of a frame: as many rounds as were declared, each of passes of its own.
+//! Loops and branches of networks as passes of a frame: each declared round has its own passes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const EXTENT: vk::Extent2D = vk::Extent2D {
     height: 16,
 };
 
-/// Runs two frames of nothing but the network; its outputs, and the names of the frame's passes.
+/// Runs two frames with only the network; returns its outputs, and the names of the frame's passes.
 fn run_in_frame(
     gpu: &mut Gpu,
     graph: &Arc<Graph>,
@@ -117,7 +117,7 @@ fn a_loop_runs_the_rounds_that_were_declared() {
     }
 }
 
-/// A loop in a loop, which begins with a constant, reads another as a parameter, and whose result is an output by itself.
+/// A loop in a loop, which begins with a constant, reads another as a parameter, and whose result is directly an output.
 fn nested() -> Graph {
     let mut graph = GraphBuilder::new("nested");
     let x = graph.input("x", ElementType::Float32, [1, 8]);
@@ -156,7 +156,7 @@ fn loops_in_loops_begin_with_what_they_are_given() {
         assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
         let inside = named.iter().filter(|name| name.starts_with("loop/more")).count() as u64;
         assert_eq!(inside, outer * inner, "{what}: {named:?}");
-        // And in memory of its own.
+        // The same network in separate memory.
         let mut apart = network(&gpu, &graph, Stored::Buffers, CarryRule::Avoid, &values);
         let (got, _) = rig::run(&mut gpu, &mut apart, &values, &[], &decisions);
         assert_close(

@@ -73,7 +73,8 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
         let expected: Vec<f32> = elements.iter().map(|element| element + 1.0).collect();
         assert_eq!(y.read_floats(), expected, "{scope:?}");
     }
-    // Buffer, texel buffer, and of images one square, one long; of arrays 32 layers of a row, one of 32 rows, one row.
+    // Buffer, texel buffer; a square and a long image; arrays with 32 layers of a row, with one layer of 32 rows, with
+    // one row.
     let (count, requests) = (pool.len(), scopes.len());
     assert!(count < requests, "{count} things for {requests} requests");
     for host in ys.into_iter().chain([x]) {
@@ -96,7 +97,7 @@ fn textures_are_recycled_in_program_order_grown_by_the_rule_and_capped() {
     let second = allocate(&mut pool, [64, 64]).expect("64 KiB");
     assert_eq!(pool.len(), 2);
     pool.free(first);
-    // Smaller: it fits. Larger by a quarter: it is grown, and the old one stays until nothing can be in flight.
+    // A smaller request fits. A larger one, by a quarter, enlarges it; the old one is kept until nothing can be in flight.
     let third = allocate(&mut pool, [32, 60]).expect("recycled");
     assert_eq!(pool.len(), 2);
     pool.free(third);
@@ -112,7 +113,7 @@ fn textures_are_recycled_in_program_order_grown_by_the_rule_and_capped() {
     assert_says(allocate(&mut pool, [1, 1 << 20]).unwrap_err(), &["limit"]);
     let no_vectors = pool.allocate(&[8, 8, 3], ElementType::Float32, image);
     assert_says(no_vectors.unwrap_err(), &["is not 4"]);
-    // What another had holds nothing: reading it is refused.
+    // A recycled texture has no contents: reading it is refused.
     let operands = [&second, &fourth].map(ScratchOperand::Scratch);
     // SAFETY: refused before anything is recorded.
     assert!(unsafe { pool.dispatch(vk::CommandBuffer::null(), &add_one(&operands)) }.is_err());

@@ -1,4 +1,4 @@
-//! What shape inference sees: an operator's attributes and inputs.
+//! An operator's attributes and inputs, as shape inference sees them.
 
 use crate::graph::element::ElementType;
 use crate::graph::node::{Attribute, InPlace, Operator};
@@ -10,7 +10,7 @@ use crate::graph::tensor::Tensor;
 pub(in crate::graph) struct Inferred {
     pub(in crate::graph) outputs: Vec<(ElementType, Shape)>,
     pub(in crate::graph) in_place: Vec<InPlace>,
-    /// The input whose bytes the output is.
+    /// The input of which the output is a view.
     pub(in crate::graph) view_of: Option<u32>,
 }
 
@@ -25,7 +25,7 @@ impl Inferred {
 
 pub(super) type Answer<T> = Result<T, String>;
 
-/// An operator on its inputs.
+/// An operator with its inputs.
 pub(super) struct Call<'a> {
     pub(super) operator: &'a Operator,
     pub(super) inputs: &'a [&'a Tensor],
@@ -126,7 +126,7 @@ pub(super) fn positive(name: &str, values: &[i64]) -> Answer<()> {
     }
 }
 
-/// Two dimensions that have to be the same; symbols are taken at their word.
+/// Requires two dimensions to be equal; symbols are assumed to be.
 pub(super) fn agree(a: &Dim, b: &Dim) -> Answer<()> {
     match (a.fixed(), b.fixed()) {
         (Some(x), Some(y)) if x != y => Err(format!("{x} meets {y}")),

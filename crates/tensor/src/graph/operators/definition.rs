@@ -1,4 +1,4 @@
-//! What is known of an operator.
+//! The definition of an operator.
 
 use super::call::{Answer, Call, Inferred};
 
@@ -8,25 +8,25 @@ use super::call::{Answer, Call, Inferred};
 pub struct Definition {
     /// Its name in graphs.
     pub name: &'static str,
-    /// The most inputs that it takes.
+    /// The maximum number of inputs.
     pub inputs: usize,
-    /// How its output depends on its inputs.
+    /// The dependence of its output on its inputs.
     pub class: OperatorClass,
-    /// In which form it reads its operands.
+    /// The form in which it reads its operands.
     pub form: OperandForm,
     /// The input that holds convolution weights.
     pub weights: Option<usize>,
-    /// ONNX operators that it is without any attributes; those with attributes are the importer's.
+    /// Equivalent ONNX operators without attributes; the importer maps those with attributes.
     pub onnx: &'static [&'static str],
     /// The built-in kernel that computes it.
     pub kernel: Option<BuiltInKernel>,
-    /// Inputs that kernels read from buffers of vectors alone: biases, scales.
+    /// Inputs that kernels read only from buffers of vectors: biases, scales.
     pub vector_inputs: &'static [usize],
     pub(super) infer: fn(&Call<'_>) -> Answer<Inferred>,
 }
 
 impl Definition {
-    /// One input, read in plain form, without a kernel.
+    /// An operator with one input, read in plain form, without a kernel.
     pub(super) const fn new(
         name: &'static str,
         class: OperatorClass,
@@ -53,31 +53,31 @@ impl Definition {
     }
 }
 
-/// How an operator's output depends on its inputs; compilers fuse operators by it.
+/// The dependence of an operator's output on its inputs, which decides whether compilers can fuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperatorClass {
-    /// Each element on the same one of the input.
+    /// Each element depends on the same element of the input.
     Elementwise,
-    /// Each element on the corresponding ones of broadcast inputs.
+    /// Each element depends on the corresponding elements of broadcast inputs.
     Broadcast,
-    /// Each element on one of the input, at another index.
+    /// Each element depends on one element of the input, at another index.
     Injective,
-    /// Each element on a range of the input, by sum or maximum.
+    /// Each element is a sum or maximum over a range of the input.
     Reduction,
-    /// Each element on windows or rows of several inputs; an elementwise operator can follow in the same kernel.
+    /// Each element depends on windows or rows of several inputs; an elementwise operator can be fused after it.
     Contraction,
     /// Anything else.
     Opaque,
 }
 
-/// In which form an operator reads its operands.
+/// The form in which an operator reads its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandForm {
-    /// Packed, four channels side by side: convolutions, pools, whose windows read elements again and again.
+    /// Packed, four channels per vector: convolutions and pools, whose windows read elements repeatedly.
     Packed,
-    /// As they come, all alike.
+    /// Any form, the same for all operands.
     Alike,
-    /// As they come where the concatenation is along channels in whole texels, else plain.
+    /// Any form if the concatenation is along channels in whole texels, else plain.
     ConcatChannels,
     /// Row-major.
     Plain,
@@ -85,7 +85,7 @@ pub enum OperandForm {
 
 /// A kernel that comes with the crate's feature `vulkan`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Named as the operators are.
+#[allow(missing_docs)] // Named like the operators.
 pub enum BuiltInKernel {
     Convolution,
     TransposedConvolution,
@@ -104,8 +104,8 @@ pub enum BuiltInKernel {
     Transpose,
     Pad,
     Resize,
-    /// The way of this number of `binary.comp`.
+    /// A function of `binary.comp`, by number.
     Binary(u32),
-    /// The function of this number in `activation.glsl`.
+    /// A function of `activation.glsl`, by number.
     Activation(u32),
 }

@@ -1,4 +1,4 @@
-//! Elementwise operators, and normalizations that keep their input's shape.
+//! Elementwise operators, and normalizations that preserve their input's shape.
 
 use super::call::broadcast as broadcast_dims;
 use super::call::{Answer, Call, Inferred};
@@ -14,7 +14,7 @@ pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> 
     }
 }
 
-/// One operand, in whatever form it has.
+/// One operand, in any form.
 pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> Definition {
     Definition {
         form: OperandForm::Alike,
@@ -31,7 +31,7 @@ pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) ->
     }
 }
 
-/// Two operands, broadcast, in whatever form they have.
+/// Two operands, broadcast, in any form.
 pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> Definition {
     Definition {
         form: OperandForm::Alike,
@@ -39,7 +39,7 @@ pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> De
     }
 }
 
-/// Two operands, broadcast, to truth values.
+/// Two operands, broadcast; results are booleans.
 pub(super) const fn comparison(name: &'static str, onnx: &'static [&'static str]) -> Definition {
     Definition {
         inputs: 2,
@@ -86,7 +86,7 @@ fn same_shape(call: &Call<'_>) -> Answer<Inferred> {
 }
 
 fn arithmetic(call: &Call<'_>) -> Answer<Inferred> {
-    // Without inputs, `broadcast` refuses.
+    // `broadcast` reports missing inputs.
     let first = call.inputs.first();
     broadcast(call, first.map_or(ElementType::Float32, |input| input.element))
 }

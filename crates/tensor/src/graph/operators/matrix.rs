@@ -4,7 +4,7 @@ use super::call::{Answer, Call, Inferred, agree, broadcast, wrap};
 use super::definition::{BuiltInKernel, Definition, OperatorClass};
 use crate::graph::shape::Dim;
 
-/// `[.., k]` by `[o, k]`, and a bias.
+/// `[.., k]` by `[o, k]`, with an optional bias.
 pub(super) const DENSE: Definition = Definition {
     inputs: 3,
     kernel: Some(BuiltInKernel::Dense),

@@ -31,7 +31,7 @@ fn reshape(call: &Call<'_>) -> Answer<Inferred> {
     let data = call.dims_of(0, None)?;
     let shape = call.ints("shape")?.ok_or("`shape` is missing")?;
     let all = product(data);
-    // 0 keeps a dimension, and one -1 is what is left.
+    // 0 keeps a dimension, and one -1 stands for the remaining elements.
     let mut dims = Vec::new();
     for (axis, &dim) in shape.iter().enumerate() {
         let kept = || data.get(axis).cloned();
@@ -41,7 +41,7 @@ fn reshape(call: &Call<'_>) -> Answer<Inferred> {
         });
     }
     if let Some(open) = shape.iter().position(|&dim| dim == -1) {
-        // What is kept is not divided by: a symbol would have to be bounded twice.
+        // Kept dimensions are left out of the division: otherwise a symbol would be bounded twice.
         let (mut left, mut by) = (data.to_vec(), Vec::new());
         for (axis, dim) in dims.iter().enumerate().filter(|(axis, _)| *axis != open) {
             match left.iter().position(|other| other == dim) {

@@ -84,7 +84,7 @@ pub(super) const GLOBAL_AVG_POOL2D: Definition = Definition {
         Some(BuiltInKernel::GlobalAveragePool),
     )
 };
-/// Each element `scale` times: the nearest one.
+/// Repeats each element `scale` times: nearest-neighbour scaling.
 pub(super) const RESIZE2D: Definition = Definition {
     form: OperandForm::Packed,
     kernel: Some(BuiltInKernel::Resize),

@@ -1,4 +1,4 @@
-//! Graphs within nodes: `If` as a branch, `Loop` and `Scan` as loops.
+//! Subgraphs of nodes: `If` as a branch, `Loop` and `Scan` as loops.
 //!
 //! ```text
 //! Loop(M, cond, v; body)      parameters i, cond, v, the stacked outputs, M, and what the body reads from outside
@@ -13,20 +13,20 @@ use super::{Reader, wrapped};
 use crate::error::Result;
 use crate::graph::{Dim, ElementType, GraphBuilder, InPlace, Operator, Shape, Source, TensorId};
 
-/// A loop, whichever operator it is.
+/// The common form of `Loop` and `Scan`.
 struct Rounds<'a> {
     node: &'a NodeProto,
     body: &'a GraphProto,
-    /// How many rounds at most, and whether there is a first one.
+    /// The maximum number of rounds, and the condition of the first one.
     limits: [Option<TensorId>; 2],
-    /// Values that are carried, by the body's names.
+    /// Carried values, by their names in the body.
     carried: Vec<(&'a str, TensorId)>,
-    /// Tensors of which each round sees one slice, and the axis.
+    /// Tensors of which each round reads one slice, with the axis.
     sliced: Vec<(&'a str, TensorId, usize)>,
     /// The body's outputs that become carried values, and those that are stacked along an axis.
     next: &'a [ValueInfo],
     stacked: Vec<(&'a ValueInfo, usize)>,
-    /// How many slices are stacked.
+    /// The number of stacked slices.
     rounds: Option<Dim>,
 }
 
@@ -36,7 +36,7 @@ impl Reader<'_> {
         graph.ok_or_else(|| self.fault(node, format!("it has no graph `{name}`")))
     }
 
-    /// The tensors that graphs read from outside, by name; constants are there for every block.
+    /// The tensors that graphs read from outside, by name, without constants, which every block can read.
     fn captured(&self, graphs: &[&GraphProto]) -> Vec<(String, TensorId)> {
         let names = graphs
             .iter()
@@ -49,7 +49,7 @@ impl Reader<'_> {
         known.filter(is_made).collect()
     }
 
-    /// Reads a body that was opened: its names are its own.
+    /// Reads an opened body in a separate namespace.
     fn within<T>(&mut self, prefix: &str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let (ids, known) = (self.ids.clone(), self.known.clone());
         let first = self.graph.tensor_count();
@@ -60,7 +60,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn branch(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
-        // The first input is 0 for the second of them.
+        // The second arm runs if the condition is not 0.
         let arms = [
             self.subgraph(node, "else_branch")?,
             self.subgraph(node, "then_branch")?,
@@ -168,7 +168,7 @@ impl Reader<'_> {
         let scalar = |graph: &mut GraphBuilder, what: &str, element| {
             graph.constant(format!("{name}/{what}"), element, Shape::default())
         };
-        // In order: the round, the condition, carried values, stacked outputs, then what stays.
+        // In order: the round, the condition, carried values, stacked outputs, then loop-invariant values.
         let mut inputs = vec![scalar(&mut self.graph, "first", ElementType::Int64)];
         inputs.push(match of.limits[1] {
             Some(condition) => condition,
@@ -209,7 +209,7 @@ impl Reader<'_> {
         self.keep(of.node, &made)
     }
 
-    /// A node of the loop's own, in place of its first operand where there is an `over`.
+    /// Adds an auxiliary node of the loop, which may overwrite its first operand if `over`.
     fn helper(
         &mut self,
         what: &str,
@@ -225,7 +225,7 @@ impl Reader<'_> {
             .node(what, Operator::named(operator), inputs, outputs, in_place)[0]
     }
 
-    /// Names that stand for other tensors within a body.
+    /// Maps names to other tensors within a body.
     fn rename(&mut self, names: impl IntoIterator<Item = (String, TensorId)>) {
         for (name, id) in names {
             self.known.remove(&name);
@@ -233,7 +233,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The number of rounds, where nothing but it ends the loop: the condition is true from the first round to the last.
+    /// The number of rounds, if only the count ends the loop: the condition is true in every round.
     fn exact_rounds(&self, of: &Rounds<'_>, condition: TensorId, next: Option<TensorId>) -> Option<u64> {
         let is_true = |name: &String| {
             self.known
@@ -251,7 +251,7 @@ impl Reader<'_> {
         Some(u64::try_from(rounds).unwrap_or(0))
     }
 
-    /// One round; `p` are its parameters, of which stacked outputs and what stays begin at `places`.
+    /// Builds one round; `p` are its parameters, of which stacked outputs and loop-invariant values begin at `places`.
     fn round(
         &mut self,
         of: &Rounds<'_>,
@@ -312,7 +312,7 @@ impl Reader<'_> {
     }
 }
 
-/// Names that a graph reads and does not make, each once.
+/// Names that a graph reads but does not define, each once.
 fn free_names<'g>(graph: &'g GraphProto, outside: &BTreeSet<&'g str>) -> Vec<&'g str> {
     let (mut bound, mut free) = (outside.clone(), Vec::new());
     bound.extend(graph.initializer.iter().map(|tensor| &*tensor.name));

@@ -1,9 +1,9 @@
-//! What is known before anything runs: shapes that exporters compute node by node, also where dimensions are open.
+//! Constant folding: shapes that exporters compute node by node, including those with open dimensions.
 //!
 //! ```text
 //! x [batch, 64] ─► Shape ─► Gather 0 ─► Concat with -1 ─► Reshape      known: [batch, 64], batch, [batch, -1]
 //! ```
-//! What follows from shapes is a constant of the graph: whoever runs it writes these numbers once the shapes are known.
+//! Numbers derived from shapes are constants of the graph: the caller writes them once the shapes are known.
 
 use super::known::Number::{Fraction, Whole};
 use super::known::{Known, MAX_FRACTIONS, MAX_KNOWN, Number, is_fractional};
@@ -12,12 +12,12 @@ use super::{Reader, element, wrapped};
 use crate::graph::{Dim, DimOperator, ElementType, SymbolId};
 
 impl Reader<'_> {
-    /// What an input is, if that is known.
+    /// The known value of an input, if any.
     pub(super) fn input_known(&self, node: &NodeProto, place: usize) -> Option<&Known> {
         self.known.get(node.input.get(place)?)
     }
 
-    /// What a node makes, where that follows from constants and shapes.
+    /// The value of a node's output, if it follows from constants and shapes.
     pub(super) fn folded(&self, node: &NodeProto) -> Option<Known> {
         let known = |place: usize| self.input_known(node, place);
         match node.op_type.as_str() {
@@ -270,7 +270,7 @@ impl Reader<'_> {
         if wrapped(axis, data.dims.len()) != Some(0) || by == 0 {
             return None;
         }
-        // Backwards, one before the first place is an end.
+        // With a negative step, one before the first index is a valid end.
         let place = |index: i64| {
             if index < 0 {
                 index.saturating_add(count)
@@ -314,7 +314,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Two numbers by an operator, also those that begin as `Reduce`.
+    /// Applies a binary operator, or the one of a reduction whose name begins with `Reduce`, to two numbers.
     fn combined(&self, name: &str, a: &Number, b: &Number) -> Option<Number> {
         if let (Whole(x), Whole(y)) = (a, b) {
             return self.combined_wholes(name, x, y).map(Whole);
@@ -345,7 +345,7 @@ impl Reader<'_> {
             ("Add" | "Sum", Some((x, y))) => x.checked_add(y).map(Dim::from),
             ("Sub", Some((x, y))) => x.checked_sub(y).map(Dim::from),
             ("Mul" | "Prod", Some((x, y))) => x.checked_mul(y).map(Dim::from),
-            // Whole numbers are divided towards 0.
+            // Integer division truncates towards 0.
             ("Div", Some((x, y))) => x.checked_div(y).map(Dim::from),
             ("Mod", Some((x, y))) => x.checked_rem_euclid(y).filter(|_| y > 0).map(Dim::from),
             ("Pow", Some((x, y))) => x.checked_pow(u32::try_from(y).ok()?).map(Dim::from),
@@ -356,7 +356,7 @@ impl Reader<'_> {
             ("Sub", None) => Some(x.clone() - y.clone()),
             ("Mul" | "Prod", None) => Some(x.clone() * y.clone()),
             ("Div", None) if x == y => Some(1.into()),
-            // Of dimensions, which are not negative.
+            // Only for dimensions that are not negative.
             ("Div", None) if y.fixed().is_some_and(|y| y > 0) && self.range(x)?.0 >= 0 => {
                 Some(x.clone().floor_div(y.clone()))
             }
@@ -384,7 +384,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The least and the greatest value of a dimension; a symbol without a range is any 31 bits.
+    /// The least and the greatest value of a dimension; a symbol without a range has 31 bits.
     pub(super) fn range(&self, dim: &Dim) -> Option<(i64, i64)> {
         let of = |symbol: SymbolId| {
             let (least, most) = self
@@ -407,7 +407,7 @@ fn cast(data: &Known, to: ElementType) -> Option<Known> {
     };
     let fraction = |number: &Number| number.value().map(Fraction);
     let numbers: Option<Vec<Number>> = match is_fractional(to) {
-        // As many numbers are data; an open one has no value to be a fraction.
+        // Larger tensors of fractions are data; an open dimension has no value as a fraction.
         true if data.numbers.len() > MAX_FRACTIONS => return None,
         true => data.numbers.iter().map(fraction).collect(),
         false => data.numbers.iter().map(whole).collect(),
@@ -436,7 +436,7 @@ fn changed(name: &str, number: &Number) -> Option<Number> {
     }
 }
 
-/// The dimensions of two operands together; `None` if they do not go together or are too many numbers to follow.
+/// The broadcast dimensions of two operands; `None` if they are incompatible or have too many elements to track.
 fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut dims = long.to_vec();
@@ -451,12 +451,12 @@ fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     (count <= MAX_KNOWN).then_some(dims)
 }
 
-/// A number for each place of a tensor.
+/// Builds a number for each index of a tensor.
 fn each(dims: &[usize], number: impl FnMut(usize) -> Option<Number>) -> Option<Vec<Number>> {
     (0..dims.iter().product()).map(number).collect()
 }
 
-/// The place in an operand that a place in the broadcast result is made from.
+/// The index in an operand that corresponds to an index of the broadcast result.
 fn place(index: usize, dims: &[usize], of: &[usize]) -> usize {
     let (mut rest, mut at, mut stride) = (index, 0, 1);
     for axis in (0..dims.len()).rev() {

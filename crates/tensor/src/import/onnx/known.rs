@@ -1,26 +1,26 @@
-//! Numbers that are known before anything runs.
+//! Numbers that are known before execution.
 
 use crate::graph::{Dim, ElementType};
 
-/// Larger tensors are data, not shapes.
+/// The most elements of a tensor that are tracked: larger ones are data, not shapes.
 pub(super) const MAX_KNOWN: usize = 4_096;
 
-/// Known fractions are scales; larger tensors of them are weights.
+/// The most fractions that are tracked: a few are scales, more are weights.
 pub(super) const MAX_FRACTIONS: usize = 16;
 
 /// A small tensor whose numbers are known: a shape, axes, scales.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Known {
-    /// Its elements, row by row.
+    /// Its elements, in row-major order.
     pub(super) numbers: Vec<Number>,
     pub(super) dims: Vec<usize>,
     pub(super) element: ElementType,
 }
 
-/// A number of a tensor.
+/// An element of a known tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Number {
-    /// A whole number, or a dimension that is open.
+    /// An integer, or an open dimension.
     Whole(Dim),
     /// A scale.
     Fraction(f64),
@@ -56,7 +56,7 @@ impl Known {
         (count == self.numbers.len()).then(|| Known { dims, ..self.clone() })
     }
 
-    /// Whole numbers and symbols.
+    /// The elements if all are integers or symbols.
     pub(super) fn wholes(&self) -> Option<Vec<Dim>> {
         let whole = |number: &Number| match number {
             Number::Whole(dim) => Some(dim.clone()),
@@ -65,12 +65,12 @@ impl Known {
         self.numbers.iter().map(whole).collect()
     }
 
-    /// Whole numbers without symbols.
+    /// The elements if all are integers without symbols.
     pub(super) fn fixed(&self) -> Option<Vec<i64>> {
         self.numbers.iter().map(Number::fixed).collect()
     }
 
-    /// Numbers without symbols.
+    /// The elements if none has symbols.
     pub(super) fn values(&self) -> Option<Vec<f64>> {
         self.numbers.iter().map(Number::value).collect()
     }
@@ -79,7 +79,7 @@ impl Known {
         is_fractional(self.element)
     }
 
-    /// The numbers at these places of the first axis.
+    /// The rows with these indices of the first axis.
     pub(super) fn rows(&self, places: &[usize], dims: &[usize]) -> Option<Known> {
         let row: usize = self.dims.get(1..)?.iter().product();
         let rows = places

@@ -4,15 +4,15 @@
 //! bytes ──prost──► messages ──► constants folded, operators mapped ──► Graph, shapes as expressions of the inputs' symbols
 //! ```
 //! `prost` decodes. Shapes are inferred by [`GraphBuilder::operator`], so that a dimension that the file leaves open stays a symbol
-//! in every tensor; where an operator is not known here, the shapes that the file has for its outputs are taken. A runtime's own
-//! inference (`tract-onnx`) would know more operators, at the price of some two hundred crates, and of the symbols' ranges.
+//! in every tensor; for unknown operators, the output shapes in the file are used. A runtime's own inference (`tract-onnx`) would
+//! know more operators, at the cost of some two hundred crates, and would lose the symbols' ranges.
 //!
-//! `If` is a branch, `Loop` and `Scan` are loops; an identity is its operand.
+//! `If` becomes a branch, `Loop` and `Scan` become loops; an identity is replaced by its operand.
 //!
-//! Numbers that follow from shapes (`Shape`, `Gather`, `Concat`, arithmetic and so on) are constants: they are known when the shapes are,
-//! before anything runs. Element types that are not known here count by their size, with a note of the graph.
+//! Numbers derived from shapes (`Shape`, `Gather`, `Concat`, arithmetic and so on) are constants: they are known when the shapes are,
+//! before execution. Unknown element types are planned by their size, with a note of the graph.
 //!
-//! Not done: sequences and optionals, weights' values (shapes are all that planning needs), data in files beside the model.
+//! Not done: sequences and optionals, values of weights (planning needs only shapes), data in files beside the model.
 
 mod bodies;
 mod fold;
@@ -33,11 +33,11 @@ use crate::graph::{
 };
 use tileheap_json::clip;
 
-/// What an ONNX file does not say.
+/// Options for reading ONNX files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnnxOptions {
-    /// The least and the greatest value of open dimensions, by their names in the file (`batch`); one without a name is called
-    /// after its tensor and axis (`x.0`).
+    /// The least and the greatest value of open dimensions, by their names in the file (`batch`); a dimension without a name
+    /// is called after its tensor and axis (`x.0`).
     pub ranges: BTreeMap<String, (u64, u64)>,
 }
 
@@ -54,8 +54,8 @@ pub struct OnnxOptions {
 /// ```
 ///
 /// # Errors
-/// The bytes are no model, an operator is not known and the file has no shapes of its outputs, an open dimension has no range, there is a
-/// range for a dimension that is not there, or what else a graph cannot have.
+/// The bytes are not a model, an operator is unknown and the file has no shapes for its outputs, an open dimension has no range, a range
+/// is given for a dimension that does not exist, or the graph is invalid.
 pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     let model = Model::decode(bytes).map_err(wrong)?;
     let graph = model.graph.ok_or_else(|| wrong("there is no graph in it"))?;
@@ -77,7 +77,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     reader.graph.build()
 }
 
-/// Whether bytes are a model, whatever their file is called: they are no text, and have a graph.
+/// Returns true if the bytes are a model, whatever the file name: they are not text, and contain a graph.
 pub fn is_onnx(bytes: &[u8]) -> bool {
     let is_control = |byte: &u8| *byte < 32 && !b"\t\n\r".contains(byte);
     let is_text = !bytes.iter().any(is_control) && std::str::from_utf8(bytes).is_ok();
@@ -88,7 +88,7 @@ fn wrong(problem: impl ToString) -> Error {
     Error::parse("ONNX model", problem)
 }
 
-/// An axis that may be counted from the last.
+/// Resolves an axis that may be negative.
 fn wrapped(axis: i64, rank: usize) -> Option<usize> {
     let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok();
     axis.filter(|&axis| axis < rank)
@@ -99,13 +99,13 @@ struct Reader<'a> {
     options: &'a OnnxOptions,
     symbols: BTreeMap<String, SymbolId>,
     ids: BTreeMap<String, TensorId>,
-    /// Ranges of symbols that have one.
+    /// Ranges of symbols.
     ranges: BTreeMap<SymbolId, (u64, u64)>,
-    /// Values that are known before anything runs: shapes, axes, scales.
+    /// Values known before execution: shapes, axes, scales.
     known: BTreeMap<String, Known>,
-    /// Numbers of element types that are not known here.
+    /// Numbers of unknown element types.
     unknown_elements: BTreeSet<i32>,
-    /// What the file says of values that nodes make.
+    /// Types and shapes that the file gives for node outputs.
     described: BTreeMap<String, (ElementType, Shape)>,
     /// Names of the model's outputs.
     outputs: BTreeSet<String>,
@@ -135,7 +135,7 @@ impl Reader<'_> {
         constants.try_for_each(|tensor| self.constant(&tensor.name, tensor))
     }
 
-    /// Reads a graph's or body's nodes; gives its outputs.
+    /// Reads the nodes of a graph or body; returns its outputs.
     fn nodes(&mut self, graph: &GraphProto) -> Result<Vec<TensorId>> {
         for value in graph.value_info.iter().chain(&graph.output) {
             if let Some(described) = self.value(value)? {
@@ -158,7 +158,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The type of a constant's elements; of those that are not known here the narrowest that holds its data.
+    /// The type of a constant's elements; for an unknown type, the narrowest that holds its data.
     fn element_of(&self, tensor: &proto::TensorProto) -> ElementType {
         let count = tensor
             .dims
@@ -204,7 +204,7 @@ impl Reader<'_> {
         Err(wrong(format!("a range is given for `{}`; {open}", clip(name))))
     }
 
-    /// Notes which tensors have elements whose type is not known here.
+    /// Adds a note about tensors with elements of unknown types.
     fn note_unknown_elements(&mut self) {
         let is_unknown = |of: &Tensor| of.element >= ElementType::Bits1;
         let tensors = || self.graph.tensors().iter().filter(|of| is_unknown(of));
@@ -236,7 +236,7 @@ impl Reader<'_> {
         known.ok_or_else(|| Error::dangling(reader, name))
     }
 
-    /// The type and shape that the file has for a value; `None` where it has none.
+    /// The type and shape that the file gives for a value, if any.
     fn value(&mut self, value: &ValueInfo) -> Result<Option<(ElementType, Shape)>> {
         let tensor = value.kind.as_ref().and_then(|kind| kind.tensor.as_ref());
         let Some((tensor, shape)) = tensor.and_then(|tensor| Some((tensor, tensor.shape.as_ref()?))) else {
@@ -270,10 +270,10 @@ impl Reader<'_> {
     }
 }
 
-/// What the elements of a type that is not known are planned as: wider than any type that has been added for years.
+/// The type planned for elements of unknown types: wider than any type that has been added for years.
 const UNKNOWN: ElementType = ElementType::Bits64;
 
-/// ONNX's numbers of element types; `None` for strings and for what is not known here.
+/// Maps ONNX's element type numbers; `None` for strings and unknown types.
 ///
 /// Source: `TensorProto.DataType` in `onnx/onnx.proto`, IR version 13.
 fn element(data_type: i32) -> Option<ElementType> {

@@ -1,4 +1,4 @@
-//! ONNX's operators as this crate's.
+//! Maps ONNX operators to those of this crate.
 
 use super::known::{Known, Number};
 use super::proto::NodeProto;
@@ -11,7 +11,7 @@ use crate::units::Bytes;
 
 type Attributes = Vec<(&'static str, Attribute)>;
 
-/// An operator of this crate with its attributes.
+/// An operator of this crate, with its attributes.
 type Mapped = (&'static str, Attributes);
 
 impl Reader<'_> {
@@ -37,7 +37,7 @@ impl Reader<'_> {
             self.value_element(node.int("to", 0) as i32);
         }
         match node.op_type.as_str() {
-            // What the model gives keeps its name.
+            // Outputs of the model keep their names.
             "Identity" if !self.outputs.contains(self.output(node)?) && !inputs.is_empty() => {
                 self.ids.insert(self.output(node)?.to_owned(), inputs[0]);
                 return Ok(());
@@ -94,7 +94,7 @@ impl Reader<'_> {
         Error::operator(&self.name(node), &node.op_type, problem.into())
     }
 
-    /// Names what a node made as the file does; a shape that the file has for it has to be the same.
+    /// Names a node's outputs as the file does; a shape in the file must match.
     pub(super) fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<()> {
         for (name, &id) in node.output.iter().zip(made).filter(|(name, _)| !name.is_empty()) {
             let inferred = &self.graph.tensor(id).shape;
@@ -109,7 +109,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A node of any operator: its outputs are what the file says.
+    /// Adds a node of any operator, with the outputs that the file describes.
     fn described_by_the_file(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let mut outputs = Vec::new();
         for output in node.output.iter().filter(|output| !output.is_empty()) {
@@ -132,7 +132,7 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// Makes a tensor a view of another one that holds the same elements, unless its bound is not known to be as low.
+    /// Makes a tensor a view of another one with the same elements, unless its bound is not known to be at most as large.
     fn view_if_within(&mut self, tensor: TensorId, base: TensorId) {
         let most = |id: TensorId| {
             let mut dims = self.dims(id).into_iter();
@@ -168,7 +168,7 @@ impl Reader<'_> {
                 vec![values.floats.len()],
             )
         } else {
-            // Strings and sparse tensors: what reads them has its shape from the file.
+            // Strings and sparse tensors: their readers have shapes in the file.
             let id = self.graph.constant(&name, ElementType::Bits64, Shape::default());
             self.ids.insert(name, id);
             return Ok(());
@@ -190,7 +190,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The same elements under other dimensions.
+    /// Adds a view of the same elements with other dimensions.
     fn reshape(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let data = self.dims(inputs[0]);
         let keeps_zeros = node.int("allowzero", 0) != 0;
@@ -244,7 +244,7 @@ impl Reader<'_> {
         self.graph.node(name, operator, inputs, outputs, Vec::new())
     }
 
-    /// A node with one output of this shape, of the elements of its first input.
+    /// Adds a node with one output of this shape and the element type of its first input.
     fn one(&mut self, node: &NodeProto, inputs: &[TensorId], dims: Vec<Dim>) -> Result<Vec<TensorId>> {
         let output = self.output(node)?.to_owned();
         let element = self.graph.tensor(inputs[0]).element;
@@ -255,13 +255,13 @@ impl Reader<'_> {
         self.graph.tensor(id).shape.0.clone()
     }
 
-    /// Whole numbers from an attribute, or from an input that is known.
+    /// Integers from an attribute, or from a known input.
     pub(super) fn numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<i64>> {
         let input = || self.input_known(node, place)?.fixed();
         node.ints(attribute).map(<[i64]>::to_vec).or_else(input)
     }
 
-    /// The same, of which some may be open.
+    /// Like `numbers`, but some may be open dimensions.
     pub(super) fn open_numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<Dim>> {
         let input = || self.input_known(node, place)?.wholes();
         let given = node.ints(attribute);
@@ -345,7 +345,7 @@ impl Reader<'_> {
         Ok(Some(mapped))
     }
 
-    /// Top, left, bottom, right: as the file says, or so that the output has as many elements as there are strides.
+    /// Top, left, bottom, right: from the file, or so that the output has as many elements as there are strides.
     fn padding(
         &self,
         node: &NodeProto,
@@ -379,7 +379,7 @@ impl Reader<'_> {
         Ok(before)
     }
 
-    /// Axes of length 1 gone or added: the same bytes.
+    /// Removes or adds axes of length 1: a view of the same bytes.
     fn squeeze(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let mut dims = self.dims(inputs[0]);
         let axes = self.numbers(node, "axes", 1);
@@ -409,7 +409,7 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// Rows of a table.
+    /// Gathers rows of a table.
     fn gather(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let (data, indices) = (self.dims(inputs[0]), self.dims(inputs[1]));
         let axis = node.int("axis", 0);
@@ -421,14 +421,14 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// Axis by axis.
+    /// Slices along each axis in turn.
     fn slice(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let of = |name: &str, place: usize| self.open_numbers(node, name, place);
         let fixed = |name: &str, place: usize| self.numbers(node, name, place);
         let (Some(begins), Some(ends)) = (of("starts", 1), of("ends", 2)) else {
             return self.described_by_the_file(node, inputs);
         };
-        // Without axes they are the first ones; those that are given have to be known.
+        // Without axes, the first ones are sliced; given axes must be known.
         let is_given = |place: usize| node.input.get(place).is_some_and(|input| !input.is_empty());
         let axes = fixed("axes", 3).or_else(|| (!is_given(3)).then(|| (0..begins.len() as i64).collect()));
         let steps = fixed("steps", 4).or_else(|| (!is_given(4)).then(|| vec![1; begins.len()]));
@@ -451,10 +451,10 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// How many of a dimension's indices a slice takes.
+    /// The number of indices that a slice takes of a dimension.
     fn sliced_dim(&self, dim: &Dim, begin: &Dim, end: &Dim, step: i64) -> Option<Dim> {
         if step <= 0 {
-            // Backwards, the ends of fixed dimensions alone are followed.
+            // With a negative step, only slices of fixed dimensions are tracked.
             let (count, begin, end) = (dim.fixed()?, begin.fixed()?, end.fixed()?);
             let place = |index: i64| {
                 if index < 0 {
@@ -478,7 +478,7 @@ impl Reader<'_> {
             None if self.range(index)?.0 < 0 => None,
             _ => Some(index.clone().min(dim.clone())),
         };
-        // From the end on, a fixed number of indices: no dimension occurs twice in it.
+        // A slice from a negative index to the end has a fixed length, in which no dimension occurs twice.
         if let (Some(from), Some(i64::MAX)) = (
             begin.fixed().filter(|&from| from < 0),
             end.fixed().map(at_the_end),
@@ -498,7 +498,7 @@ impl Reader<'_> {
         Some(if step == 1 { taken } else { taken.ceil_div(step) })
     }
 
-    /// `a * b + c`, where `b` is not transposed: a dense layer's weights are.
+    /// `a * b + c` where `b` is not transposed; if it is, the weights are those of a dense layer.
     fn gemm(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let output = self.output(node)?.to_owned();
         let product = match inputs.len() {
@@ -513,12 +513,12 @@ impl Reader<'_> {
     }
 }
 
-/// An end past all dimensions as the greatest number.
+/// Replaces an end past all dimensions by the greatest number.
 fn at_the_end(end: i64) -> i64 {
     if end >= i64::from(i32::MAX) { i64::MAX } else { end }
 }
 
-/// Whether no dimension in it is an expression of many terms: sums of sums double with every node.
+/// Returns true if no dimension is an expression of many terms: sums of sums would double with every node.
 fn is_short(known: &Known) -> bool {
     fn terms(dim: &Dim, most: usize) -> usize {
         match dim {

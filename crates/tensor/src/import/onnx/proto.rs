@@ -1,4 +1,4 @@
-//! The messages of ONNX, as far as shapes and memory depend on them; fields that are not here are skipped.
+//! The ONNX messages that shapes and memory depend on; other fields are skipped.
 //!
 //! Source: `onnx/onnx.proto` of the ONNX project, IR version 10.
 
@@ -154,7 +154,7 @@ impl NodeProto {
 }
 
 impl TensorProto {
-    /// How many bytes its data takes, if it has data that says so.
+    /// The size of its data in bytes, if known.
     pub(super) fn data_bytes(&self) -> Option<u64> {
         let external = self.external_data.iter().find(|entry| entry.key == "length");
         let strings = || self.string_data.iter().map(|text| text.len() as u64).sum();
@@ -165,7 +165,7 @@ impl TensorProto {
         }
     }
 
-    /// Its numbers, where it is small enough to be a shape or a scale.
+    /// Its numbers, if it is small enough to be a shape or a scale.
     pub(super) fn known(&self, element: ElementType) -> Option<Known> {
         use ElementType::{Bool, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
         let dims: Option<Vec<usize>> = self.dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();

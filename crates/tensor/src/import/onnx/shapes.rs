@@ -1,4 +1,4 @@
-//! Shapes of operators that this crate does not have: what exporters write beside those.
+//! Shape inference for operators of exported models that this crate does not define.
 
 use super::known::Known;
 use super::proto::NodeProto;
@@ -6,7 +6,7 @@ use super::{Reader, element as element_named, wrapped};
 use crate::graph::{Dim, DimOperator, ElementType, Shape, TensorId};
 
 impl Reader<'_> {
-    /// Dimensions times scales, or the sizes that are asked for; of some axes, where these are named.
+    /// The dimensions times scales, or the requested sizes; only for the named axes, if any.
     fn resized(&self, node: &NodeProto, mut dims: Vec<Dim>) -> Option<Vec<Dim>> {
         let axes = node
             .ints("axes")
@@ -18,7 +18,7 @@ impl Reader<'_> {
             .and_then(Known::wholes)
             .filter(|sizes| !sizes.is_empty())
         {
-            // With another policy the proportions of the input decide.
+            // Other policies preserve the input's aspect ratio.
             let policy = node
                 .attribute("keep_aspect_ratio_policy")
                 .map(|policy| policy.s.as_slice());
@@ -32,7 +32,7 @@ impl Reader<'_> {
                 .for_each(|(axis, size)| dims[axis] = size);
             return Some(dims);
         }
-        // Without regions of interest, in older versions, scales are the second input or an attribute.
+        // In older versions, without regions of interest, scales are the second input or an attribute.
         let given = node
             .attribute("scales")
             .map(|scales| scales.floats.iter().copied().map(f64::from).collect());
@@ -60,7 +60,7 @@ impl Reader<'_> {
         Some(dims)
     }
 
-    /// The outputs of a node, where they follow from its inputs and from what is known.
+    /// The outputs of a node, if they follow from its inputs and from known values.
     pub(super) fn sized(&self, node: &NodeProto, inputs: &[TensorId]) -> Option<Vec<(ElementType, Shape)>> {
         let element = |place: usize| Some(self.graph.tensor(*inputs.get(place)?).element);
         let dims = |place: usize| Some(self.dims(*inputs.get(place)?));
@@ -143,7 +143,7 @@ impl Reader<'_> {
                 one(element(0), vec![n, c, h, w])
             }
             "LSTM" | "GRU" | "RNN" => {
-                // [sequence, batch, features] by [directions, gates * hidden, features]; or the batch first.
+                // [sequence, batch, features] by [directions, gates * hidden, features]; or with the batch first.
                 let ([a, b, _], directions) = (<[Dim; 3]>::try_from(data).ok()?, dims(1)?.first()?.clone());
                 let hidden = Dim::from(node.int("hidden_size", -1));
                 let (all, last) = match node.int("layout", 0) {
@@ -160,7 +160,7 @@ impl Reader<'_> {
     }
 }
 
-/// The dimensions of two operands together: a 1 gives way to the other.
+/// The broadcast dimensions of two operands.
 fn broadcast(a: &[Dim], b: &[Dim]) -> Vec<Dim> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut dims = long.to_vec();
@@ -172,7 +172,8 @@ fn broadcast(a: &[Dim], b: &[Dim]) -> Vec<Dim> {
     dims
 }
 
-/// All dimensions together by some others: what is equal goes, and numbers are divided, so that bounds stay tight.
+/// The product of some dimensions divided by that of others: equal factors cancel, and numbers are divided, so that
+/// bounds stay tight.
 pub(super) fn quotient(all: &[Dim], by: &[Dim]) -> Dim {
     let mut left = Factors::of(all);
     let mut by = Factors::of(by);
@@ -194,7 +195,7 @@ pub(super) fn quotient(all: &[Dim], by: &[Dim]) -> Dim {
     }
 }
 
-/// A product in its factors.
+/// The factors of a product.
 struct Factors {
     number: i64,
     open: Vec<Dim>,
@@ -229,7 +230,7 @@ impl Factors {
     }
 }
 
-/// Of two numbers; 1 where there is none above it.
+/// The greatest common divisor; 1 if both are 0.
 fn greatest_divisor(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b > 0 {

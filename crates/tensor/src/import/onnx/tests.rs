@@ -59,7 +59,7 @@ fn node(op_type: &str, inputs: &[&str], outputs: &[&str], attributes: &[(&str, &
     }
 }
 
-/// A small classifier with an open batch, its shape of the flattened tensor computed node by node as exporters do.
+/// A small classifier with an open batch, which computes the shape of its flattened tensor node by node, as exporters do.
 fn model() -> Model {
     let two = |name| (name, &[2, 2][..]);
     let pads = ("pads", &[1, 1, 1, 1][..]);
@@ -104,7 +104,7 @@ fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph> {
     read_onnx(&model.encode_to_vec(), &OnnxOptions { ranges })
 }
 
-/// The bytes of a plan at the bound, which the judge accepts over several runs.
+/// The size of a plan at the bound, which the judge accepts over several runs.
 fn planned(graph: &Graph) -> u64 {
     let choice = choose(graph, &StorageOptions::default()).unwrap();
     let pitch = Alignment::new(64).unwrap();
@@ -119,7 +119,7 @@ fn planned(graph: &Graph) -> u64 {
     plan.size().0
 }
 
-/// A node with graphs as attributes.
+/// A node with subgraphs as attributes.
 fn control(op_type: &str, inputs: &[&str], outputs: &[&str], graphs: &[(&str, &GraphProto)]) -> NodeProto {
     let graph = |&(name, graph): &(&str, &GraphProto)| AttributeProto {
         name: name.to_owned(),
@@ -132,7 +132,7 @@ fn control(op_type: &str, inputs: &[&str], outputs: &[&str], graphs: &[(&str, &G
     }
 }
 
-/// A body from names: values of `[4]`, but for round numbers and conditions.
+/// A body from names: values of `[4]`, except for round numbers and conditions.
 fn body(inputs: &[&str], nodes: &[NodeProto], outputs: &[&str]) -> GraphProto {
     let of = |name: &&str| match *name {
         "n" | "go" | "more" | "c" => value(name, &[]),
@@ -147,7 +147,7 @@ fn body(inputs: &[&str], nodes: &[NodeProto], outputs: &[&str]) -> GraphProto {
     }
 }
 
-/// What PyTorch writes for shared weights, and the same in small: no copies of weights, so that activations alone are planned.
+/// As PyTorch exports shared weights, and the same in a small model: weights are not copied, so only activations are planned.
 #[test]
 fn identities_of_weights_are_no_tensors() {
     for (file, most) in [("torch_lstm", 8_192), ("identity_of_initializer", 512)] {
@@ -161,12 +161,12 @@ fn identities_of_weights_are_no_tensors() {
 #[test]
 fn branches_and_loops_are_read() {
     let relu = |from: &str, to: &str| node("Relu", &[from], &[to], &[]);
-    // Both arms read x from outside, and use one name.
+    // Both arms read `x` from outside, and use the same name for their output.
     let then = body(&[], &[relu("x", "t")], &["t"]);
     let other = body(&[], &[node("Softmax", &["x"], &["t"], &[])], &["t"]);
     let arms = [("then_branch", &then), ("else_branch", &other)];
     let branch = control("If", &["c"], &["i"], &arms);
-    // The state and a stacked output; w is read from outside, and a loop is within the loop.
+    // The state and a stacked output; `w` is read from outside, and the loop contains another.
     let nodes = [relu("go", "more"), node("Add", &["s", "w"], &["u"], &[])];
     let inner = body(&["n", "go", "s"], &nodes, &["more", "u"]);
     let again = control("Loop", &["trips", "", "v"], &["a"], &[("body", &inner)]);
@@ -226,7 +226,7 @@ fn says(read: Result<Graph>, words: &[&str]) {
     );
 }
 
-/// What exporters write beside the operators of this crate.
+/// Operators of exported models that this crate does not define.
 #[test]
 fn shapes_of_more_operators_are_inferred() {
     let nodes = [
@@ -282,7 +282,7 @@ fn cut_and_broken_files_are_errors() {
     let file = tileheap_testkit::data("tensor/compilers/identity_of_initializer.onnx");
     let bytes = std::fs::read(file).unwrap();
     for end in 1..bytes.len().min(400) {
-        // Some cuts leave a smaller model; none may panic.
+        // Some truncations leave a smaller model; none may panic.
         drop(read_onnx(&bytes[..end], &OnnxOptions::default()));
         let mut broken = bytes.clone();
         broken[end] ^= 0x55;
@@ -365,7 +365,7 @@ fn file(name: &str) -> Vec<u8> {
     std::fs::read(tileheap_testkit::data(&format!("tensor/onnx/{name}.onnx"))).unwrap()
 }
 
-/// Elements of 4 and 8 bits, of the model and of constants alone.
+/// Elements of 4 and 8 bits, of the whole model and only of constants.
 #[test]
 fn types_of_current_exports_are_read_by_their_width() {
     for name in ["c12a", "c14a"] {
@@ -426,7 +426,7 @@ fn shapes_of_open_dimensions_are_computed() {
     planned(&graph);
 }
 
-/// Sizes of `Resize`, `Expand`, `Slice`, `Range` and `ConstantOfShape` from shapes that are open, as exporters compute them.
+/// Sizes of `Resize`, `Expand`, `Slice`, `Range` and `ConstantOfShape`, computed from open shapes as exporters do.
 #[test]
 fn computed_shapes_reach_what_uses_them() {
     let with = |op: &str, inputs: &[&str], output: &str| node(op, inputs, &[output], &[]);
@@ -505,7 +505,7 @@ fn computed_shapes_reach_what_uses_them() {
     assert_eq!(bound, [4, 3 * 128 * 128]);
 }
 
-/// Sums of sums would double with every node.
+/// Sums of sums, which would double with every node.
 #[test]
 fn long_computations_of_open_shapes_end() {
     let mut nodes = vec![node("Size", &["x"], &["0"], &[])];
@@ -517,7 +517,7 @@ fn long_computations_of_open_shapes_end() {
     let mut graph = body(&["x"], &nodes, &["out"]);
     graph.input[0] = value("x", &[Err("batch")]);
     graph.output[0] = value("out", &[Err("batch")]);
-    // Where it is no longer followed, the file has to know the shape.
+    // Past the limit of tracking, the file has to give the shape.
     graph.value_info = (0..=200).map(|step| value(&step.to_string(), &[])).collect();
     drop(read(&Model { graph: Some(graph) }, &[("batch", (1, 4))]));
 }

@@ -1,4 +1,4 @@
-//! Scratch tensors' images, buffers and memory.
+//! Creates images, buffers and memory for scratch tensors.
 
 use super::pool_policy::within;
 use super::{Entry, ScratchPool};

@@ -1,11 +1,11 @@
-//! Scratch textures (the RFC's A0): a buffer is staged into a texture, computed from, and the texture given back.
+//! Scratch textures (the RFC's A0): a buffer is staged into a texture, a kernel reads the texture, and the texture is freed.
 //!
 //! ```text
 //! x (buffer) ──copy──► t = allocate([32, 32, 4], texture) ──add_one──► y (buffer)     free(t)
 //!                      └─ recycled by the next request of its kind, in program order
 //! ```
-//! Allocation and release follow the order of the commands being recorded, and not of the device: what is freed is given
-//! out again at once, with the barrier between its last reader and its next writer.
+//! Allocation and release follow the order in which commands are recorded, not executed: a freed texture is reused
+//! immediately, with a barrier between its last reader and its next writer.
 
 mod create;
 mod pool_policy;
@@ -33,7 +33,7 @@ use tileheap::runtime::objects::OwnedObjects;
 use tileheap::runtime::{Buffer, Device};
 use tileheap::units::Bytes;
 
-/// The storage of a scratch tensor, and how its dimensions become an image.
+/// The storage of a scratch tensor, with the flattening of its dimensions to an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScratchScope {
     /// A storage buffer of vectors.
@@ -49,15 +49,15 @@ pub enum ScratchScope {
 /// Parameters of a [`ScratchPool`].
 #[derive(Clone, Debug)]
 pub struct ScratchDesc {
-    /// The most bytes that it may hold, free ones included.
+    /// The maximum bytes it may hold, including free ones.
     pub cap: Bytes,
-    /// When a free texture is made larger instead of making another.
+    /// When to enlarge a free texture instead of creating another.
     pub growth: GrowthPolicy,
-    /// The kernels that may be dispatched.
+    /// The kernels that can be dispatched.
     pub kernels: KernelSet,
 }
 
-/// A scratch tensor: `[.., 4]`, until it is freed.
+/// A scratch tensor of `[.., 4]` elements, valid until it is freed.
 #[derive(Debug)]
 pub struct Scratch {
     entry: usize,
@@ -77,13 +77,13 @@ impl Scratch {
 pub enum ScratchOperand<'a> {
     /// A scratch tensor.
     Scratch(&'a Scratch),
-    /// A buffer of the caller's, as vectors of `[.., 4]`.
+    /// A caller's buffer, as vectors of `[.., 4]`.
     Buffer {
         /// The buffer.
         buffer: Buffer,
-        /// Its dimensions, the last of them 4.
+        /// Its dimensions, of which the last is 4.
         shape: &'a [u64],
-        /// Whether it holds something already.
+        /// True if it already has contents.
         filled: bool,
     },
 }
@@ -95,9 +95,9 @@ pub struct KernelCall<'a> {
     pub kernel: &'a str,
     /// Its operands by binding, the output last.
     pub operands: &'a [ScratchOperand<'a>],
-    /// Type of the elements.
+    /// The element type.
     pub element: ElementType,
-    /// Its own numbers, `number` in `shaders/tensor/tensor.glsl`: the second half of the push constants.
+    /// Its parameters, `number` in `shaders/tensor/tensor.glsl`: the second half of the push constants.
     pub numbers: [[i32; 4]; 4],
     /// Vectors along the last two axes of the output that one invocation computes: rows, columns.
     pub tile: [u32; 2],
@@ -114,7 +114,7 @@ struct Entry {
     free: bool,
 }
 
-/// Scratch tensors of a device, with the kernels that run on them. One pool serves one queue.
+/// A pool of scratch tensors on a device, with the kernels that use them. One pool serves one queue.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -142,7 +142,7 @@ struct Entry {
 pub struct ScratchPool {
     desc: ScratchDesc,
     entries: Vec<Option<Entry>>,
-    /// Grown out of, and perhaps still in use on the device.
+    /// Replaced by larger ones, and possibly still in use on the device.
     outgrown: Vec<Entry>,
     dispatcher: Dispatcher,
     tracker: Tracker,
@@ -164,33 +164,34 @@ impl ScratchPool {
         }
     }
 
-    /// Bytes that it holds: given out, free, and outgrown until [`ScratchPool::trim`].
+    /// The bytes it holds: allocated, free, and outgrown until [`ScratchPool::trim`].
     pub fn held(&self) -> Bytes {
         let entries = self.entries.iter().flatten().chain(&self.outgrown);
         entries.map(|entry| entry.size).sum()
     }
 
-    /// How many textures and buffers it holds, free ones included.
+    /// The number of textures and buffers it holds, including free ones.
     pub fn len(&self) -> usize {
         self.entries.iter().flatten().count()
     }
 
-    /// Whether it holds nothing.
+    /// Returns true if it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A scratch tensor of any dimensions, the last of them 4 (the RFC's L0: one call for every scope). Its contents are
-    /// undefined.
+    /// Allocates a scratch tensor of any dimensions, of which the last is 4 (the RFC's L0: one call for every scope).
+    /// Its contents are undefined.
     ///
     /// # Errors
-    /// A last dimension that is not 4, more dimensions than kernels take, elements that are no floats, or a pool that would pass its cap.
+    /// A last dimension that is not 4, more dimensions than kernels support, elements that are not floats, or a pool that would exceed
+    /// its cap.
     pub fn allocate(&mut self, shape: &[u64], element: ElementType, scope: ScratchScope) -> Result<Scratch> {
         let name = format!("scratch {shape:?}");
         let layout = rule(shape.len(), scope).apply(&name, shape, element)?;
         let in_vectors = vectors(&name, &layout, shape)?;
         format(&name, element)?;
-        // A buffer's is one row.
+        // A buffer has one row.
         let wanted = layout.extent;
         let kind = (layout.rule.storage, element);
         let entries = self.entries.iter().enumerate();
@@ -220,21 +221,22 @@ impl ScratchPool {
         Ok(Scratch { entry, layout, shape })
     }
 
-    /// Gives a scratch tensor back: commands recorded from now on may use its bytes.
+    /// Frees a scratch tensor: commands recorded from now on may use its bytes.
     pub fn free(&mut self, scratch: Scratch) {
         if let Some(entry) = self.entries[scratch.entry].as_mut() {
             entry.free = true;
         }
     }
 
-    /// Records a kernel, with the barrier that it needs.
+    /// Records a kernel, with the barrier it needs.
     ///
     /// # Errors
-    /// When there is no such kernel for these operands, one of them is read before it was written, or a buffer is too small.
+    /// There is no such kernel for these operands, one of them is read before it was written, or a buffer is too small.
     ///
     /// # Safety
-    /// `commands` is recording outside of a render pass, on the pool's queue; command buffers are submitted in the order they
-    /// were recorded in; buffers are alive until they are [forgotten](ScratchPool::forget), have the usage `STORAGE_BUFFER` and are of vectors of the call's elements.
+    /// `commands` is recording outside of a render pass, on the pool's queue; command buffers are submitted in the order in which they were recorded;
+    /// buffers are alive until they are [forgotten](ScratchPool::forget), have the usage `STORAGE_BUFFER` and consist of vectors of the call's
+    /// elements.
     pub unsafe fn dispatch(&mut self, commands: vk::CommandBuffer, call: &KernelCall<'_>) -> Result<()> {
         let mut operands = Vec::with_capacity(call.operands.len());
         for operand in call.operands {
@@ -311,7 +313,7 @@ impl ScratchPool {
         unsafe { self.dispatcher.forget(buffer) };
     }
 
-    /// Destroys what is free or outgrown.
+    /// Destroys free and outgrown textures and buffers.
     ///
     /// # Safety
     /// Nothing that was recorded with the pool is in flight, or will be submitted.

@@ -1,21 +1,21 @@
-//! The texture that a request gets: the pool without Vulkan.
+//! Selects the texture for a request: the pool's policy, independent of Vulkan.
 
 use crate::layout::ImageExtent;
 use tileheap::units::Bytes;
 
-/// When a free texture that is too small is replaced by a larger one, rather than adding another.
+/// When a free texture that is too small is replaced by a larger one instead of adding another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GrowthPolicy {
     /// Never.
     Never,
-    /// By the least added area, then by the least unused area; if the added area is at most the request's.
+    /// The texture with the least added area, then the least unused area, if the added area is at most the request's.
     ///
     /// Source: TVM's [RFC](crate#sources), "Storage scope based memory planning"; TVM #11876.
     #[default]
     LeastArea,
 }
 
-/// The extent that covers both.
+/// The smallest extent that covers both.
 fn union(a: ImageExtent, b: ImageExtent) -> ImageExtent {
     ImageExtent {
         width: a.width.max(b.width),
@@ -24,10 +24,10 @@ fn union(a: ImageExtent, b: ImageExtent) -> ImageExtent {
     }
 }
 
-/// The answer to a request.
+/// The decision for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allocation {
-    /// A free texture holds it.
+    /// A free texture is large enough.
     Reuse(usize),
     /// A free texture is replaced by a larger one.
     Grow(usize, ImageExtent),
@@ -35,7 +35,7 @@ pub(super) enum Allocation {
     New,
 }
 
-/// Chooses among free textures of the request's kind: `(index, extent)`, in the order they were made.
+/// Chooses among free textures of the request's kind: `(index, extent)`, in creation order.
 pub(super) fn choose(free: &[(usize, ImageExtent)], wanted: ImageExtent, growth: GrowthPolicy) -> Allocation {
     match growth {
         GrowthPolicy::Never => {
@@ -60,7 +60,7 @@ pub(super) fn choose(free: &[(usize, ImageExtent)], wanted: ImageExtent, growth:
     }
 }
 
-/// Whether the pool may hold `more` bytes.
+/// Returns true if the pool may hold `more` bytes.
 pub(super) fn within(held: Bytes, more: Bytes, cap: Bytes) -> bool {
     held.0.saturating_add(more.0) <= cap.0
 }
@@ -85,11 +85,11 @@ mod tests {
         let high = [(0, sides(1000, 1))];
         let rows: [(&[_], _, _, _); 5] = [
             (&free, (30, 30), LeastArea, Reuse(1)),
-            // 41 x 40 fits in the last; 60 x 40 is 400 texels more of it, 800 of the other.
+            // 41 x 40 fits into the last; 60 x 40 adds 400 texels to it, but 800 to the other.
             (&free, (41, 40), LeastArea, Reuse(2)),
             (&free, (60, 40), LeastArea, Grow(2, sides(60, 40))),
             (&free, (60, 40), Never, New),
-            // More added than asked for.
+            // More would be added than requested.
             (&high, (1, 1000), LeastArea, New),
         ];
         for (free, (width, height), growth, expected) in rows {

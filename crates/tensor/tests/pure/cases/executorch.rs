@@ -16,7 +16,8 @@ const F32: ElementType = ElementType::Float32;
 
 type Operation<'a> = (&'a str, Vec<&'a str>);
 
-/// Operators on vectors, by their outputs and operands: what is read and never made is an input; the last is the output.
+/// Operators on vectors, by their outputs and operands: tensors that are read but never produced are inputs; the last
+/// one is the output.
 fn arithmetic(operations: &[Operation<'_>], elements: u64, memory_of: impl Fn(&str) -> Option<u64>) -> Graph {
     let mut graph = GraphBuilder::new("model");
     let mut ids = BTreeMap::new();
@@ -37,7 +38,7 @@ fn arithmetic(operations: &[Operation<'_>], elements: u64, memory_of: impl Fn(&s
     graph.build().unwrap()
 }
 
-/// An accumulator that two values are multiplied with and added to in turn.
+/// An accumulator that is combined with each of two values alternately.
 fn accumulation(of: &Value) -> Graph {
     let rounds = number(&of["rounds"]);
     let names: Vec<String> = (1..=2 * rounds).map(|step| format!("o{step}")).collect();
@@ -78,7 +79,7 @@ fn memories_are_planned_one_by_one() {
         let places = regions.map(|region| vec![u64::from(region.memory.0), region.offset.0]);
         let mut places: Vec<Vec<u64>> = places.collect();
         let mut expected: Vec<Vec<u64>> = list(&expected["places"]).iter().map(numbers).collect();
-        // Compared as the published test compares them.
+        // Compared in the same way as in the published test.
         places.sort_unstable();
         expected.sort_unstable();
         assert_eq!(places, expected);
@@ -98,7 +99,7 @@ fn layers(widths: &[u64]) -> Graph {
     graph.build().unwrap()
 }
 
-/// Naive shares nothing, greedy does, in all of its forms.
+/// Naive shares nothing, greedy does, in all its variants.
 #[test]
 fn greedy_reuses_and_naive_does_not() {
     let of = &planning()["reuse"];
@@ -115,7 +116,7 @@ fn greedy_reuses_and_naive_does_not() {
     }
 }
 
-/// A tensor mapped row by row a few times; a body's buffer is one more tensor of the parent.
+/// A tensor mapped row by row several times; a body's buffer is another tensor of the parent.
 #[test]
 fn bodies_of_maps_are_tensors_of_their_parents() {
     let of = &planning()["map"];
@@ -136,7 +137,7 @@ fn bodies_of_maps_are_tensors_of_their_parents() {
     let mut parent = GraphBuilder::new("parent");
     let mut last = parent.input("x", F32, Shape::new(x.clone()));
     let other = parent.input("y", F32, Shape::new(y));
-    // All bodies are views of one buffer, which is free again after each.
+    // All bodies are views of one buffer, which is free after each.
     let whole = parent.constant("none", ElementType::UInt8, [1]);
     let buffer = node(&mut parent, "bodies", &[whole], [inner.0 / 4]);
     for round in 0..number(&of["maps"]) {
@@ -153,7 +154,7 @@ fn bodies_of_maps_are_tensors_of_their_parents() {
     assert_eq!(outer.size().0, number(&of["bytes"]));
 }
 
-/// Inputs that are filled when they are needed, and operators on them, in order; `share` says which tensors have one allocation.
+/// Inputs that are filled when they are needed, with operators on them, in order; `share` returns the allocation of each tensor.
 fn shared(of: &Value, share: &dyn Fn(&str) -> u32) -> Graph {
     let mut graph = GraphBuilder::new(text(&of["name"]));
     let source = graph.constant("host", ElementType::UInt8, [1]);
@@ -176,7 +177,7 @@ fn shared(of: &Value, share: &dyn Fn(&str) -> u32) -> Graph {
     graph.build().unwrap()
 }
 
-/// How many allocations a plan's tensors are in.
+/// The number of allocations of a plan.
 fn allocations(plan: &TensorPlan) -> u64 {
     let mut offsets: Vec<_> = plan.allocations.iter().map(|slot| slot.region.offset).collect();
     offsets.sort_unstable();
@@ -196,11 +197,11 @@ fn tensors_alias_as_they_do_on_vulkan() {
         let mut graph = GraphBuilder::new(name);
         if of["operators"].is_array() {
             let graph = shared(of, &|tensor| number(&of["object_of"][tensor]) as u32);
-            // As it was given, and as the rule finds it by itself.
+            // As given, and as the rule finds it on its own.
             for strategy in ["storage-ids", "executorch-objects"] {
                 check(&graph, &apart_by(crate::strategy(strategy)));
             }
-            // What is resized stays within what was planned.
+            // Resized tensors stay within their planned size.
             let most = numbers(&of["sizes"]);
             for sizes in of.get("resized_to").into_iter().flat_map(list).map(numbers) {
                 let within = sizes.iter().zip(&most).all(|(size, most)| size <= most);
@@ -216,7 +217,7 @@ fn tensors_alias_as_they_do_on_vulkan() {
             }
             check(&graph.build().unwrap(), &TensorPlanOptions::default());
         } else {
-            // A plan allocates nothing; what binds it does, all at once.
+            // A plan does not allocate; binding does, all at once.
             for tensor in 0..number(&of["tensors"]) {
                 let id = graph.input(format!("t{tensor}"), F32, shape(&of["sizes"]));
                 graph.output(id);

@@ -1,4 +1,4 @@
-//! LiteRT's assignments.
+//! LiteRT's memory assignments.
 
 use serde_json::Value;
 use tileheap_baselines::tensor::pools::litert::{
@@ -11,7 +11,7 @@ use tileheap_tensor::units::{Bytes, Span};
 
 use super::{case, indices, list, number, numbers, text};
 
-/// Tensors that live over half-open intervals of tasks.
+/// Tensors that are live in half-open intervals of tasks.
 fn records(of: &Value) -> Vec<LiteRecord> {
     let record = |tensor: &Value| LiteRecord {
         size: numbers(&tensor[0]),

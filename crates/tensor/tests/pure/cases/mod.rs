@@ -1,4 +1,4 @@
-//! Published cases of other planners, as facts in `tests/data/tensor/cases`, by the strategies that reproduce them.
+//! Published cases of other planners, as facts in `tests/data/tensor/cases`, with the strategies that reproduce them.
 
 mod executorch;
 mod litert;
@@ -12,12 +12,12 @@ use serde_json::Value;
 use tileheap_tensor::plan::Region;
 use tileheap_tensor::{Graph, Shape, TensorId, TensorPlan, TensorPlanOptions};
 
-/// A file of cases by its name.
+/// A file of cases, by name.
 fn case(name: &str) -> Value {
     serde_json::from_str(&file(&format!("{name}.json"))).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The rows of a table by its name, as texts by column.
+/// The rows of a table, by name, as strings by column.
 fn rows(name: &str) -> Vec<BTreeMap<String, String>> {
     let file = file(&format!("{name}.csv"));
     let mut lines = file.lines().map(|line| line.split(',').map(str::to_owned));
@@ -57,12 +57,12 @@ fn shape(value: &Value) -> Shape {
     Shape::new(numbers(value))
 }
 
-/// Where a tensor is in every round.
+/// The region of a tensor that is the same in every round.
 fn region(plan: &TensorPlan, id: TensorId) -> Region {
     plan.tensor(id).placement.as_ref().unwrap().region(&[]).unwrap()
 }
 
-/// The plan of a graph whose tensors all lie in buffers, at `alignment`.
+/// The plan of a graph with all tensors in buffers, at `alignment`.
 fn planned(graph: &Graph, options: &TensorPlanOptions<'_>, alignment: u64) -> TensorPlan {
     crate::planned(graph, &crate::buffers(graph), options, alignment).unwrap()
 }

@@ -1,4 +1,4 @@
-//! NNC.
+//! NNC's published cases.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{node, strategy};
 
 use super::{case, list, number, numbers, planned, shape, text};
 
-/// Two products, of whose five tensors the caller binds three.
+/// Two products of five tensors, three of which the caller binds.
 #[test]
 fn tensors_that_the_user_binds_take_no_arena() {
     let of = &case("nnc")["bound_by_the_user"];
@@ -45,8 +45,8 @@ fn tensors_that_the_user_binds_take_no_arena() {
     assert_eq!(plan.size(), names("in_arena").iter().map(bytes).sum());
 }
 
-/// One picture of VGG-D forwards and backwards, by NNC's own rule. The case gives a bound on its arena and no graph: the layers are
-/// public, and so is what each one's gradient reads.
+/// One picture of VGG-D forwards and backwards, by NNC's own rule. The case gives a bound on its arena but no graph: the layers are
+/// public, and so are the operands of each one's gradient.
 #[test]
 fn the_training_graph_of_vgg_d_stays_within_its_arena() {
     let most = Bytes(number(&case("nnc")["vgg_d_training"]["arena_at_most"]));
@@ -58,7 +58,7 @@ fn the_training_graph_of_vgg_d_stays_within_its_arena() {
     };
     let plan = planned(&graph, &options, 64);
     let (size, bound) = (plan.size(), plan.lower_bound());
-    // The bound is that of this graph, and of none much smaller: all activations beside the largest gradient.
+    // The bound is that of this graph, and of none much smaller: all activations plus the largest gradient.
     let is_tight = bound.0 * 1000 > most.0 * 999;
     assert!(
         size <= most && is_tight,

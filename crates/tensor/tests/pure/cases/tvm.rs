@@ -30,7 +30,7 @@ fn shape(row: &BTreeMap<String, String>) -> Vec<u64> {
     sides.map(|side| side.parse().unwrap()).collect()
 }
 
-/// The numbers in columns; none where the first is empty.
+/// The numbers in columns; `None` if the first is empty.
 fn columns<const N: usize>(row: &BTreeMap<String, String>, names: [&str; N]) -> Option<[u64; N]> {
     (!row[names[0]].is_empty()).then(|| names.map(|name| row[name].parse().unwrap()))
 }
@@ -51,7 +51,7 @@ fn shapes_are_flattened() {
 
 #[test]
 fn scopes_follow_from_shapes() {
-    // Images begin at multiples of this.
+    // Images start at multiples of this.
     let pitch = Alignment::new(64).unwrap();
     let limits = ScopeLimits::default();
     for row in rows("tvm_scopes") {
@@ -105,7 +105,7 @@ fn tokens_are_requested_grown_and_released() {
                 "request" => match pool.request(&token) {
                     None => assert!(expected.is_null(), "{at}: no block, and {expected} is expected"),
                     Some(granted) => {
-                        // A token that makes its block grow takes it over, and is counted once more.
+                        // A token that makes its block grow takes the block over, and is counted once more.
                         let before = readers.get(&granted.block).copied().unwrap_or(0);
                         let count = reads + if granted.grown { 1 } else { before };
                         readers.insert(granted.block, count);
@@ -134,7 +134,7 @@ fn tokens_are_requested_grown_and_released() {
     }
 }
 
-/// The three rules for images, where they part ways.
+/// The cases in which the three rules for images differ.
 #[test]
 fn the_three_rules_differ_where_they_should() {
     let image = |width, height| Token::image(width, height, ElementType::Float32, "global.texture");
@@ -150,15 +150,15 @@ fn the_three_rules_differ_where_they_should() {
     let other = Token::image(10, 10, ElementType::Float32, "global.texture-weight");
     let half = Token::image(10, 10, ElementType::Float16, "global.texture");
     let rows = [
-        // Nothing is near: the text expands what there is, the ones that shipped open another.
+        // No token is close in size: the RFC's text expands an existing one, the shipped rules add another.
         (TokenRule::Rfc, far, &image(100, 100), 0),
         (TokenRule::Later, far, &image(100, 100), 1),
-        // 10,000 texels are asked for, 9,900 added; 99,000 would be added for 100.
+        // 10,000 texels are requested and 9,900 added; in the other case 99,000 would be added for 100.
         (TokenRule::First, far, &image(100, 100), 0),
         (TokenRule::First, &[(1000, 1)], &image(1, 100), 1),
         // Least added area, then least waste.
         (TokenRule::Rfc, &[(40, 40), (20, 30), (20, 21)], &image(20, 20), 2),
-        // Another scope is another pool for the later rule alone, another type for all.
+        // Another scope is a separate pool only for the later rule, another type for all.
         (TokenRule::First, far, &other, 0),
         (TokenRule::Later, far, &other, 1),
         (TokenRule::Rfc, far, &half, 1),
@@ -222,7 +222,7 @@ fn graph_json_is_read_honoured_and_written_back() {
     let cases = case("tvm_graphs");
     let example = &cases["json"];
     let graph = TvmGraph::read(&example.to_string(), &[]).unwrap();
-    // What the executor allocates for each storage id: whole words, or the largest height by the largest width.
+    // The executor's allocation for each storage id: whole words, or the largest height by the largest width.
     let choice = crate::chosen(&graph.graph, &Given(Generation::Flat));
     let ids = crate::apart_by(&StorageIds);
     let plan = crate::planned(&choice.graph, &choice.layouts, &ids, 1).unwrap();
@@ -238,7 +238,7 @@ fn graph_json_is_read_honoured_and_written_back() {
             }
         });
     assert_eq!(plan.size().0, expected.sum::<u64>());
-    // Written back as it was, or with other scopes.
+    // Written back unchanged, or with other scopes.
     let scope = |id| graph.graph.tensor(id).scope.clone().unwrap_or_default();
     let written: Value = serde_json::from_str(&graph.write(scope)).unwrap();
     assert_eq!(&written, example);

@@ -1,4 +1,4 @@
-//! TVM's unified static memory planner: what its hill climbing finds, the engine finds.
+//! TVM's unified static memory planner: the results of its hill climbing, reproduced by the packing engine.
 
 use serde_json::Value;
 use tileheap_pack::{Item, Problem, ProblemDesc, Steps, Strategy, check, lower_bound, pack, spread};
@@ -6,10 +6,10 @@ use tileheap_tensor::units::{Alignment, Bytes, Span};
 
 use super::{case, indices, list, number, numbers};
 
-/// Buffers that the rule would take first by name come first.
+/// A problem with the buffers in the order of the rule, which takes them from the last name to the first.
 fn problem(of: &Value) -> Problem {
     let sizes = numbers(&of["sizes"]);
-    // Each lives at a step of its own: who is in whose way is what the pairs say.
+    // Each buffer is live at its own step: conflicts are those of the declared pairs.
     let items = sizes
         .iter()
         .rev()
@@ -19,8 +19,8 @@ fn problem(of: &Value) -> Problem {
     let conflicts: Vec<Vec<usize>> = list(&of["conflicts"]).iter().map(indices).collect();
     let place = |buffer: usize| (sizes.len() - 1 - buffer) as u32;
     for (index, others) in conflicts.iter().enumerate() {
-        // The climb may take either of two first, and then the other's list counts: what one side alone declares binds nobody.
-        // (One of the published tests declares a buffer to be in conflict with itself.)
+        // The climb may place either buffer first, and then the other's list counts: a conflict that only one side declares is
+        // not binding. (One of the published tests declares a buffer to be in conflict with itself.)
         let both = |&&other: &&usize| other != index && conflicts[other].contains(&index);
         for &other in others.iter().filter(both) {
             desc = desc.conflict(place(index), place(other));
