@@ -1,12 +1,13 @@
-//! What a texture cache costs on the CPU: a hit and a miss at 10,000 resident textures, for every policy, in nanoseconds.
+//! CPU cost of a texture cache: a hit and a miss with 10,000 resident textures, for every policy, in nanoseconds.
 //!
 //! - hits: a still frame of 10,000 textures of 1,368 bytes;
-//! - misses: frames of 1,000 of 30,000 such textures, in an order that is drawn anew for every walk, so that no policy can hold what
-//!   comes next and every request that misses has to make room;
-//! - misses by popularity: frames of 1,000 of 40,000 textures of 5 to 87,381 bytes, as in `Scenario::Zipf`, where 10,000 fit.
+//! - misses: frames of 1,000 of 30,000 such textures, in an order that is redrawn for every pass, so that no policy can hold the
+//!   next ones and every request that misses has to make room;
+//! - misses by popularity: frames of 1,000 of 40,000 textures of 5 to 87,381 bytes, as in `Scenario::Zipf`, of which 10,000
+//!   fit.
 //!
-//! Each request is timed alone, less what the clock takes: their mean, the 99.9th percentile, and the slowest one, as medians of
-//! rounds. A table that grows in the middle of a frame would be seen there.
+//! Each request is timed individually, less the time of reading the clock: their mean, the 99.9th percentile, and the slowest
+//! one, as medians of rounds. A table that grows in the middle of a frame would show up there.
 //!
 //! `cargo bench -p tileheap-textures --bench cache [-- NAME]`
 
@@ -22,7 +23,7 @@ const RESIDENT: u32 = 10_000;
 /// Requests of a frame that misses.
 const FRAME: usize = 1000;
 
-/// Requests of as many textures as wanted.
+/// This many requests, of different textures.
 fn requests(count: u32, mut level: impl FnMut() -> u8) -> Vec<Request> {
     let mut textures = Textures::new(Geometry::wulfram());
     let request = |id| {
@@ -33,11 +34,11 @@ fn requests(count: u32, mut level: impl FnMut() -> u8) -> Vec<Request> {
     (0..count).map(request).collect()
 }
 
-/// A policy that holds as many as wanted of these, after some frames of them.
+/// A policy filled with these textures over some frames, as many as should be resident.
 fn full(kind: PolicyDesc<'static>, requests: &[Request], frames: u32) -> Box<dyn Policy> {
     let held = &requests[..RESIDENT as usize];
     let blocks = held.iter().map(|request| request.size.0.next_multiple_of(8));
-    // For arenas some more, since other classes keep some blocks.
+    // Arenas get a little more, since other classes keep some blocks.
     let budget = Bytes(blocks.sum::<u64>() * 21 / 20 + 1_000_000);
     let policy = kind.create(&Geometry::wulfram(), budget, 1);
     let mut policy = policy.expect("a large budget");
@@ -47,13 +48,13 @@ fn full(kind: PolicyDesc<'static>, requests: &[Request], frames: u32) -> Box<dyn
     policy
 }
 
-/// Nanoseconds that reading the clock twice takes.
+/// The nanoseconds that reading the clock twice takes.
 fn clock() -> u128 {
     let read = |_| Instant::now().elapsed().as_nanos();
     (0..10_000).map(read).min().expect("read")
 }
 
-/// Nanoseconds of requests that hit or not: their mean, of single ones the 99.9th percentile, and the slowest.
+/// Nanoseconds of requests that hit or miss: the mean, the 99.9th percentile, and the slowest.
 fn measure(policy: &mut dyn Policy, rounds: &[Vec<Request>], hits: bool, clock: u128) -> [u128; 3] {
     let (mut journal, mut figures) = (Journal::new(), [const { Vec::new() }; 3]);
     for requests in rounds {
@@ -85,7 +86,7 @@ fn measure(policy: &mut dyn Policy, rounds: &[Vec<Request>], hits: bool, clock: 
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // Cargo says so when it measures and not when it tests.
+    // Cargo passes `--bench` when it measures, but not when it tests.
     let measures = arguments.iter().any(|argument| argument == "--bench");
     let name = arguments.iter().find(|argument| !argument.starts_with('-'));
     let (warm, rounds) = if measures { (200, 15) } else { (2, 1) };

@@ -1,7 +1,7 @@
-//! The tournament of cache policies: every one on every scenario at every budget over ten seeds, as tables in Markdown.
+//! The tournament of cache policies: each one on every scenario at every budget over ten seeds, as tables in Markdown.
 //!
-//! `cargo bench -p tileheap-textures --bench tournament [-- --write FILE] [--seeds N] [--first-seed N]`. `docs/cache_tournament.md` is what it
-//! writes. There is no clock in it: the same on every machine.
+//! `cargo bench -p tileheap-textures --bench tournament [-- --write FILE] [--seeds N] [--first-seed N]`. It writes `docs/cache_tournament.md`.
+//! It uses no clock: the result is the same on every machine.
 
 use std::collections::BTreeMap;
 use tileheap_baselines::textures::ALL;
@@ -9,7 +9,7 @@ use tileheap_testkit::contest::{BELADY, BUDGETS, Cell, Field, LOWER_BOUND};
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::{Coherent, PolicyDesc, Uploads};
 
-/// Ours: which moves textures; which keeps levels besides; for who cannot move any.
+/// Our policies: the one that moves textures, the one that also keeps levels, and the one that cannot move textures.
 const OURS: PolicyDesc<'static> = Coherent::DESC;
 const LEVELS: PolicyDesc<'static> = Coherent::KEEPING_LEVELS;
 const STILL: PolicyDesc<'static> = Coherent::WITHOUT_RELOCATION;
@@ -20,7 +20,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| Some(&arguments[1 + arguments.iter().position(|argument| argument == name)?]);
     let number = |name: &str, default| value(name).map_or(default, |text| text.parse::<u64>().expect(name));
-    // Cargo says so when it measures; without, a look at whether it runs.
+    // Cargo passes `--bench` when it measures; otherwise this only checks that it runs.
     let (seeds, frames) = match arguments.iter().any(|argument| argument == "--bench") {
         true => (10, 240),
         false => (1, 4),
@@ -38,7 +38,7 @@ fn main() {
         .flat_map(|one| BUDGETS.map(|budget| (one, budget)))
     {
         rows.push((scenario, budget, field.contest(scenario, budget)));
-        // Something to look at meanwhile.
+        // Progress.
         eprintln!("{} {budget}", scenario.name());
     }
     let text = document(&field, &rows);
@@ -53,7 +53,7 @@ fn ratio(cell: &Cell, cells: &Cells) -> f64 {
     cell.mean as f64 / cells[LOWER_BOUND].mean.max(1) as f64
 }
 
-/// The best of the policies that are not ours, by a figure: of those that do not do what `ours` does not do either.
+/// The best policy of others, by a figure, among those without capabilities that `ours` lacks.
 fn best(
     cells: &Cells,
     ours: PolicyDesc<'static>,

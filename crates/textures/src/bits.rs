@@ -1,9 +1,9 @@
-//! A set of small numbers that knows its smallest and largest member in a range.
+//! A set of small integers with queries for the smallest and largest member in a range.
 
 /// A set of numbers in `[0, capacity)`: a tree of 64-bit words. Every operation is O(log64 capacity) and allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bits {
-    /// From the leaves to the root; a bit of a higher layer says that the word below has one.
+    /// From the leaves to the root; a bit of a higher layer is set if the word below is not 0.
     layers: Vec<Box<[u64]>>,
 }
 

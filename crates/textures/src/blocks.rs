@@ -3,7 +3,7 @@
 use crate::units::{Alignment, Bytes};
 use crate::{Chain, Geometry};
 
-/// One class of blocks: all of one size.
+/// A class of blocks of the same size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockClass {
     /// The largest texture that the class is meant for.
@@ -20,14 +20,15 @@ pub struct BlockTable {
 }
 
 impl BlockTable {
-    /// A class for each size of a texture. For the paper's geometry: its figure 6, with two classes of 8 bytes.
+    /// A class for each size of a texture. For the paper's geometry, these are the classes of its figure 6, including
+    /// two of 8 bytes.
     pub fn per_size(geometry: &Geometry) -> BlockTable {
         let sizes = geometry.chains().iter().flat_map(Chain::sizes).copied();
         BlockTable::of(sizes.collect(), geometry.unit())
     }
 
-    /// The default of policies: [`per_size`](BlockTable::per_size) for one chain, as in the paper; for several a class for each
-    /// size of a block, since equal classes only split memory.
+    /// The default of policies: [`per_size`](BlockTable::per_size) for one chain, as in the paper; for several chains one class
+    /// for each block size, since equal classes only divide memory.
     pub fn new(geometry: &Geometry) -> BlockTable {
         let mut table = BlockTable::per_size(geometry);
         if geometry.chains().len() > 1 {
@@ -42,12 +43,12 @@ impl BlockTable {
         table
     }
 
-    /// A class for each size of a single level without the levels below: the paper's first attempt.
+    /// A class for each size of a single level without the coarser ones: the paper's first attempt.
     pub fn per_mip(geometry: &Geometry) -> BlockTable {
         let sizes = geometry.chains().iter().flat_map(|chain| {
             let below = std::iter::once(Bytes::ZERO).chain(chain.sizes().iter().copied());
             let single = chain.sizes().iter().zip(below).map(|(&size, below)| size - below);
-            // A level that adds nothing still needs a block.
+            // A level that adds no bytes still needs a block.
             single.map(|size| size.max(Bytes(1)))
         });
         BlockTable::of(sizes.collect(), geometry.unit())
@@ -73,7 +74,7 @@ impl BlockTable {
 
     /// The class of the smallest block that holds `size` bytes; `None` if none does. O(log classes).
     ///
-    /// Of several classes with that block, the first that is meant for the size, or else the last.
+    /// Of several classes with that block, the first whose textures are large enough, otherwise the last.
     pub fn class_of(&self, size: Bytes) -> Option<usize> {
         let block = self.classes.partition_point(|class| class.block < size);
         let fitting = self.classes.get(block)?.block;

@@ -1,10 +1,10 @@
-//! Which budgets a policy accepts.
+//! The range of budgets that a policy accepts.
 
 use crate::Geometry;
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
-/// How many blocks of the smallest size a policy with 32-bit block numbers can address.
+/// The number of blocks of the smallest size that a policy with 32-bit block numbers can address.
 const BLOCKS: u64 = (u32::MAX / 2) as u64;
 
 /// The smallest and largest budget that a policy with 32-bit block numbers accepts.

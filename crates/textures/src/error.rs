@@ -11,34 +11,34 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A geometry has no chains or too many, or the sizes of a chain are none, too many, 0 or decreasing.
+    /// A geometry has no chains or too many, or a chain has no sizes, too many, or sizes that are 0 or decrease.
     #[error("{0}")]
     Geometry(String),
-    /// A budget that does not hold the largest texture, of the second size.
+    /// A budget smaller than the largest texture, whose size is the second field.
     #[error("a budget of {0} is smaller than the largest texture, which takes {1}")]
     BudgetTooSmall(Bytes, Bytes),
-    /// A budget above the second size, of as many blocks as a policy can address.
+    /// A budget above the limit in the second field, which is this many blocks.
     #[error("a budget of {0} is larger than {1}, the size of {2} blocks of the smallest size")]
     BudgetTooLarge(Bytes, Bytes, u64),
     /// A texture is used that does not exist.
     #[error("texture {0} does not exist: it was never created, or it was released")]
     UnknownTexture(TextureId),
-    /// A texture with the first chain is created again with the second before it is released.
+    /// A texture with the first chain is created again with the second without being released.
     #[error("texture {0} has chain {1} and cannot be created again with chain {2}")]
     ChainMismatch(TextureId, ChainId, ChainId),
-    /// A texture is created before the second, which is the next new one.
+    /// A texture is created out of order; the second id is the next new one.
     #[error("texture {0} is created before texture {1}: new ids are consecutive")]
     IdOutOfOrder(TextureId, TextureId),
-    /// A texture is created with a chain that the geometry, which has so many, does not have.
+    /// A texture is created with a chain that the geometry does not have; the number is that of its chains.
     #[error("texture {0} has chain {1}; the geometry has {2} chains")]
     UnknownChain(TextureId, ChainId, usize),
-    /// A texture is requested at a level that its chain, with this finest level, does not have.
+    /// A texture is requested at a level that its chain, with this finest level, lacks.
     #[error("texture {0} is requested at level {1}; its chain {2} has levels 0 to {3}")]
     UnknownLevel(TextureId, Level, ChainId, Level),
-    /// No such thing, a policy or a scenario, has this name; the last text lists those there are.
+    /// There is no policy or scenario with this name; the last string lists the known names.
     #[error("unknown {0} `{1}`; known ones: {2}")]
     UnknownName(&'static str, String, String),
-    /// The first text sets no parameter of the named policy; the third lists those there are.
+    /// The first string sets no parameter of the named policy; the third lists the known parameters.
     #[error("`{0}` sets no parameter of policy `{1}`; write name=value; its parameters: {2}")]
     PolicyParameter(String, String, String),
     /// A frame number is out of order: the frame, the newest complete one, and the frame before.
@@ -53,16 +53,16 @@ pub enum Error {
     /// A trace cannot be read.
     #[error("cannot read the trace: {0}")]
     TraceIo(#[from] std::io::Error),
-    /// The file does not start with the magic of a trace.
+    /// The file does not start with the magic bytes of a trace.
     #[error("not a trace: the file does not start with `tileheap-trace`")]
     NotATrace,
     /// The trace has an unknown version.
     #[error("the trace has version {0}; only version {1} can be read")]
     TraceVersion(u64, u64),
-    /// The trace ends at a byte, in a frame, without its end record.
+    /// The trace ends at this byte and frame without an end record.
     #[error("the trace is truncated at byte {0}, in frame {1}: the end record is missing")]
     TraceTruncated(u64, u64),
-    /// A number at a byte of the trace, in a frame, is invalid.
+    /// A number at this byte and frame of the trace is invalid.
     #[error("the trace is damaged at byte {0}, in frame {1}: invalid {2} {3}")]
     TraceDamaged(u64, u64, &'static str, u64),
     /// A record in this frame of the trace is inconsistent with those before it.

@@ -1,4 +1,4 @@
-//! Sizes of textures: mip chains, and the unit that blocks are rounded up to.
+//! Sizes of textures: mip chains, and the unit to which blocks are rounded up.
 
 use crate::error::{Error, Result};
 use crate::ids::{ChainId, Level};
@@ -9,7 +9,7 @@ use crate::units::{Alignment, Bytes};
 pub struct Chain(Box<[Bytes]>);
 
 impl Chain {
-    /// `sizes[n]` is the size of levels 0 to n together, such as the memory requirements of an image with n + 1 levels.
+    /// `sizes[n]` is the total size of levels 0 to n, such as the memory requirement of an image with n + 1 levels.
     pub fn new(sizes: Vec<Bytes>) -> Chain {
         Chain(sizes.into_boxed_slice())
     }
@@ -31,7 +31,7 @@ impl Chain {
         Chain((0..=finest).scan(0, sum).collect())
     }
 
-    /// Sizes of levels 0 to n together, by n.
+    /// The total sizes of levels 0 to n, by n.
     pub fn sizes(&self) -> &[Bytes] {
         &self.0
     }
@@ -50,7 +50,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Chains by [`ChainId`]; every block starts at a multiple of `unit`.
+    /// Creates a geometry from chains by [`ChainId`]; every block starts at a multiple of `unit`.
     ///
     /// # Errors
     /// If there are no chains or too many, or the sizes of a chain decrease or are 0.
@@ -85,7 +85,7 @@ impl Geometry {
         self.unit
     }
 
-    /// Size of a texture of `chain` at `level`; `None` if it has no such level.
+    /// Size of a texture of `chain` at `level`; `None` if there is no such level.
     pub fn size(&self, chain: ChainId, level: Level) -> Option<Bytes> {
         let sizes = self.chains.get(usize::from(chain.0))?.sizes();
         sizes.get(usize::from(level.0)).copied()

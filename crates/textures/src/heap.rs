@@ -1,4 +1,4 @@
-//! A best-fit heap over linear memory that coalesces free neighbours, for policies to place textures in.
+//! A best-fit heap over linear memory that coalesces free neighbours, in which policies place textures.
 
 use crate::journal::Journal;
 use crate::list::{Links, List, NONE};
@@ -17,7 +17,7 @@ pub struct Node {
 
 /// A best-fit heap: nodes in order of address, free ones also in bins by size.
 ///
-/// Taking and freeing are O(1); the search for a free node looks at a bounded number in the bin of its size and then takes
+/// Taking and freeing are O(1); the search for a free node examines a bounded number in the bin of its size, then takes
 /// from the next bin that is not empty. Bins are 1/16 wide, so this is best fit except among nodes of nearly equal size.
 #[derive(Clone, Debug)]
 pub struct Heap {
@@ -28,22 +28,22 @@ pub struct Heap {
     /// Free nodes by bin.
     by_bin: Links,
     bins: Vec<List>,
-    /// One bit per bin that has nodes.
+    /// One bit per non-empty bin.
     full: [u64; BINS / 64],
     spare: Vec<u32>,
     unit: u64,
     free: u64,
-    /// Where the last search by address ended; [`NONE`]: the start.
+    /// The node at which the last search by address ended; [`NONE`]: the start.
     cursor: u32,
 }
 
 const SPLIT: u32 = 4;
 const BINS: usize = 64 << SPLIT;
-/// How many free nodes of a bin are compared.
+/// The number of free nodes of a bin that are compared.
 const CANDIDATES: usize = 16;
 
 impl Heap {
-    /// One free node of `size` bytes; sizes of later nodes are multiples of `unit`.
+    /// A heap with one free node of `size` bytes; sizes of later nodes are multiples of `unit`.
     pub fn new(size: Bytes, unit: u64) -> Heap {
         let mut heap = Heap {
             nodes: Vec::new(),
@@ -65,7 +65,7 @@ impl Heap {
 
     /// Reserves tables for `textures` owners, so that taking and releasing never allocate.
     pub fn reserve(&mut self, textures: usize) {
-        // A free node between any two, and one that is being made.
+        // A free node between any two, and one that is being created.
         let nodes = 2 * textures + 2;
         if self.nodes.capacity() < nodes {
             let more = nodes - self.nodes.len();
@@ -155,7 +155,7 @@ impl Heap {
         node
     }
 
-    /// The owner of the last node that extends past `end`, if any does.
+    /// The owner of the last node that extends past `end`, if any.
     pub fn past(&self, end: u64) -> Option<u32> {
         let mut node = self.address.last;
         if self.at(node).owner == NONE {
@@ -204,8 +204,8 @@ impl Heap {
         self.release(rest);
     }
 
-    /// Compacts a part of memory into one free node of at least `size` bytes, moving as few bytes as a bounded search finds, and
-    /// appends the moves. At least `size` bytes must be free.
+    /// Compacts a part of memory into one free node of at least `size` bytes, moving as few bytes as a bounded search can find,
+    /// and appends the moves. At least `size` bytes must be free.
     ///
     /// O(nodes visited): the search continues where the last one ended, and stops `limit` nodes after the first match.
     pub fn gather(&mut self, size: u64, limit: u32, journal: &mut Journal) -> u32 {
@@ -250,8 +250,8 @@ impl Heap {
         hole
     }
 
-    /// Slides the taken nodes from `first` to `last` to the lowest address there, and appends the
-    /// moves; the free node that is then at the end. Something has to be free. O(nodes between).
+    /// Slides the taken nodes from `first` to `last` to the lowest addresses, and appends the moves; returns the free
+    /// node at the end. There must be free bytes. O(nodes between).
     fn compact(&mut self, first: u32, last: u32, journal: &mut Journal) -> u32 {
         let mut end = self.at(first).offset;
         let mut before = self.left(first);
@@ -317,7 +317,7 @@ impl Heap {
         self.nodes.len() as u32 - 1
     }
 
-    /// By powers of two of units, each split in 16.
+    /// The bin of a size: powers of two of units, each divided into 16.
     fn bin(&self, size: u64) -> usize {
         let units = size / self.unit;
         if units < 1 << SPLIT {

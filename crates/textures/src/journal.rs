@@ -1,15 +1,15 @@
-//! What changes in memory: events, in order.
+//! Changes in memory, as a sequence of events.
 
 use crate::ids::{Level, TextureId};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// Why a texture is evicted.
+/// The reason for an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionReason {
     /// Another texture needs the space.
     Replaced,
-    /// The wall of an arena moves over it.
+    /// The wall of an arena moves past it.
     Wall,
     /// It is placed again at a finer level by the same request.
     Upgraded,
@@ -19,14 +19,14 @@ pub enum EvictionReason {
     Budget,
 }
 
-/// One change in memory.
+/// A change in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A block is freed.
     Evict {
         /// The texture.
         texture: TextureId,
-        /// The part: 0, except for policies that store every level in a block of its own.
+        /// The part: 0, except for policies that store every level in a separate block.
         part: Level,
         /// First byte of the block.
         offset: Bytes,
@@ -39,7 +39,7 @@ pub enum Event {
     Place {
         /// The texture.
         texture: TextureId,
-        /// The part: 0, except for policies that store every level in a block of its own.
+        /// The part: 0, except for policies that store every level in a separate block.
         part: Level,
         /// The finest resident level after the upload.
         level: Level,
@@ -47,23 +47,23 @@ pub enum Event {
         offset: Bytes,
         /// Size of the block.
         block: Bytes,
-        /// Bytes to upload: less than the chain if the levels of the block that the same request evicted with
-        /// [`EvictionReason::Upgraded`] are kept, which are copied.
+        /// Bytes to upload: less than the whole chain if levels are kept and copied from the block that the same
+        /// request evicted with [`EvictionReason::Upgraded`].
         upload: Bytes,
     },
-    /// A block's contents are copied to another offset, by policies that relocate.
+    /// A block's contents are copied to another offset; only by policies that relocate.
     Move {
         /// The texture.
         texture: TextureId,
-        /// First byte before.
+        /// Its first byte before the move.
         from: Bytes,
-        /// First byte after. If the two overlap, `to` is the lower offset.
+        /// Its first byte after the move. If the two blocks overlap, `to` is the lower offset.
         to: Bytes,
         /// Size of the block.
         block: Bytes,
     },
-    /// The finest levels of a texture are dropped, by policies that relocate. The others stay in the first part of its block, and may
-    /// have to be copied within it.
+    /// The finest levels of a texture are dropped; only by policies that relocate. The others stay in the first part of its block,
+    /// and may have to be copied within it.
     Shrink {
         /// The texture.
         texture: TextureId,
@@ -88,7 +88,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The part that it concerns: 0, except for policies that store every level in a block of its own.
+    /// The part that it affects: 0, except for policies that store every level in a separate block.
     pub fn part(&self) -> Level {
         match *self {
             Event::Evict { part, .. } | Event::Place { part, .. } => part,
@@ -96,7 +96,7 @@ impl Event {
         }
     }
 
-    /// The texture that it concerns; none for walls.
+    /// The texture that it affects; `None` for walls.
     pub fn texture(&self) -> Option<TextureId> {
         match *self {
             Event::Evict { texture, .. }
@@ -108,7 +108,7 @@ impl Event {
     }
 }
 
-/// Events in order. Keep one and clear it every frame, so that the steady state allocates nothing.
+/// A sequence of events. Keep one and clear it every frame, so that the steady state does not allocate.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     events: Vec<Event>,
@@ -132,7 +132,7 @@ impl Journal {
         self.events.clear();
     }
 
-    /// Removes the last events; `count` remain.
+    /// Removes the last events; keeps `count`.
     pub(crate) fn truncate(&mut self, count: usize) {
         self.events.truncate(count);
     }
@@ -142,7 +142,7 @@ impl Journal {
         self.events.push(event);
     }
 
-    /// Appends the placement of a requested texture as a whole in a block of so many bytes, of which `upload` are uploaded.
+    /// Appends the placement of a requested texture as a whole in a block of this size, of which `upload` bytes are uploaded.
     pub fn place(&mut self, request: Request, offset: Bytes, block: Bytes, upload: Bytes) -> Outcome {
         self.push(Event::Place {
             texture: request.texture,

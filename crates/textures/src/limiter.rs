@@ -10,7 +10,7 @@ use crate::replay::JudgedPolicy;
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// What a request can draw with in this frame.
+/// The level with which a request is served in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
     /// The requested level.
@@ -51,7 +51,7 @@ pub struct UploadLimiter {
     /// By texture: the first frame in which a bypassed request is repeated.
     again: Vec<u32>,
     frame: u32,
-    /// Requested in every frame, before all others.
+    /// Textures requested in every frame, before all others.
     pins: Vec<Request>,
     /// Bytes per frame without the reserve.
     uploads: i64,
@@ -59,7 +59,7 @@ pub struct UploadLimiter {
     left: i64,
     /// Remaining bytes of the reserve for coarse levels.
     reserve: i64,
-    /// Whether the last frame had requests without a resident level: the reserve is then taken from the uploads.
+    /// True if the last frame had requests without a resident level; this frame's uploads then supply the reserve.
     hungry: bool,
     figures: FrameUploads,
     /// A violation that the end of the frame reports.
@@ -73,7 +73,7 @@ impl UploadLimiter {
     /// Limits a policy to `uploads` bytes per frame, or more if a single texture is larger.
     ///
     /// # Errors
-    /// As [`PolicyDesc::create`].
+    /// Those of [`PolicyDesc::create`].
     pub fn new(
         policy: &PolicyDesc<'_>,
         geometry: &Geometry,
@@ -132,12 +132,13 @@ impl UploadLimiter {
         Some(self.place(texture)?.1)
     }
 
-    /// Offset of a resident part of a texture, and its level: of part 0, unless levels have blocks of their own.
+    /// Offset of a resident part of a texture, and its level: of part 0, unless levels have separate blocks.
     pub fn part(&self, texture: TextureId, part: Level) -> Option<(Bytes, Level)> {
         self.policy.part(texture, part)
     }
 
-    /// Offset and level of a resident texture; with single levels, of its coarsest one and the finest up to which all are resident.
+    /// Offset and level of a resident texture; with single levels, the offset of the coarsest one, and the finest level up to which
+    /// all are resident.
     pub fn place(&self, texture: TextureId) -> Option<(Bytes, Level)> {
         self.policy.place(texture)
     }
@@ -145,10 +146,10 @@ impl UploadLimiter {
     /// Begins a frame.
     pub fn begin_frame(&mut self) {
         self.frame += 1;
-        // What exceeded the budget is made up for with the reserve, too.
+        // An excess over the budget is repaid from the reserve as well.
         let repaid = if self.left < 0 { self.uploads / 8 } else { 0 };
         self.left = (self.left + self.uploads + repaid).min(self.uploads);
-        // While some have no resident level, half of the uploads are reserved for coarse levels of them.
+        // While some textures have no resident level, half of the uploads are reserved for their coarse levels.
         self.hungry = self.figures.missing > 0;
         self.reserve = self.uploads / if self.hungry { 2 } else { 8 };
         self.figures = FrameUploads::default();
@@ -164,7 +165,7 @@ impl UploadLimiter {
         self.pins.push(request);
     }
 
-    /// Ends that.
+    /// Ends the requests of [`pin`](UploadLimiter::pin).
     pub fn unpin(&mut self, texture: TextureId) {
         self.pins.retain(|pinned| pinned.texture != texture);
     }
@@ -174,8 +175,8 @@ impl UploadLimiter {
         &self.pins
     }
 
-    /// Uploads a texture that later frames will request, if the requests of this frame left enough of the budget; whether it is
-    /// resident at that level. Call it after them.
+    /// Uploads a texture that later frames will request, if the requests of this frame left enough of the budget; returns true
+    /// if it is resident at that level. Call it after the frame's requests.
     ///
     /// # Errors
     /// If the policy breaks a rule.
@@ -216,7 +217,7 @@ impl UploadLimiter {
             let before = self.figures.uploaded;
             if self.offer(request)? {
                 self.left -= bytes;
-                // One that exceeds what the reserve leaves takes of it, too.
+                // An upload larger than the rest of the budget also uses the reserve.
                 self.reserve = match self.hungry {
                     true => self.reserve.min(self.left),
                     false => self.reserve + self.left.min(0),
@@ -224,7 +225,7 @@ impl UploadLimiter {
                 self.figures.whole += 1;
                 return Ok(Served::Whole);
             }
-            // Some of several levels may have found room.
+            // Some of several levels may have been placed.
             self.left -= (self.figures.uploaded - before).0 as i64;
             refused = true;
             if had && self.level(request.texture).is_none() {
@@ -240,7 +241,8 @@ impl UploadLimiter {
         Ok(served)
     }
 
-    /// Releases a texture, or its former contents. If the policy breaks a rule by it, the end of the frame says so.
+    /// Releases a texture, or its former contents. If the policy breaks a rule, [`end_frame`](UploadLimiter::end_frame)
+    /// returns the error.
     pub fn release(&mut self, texture: TextureId) {
         let fault = self.policy.release(texture).err();
         self.fault = self.fault.take().or(fault);
@@ -273,7 +275,7 @@ impl UploadLimiter {
         Ok(())
     }
 
-    /// Requests from the policy; whether the texture is resident then.
+    /// Requests a texture from the policy; returns true if it is then resident.
     fn offer(&mut self, request: Request) -> Result<bool> {
         let outcome = self.policy.request(request)?;
         self.count();
@@ -281,7 +283,7 @@ impl UploadLimiter {
     }
 
     /// Serves a coarser level: the resident one, or one that can still be uploaded. If the policy bypassed the requested level,
-    /// ever coarser ones are requested.
+    /// successively coarser ones are requested.
     fn stand_in(&mut self, request: Request, refused: bool) -> Result<Served> {
         let coarser = |level: Level, size: Bytes| Request {
             level,
@@ -295,8 +297,8 @@ impl UploadLimiter {
         }
         for level in (0..request.level.0).rev().map(Level) {
             let size = self.geometry.size(request.chain, level).expect("a coarser level");
-            // A bypassed texture uploads from the budget, as if this level had been requested; a waiting one from the reserve, a
-            // little each, so that it suffices for all.
+            // A bypassed texture uses the budget, as if this level had been requested; a waiting one uses a little of the
+            // reserve, so that it suffices for all.
             let bytes = size.0 as i64;
             let from_reserve = !(refused && self.left >= bytes);
             let from = if !from_reserve {

@@ -1,4 +1,4 @@
-//! Doubly linked lists of numbered elements in one table: inserting, removing and moving allocate nothing.
+//! Doubly linked lists of numbered elements in one table: inserting, removing and moving do not allocate.
 
 /// The number that stands for no element.
 pub const NONE: u32 = u32::MAX;
@@ -38,18 +38,18 @@ impl Links {
         self.0.reserve(more);
     }
 
-    /// The element after; [`NONE`] at the end.
+    /// The next element; [`NONE`] at the end.
     pub fn next(&self, element: u32) -> u32 {
         self.0[element as usize][1]
     }
 
-    /// An element and those after it; none for [`NONE`].
+    /// An element and its successors; empty for [`NONE`].
     pub fn after(&self, first: u32) -> impl Iterator<Item = u32> {
         let element = |element: u32| (element != NONE).then_some(element);
         std::iter::successors(element(first), move |&last| element(self.next(last)))
     }
 
-    /// The element before; [`NONE`] at the start.
+    /// The previous element; [`NONE`] at the start.
     pub fn previous(&self, element: u32) -> u32 {
         self.0[element as usize][0]
     }

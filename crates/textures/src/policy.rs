@@ -1,4 +1,4 @@
-//! The trait of all policies, and the description by which one is chosen.
+//! The trait of all policies, and the description by which a policy is selected.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::units::Bytes;
 
 /// Decides which textures are resident in a fixed budget of linear memory, and at which offsets.
 ///
-/// Frames are requests and [`end_frame`](Policy::end_frame). Releases may come anywhere.
-/// All changes in memory are appended to the journal, in order. A policy depends on its inputs alone: no clock, no addresses.
+/// A frame consists of requests and [`end_frame`](Policy::end_frame). Releases may occur at any time. All changes in memory
+/// are appended to the journal, in order. A policy depends only on its inputs: no clock, no addresses.
 pub trait Policy {
     /// Requests a texture for this frame.
     ///
@@ -32,7 +32,7 @@ pub trait Policy {
     /// stay in place.
     ///
     /// # Errors
-    /// As at creation; nothing has changed in that case.
+    /// Those of creation; nothing has changed in that case.
     fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()>;
 
     /// An arena by its index from the left; `None` past the last one, and for policies without arenas.
@@ -46,7 +46,7 @@ pub trait Policy {
     }
 }
 
-/// The most parameters that a policy can have.
+/// The maximum number of parameters of a policy.
 const MOST: usize = 12;
 
 /// The values of a policy's [parameters](PolicyDesc::parameters), in their order; 0 past the last one.
@@ -57,13 +57,13 @@ pub type Values = [u64; MOST];
 pub struct Parameter {
     /// Name, in lower case with hyphens.
     pub name: &'static str,
-    /// What it does.
+    /// Its effect.
     pub description: &'static str,
-    /// The value unless another is given; of a name, its index.
+    /// The default value; for a choice of names, an index.
     pub default: u64,
     /// The largest value; the smallest is 0.
     pub most: u64,
-    /// Names of the values from 0 up; none for numbers.
+    /// Names of the values from 0 up; empty for numbers.
     pub names: &'static [&'static str],
 }
 
@@ -92,7 +92,7 @@ impl Parameter {
         }
     }
 
-    /// The values of parameters if none is given.
+    /// The default values of parameters.
     pub const fn defaults(parameters: &[Parameter]) -> Values {
         let (mut values, mut index) = ([0; MOST], 0);
         while index < parameters.len() {
@@ -115,7 +115,7 @@ impl Parameter {
     }
 }
 
-/// `search-blocks=48 (0 to 65536)`, `walls=equal-blocks (equal-bytes, equal-blocks, largest)`.
+/// Prints `search-blocks=48 (0 to 65536)`, `walls=equal-blocks (equal-bytes, equal-blocks, largest)`.
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={} ", self.name, self.text(self.default))?;
@@ -126,35 +126,33 @@ impl fmt::Display for Parameter {
     }
 }
 
-/// What a request of a texture uploads.
+/// The levels that a request uploads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uploads {
     /// All levels up to the requested one, into one block.
     Whole,
     /// The levels that are not resident, into one block with the others, which are copied within the cache.
     MissingLevels,
-    /// The levels that are not resident, each into a block of its own.
+    /// The levels that are not resident, each into a separate block.
     SingleLevels,
 }
 
-/// Describes a policy by name, with a constructor, its parameters and what it does, so that one can be chosen before the geometry is
-/// known.
+/// Describes a policy by name, constructor, parameters and capabilities, so that one can be selected before the geometry is known.
 ///
-/// [`POLICIES`](crate::POLICIES) lists the built-in ones. A policy of your own enters by the same door: replay, limiter and Vulkan cache
-/// take any description, and [`parse`](PolicyDesc::parse) takes any table.
-/// The [front page](crate) has an example.
+/// [`POLICIES`](crate::POLICIES) lists the built-in ones. Other policies are used in the same way: replay, limiter and Vulkan cache
+/// accept any description, and [`parse`](PolicyDesc::parse) accepts any table. The [front page](crate) has an example.
 #[derive(Clone, Copy)]
 pub struct PolicyDesc<'a> {
     /// Name, in lower case with hyphens.
     pub name: &'a str,
     /// One sentence on what it does.
     pub description: &'a str,
-    /// What a request uploads. [`lower_bound`](crate::replay::lower_bound) holds for [`Uploads::Whole`] alone.
+    /// The levels that a request uploads. [`lower_bound`](crate::replay::lower_bound) holds only for [`Uploads::Whole`].
     pub uploads: Uploads,
-    /// Whether textures, pinned ones included, may be evicted in the frame that requested them; for others that is a
-    /// [violation](crate::replay::Rule::InUse).
+    /// True if textures, including pinned ones, may be evicted in the frame that requested them; for other policies
+    /// that is a [violation](crate::replay::Rule::InUse).
     pub evicts_in_use: bool,
-    /// Whether textures move within the cache ([`Event::Move`](crate::Event::Move) and
+    /// True if textures move within the cache ([`Event::Move`](crate::Event::Move) and
     /// [`Event::Shrink`](crate::Event::Shrink)).
     pub relocates: bool,
     /// Its parameters.
@@ -165,7 +163,7 @@ pub struct PolicyDesc<'a> {
     pub create: &'a CreatePolicy,
 }
 
-/// Creates a policy for a geometry, a budget, a seed of random choices, and values of its parameters.
+/// Creates a policy for a geometry, a budget, a seed for random choices, and values of its parameters.
 pub type CreatePolicy = dyn Fn(&Geometry, Bytes, u64, &Values) -> Result<Box<dyn Policy>> + Sync;
 
 impl<'a> PolicyDesc<'a> {
@@ -183,13 +181,13 @@ impl<'a> PolicyDesc<'a> {
         }
     }
 
-    /// The same with parameters, at their defaults.
+    /// Adds parameters, at their defaults.
     pub const fn with_parameters(mut self, parameters: &'a [Parameter]) -> PolicyDesc<'a> {
         (self.parameters, self.values) = (parameters, Parameter::defaults(parameters));
         self
     }
 
-    /// The same for a policy that may evict textures in the frame that requested them.
+    /// Marks a policy that may evict textures in the frame that requested them.
     pub const fn evicting_in_use(mut self) -> PolicyDesc<'a> {
         self.evicts_in_use = true;
         self
@@ -203,10 +201,10 @@ impl<'a> PolicyDesc<'a> {
         (self.create)(geometry, budget, seed, &self.values)
     }
 
-    /// A policy of a table by its name, perhaps with values of parameters: `arenas:stride=20:walls=largest`.
+    /// Selects a policy of a table by name, optionally with values of parameters: `arenas:stride=20:walls=largest`.
     ///
     /// # Errors
-    /// If there is no policy or parameter of that name, or the value is out of range: the error lists what there is.
+    /// If there is no policy or parameter of that name, or the value is out of range: the error lists the known names.
     pub fn parse(policies: &[PolicyDesc<'a>], text: &str) -> Result<PolicyDesc<'a>> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
@@ -230,14 +228,14 @@ impl<'a> PolicyDesc<'a> {
         Ok(policy)
     }
 
-    /// The names of those policies of a table that satisfy a predicate, separated by commas.
+    /// The names of the policies of a table that satisfy a predicate, separated by commas.
     pub fn names(policies: &[PolicyDesc<'_>], satisfies: impl Fn(&PolicyDesc<'_>) -> bool) -> String {
         let found = policies.iter().filter(|policy| satisfies(policy));
         found.map(|policy| policy.name).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// As [`parse`](PolicyDesc::parse) reads it: the name, and values other than the defaults.
+/// Prints the form that [`parse`](PolicyDesc::parse) reads: the name, and values other than the defaults.
 impl fmt::Display for PolicyDesc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;

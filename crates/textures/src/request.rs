@@ -1,4 +1,4 @@
-//! One request of a texture, and its outcome.
+//! A request of a texture, and its outcome.
 
 use crate::ids::{ChainId, Level, TextureId};
 use crate::units::Bytes;
@@ -8,11 +8,11 @@ use crate::units::Bytes;
 pub struct Request {
     /// The texture.
     pub texture: TextureId,
-    /// The finest level needed. A texture that is resident at a finer one is a hit.
+    /// The finest level needed. A texture resident at a finer level is a hit.
     pub level: Level,
     /// The texture's chain.
     pub chain: ChainId,
-    /// Size of the texture at that level, which is what an upload transfers.
+    /// Size of the texture at that level, which an upload transfers.
     pub size: Bytes,
 }
 
@@ -29,6 +29,6 @@ pub enum Outcome {
         /// The first byte of its block.
         offset: Bytes,
     },
-    /// The texture is not placed: it is drawn from elsewhere at the same cost in bytes, or at a coarser level.
+    /// The texture is not placed: it is drawn from another source at the same cost in bytes, or at a coarser level.
     Bypass,
 }

@@ -1,13 +1,13 @@
-//! Which textures exist.
+//! The set of existing textures.
 
 use crate::Geometry;
 use crate::error::{Error, Result};
 use crate::ids::{ChainId, Level, TextureId};
 use crate::request::Request;
 
-/// The textures that exist, each with its chain.
+/// The existing textures, each with its chain.
 ///
-/// Ids are dense: a new one is the number of those before it; a released one may be created again.
+/// Ids are dense: a new id is the number of earlier ones; a released id may be created again.
 #[derive(Clone, Debug)]
 pub struct Textures {
     geometry: Geometry,
@@ -57,7 +57,7 @@ impl Textures {
         }
     }
 
-    /// Replaces the contents of a texture, perhaps by some of another size. A cache that holds it must release it.
+    /// Replaces the contents of a texture, possibly with another size. A cache that holds it must release it.
     ///
     /// # Errors
     /// If the id does not exist or the chain is unknown.
@@ -75,7 +75,7 @@ impl Textures {
         slot.map(drop).ok_or(Error::UnknownTexture(texture))
     }
 
-    /// The request of a texture at a level.
+    /// The request for a texture at a level.
     ///
     /// # Errors
     /// If the id or the level does not exist.

@@ -1,4 +1,4 @@
-//! One arena: blocks of one size, some taken, its recency and its temperature.
+//! A single arena: blocks of one size, with their owners, recency and temperature.
 
 use super::temperature::Temperature;
 use super::view::Side;
@@ -7,7 +7,7 @@ use crate::list::{List, NONE};
 use crate::units::Bytes;
 
 /// Blocks `[first, end)`; block n starts at `phase + n * block`. The phase only changes while there are no blocks, so that a
-/// block keeps its number while walls slide.
+/// block keeps its number while walls move.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arena {
     pub(super) block: u64,
@@ -25,12 +25,12 @@ pub(super) struct Arena {
     pub(super) active: u32,
     /// Wrongful evictions and requests without a block since the last update.
     pub(super) boiled: u32,
-    /// What [`boiled`](Arena::boiled) was at that update.
+    /// The value of [`boiled`](Arena::boiled) at that update.
     pub(super) wanting: u32,
     pub(super) recent: Temperature,
-    /// Where new textures go: the cooler side.
+    /// The side for new textures: the cooler one.
     pub(super) side: Side,
-    /// Where its walls were when that was last reported.
+    /// Its walls when they were last reported.
     pub(super) logged: (Bytes, Bytes),
 }
 
@@ -45,7 +45,7 @@ impl Arena {
         }
     }
 
-    /// Grows the tables to a larger memory.
+    /// Grows the tables for a larger memory.
     pub(super) fn reach(&mut self, usable: u64) {
         let capacity = usable / self.block + 1;
         if capacity as usize <= self.owner.len() {
@@ -79,7 +79,7 @@ impl Arena {
         self.offset(self.end)
     }
 
-    /// Sets where the blocks of an empty arena start.
+    /// Sets the start of the blocks of an empty arena.
     pub(super) fn settle(&mut self, offset: u64) {
         debug_assert!(self.is_empty(), "blocks keep their numbers");
         self.phase = offset % self.block;

@@ -1,4 +1,4 @@
-//! The paper's two caches: whole textures in arenas, and before that, each level in a block of its own.
+//! The paper's two caches: whole textures in arenas, and the earlier one with a separate block for each level.
 
 use super::desc::ArenasDesc;
 use super::engine::Engine;
@@ -12,7 +12,7 @@ use crate::policy::{Policy, PolicyDesc, Uploads, Values};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// The paper's cache: whole textures in arenas, by block size; or its first attempt.
+/// The paper's cache of whole textures in arenas, by block size, or its first attempt.
 ///
 /// The first attempt is Descent 3's scheme as the paper first built it: a request at level n takes a block in each of the arenas
 /// 0 to n, and an upgrade uploads only the missing levels. Walls and temperatures are the same: "the details of which we did not
@@ -64,7 +64,7 @@ impl Arenas {
         (0..).map_while(|index| self.engine.view(index))
     }
 
-    /// Size of one level alone.
+    /// Size of a single level.
     fn size_of(&self, request: Request, level: u8) -> Bytes {
         let sizes = self.geometry.chains()[usize::from(request.chain.0)].sizes();
         let size = |level: u8| sizes[usize::from(level)];
@@ -74,7 +74,7 @@ impl Arenas {
     fn request_levels(&mut self, request: Request, journal: &mut Journal) -> Outcome {
         let (mut missed, mut bypassed, mut offset) = (false, false, Bytes::ZERO);
         let first = request.texture.0 * self.engine.levels;
-        // From the finest down: an eviction by a finer level cannot take a coarser one that was just seen to be there.
+        // From the finest down: an eviction for a finer level cannot remove a coarser one that was just found resident.
         for level in (0..=request.level.0).rev() {
             let key = first + u32::from(level);
             let found = self.engine.hit(key, Level(level));
@@ -98,7 +98,7 @@ impl Arenas {
                 offset = found.unwrap_or_default();
             }
         }
-        // Levels of one block size share an arena: placing one may have evicted another.
+        // Levels of the same block size share an arena: placing one may have evicted another.
         let mut whole = true;
         for level in 0..=request.level.0 {
             whole &= !missed || self.engine.hit(first + u32::from(level), Level(level)).is_some();

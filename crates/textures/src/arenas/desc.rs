@@ -10,16 +10,16 @@ pub enum InitialWalls {
     EqualBytes,
     /// The same number of blocks for each arena, as far as possible.
     EqualBlocks,
-    /// All memory to the arena of the largest blocks.
+    /// All memory for the arena of the largest blocks.
     Largest,
 }
 
-/// How temperatures of several arenas are averaged.
+/// The average of the temperatures of several arenas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Average {
-    /// Every arena that has blocks counts once.
+    /// Weighted equally, over the arenas that have blocks.
     Arenas,
-    /// Every arena counts by its bytes.
+    /// Weighted by bytes.
     Bytes,
 }
 
@@ -35,22 +35,22 @@ pub enum IdleVictim {
 /// The parameters that the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenasDesc {
-    /// Whether every level of a texture has a block of its own: the paper's first attempt.
+    /// True if every level of a texture has a separate block: the paper's first attempt.
     pub single_levels: bool,
-    /// "Substantially lower": how much cooler the average of a side must be for an arena to grow into it.
+    /// "Substantially lower": how much cooler the average of a side must be before an arena grows into it.
     pub margin: Temperature,
     /// Added to the instantaneous temperature for each wrongful eviction and each request without a block.
     pub bonus: Temperature,
     /// Upper limit of the instantaneous temperature.
     pub ceiling: Temperature,
-    /// Number of frames for which a texture is active, with that of its last use. With 1, no texture is active when a frame starts,
-    /// and a full arena evicts its oldest: those that coherent frames need first.
+    /// Number of frames for which a texture is active, including that of its last use. With 1, no texture is active when a frame
+    /// starts, and a full arena evicts its oldest: those that coherent frames need first.
     pub active_frames: u32,
     /// Growth per update and direction, in thousandths of the blocks of the arena per degree of difference; at least one block.
     pub stride: u32,
     /// Initial positions of the walls.
     pub walls: InitialWalls,
-    /// How temperatures on a side are averaged.
+    /// The average of the temperatures on a side.
     pub average: Average,
     /// The victim in a full arena that is not boiling.
     pub idle_victim: IdleVictim,
@@ -87,7 +87,7 @@ impl ArenasDesc {
         ),
     ];
 
-    /// Of values of [`PARAMETERS`](ArenasDesc::PARAMETERS).
+    /// Creates parameters from values of [`PARAMETERS`](ArenasDesc::PARAMETERS).
     pub fn of(values: &Values) -> ArenasDesc {
         let &[
             margin,

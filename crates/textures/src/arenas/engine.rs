@@ -1,4 +1,4 @@
-//! Keys in blocks of arenas; a key is a texture, or a level of one.
+//! Keys in blocks of arenas; a key is a texture, or one of its levels.
 
 use super::arena::Arena;
 use super::desc::{ArenasDesc, IdleVictim};
@@ -31,7 +31,8 @@ const ABSENT: KeyState = KeyState {
     used: 0,
 };
 
-/// Arenas, keys in them, walls between them. Requests are O(1) but for the choice of a free block, which is O(log64 blocks).
+/// Arenas, the keys in them, and the walls between them. Requests are O(1), except for the choice of a free block, which is
+/// O(log64 blocks).
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub(super) desc: ArenasDesc,
@@ -49,7 +50,7 @@ pub(super) struct Engine {
     pub(super) reversals: u64,
     states: Vec<KeyState>,
     links: Links,
-    /// Counts from `active_frames`, so that no state that was never used counts as active.
+    /// Counts from `active_frames`, so that a state that was never used does not count as active.
     frame: u32,
     random: SplitMix64,
 }
@@ -102,8 +103,8 @@ impl Engine {
         Some(Bytes(self.arenas[state.arena as usize].offset(state.number)))
     }
 
-    /// Places `key` in a block of `arena`, and evicts its former block; offset and size. `None` if the arena has no blocks, and
-    /// then the former block is kept.
+    /// Places `key` in a block of `arena`, and evicts its former block; returns offset and size. `None` if the arena has no
+    /// blocks; the former block is then kept.
     pub(super) fn place(
         &mut self,
         key: u32,
@@ -139,7 +140,7 @@ impl Engine {
         Some((Bytes(there.offset(number)), Bytes(there.block)))
     }
 
-    /// Frees the block of `key`, if it has one.
+    /// Frees the block of `key`, if any.
     pub(super) fn evict(&mut self, key: u32, reason: EvictionReason, journal: &mut Journal) {
         let state = self.states.get(key as usize).copied();
         let Some(state) = state.filter(|state| state.number != NONE) else {
@@ -197,7 +198,7 @@ impl Engine {
     pub(super) fn measure(&mut self) {
         for arena in &mut self.arenas {
             let occupied = if arena.is_empty() && arena.boiled > 0 {
-                // Without a block there is no share; an empty arena with requests counts as full.
+                // Without blocks there is no share; an empty arena with requests counts as full.
                 Temperature::ONE
             } else {
                 Temperature::share(u64::from(arena.active), u64::from(arena.count()))
@@ -214,7 +215,7 @@ impl Engine {
         self.frame += 1;
         for arena in 0..self.arenas.len() {
             self.arenas[arena].active = 0;
-            // Recency runs from the longest unused: only the tail is active.
+            // The recency list starts with the least recently used: only its tail is active.
             if self.desc.active_frames > 1 {
                 let List { last, .. } = self.arenas[arena].recency;
                 let (mut key, mut active) = (last, 0);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Temperature of an arena: 1 is full of active textures, more is boiling. In billionths, so that it is the same on every machine.
+/// Temperature of an arena: 1 is full of active textures, more is boiling. In billionths, so that it is identical on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Temperature(pub u64);
 
@@ -17,7 +17,7 @@ impl Temperature {
         Temperature(n * 1_000_000)
     }
 
-    /// Active blocks over all blocks; 0 where there are none.
+    /// Active blocks divided by all blocks; 0 if there are none.
     pub const fn share(active: u64, blocks: u64) -> Temperature {
         match blocks {
             0 => Temperature::ZERO,

@@ -37,7 +37,7 @@ pub struct ArenaView {
 pub struct WallStats {
     /// Bytes lost between arenas.
     pub gaps: Bytes,
-    /// Upper bound of those.
+    /// An upper bound of `gaps`.
     pub worst_gaps: Bytes,
     /// Number of wall moves so far, each of any number of blocks.
     pub wall_moves: u64,

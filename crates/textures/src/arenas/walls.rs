@@ -1,4 +1,4 @@
-//! Growth of arenas: walls move, as the chapter draws it.
+//! Growth of arenas by moving walls, as illustrated in the chapter.
 
 use super::arena::Arena;
 use super::desc::{Average, InitialWalls};
@@ -73,8 +73,8 @@ impl Engine {
 
     /// Changes the size of memory and evicts blocks past the end.
     ///
-    /// While the arena of the largest blocks has some, they end where memory does: of a budget that is smaller by another
-    /// number, less than one of them stays unused.
+    /// While the arena of the largest blocks has any, its blocks end at the end of memory: if the budget is not a
+    /// multiple of their size, less than one of them stays unused.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
@@ -116,7 +116,7 @@ impl Engine {
             if let Some(mean) = left.mean(Sum::default()) {
                 self.expand(index, Side::Left, mean, journal);
             }
-            // Growth to the left changed weights on that side alone: the right is as it was measured.
+            // Growth to the left changed only that side's weights: the right side is as measured.
             if let Some(mean) = total.mean(until) {
                 self.expand(index, Side::Right, mean, journal);
             }
@@ -193,7 +193,7 @@ impl Engine {
         sum
     }
 
-    /// Grows an arena toward a side if that is substantially cooler.
+    /// Grows an arena toward a side if that side is substantially cooler.
     fn expand(&mut self, index: usize, side: Side, mean: Temperature, journal: &mut Journal) {
         let recent = self.arenas[index].recent;
         if mean + self.desc.margin >= recent {
@@ -211,7 +211,7 @@ impl Engine {
         let last = other_way.map(|(update, _)| *update).max();
         let since = last.map(|update| self.updates - update);
         if since == Some(0) {
-            return; // A wall moves one way in one update.
+            return; // A wall moves only one way in one update.
         }
         let reversed = since.is_some_and(|since| since <= REVERSAL_UPDATES.max(u64::from(self.desc.damping)));
         let damped = since.is_some_and(|since| since <= u64::from(self.desc.damping));
@@ -282,7 +282,7 @@ impl Engine {
         true
     }
 
-    /// Lets the arena to the left of `index` take what fits of the gap between the two.
+    /// Lets the arena to the left of `index` take as much of the gap between the two as fits.
     fn absorb(&mut self, index: usize) {
         let left = self.left_of(index).unwrap_or(0);
         if left == index {

@@ -1,9 +1,9 @@
-//! How long textures stay away, and what keeping one meanwhile is worth.
+//! The time after which absent textures return, and the value of keeping them meanwhile.
 
-/// The probability of a return by age, learnt from all textures, and what it makes of keeping one: see [`Coherent`](super::Coherent).
+/// The probability that a texture returns, by its age, learnt from all textures, and the value of keeping it: see [`Coherent`](super::Coherent).
 #[derive(Clone, Debug)]
 pub(super) struct Absences {
-    /// How many textures were last requested in each of the last frames.
+    /// The number of textures last requested in each of the last frames.
     last: [u32; FRAMES],
     /// Per bin, in 1024ths that decay: textures that could have returned, and those that did.
     exposed: [u64; BINS],
@@ -13,7 +13,7 @@ pub(super) struct Absences {
     value: [u64; BINS],
 }
 
-/// Ages above are not told apart.
+/// Larger ages are not distinguished.
 const FRAMES: usize = 512;
 /// Bins of ages: four for each power of two.
 const BINS: usize = 33;
@@ -39,7 +39,7 @@ impl Absences {
         absences
     }
 
-    /// Counts a texture that `frame` is the first to request since frame `before`; 0 for never.
+    /// Counts the first request of a texture in `frame`, after its last one in frame `before`; 0 for never.
     pub(super) fn request(&mut self, before: u32, frame: u32) {
         self.last[frame as usize % FRAMES] += 1;
         if before == 0 {
@@ -65,7 +65,7 @@ impl Absences {
         self.derive();
     }
 
-    /// Derives values from probabilities: from the oldest age back, a bin is pooled with later ones while they are worth more.
+    /// Derives values from probabilities: from the largest age down, a bin is pooled with later ones while they have a higher value.
     fn derive(&mut self) {
         let (mut pools, mut top) = ([(0, 0); BINS + 1], BINS);
         for bin in (1..BINS).rev() {
@@ -87,7 +87,7 @@ impl Absences {
             pools[top] = pool;
             self.value[bin] = pool.0 * ONE / pool.1;
         }
-        // A frame's own repetition is no absence.
+        // A repetition in the next frame is not an absence.
         let mut sum = 0;
         self.expected[1] = 0;
         for expected in &mut self.expected {
@@ -96,7 +96,7 @@ impl Absences {
         }
     }
 
-    /// Value of keeping a texture of this age, and how many returns to expect up to it, in 1024ths.
+    /// The value of keeping a texture of this age, and the expected returns up to it, in 1024ths.
     pub(super) fn at(&self, age: u32) -> (u64, u64) {
         let bin = bin(age);
         (self.value[bin], self.expected[bin - 1])

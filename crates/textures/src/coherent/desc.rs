@@ -5,18 +5,18 @@ use crate::policy::{Parameter, Values};
 /// Parameters of [`Coherent`](super::Coherent); the defaults come from measurements on generated traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoherentDesc {
-    /// Whether textures may be moved within the cache to merge free blocks. Such copies are not traffic.
+    /// True if textures may be moved within the cache to merge free blocks. Such copies do not count as traffic.
     pub relocates: bool,
-    /// Whether a texture that is requested at a finer level keeps its resident levels, which are copied within the cache, so that
+    /// True if a texture that is requested at a finer level keeps its resident levels, which are copied within the cache, so that
     /// only the missing ones are uploaded. Otherwise it is uploaded whole, as in the paper.
     pub keeps_levels: bool,
-    /// How many of the least recently used stale textures, at most 64, are compared for those of the least value.
+    /// Number of least recently used stale textures, at most 64, that are compared by value.
     pub candidates: u64,
-    /// How many blocks or textures a search visits.
+    /// Number of blocks or textures that a search visits.
     pub search_blocks: u64,
     /// The highest accepted cost of evictions, in 1024ths of the value of the new texture.
     pub accepted_cost: u64,
-    /// Weight of the learnt coherence between frames against the current frame, in requests.
+    /// Weight of the learnt coherence between frames relative to the current frame, in requests.
     pub confidence: u64,
 }
 
@@ -49,7 +49,7 @@ impl CoherentDesc {
         ),
     ];
 
-    /// Of values of [`PARAMETERS`](CoherentDesc::PARAMETERS).
+    /// Creates parameters from values of [`PARAMETERS`](CoherentDesc::PARAMETERS).
     pub fn of(&[candidates, search_blocks, accepted_cost, confidence, ..]: &Values) -> CoherentDesc {
         CoherentDesc {
             relocates: true,

@@ -1,19 +1,19 @@
-//! Whether learnt values or recency tell better which absent texture returns first.
+//! Compares learnt values with recency as predictors of which absent texture returns first.
 
 use crate::list::NONE;
 
-/// Pairs of absent textures that might have been evicted, the one of less value and the one that was used longer ago: the one that
-/// is requested first should have stayed.
+/// Pairs of absent textures that were candidates for eviction: the one with the lower value and the one that was used longer ago.
+/// The one that is requested first should have been kept.
 ///
-/// Textures that are passed back and forth return after many different times, from which no age is seen to be worth more; yet of two the
-/// one that left last returns first (turn-around at 1.50 of the working set: 1.01 of the bound by recency, 1.12 by value).
+/// Textures passed back and forth return after many different times, so no age has a higher value; yet of two, the one that left last
+/// returns first (turn-around at 1.50 of the working set: 1.01 of the bound by recency, 1.12 by value).
 #[derive(Clone, Debug)]
 pub(super) struct Duels {
-    /// Of less value, and used longer ago.
+    /// The texture with the lower value, and the one used longer ago.
     pairs: [[u32; 2]; PAIRS],
     /// The newest pair.
     last: usize,
-    /// Pairs in which values were right less those in which recency was, at most [`MOST`] either way.
+    /// Pairs that values predicted correctly minus those that recency did, clamped to [`MOST`] either way.
     lead: i32,
 }
 
@@ -28,19 +28,19 @@ impl Default for Duels {
 }
 
 impl Duels {
-    /// Whether values were right more often; without evidence, recency is.
+    /// Returns true if values were right more often; without evidence, recency is preferred.
     pub(super) fn by_value(&self) -> bool {
         self.lead > 0
     }
 
-    /// Adds a pair; its number.
+    /// Adds a pair; returns its number.
     pub(super) fn begin(&mut self, of_less_value: u32, longer_ago: u32) -> u32 {
         self.last = (self.last + 1) % PAIRS;
         self.pairs[self.last] = [of_less_value, longer_ago];
         self.last as u32
     }
 
-    /// Decides the last pair that a texture was in, unless that is decided or forgotten.
+    /// Decides the last pair that a texture was in, unless it was decided or overwritten.
     pub(super) fn end(&mut self, pair: u32, requested: u32) {
         let pair = &mut self.pairs[pair as usize];
         let won = match pair.iter().position(|&key| key == requested) {
@@ -63,7 +63,7 @@ mod tests {
         let pair = duels.begin(7, 8);
         duels.end(pair, 9);
         assert!(!duels.by_value());
-        // What left longer ago returns first: values were right. Its rival's return decides nothing any more.
+        // The texture that left longer ago returns first: values were right. Its rival's return decides nothing any more.
         duels.end(pair, 8);
         assert!(duels.by_value());
         duels.end(pair, 7);

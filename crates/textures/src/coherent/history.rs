@@ -1,19 +1,19 @@
-//! Learns how frames follow each other, and derives the cost of evicting a texture.
+//! Learns how frames follow each other, and derives the cost of evicting a texture from that.
 
 use super::absences::ONE;
 use super::state::{Coherent, NEVER};
 
-/// Frames do not repeat if a smaller share of them does, in 1024ths.
+/// Frames count as not repeating if a smaller share of them does, in 1024ths.
 const COHERENT: u64 = 256;
 
 /// Frames after which most disorder is forgotten: with 16, mixed at 1.00 takes 1.05 of the bound, with 64 it takes 1.01.
 pub(super) const DECAY: u64 = 64;
 
-/// Returns of a texture after which the older ones count half.
+/// Number of returns of a texture after which older ones are halved.
 const MEMORY: u64 = 32;
 
 impl Coherent {
-    /// Counts a texture once per frame; whether the last frame requested it too.
+    /// Counts a texture once per frame; returns true if the last frame requested it too.
     pub(super) fn note_request(&mut self, key: usize) -> bool {
         if self.states.len() <= key {
             self.states.resize(key + 1, NEVER);
@@ -58,7 +58,7 @@ impl Coherent {
         }
     }
 
-    /// Probability that a texture of the last frame that is not overdue will be requested, in 1024ths.
+    /// Probability that a texture of the last frame that is not overdue will still be requested, in 1024ths.
     pub(super) fn likely(&self) -> u64 {
         let left = self.before.saturating_sub(self.passed).max(1);
         let expected = (self.before * self.coherence).saturating_sub(self.returned * 1024);
@@ -68,7 +68,7 @@ impl Coherent {
         rest.min(seen)
     }
 
-    /// Whether a texture is probably not in use: the last frame did not request it, or it is overdue, or frames do not repeat.
+    /// Returns true if a texture is probably unused: the last frame did not request it, it is overdue, or frames do not repeat.
     pub(super) fn is_stale(&self, key: u32) -> bool {
         let state = &self.states[key as usize];
         match self.frame - state.requested {
@@ -78,14 +78,14 @@ impl Coherent {
         }
     }
 
-    /// Value of keeping a texture that this frame has not requested, per byte and frame: that of its age, times its own returns over
-    /// those expected.
+    /// Value of keeping a texture that this frame has not requested, per byte and frame: that of its age, multiplied by the ratio of
+    /// its actual to its expected returns.
     pub(super) fn value(&self, key: u32) -> u64 {
         let age = self.frame - self.states[key as usize].requested;
         self.value_at(key, age.max(2))
     }
 
-    /// The same for a texture that is now requested: at least the probability that the next frame requests it.
+    /// The same for a texture requested now: at least the probability that the next frame requests it.
     pub(super) fn value_of_new(&self, key: u32) -> u64 {
         self.value_at(key, 1).max(self.coherence * (ONE / 1024))
     }

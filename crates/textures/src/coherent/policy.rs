@@ -57,7 +57,7 @@ fn create<const RELOCATES: bool, const KEEPS_LEVELS: bool>(
     Ok(Box::new(Coherent::new(geometry, budget, desc)?))
 }
 
-/// Before all of a memory is searched for blocks to merge, this part of it is freed of stale textures.
+/// The memory divided by this is freed of stale textures before all of it is searched for blocks to merge.
 const SLACK: u64 = 128;
 
 impl Policy for Coherent {

@@ -13,11 +13,11 @@ const DUE: usize = 16;
 const CANDIDATES: usize = 64;
 
 impl Coherent {
-    /// Frees at least `size` bytes anywhere; false without evictions if that costs more than `most`, or textures of the value of
-    /// the new one, `own_value`, or more.
+    /// Frees at least `size` bytes anywhere; returns false without evictions if that costs more than `most`, or requires
+    /// evicting textures whose value is at least `own_value`, that of the new one.
     ///
-    /// In order: stale textures, the least recently used or, of those, those of the least value, whichever proved better; levels finer than
-    /// last requested; then textures that this frame will request last.
+    /// In order: stale textures, either the least recently used or those of the least value among them, whichever proved better; levels
+    /// finer than last requested; then textures that this frame will request last.
     pub(super) fn make_room(&mut self, size: u64, most: u64, own_value: u64, journal: &mut Journal) -> bool {
         let (mut candidates, rest) = self.stale_candidates();
         let (mut free, mut chosen) = (self.heap.free(), 0);
@@ -36,7 +36,7 @@ impl Coherent {
             free += self.heap.at(self.states[key as usize].node).size;
             chosen += 1;
         }
-        // Those after the candidates, in order of recency.
+        // The stale textures after the candidates, in order of recency.
         let (mut more, mut next) = (0, rest);
         while free < size
             && chosen == candidates.1
@@ -89,7 +89,7 @@ impl Coherent {
         true
     }
 
-    /// The least recently used textures, as far as they are stale, with their values, and how many; the first that is not among them.
+    /// The least recently used textures that are stale, with their values, and their number; also the first texture after them.
     fn stale_candidates(&self) -> (([(u64, u32); CANDIDATES], usize), u32) {
         let (mut found, mut count) = ([(0, NONE); CANDIDATES], 0);
         let most = (self.desc.candidates as usize).min(CANDIDATES);
@@ -120,7 +120,7 @@ impl Coherent {
                 due[count] = key;
                 count += 1;
                 cost += own;
-                // Its excess levels were counted already.
+                // Its excess levels are already counted.
                 freed += if state.is_oversized {
                     state.wanted
                 } else {

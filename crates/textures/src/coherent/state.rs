@@ -24,12 +24,12 @@ pub(super) struct TextureState {
     /// The last requested level, and its size in bytes, rounded up to units.
     pub(super) wanted_level: Level,
     pub(super) wanted: u64,
-    /// The same before rounding, and what is resident of it.
+    /// The same before rounding, and the resident part of it.
     pub(super) wanted_texels: u64,
     pub(super) held: u64,
-    /// Whether it is resident at a finer level than that.
+    /// True if it is resident at a finer level than `wanted_level`.
     pub(super) is_oversized: bool,
-    /// How often it was requested after frames without it, and how often textures are on average, in 1024ths.
+    /// Its requests after frames without it, and the average number for textures of the same ages, in 1024ths.
     pub(super) returns: u64,
     pub(super) expected: u64,
     /// Its last duel in `Duels`.
@@ -63,30 +63,30 @@ pub struct Coherent {
     pub(super) recency: List,
     pub(super) absences: Absences,
     pub(super) duels: Duels,
-    /// Textures resident at finer levels than last requested, the longest so first. The latest are shrunk first: a texture
-    /// that has been coarse for long is refined again sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
+    /// Textures resident at finer levels than last requested, ordered by how long they have been. The most recent are shrunk
+    /// first: a texture that has been coarse for long is refined sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
     pub(super) oversized_links: Links,
     pub(super) oversized: List,
-    /// The first resident by recency that this frame requested.
+    /// The first resident texture, by recency, that this frame requested.
     pub(super) first_now: u32,
     pub(super) frame: u32,
     /// Number of textures that the last frame requested, that this frame requested, and that both did.
     pub(super) before: u64,
     pub(super) requested: u64,
     pub(super) returned: u64,
-    /// Textures at earlier positions in the last frame, which this one has not requested, are overdue.
+    /// Textures at earlier positions of the last frame that this one has not requested are overdue.
     pub(super) passed: u64,
-    /// Which textures of the last frame this one requested, by position, and how many at `passed` and later.
+    /// For each texture of the last frame, by position, whether this one requested it; and how many were at `passed` or later.
     pub(super) came: Vec<bool>,
     pub(super) ahead: u64,
-    /// How many of those may come before a texture counts as overdue, in 1024ths: rises with every overdue one that is requested.
+    /// The number of those that may come before a texture counts as overdue, in 1024ths: increases with every overdue one that is requested.
     pub(super) disorder: u64,
     /// Moving average of the share of a frame that the next one requests, in 1024ths.
     pub(super) coherence: u64,
 }
 
 impl Coherent {
-    /// A cache of `budget` bytes.
+    /// Creates a cache of `budget` bytes.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.

@@ -8,7 +8,7 @@ use crate::journal::{Event, EvictionReason};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// What a policy was called for.
+/// A call of a policy, with its outcome.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
     Request(Request, Outcome),
@@ -18,7 +18,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// The texture that the call is about.
+    /// The texture that the call concerns.
     pub(super) fn texture(&self) -> Option<TextureId> {
         match *self {
             Call::Request(Request { texture, .. }, _) | Call::Release(texture) => Some(texture),
@@ -36,25 +36,25 @@ pub(super) struct Block {
     pub(super) level: Level,
 }
 
-/// What undoes an event.
+/// The inverse of an event.
 #[derive(Clone, Copy, Debug)]
 enum Undo {
     Insert(Block),
     RemoveAt(u64),
 }
 
-/// The state of memory, by events alone.
+/// The state of memory, derived only from events.
 #[derive(Clone, Debug)]
 pub(super) struct Checker {
     budget: Bytes,
     geometry: Geometry,
     evicts_in_use: bool,
-    /// By offset. A sorted table, since frames of the Vulkan cache allocate nothing: an upload moves half of it, about 3 us at 10,000
-    /// residents.
+    /// By offset. A sorted table, since frames of the Vulkan cache must not allocate: an upload moves half of it, about 3 us with
+    /// 10,000 residents.
     blocks: Vec<Block>,
     /// By texture.
     textures: Vec<TextureState>,
-    /// Offsets by texture and level, where each level has a block of its own.
+    /// Offsets by texture and level, if each level has a separate block.
     offsets: Vec<[u64; 32]>,
     /// From 1 up.
     frame: u64,
@@ -66,7 +66,7 @@ pub(super) struct Checker {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct TextureState {
-    /// By its last request.
+    /// The chain of its last request.
     chain: ChainId,
     /// Bit n: part n is resident.
     parts: u32,
@@ -93,9 +93,9 @@ impl Checker {
         }
     }
 
-    /// Judges a call by its events. A violation undoes all of them.
+    /// Checks a call by its events. A violation undoes all of them.
     ///
-    /// O(1) without events; otherwise O(log blocks) and a move of the blocks behind for each.
+    /// O(1) without events; otherwise O(log blocks) plus a move of the following blocks for each event.
     pub(super) fn judge(&mut self, call: Call, events: &[Event]) -> Result<(), Violation> {
         self.undo.clear();
         self.upgraded = None;
@@ -177,7 +177,7 @@ impl Checker {
         })
     }
 
-    /// Evicts a part of a texture, whatever its policy says. O(blocks).
+    /// Evicts a part of a texture, regardless of its policy. O(blocks).
     pub(super) fn evict(&mut self, texture: TextureId) -> Option<Block> {
         let index = self.blocks.iter().position(|block| block.texture == texture)?;
         Some(self.take(index))
@@ -278,7 +278,7 @@ impl Checker {
                 (count, bytes) = (count + 1, bytes + *upload);
             }
         }
-        // All parts up to the level, or one that is at least at the level.
+        // All parts up to the level, or a single one that is at least as fine.
         let wanted = ((1_u64 << (level.0 + 1)) - 1) as u32;
         let there = state.parts & wanted == wanted || (state.parts == 1 && state.level >= level);
         let at = |offset: Bytes| match state.parts {
@@ -323,7 +323,7 @@ impl Checker {
         Bytes(largest.max(self.budget.0 - end))
     }
 
-    /// The first block at or behind an offset.
+    /// The first block at or after an offset.
     fn at(&self, offset: u64) -> usize {
         self.blocks.partition_point(|block| block.offset < offset)
     }

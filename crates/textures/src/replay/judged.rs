@@ -1,4 +1,4 @@
-//! A policy whose every answer is checked before it takes effect.
+//! A policy whose every result is checked before it takes effect.
 
 use super::checker::{Call, Checker};
 use crate::Geometry;
@@ -9,10 +9,10 @@ use crate::policy::{Policy, PolicyDesc, Uploads};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// A policy, and a checker of its answers: an answer that breaks a rule is an error and changes nothing.
+/// A policy with a checker of its results: a result that breaks a rule is an error and changes nothing.
 ///
-/// The textures that such an answer names stay as they are until the end of the frame and are evicted then. The policy is told
-/// at once that they were released, so that both agree on what is resident.
+/// The textures named by such a result stay unchanged until the end of the frame, when they are evicted. The policy is told
+/// immediately that they were released, so that both agree on what is resident.
 pub(crate) struct JudgedPolicy {
     name: String,
     uploads: Uploads,
@@ -25,7 +25,7 @@ pub(crate) struct JudgedPolicy {
 
 impl JudgedPolicy {
     /// # Errors
-    /// As [`PolicyDesc::create`].
+    /// Those of [`PolicyDesc::create`].
     pub(crate) fn new(
         desc: &PolicyDesc<'_>,
         geometry: &Geometry,
@@ -76,10 +76,10 @@ impl JudgedPolicy {
         Ok(outcome)
     }
 
-    /// Releases a texture in any case.
+    /// Releases a texture, even if the policy breaks a rule.
     ///
     /// # Errors
-    /// As above.
+    /// If the policy breaks a rule.
     pub(crate) fn release(&mut self, texture: TextureId) -> Result<()> {
         let start = self.journal.events().len();
         self.policy.release(texture, &mut self.journal);
@@ -95,7 +95,7 @@ impl JudgedPolicy {
     }
 
     /// # Errors
-    /// As above. The frame has ended.
+    /// If the policy breaks a rule. The frame has ended in any case.
     pub(crate) fn end_frame(&mut self) -> Result<()> {
         let start = self.journal.events().len();
         self.policy.end_frame(&mut self.journal);
@@ -108,7 +108,7 @@ impl JudgedPolicy {
     /// Changes the budget, between two frames.
     ///
     /// # Errors
-    /// If the policy refuses it, or as above; the budget is unchanged then.
+    /// If the policy refuses it or breaks a rule; the budget is then unchanged.
     pub(crate) fn set_budget(&mut self, budget: Bytes) -> Result<()> {
         let (start, former) = (self.journal.events().len(), self.checker.budget());
         let changed = self.policy.set_budget(budget, &mut self.journal);

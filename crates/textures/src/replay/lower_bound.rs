@@ -1,4 +1,4 @@
-//! Traffic that no policy can go below.
+//! A lower bound on the traffic of any policy.
 
 use std::collections::BinaryHeap;
 
@@ -6,15 +6,16 @@ use crate::ids::Level;
 use crate::trace::Entry;
 use crate::units::Bytes;
 
-/// A use in the relaxed problem: which segments of which object it needs.
+/// A use in the relaxed problem: the segments of an object that it needs.
 struct Need {
     object: usize,
     level: Level,
-    /// First of its segments in the flat table of next uses, which are as many as the object has up to the level.
+    /// The first of its segments in the flat table of next uses; their number is that of the object's segments up to
+    /// the level.
     first: usize,
 }
 
-/// A texture from one forced upload to the next: a release, a new chain, or a level above all before.
+/// A texture between two forced uploads: by a release, a new chain, or a level finer than all before.
 #[derive(Default)]
 struct Object {
     /// Requested levels, and the size of each.
@@ -25,10 +26,10 @@ struct Object {
 }
 
 /// A lower bound on the total traffic of a trace: no policy that uploads whole chains when they are requested has fewer bytes in
-/// all, wherever it places them and whatever it bypasses.
+/// total, wherever it places them and whatever it bypasses.
 ///
-/// The bytes of each frame of one schedule that attains it; the [module](super) has argument and example. O(uses × levels × log uses)
-/// time, O(uses) memory.
+/// Returns the bytes of each frame of a schedule that attains it; the [module](super) has the argument and an example. O(uses ×
+/// levels × log uses) time, O(uses) memory.
 pub fn lower_bound(entries: &[Entry], budget: Bytes) -> Vec<u64> {
     let (mut objects, mut needs) = objects(entries);
     let mut segments = 0;
@@ -49,7 +50,7 @@ pub fn lower_bound(entries: &[Entry], budget: Bytes) -> Vec<u64> {
     let (mut used, mut now, mut frame, mut frames) = (0_u64, 0, 0, Vec::new());
     for entry in entries {
         match entry {
-            Entry::Release(_) => {} // No later use of its segments: nothing of them is held.
+            Entry::Release(_) => {} // None of its segments is used later: nothing of them is held.
             Entry::EndFrame => frames.push(std::mem::take(&mut frame)),
             Entry::Use(_) => {
                 let need = &needs[now];
@@ -90,7 +91,7 @@ fn segments_of(object: &Object, level: Level) -> usize {
 
 fn objects(entries: &[Entry]) -> (Vec<Object>, Vec<Need>) {
     let (mut objects, mut needs) = (Vec::<Object>::new(), Vec::new());
-    // By texture: its object and the finest level that had.
+    // By texture: its object, and the object's finest level.
     let mut live: Vec<Option<(usize, Level)>> = Vec::new();
     for entry in entries {
         match entry {

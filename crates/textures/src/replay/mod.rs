@@ -21,7 +21,7 @@ use crate::request::{Outcome, Request};
 use crate::trace::Entry;
 use crate::units::Bytes;
 
-/// Plays a trace through a policy, and checks and measures it.
+/// Plays a trace through a policy, with checks and statistics.
 pub struct Replay {
     policy: JudgedPolicy,
     /// By texture: the frames of its last use and of its last eviction, counted from 1; 0 for never.
@@ -30,7 +30,7 @@ pub struct Replay {
     last: FrameStats,
     summary: Summary,
     traffic: Vec<u64>,
-    /// Unused bytes in blocks, by texture and in sum.
+    /// Unused bytes in blocks, by texture and in total.
     lost: Vec<u64>,
     internal: u64,
     internal_sum: u128,
@@ -41,7 +41,7 @@ impl Replay {
     /// A replay of a policy, with a seed for its random choices.
     ///
     /// # Errors
-    /// As [`PolicyDesc::create`].
+    /// Those of [`PolicyDesc::create`].
     pub fn new(policy: &PolicyDesc<'_>, geometry: &Geometry, budget: Bytes, seed: u64) -> Result<Replay> {
         Ok(Replay {
             policy: JudgedPolicy::new(policy, geometry, budget, seed)?,
@@ -80,10 +80,10 @@ impl Replay {
         self.play_with(entry, |_| {})
     }
 
-    /// As [`play`](Replay::play), and calls `see` for each event.
+    /// Like [`play`](Replay::play), but calls `see` for each event.
     ///
     /// # Errors
-    /// As [`play`](Replay::play).
+    /// Those of [`play`](Replay::play).
     pub fn play_with(&mut self, entry: Entry, see: impl FnMut(&Event)) -> Result<()> {
         self.policy.journal.clear();
         match entry {
@@ -138,7 +138,7 @@ impl Replay {
         self.used[texture.index()].0 = self.summary.frames + 1;
     }
 
-    /// Counts the events of a request, or others.
+    /// Counts the events of a request, or of another call.
     fn count_events(&mut self, request: Option<Request>) {
         let now = self.summary.frames + 1;
         let mut upgraded = false;
@@ -156,7 +156,7 @@ impl Replay {
                     self.frame.reloads_1 += u64::from(left > 0 && ago <= 1);
                     self.frame.reloads_8 += u64::from(left > 0 && ago <= 8);
                     self.frame.reloads_60 += u64::from(left > 0 && ago <= 60);
-                    // Kept levels are in the block, too.
+                    // Kept levels are in the block too.
                     let kept = request.filter(|request| upgraded && request.texture == texture);
                     let holds = kept.map_or(upload, |request| request.size);
                     self.lost[texture.index()] += (block - holds).0;
@@ -173,7 +173,7 @@ impl Replay {
                     self.internal -= std::mem::take(&mut self.lost[texture.index()]);
                 }
                 Event::Move { block, .. } => self.frame.moved += block,
-                // The remaining bytes count as moved, since they may have to be.
+                // The remaining bytes count as moved, since they may have to be copied.
                 Event::Shrink { texture, block, .. } => {
                     self.frame.moved += block;
                     self.internal -= std::mem::take(&mut self.lost[texture.index()]);

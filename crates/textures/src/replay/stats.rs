@@ -35,7 +35,7 @@ pub struct FrameStats {
 }
 
 impl FrameStats {
-    /// Bytes that cross the bus: uploads and bypasses. Without bypasses a policy that keeps nothing would win.
+    /// Bytes that cross the bus: uploads and bypasses. Without bypasses, a policy that keeps nothing would win.
     pub fn traffic(&self) -> Bytes {
         self.uploaded + self.bypassed
     }
@@ -60,7 +60,7 @@ impl FrameStats {
 /// Statistics of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Frames.
+    /// The number of frames.
     pub frames: u64,
     /// Sums over all frames.
     pub total: FrameStats,

@@ -1,6 +1,6 @@
 //! Rules that a policy can break.
 
-/// A rule that a policy broke, and how.
+/// A violation of a rule by a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("policy `{policy}`: {what}")]
 pub struct Violation {
@@ -8,7 +8,7 @@ pub struct Violation {
     pub policy: String,
     /// The rule.
     pub rule: Rule,
-    /// Textures, offsets and sizes, in words.
+    /// Textures, offsets and sizes, as text.
     pub what: String,
 }
 
@@ -20,30 +20,31 @@ pub enum Rule {
     Budget,
     /// Blocks are aligned to the unit.
     Alignment,
-    /// A block is as large as its contents.
+    /// A block is at least as large as its contents.
     Size,
     /// Blocks do not overlap.
     Overlap,
-    /// An event names a block that the texture has; a released texture has none.
+    /// An event names a block that belongs to the texture; a released texture has none.
     Residence,
     /// A texture, or a part of one, is placed again only after an eviction.
     PlacedOnce,
-    /// No other texture and no other level is placed than the requested one.
+    /// Only the requested texture and level are placed.
     Requested,
-    /// A texture that this frame requested is evicted only by policies that [say so](crate::PolicyDesc::evicts_in_use).
+    /// A texture that this frame requested is evicted only by policies that [declare
+    /// this](crate::PolicyDesc::evicts_in_use).
     InUse,
     /// Outcomes agree with the events.
     Outcome,
     /// A texture that shrinks drops a level, and takes no more bytes.
     Shrink,
-    /// What is uploaded is what was requested.
+    /// The uploaded levels are those that were requested.
     Upload,
     /// The gaps at the walls stay below their bound.
     Gaps,
 }
 
 impl Rule {
-    /// By a policy that is to be named.
+    /// A violation without the policy's name, which the caller adds.
     pub(super) fn broken(self, what: String) -> Violation {
         let (policy, rule) = (String::new(), self);
         Violation { policy, rule, what }

@@ -3,7 +3,7 @@
 use super::scene::Scene;
 use crate::ids::{Level, TextureId};
 
-/// A landscape in a row: at each place a texture at the level at which it is seen.
+/// A landscape in a row: at each position a texture, at the level at which it is seen.
 struct Row {
     places: Vec<(TextureId, Level)>,
 }
@@ -17,7 +17,7 @@ impl Row {
         }
     }
 
-    /// The places from `start` on, around the end.
+    /// Requests the textures from `start` on, wrapping around at the end.
     fn see(&self, scene: &mut Scene<'_>, start: i64, count: usize) {
         let length = self.places.len() as i64;
         for step in 0..count as i64 {
@@ -68,7 +68,7 @@ impl Scene<'_> {
             leg -= 1;
             at += speed;
             landscape.see(self, at, 180);
-            // Explosions and smoke last a while.
+            // Explosions and smoke last for a while.
             shown.retain(|_| !self.random.one_in(20));
             while shown.len() < 20 {
                 let billboard = i64::from(self.popular(200));
@@ -104,7 +104,7 @@ impl Scene<'_> {
     pub(super) fn zoom(&mut self) {
         let row = Row::new(self, 200);
         let period = 120 + self.random.below(80);
-        // Where in the view each texture is decides when it changes its level.
+        // The position of each texture in the view decides when its level changes.
         let phases: Vec<u64> = (0..200).map(|_| self.random.below(period / 4)).collect();
         for frame in 0..u64::from(self.frames) {
             for (&(texture, finest), phase) in row.places.iter().zip(&phases) {

@@ -17,29 +17,29 @@ use scene::Scene;
 pub enum Scenario {
     /// The same 200 textures in the same order, every frame.
     Still,
-    /// As [`Still`](Scenario::Still), with another texture before all of them for a few frames from time to time.
+    /// Like [`Still`](Scenario::Still), with another texture before all of them for a few frames from time to time.
     Insertion,
     /// 26 textures of one size in a cycle: the paper's a to z.
     Cyclic,
-    /// Sideways through a landscape, there and back, with other things by popularity.
+    /// Sideways through a landscape and back, with other objects by popularity.
     Strafe,
     /// Half a turn, a rest, and back.
     TurnAround,
     /// Closer and farther: levels rise and fall.
     Zoom,
-    /// From 300 polygons with large textures to 9,000 with small ones and back: 0.6 textures for each polygon.
+    /// From 300 polygons with large textures to 9,000 with small ones and back: 0.6 textures per polygon.
     Switch,
     /// From nothing to twice as many textures of one size as its arena holds: the paper's own bad case.
     DoubleLoad,
-    /// Sizes that fit into nothing: odd ones, replaced by larger and smaller ones all the time.
+    /// Irregular sizes that fit no size class, constantly replaced by larger and smaller ones.
     Mixed,
-    /// Flight over a landscape whose textures are made as it comes into view, changed now and then, and released behind.
+    /// Flight over a landscape whose textures are created as it comes into view, changed now and then, and released once passed.
     Flight,
-    /// By popularity, which drifts.
+    /// By popularity, which drifts over time.
     Zipf,
     /// A hot set in every frame, and a scan over many others.
     Scan,
-    /// In turn, a third of three frames' worth: no frame requests what the last one did.
+    /// A third of three frames' textures in turn: no frame requests those of the last one.
     Loop,
 }
 
@@ -125,9 +125,9 @@ impl std::str::FromStr for Scenario {
     }
 }
 
-/// The largest sum of block sizes of a frame, each texture once, in blocks rounded up to `unit`.
+/// The largest sum of block sizes in a frame, counting each texture once, with blocks rounded up to `unit`.
 ///
-/// A budget of that size holds every frame, except for losses of placement.
+/// A budget of that size holds every frame, apart from fragmentation.
 pub fn working_set(entries: &[Entry], unit: Alignment) -> Bytes {
     let (mut most, mut sum, mut frame) = (Bytes::ZERO, Bytes::ZERO, 1_u32);
     let mut seen: Vec<(u32, Bytes)> = Vec::new();

@@ -1,10 +1,10 @@
-//! A trace in the making.
+//! A trace under construction.
 
 use crate::ids::{ChainId, Level, TextureId};
 use crate::trace::Record;
 use crate::units::SplitMix64;
 
-/// A trace in the making.
+/// A trace under construction.
 pub(super) struct Scene<'a> {
     pub(super) random: SplitMix64,
     pub(super) frames: u32,
@@ -32,14 +32,14 @@ impl Scene<'_> {
         (self.to)(Record::EndFrame);
     }
 
-    /// "Most textures are 128 x 128; a few are 256 x 256 and a few are 64 x 64", and what is far is seen at small levels.
+    /// "Most textures are 128 x 128; a few are 256 x 256 and a few are 64 x 64", and distant ones are seen at small levels.
     pub(super) fn level(&mut self) -> Level {
         Level(self.random.pick(&[8, 7, 7, 7, 7, 6, 6, 5, 5, 4, 4, 3, 2]))
     }
 
-    /// A number below `end`, n with a chance of about 1 / (n + 1).
+    /// A number below `end`, n with a probability of about 1 / (n + 1).
     pub(super) fn popular(&mut self, end: u32) -> u32 {
-        // 2^x for x even in [0, log2 end): by integers alone, even within each power of two.
+        // 2^x for x uniform in [0, log2 end): with integers only, uniform within each power of two.
         let bits = end.ilog2() + 1;
         loop {
             let low = 1_u64 << self.random.below(u64::from(bits));

@@ -39,7 +39,7 @@ impl Scene<'_> {
     }
 
     pub(super) fn double_load(&mut self) {
-        // Of 2 MiB in nine equal shares an arena of 32 x 32 holds 170.
+        // An arena of 32 x 32 textures holds 170 if 2 MiB are divided into nine equal shares.
         let count = 320 + self.random.below(40) as u32;
         let textures = self.create_many(count);
         for _ in 0..self.frames {
@@ -55,14 +55,14 @@ impl Scene<'_> {
         let mut drift = 0;
         for frame in 0..self.frames {
             if frame % 10 == 0 {
-                // A tenth of them goes, from anywhere; sizes drift from small to large and back.
+                // A tenth of them is replaced, anywhere; sizes drift from small to large and back.
                 drift = (drift + self.random.below(9)) % 128;
                 let middle = drift.min(128 - drift) * 63 / 64;
                 let left = shown.len() * 9 / 10;
                 while shown.len() > left {
                     let index = self.random.below(shown.len() as u64) as usize;
                     let texture = shown.swap_remove(index);
-                    // Some are gone for good, the others stay where they are in memory.
+                    // Some are released, the others stay resident.
                     if self.random.one_in(2) {
                         (self.to)(Record::Release { texture });
                     }
@@ -114,7 +114,7 @@ impl Scene<'_> {
     }
 
     pub(super) fn flight(&mut self) {
-        /// Rows of 40 places ahead; 8 rows are in view, nearer ones at finer levels; 4 more are kept behind.
+        /// Rows of 40 textures ahead; 8 rows are in view, nearer ones at finer levels; 4 more are kept after they were passed.
         const ACROSS: u32 = 40;
         const LEVELS: [u8; 8] = [8, 7, 6, 6, 5, 5, 4, 3];
         let mut rows: std::collections::VecDeque<Vec<TextureId>> =
@@ -141,7 +141,7 @@ impl Scene<'_> {
                     }
                 }
             }
-            // Craters: the landscape changes here and there.
+            // Craters: some places of the landscape change.
             if self.random.one_in(4) {
                 let row = behind + self.random.below(8) as usize;
                 let texture = self.random.pick(&rows[row]);

@@ -8,7 +8,7 @@ use crate::ids::{ChainId, Level, TextureId};
 use crate::units::{Alignment, Bytes};
 use crate::{Chain, Geometry, Textures};
 
-/// Reads a trace record by record, and tracks which textures exist.
+/// Reads a trace record by record, and tracks the existing textures.
 #[derive(Debug)]
 pub struct TraceReader<R> {
     from: R,
@@ -115,7 +115,7 @@ impl<R: BufRead> TraceReader<R> {
     /// The next entry; `None` at the end of the trace.
     ///
     /// # Errors
-    /// As [`read`](TraceReader::read), and if a texture does not exist, exists already with another chain, or lacks the level.
+    /// Those of [`read`](TraceReader::read), and if a texture does not exist, already exists with another chain, or lacks the level.
     pub fn next_entry(&mut self) -> Result<Option<Entry>> {
         while let Some(record) = self.read()? {
             let entry = record.apply(&mut self.textures);

@@ -1,4 +1,4 @@
-//! Records, and how they are numbered in a file.
+//! Records, and their numbers in a file.
 
 use crate::Textures;
 use crate::error::Result;
@@ -15,7 +15,7 @@ pub enum Record {
         /// Its chain.
         chain: ChainId,
     },
-    /// Replaces the contents of a texture, perhaps by some of another size.
+    /// Replaces the contents of a texture, possibly with another size.
     Replace {
         /// The texture.
         texture: TextureId,
@@ -50,7 +50,7 @@ pub enum Entry {
 }
 
 impl Record {
-    /// Updates `textures`; returns what a cache has to do, if anything.
+    /// Applies the record to `textures`; returns the entry for a cache, if any.
     ///
     /// # Errors
     /// If the texture does not exist, or cannot be created with the chain.

@@ -1,4 +1,4 @@
-//! Writing traces.
+//! Writes traces.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::units::Bytes;
 
 /// Writes a trace record by record. The writer should be buffered.
 ///
-/// Records are not validated; a [`TraceReader`](crate::trace::TraceReader) does that.
+/// Records are not validated here, but by [`TraceReader`](crate::trace::TraceReader).
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     to: W,

@@ -1,4 +1,4 @@
-//! The size of a cache: set by the caller, or by `VK_EXT_memory_budget`.
+//! The size of a cache: set by the caller, or adapted with `VK_EXT_memory_budget`.
 
 use ash::vk;
 
@@ -10,19 +10,18 @@ use tileheap::units::Bytes;
 /// Budget and usage of a memory heap (`VK_EXT_memory_budget`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapUsage {
-    /// How much this process can use without degrading performance.
+    /// Memory that this process can use without degrading performance.
     pub budget: Bytes,
-    /// How much this process uses, including the cache.
+    /// Memory that this process uses, including the cache.
     pub used: Bytes,
 }
 
 impl TextureCache {
     /// Changes the size of the cache, between two frames. Textures that extend past a smaller one are evicted; the next recorded
-    /// frame copies the others, and the old allocation is freed when it is complete.
+    /// frame copies the others, and the old allocation is freed when that frame completes.
     ///
     /// # Errors
-    /// If the budget does not hold the largest texture, the policy breaks a rule, or the device is out of memory: the size is unchanged
-    /// then.
+    /// If the budget does not hold the largest texture, the policy breaks a rule, or the device is out of memory: the size is then unchanged.
     pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
         if budget == self.budget {
             return Ok(());
@@ -41,12 +40,12 @@ impl TextureCache {
     }
 
     /// Adapts the size of the cache to the memory budget of the process: smaller if usage exceeds it, up to the full size if there
-    /// is room. Call it between two frames, about every second. Returns the new size if it changed.
+    /// is room. Call it between two frames, about once per second. Returns the new size if it changed.
     ///
     /// Does nothing if the device lacks `VK_EXT_memory_budget`.
     ///
     /// # Errors
-    /// If the device is out of memory: the cache is unchanged then.
+    /// If the device is out of memory: the cache is then unchanged.
     pub fn adapt_to_memory_budget(&mut self) -> Result<Option<Bytes>> {
         let Some(heap) = self.heap_usage() else {
             return Ok(None);
@@ -84,7 +83,7 @@ fn heap_usage(device: &Device, heap: usize) -> HeapUsage {
     }
 }
 
-/// Whether the physical device lists `VK_EXT_memory_budget`.
+/// Returns true if the physical device lists `VK_EXT_memory_budget`.
 pub(super) fn is_supported(device: &Device) -> ash::prelude::VkResult<bool> {
     // SAFETY: physical device and instance are the runtime's.
     let extensions = unsafe {
@@ -97,9 +96,9 @@ pub(super) fn is_supported(device: &Device) -> ash::prelude::VkResult<bool> {
     Ok(extensions.any(|one| one.extension_name_as_c_str() == Ok(name)))
 }
 
-/// The new size of a cache of `now` bytes.
+/// The new size for a cache of `now` bytes.
 ///
-/// Smaller by the excess if the process exceeds its budget; larger again if the old and the new allocation fit together with an
+/// Reduced by the excess if the process exceeds its budget; increased if the old and the new allocation fit together with an
 /// eighth of `most` to spare. At least `least`, at most `most`.
 fn adjusted(now: Bytes, least: Bytes, most: Bytes, heap: HeapUsage) -> Bytes {
     let over = heap.used.0.saturating_sub(heap.budget.0);

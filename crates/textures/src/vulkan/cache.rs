@@ -21,7 +21,7 @@ use tileheap::units::Bytes;
 /// Describes a [`TextureCache`].
 #[derive(Clone, Debug)]
 pub struct TextureCacheDesc<'a> {
-    /// The shapes of textures: the n-th is [`ChainId`] n.
+    /// The shapes of textures: entry n is [`ChainId`] n.
     pub shapes: &'a [TextureShape],
     /// Device memory for all textures.
     pub budget: Bytes,
@@ -29,14 +29,14 @@ pub struct TextureCacheDesc<'a> {
     pub min_budget: Bytes,
     /// Upload budget per frame in bytes of device memory; exceeded only by a single larger level.
     pub uploads: Bytes,
-    /// After so much time of a frame for writing texels, further uploads wait for the next frame, except one level.
+    /// Time per frame for writing texels, after which further uploads wait for the next frame, except for one level.
     pub upload_time: Option<Duration>,
-    /// The policy. With one that uploads [single levels](crate::Uploads::SingleLevels) each level is an image of its own.
+    /// The policy. With one that uploads [single levels](crate::Uploads::SingleLevels), each level is a separate image.
     pub policy: PolicyDesc<'a>,
-    /// For policies that relocate: size of the buffer through which textures move, at least the largest texture. Levels of a frame
-    /// that exceed it are uploaded again.
+    /// For policies that relocate: the size of the buffer through which textures are copied, at least that of the largest texture.
+    /// Levels that exceed it in a frame are uploaded again.
     pub move_buffer: Bytes,
-    /// Seed of random choices.
+    /// Seed for random choices.
     pub seed: u64,
     /// The largest number of pending frames, for the size of the staging ring.
     pub frames_in_flight: u32,
@@ -44,9 +44,9 @@ pub struct TextureCacheDesc<'a> {
     pub reader_stages: vk::PipelineStageFlags,
     /// The queue family that draws; used with a transfer queue.
     pub graphics_family: u32,
-    /// A queue for uploads, of another family than the one that draws: while earlier frames are rendered, it fills images in bytes that
-    /// those do not use. Other uploads, and all without such a queue, are recorded with the frame. No other thread uses it while the
-    /// cache records.
+    /// A queue for uploads, of another family than the graphics queue: while earlier frames are rendered, it fills images in bytes that
+    /// those frames do not use. Other uploads, and all of them without such a queue, are recorded with the frame. No other thread may
+    /// use it while the cache records.
     pub transfer: Option<DeviceQueue>,
 }
 
@@ -75,7 +75,7 @@ impl TextureCache {
     /// Measures the shapes, and creates the allocation and the staging ring.
     ///
     /// # Errors
-    /// If a shape is not supported, or the budget does not hold the largest one; if the device has no such queue; if the device is out of
+    /// If a shape is not supported, the budget does not hold the largest one, the device has no such queue, or the device is out of
     /// memory. No objects remain in that case.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
         check_queues(device, desc)?;
@@ -148,8 +148,8 @@ impl TextureCache {
         let device = self.device.raw();
         self.images.make_layout(device, self.parts)?;
         self.memory = self.allocate(desc.budget)?;
-        // One upload can be larger than a frame's, and the end of the ring may have to be skipped. Texels are no more than
-        // what their image takes, but for padding of rows of copies, which there is none of.
+        // One upload can be larger than a frame's, and the end of the ring may have to be skipped. Texels take no more
+        // bytes than their image, since copies have no row padding.
         let frames = u64::from(desc.frames_in_flight) + 1;
         let largest = self.textures.geometry().largest().0;
         let size = Bytes((desc.uploads.0 + desc.uploads.0 / 8) * frames + 2 * largest);
@@ -170,8 +170,8 @@ impl TextureCache {
         self.textures.geometry()
     }
 
-    /// The layout of [`Texture::set`]: a sampled image at binding 0, for all stages. With single levels an array of as many as the
-    /// [largest texture](Geometry::levels) has, the coarsest first; the finest one that is there is also in place of the others.
+    /// The layout of [`Texture::set`]: a sampled image at binding 0, for all stages. With single levels, an array of as many as
+    /// the [largest texture](Geometry::levels) has, the coarsest first; missing finer levels are replaced by the finest resident one.
     pub fn set_layout(&self) -> vk::DescriptorSetLayout {
         self.images.set_layout
     }
@@ -181,11 +181,11 @@ impl TextureCache {
         self.textures.next_id()
     }
 
-    /// Creates a texture of a shape. Nothing is uploaded before it is requested.
+    /// Creates a texture of a shape. Nothing is uploaded until it is requested.
     ///
     /// # Errors
-    /// If the id has another shape and was not released, is not the [next](TextureCache::next_id) nor a released one, or the
-    /// shape is unknown.
+    /// If the id has another shape and was not released, is neither the [next](TextureCache::next_id) nor a released one, or
+    /// the shape is unknown.
     pub fn create(&mut self, texture: TextureId, shape: ChainId) -> Result<()> {
         self.textures.create(texture, shape)?;
         let index = texture.index();
@@ -193,7 +193,7 @@ impl TextureCache {
             self.uses.resize(index + 1, TextureUse::default());
             self.cached
                 .resize((index + 1) * self.parts, CachedTexture::default());
-            // So that frames allocate nothing.
+            // Reserved here, so that frames do not allocate.
             let most = 2 * self.cached.len();
             for list in [&mut self.changing, &mut self.making] {
                 list.reserve(most.saturating_sub(list.len()));
@@ -210,7 +210,7 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Replaces the contents of a texture, perhaps by some of another shape; resident levels are evicted.
+    /// Replaces the contents of a texture, possibly with another shape; resident levels are evicted.
     ///
     /// # Errors
     /// If the id does not exist or the shape is unknown.
@@ -230,10 +230,10 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Begins a frame. Frames are numbered 1, 2, 3, …; `complete` is the newest frame that the device has completed, 0 for none.
+    /// Begins a frame. Frames are numbered 1, 2, 3, …; `complete` is the newest frame that the device has completed, or 0.
     ///
     /// # Errors
-    /// If the frame is not the next one, or `complete` is not an earlier one.
+    /// If the frame is not the next one, or `complete` is not an earlier frame.
     ///
     /// # Safety
     /// The device has completed frame `complete` and all before it: images that only they used are destroyed.
@@ -257,8 +257,8 @@ impl TextureCache {
     /// Requests a texture at `level` for this frame; the most urgent ones first.
     ///
     /// # Errors
-    /// If the texture or the level does not exist, or the policy breaks a rule: nothing has changed then but that the textures that it
-    /// named are evicted at the end of the frame.
+    /// If the texture or the level does not exist, or the policy breaks a rule: in that case the textures that it named are evicted at
+    /// the end of the frame, and nothing else changes.
     pub fn request(&mut self, texture: TextureId, level: Level) -> Result<Served> {
         let request = self.textures.request(texture, level)?;
         self.uses[texture.index()].used = self.frame;
@@ -281,11 +281,11 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Uploads a texture that later frames will request, if this frame's requests left enough of the upload budget; whether it is
-    /// resident at `level`. Call it after them.
+    /// Uploads a texture that later frames will request, if this frame's requests left enough of the upload budget; returns true
+    /// if it is resident at `level`. Call it after the frame's requests.
     ///
     /// # Errors
-    /// As [`request`](TextureCache::request).
+    /// Those of [`request`](TextureCache::request).
     pub fn prefetch(&mut self, texture: TextureId, level: Level) -> Result<bool> {
         let request = self.textures.request(texture, level)?;
         self.levelled.prefetch(request)
@@ -304,14 +304,14 @@ impl TextureCache {
         Ok(())
     }
 
-    /// The resident texture or else its fallback, as [`texture`](TextureCache::texture).
+    /// The resident texture, otherwise its fallback, as returned by [`texture`](TextureCache::texture).
     pub fn drawable(&self, texture: TextureId) -> Option<Texture> {
         let fallback = || self.texture(self.uses.get(texture.index())?.fallback?);
         self.texture(texture).or_else(fallback)
     }
 
-    /// The resident texture, after [`record`](TextureCache::record) and in the same frame. With single levels image and view are those of
-    /// the finest level up to which all are there.
+    /// The resident texture, after [`record`](TextureCache::record) and in the same frame. With single levels, image and view are those
+    /// of the finest level up to which all are resident.
     pub fn texture(&self, texture: TextureId) -> Option<Texture> {
         match self.parts {
             1 => self.cached.get(texture.index())?.live,
@@ -319,13 +319,13 @@ impl TextureCache {
         }
     }
 
-    /// The textures whose [`texture`](TextureCache::texture) differs from the frame before, for renderers with descriptors of their
-    /// own. May contain duplicates.
+    /// The textures whose [`texture`](TextureCache::texture) differs from the frame before, for renderers with their own
+    /// descriptors. May contain duplicates.
     pub fn changed(&self) -> &[TextureId] {
         &self.changed
     }
 
-    /// Ends a frame, after all uses of textures are recorded.
+    /// Ends a frame, after all uses of textures were recorded.
     ///
     /// # Errors
     /// If the policy breaks a rule, or broke one for a pinned or released texture. The frame has ended in any case.
@@ -340,7 +340,7 @@ impl TextureCache {
         self.levelled.uploads()
     }
 
-    /// Number of textures of which levels are placed and not uploaded yet, or of such single levels: 0 after [`record`](TextureCache::record), unless the upload
+    /// Number of textures, or of single levels, that are placed but not uploaded yet: 0 after [`record`](TextureCache::record), unless the upload
     /// budget is spent or the staging ring is full.
     pub fn pending(&self) -> usize {
         self.changing.len()
@@ -382,7 +382,7 @@ impl TextureCache {
     }
 }
 
-/// The queues named are the device's own.
+/// Checks that the named queues belong to the device.
 fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
     let mut families = device.queues().iter().map(|queue| queue.family);
     let is_known = |transfer: DeviceQueue| {

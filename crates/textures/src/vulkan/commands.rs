@@ -8,7 +8,7 @@ use super::shape::TextureShape;
 use crate::Level;
 use tileheap::runtime::objects::{full_subresource_range, image_barrier};
 
-/// What a command buffer of a frame copies, and the barriers around it.
+/// The uploads of a frame's command buffer, and the barriers around them.
 #[derive(Default)]
 pub(super) struct BarrierLists {
     /// Images to upload to, each with the number of its regions in `copies`.
@@ -26,7 +26,7 @@ impl BarrierLists {
         self.copies.clear();
     }
 
-    /// The barriers around the copies to mip levels of an image: from nothing, to reading.
+    /// Adds the barriers around copies to mip levels of an image: from `UNDEFINED`, and to reading.
     pub(super) fn add(&mut self, image: vk::Image, mips: Range<u8>) {
         use vk::ImageLayout as L;
         let (none, copied) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
@@ -40,7 +40,7 @@ impl BarrierLists {
     }
 }
 
-/// The barrier before copies from mip levels of an image that were read.
+/// The barrier after reads and before copies from mip levels of an image.
 pub(super) fn leaving(image: vk::Image, mips: Range<u8>) -> vk::ImageMemoryBarrier<'static> {
     use vk::ImageLayout as L;
     let layouts = (L::SHADER_READ_ONLY_OPTIMAL, L::TRANSFER_SRC_OPTIMAL);
@@ -57,7 +57,7 @@ pub(super) fn subresources(mips: Range<u8>) -> vk::ImageSubresourceRange {
     }
 }
 
-/// Barriers of Vulkan 1.0, which suffice here.
+/// Records a Vulkan 1.0 barrier, which is sufficient here.
 pub(super) fn barrier(
     device: &ash::Device,
     commands: vk::CommandBuffer,
@@ -65,7 +65,7 @@ pub(super) fn barrier(
     images: &[vk::ImageMemoryBarrier<'_>],
 ) {
     let none = vk::DependencyFlags::empty();
-    // SAFETY: recording, with images that are alive (the callers' duty).
+    // SAFETY: recording, with images that are alive (the caller's duty).
     unsafe { device.cmd_pipeline_barrier(commands, before, after, none, &[], &[], images) };
 }
 

@@ -1,4 +1,4 @@
-//! Turns events of the policy into changes of images.
+//! Turns the policy's events into changes of images.
 
 use ash::vk;
 
@@ -19,7 +19,7 @@ impl TextureCache {
         self.part_with(texture);
     }
 
-    /// Gives up the set of all levels of a texture, and lists it for another one.
+    /// Retires the descriptor set with all levels of a texture, and schedules the texture for a new one.
     fn part_with(&mut self, texture: TextureId) {
         if self.parts == 1 {
             return;
@@ -30,7 +30,7 @@ impl TextureCache {
         self.joining.push(texture);
     }
 
-    /// Writes the views of levels, up to the first that is missing, to sets.
+    /// Writes the views of levels, up to the first that is missing, to descriptor sets.
     pub(super) fn join(&mut self) -> Result<()> {
         for texture in &self.joining {
             let (first, state) = (texture.index() * self.parts, &mut self.uses[texture.index()]);
@@ -47,7 +47,7 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Lists the textures that events concern, and retires the images of those that are not resident any more.
+    /// Lists the textures that events affect, and retires the images of those that are no longer resident.
     pub(super) fn follow(&mut self) {
         for event in self.levelled.events() {
             let Some(texture) = event.texture() else { continue };
@@ -57,7 +57,7 @@ impl TextureCache {
             }
         }
         self.levelled.clear_events();
-        // Of levels apart the coarsest first, since the finer ones are sampled with them alone.
+        // Separate levels are listed coarsest first, since finer ones are sampled only together with them.
         let parts = self.parts;
         if parts > 1 {
             self.changing
@@ -73,7 +73,7 @@ impl TextureCache {
         }
     }
 
-    /// Destroys what was made for a frame that was not recorded.
+    /// Destroys objects created for a frame that was not recorded.
     pub(super) fn take_back(&mut self) {
         let device = self.device.raw();
         for texture in &self.joining {
@@ -94,7 +94,7 @@ impl TextureCache {
         }
     }
 
-    /// Replaces images and views by those that were made for the recorded frame.
+    /// Replaces images and views with those created for the recorded frame.
     pub(super) fn commit(&mut self) {
         for index in 0..self.making.len() {
             let (at, texture) = (self.making[index], self.texture_of(self.making[index]).0);
@@ -135,7 +135,7 @@ impl TextureCache {
     }
 }
 
-/// The set of all levels alone: each view goes with its level.
+/// Only the set of all levels: each view is destroyed with its level.
 fn without_view(joined: Texture) -> Texture {
     let view = vk::ImageView::null();
     Texture { view, ..joined }

@@ -11,7 +11,7 @@ use crate::Level;
 use crate::Result;
 use tileheap::runtime::objects::VkResultExt;
 
-/// A resident texture, to draw with in this frame.
+/// A resident texture that can be drawn with in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texture {
     /// Its image, in `SHADER_READ_ONLY_OPTIMAL`.
@@ -23,21 +23,21 @@ pub struct Texture {
     pub set: vk::DescriptorSet,
     /// Its finest resident level; the view has one mip level more than that number.
     pub level: Level,
-    /// The finest level of the image: finer ones than `level` are not uploaded yet.
+    /// The finest level of the image: levels finer than `level` are not uploaded yet.
     pub(super) finest: Level,
-    /// Its bytes.
+    /// Its range of bytes.
     pub(super) start: u64,
     pub(super) end: u64,
 }
 
 impl Texture {
-    /// Mip levels of the image that are levels `from` and up to `to`.
+    /// The mip levels of the image for levels `from` to `to`, both included.
     pub(super) fn mips(&self, from: Level, to: Level) -> Range<u8> {
         self.finest.0 - to.0..self.finest.0 - from.0 + 1
     }
 }
 
-/// What is destroyed when a frame completes.
+/// Objects to be destroyed when a frame completes.
 #[derive(Clone, Copy, Debug)]
 enum Retired {
     Image(Texture),
@@ -48,20 +48,20 @@ enum Retired {
 /// Creates and destroys images; descriptor sets are reused, from pools created on demand.
 #[derive(Default)]
 pub(super) struct Images {
-    /// Images of a set.
+    /// The number of images per set.
     count: u32,
     pub(super) set_layout: vk::DescriptorSetLayout,
     pools: Vec<vk::DescriptorPool>,
     free_sets: Vec<vk::DescriptorSet>,
-    /// By the frame that must be complete.
+    /// Ordered by the frame that must complete first.
     retired: VecDeque<(u64, Retired)>,
 }
 
-/// Sets of a pool.
+/// The number of sets per pool.
 const SETS: usize = 256;
 
 impl Images {
-    /// Creates the layout of the sets: so many sampled images.
+    /// Creates the layout of the sets, with `count` sampled images.
     pub(super) fn make_layout(&mut self, device: &ash::Device, count: usize) -> Result<()> {
         self.retired.reserve(1024);
         self.count = count as u32;
@@ -114,7 +114,7 @@ impl Images {
         // SAFETY: checked when the shape was measured.
         let image = unsafe { device.create_image(&shape.image_info(finest), None) }
             .with_call("vkCreateImage", what)?;
-        // SAFETY: the image is new; the offset is a multiple of every alignment that was measured, the block as large as measured.
+        // SAFETY: the image is new; the offset is a multiple of every alignment that was measured, and the block is as large as measured.
         let bound = unsafe { device.bind_image_memory(image, memory, start) };
         if let Err(error) = bound.with_call("vkBindImageMemory", what) {
             // SAFETY: no other reference exists.
@@ -132,7 +132,8 @@ impl Images {
         })
     }
 
-    /// Creates a view of the levels up to `texture.level`, and writes it to a set unless other levels go into it, too.
+    /// Creates a view of the levels up to `texture.level`, and writes it to a set unless the set has the views of other
+    /// levels too.
     pub(super) fn make_view(
         &mut self,
         device: &ash::Device,
@@ -159,7 +160,7 @@ impl Images {
         Ok(())
     }
 
-    /// A set with these views; the last one is also in place of finer levels.
+    /// A set with these views; the last one also replaces missing finer levels.
     pub(super) fn make_set(
         &mut self,
         device: &ash::Device,
@@ -205,7 +206,7 @@ impl Images {
     pub(super) unsafe fn destroy(&mut self, device: &ash::Device, live: Texture) {
         // SAFETY: the caller's duty.
         unsafe { self.destroy_view(device, live) };
-        // SAFETY: its only view is gone, or goes in order of retirement.
+        // SAFETY: its only view is destroyed, or retired before it.
         unsafe { device.destroy_image(live.image, None) };
     }
 
@@ -219,15 +220,15 @@ impl Images {
         self.retired.push_back((frame, Retired::View(live)));
     }
 
-    /// Frees memory when `frame` is complete: after the images that were retired before.
+    /// Frees memory when `frame` is complete, after the images retired earlier.
     pub(super) fn retire_memory(&mut self, frame: u64, memory: vk::DeviceMemory) {
         self.retired.push_back((frame, Retired::Memory(memory)));
     }
 
-    /// Destroys what was retired up to frame `complete`.
+    /// Destroys objects retired up to frame `complete`.
     ///
     /// # Safety
-    /// They are complete.
+    /// Those frames are complete.
     pub(super) unsafe fn free(&mut self, device: &ash::Device, complete: u64) {
         while let Some(&(_, retired)) = self.retired.front().filter(|(frame, _)| *frame <= complete) {
             self.retired.pop_front();
@@ -242,10 +243,10 @@ impl Images {
         }
     }
 
-    /// Destroys everything that was retired, and the sets.
+    /// Destroys all retired objects, and the sets.
     ///
     /// # Safety
-    /// Nothing of it is in use.
+    /// None of them is in use.
     pub(super) unsafe fn destroy_all(&mut self, device: &ash::Device) {
         // SAFETY: the caller's duty.
         unsafe { self.free(device, u64::MAX) };

@@ -1,4 +1,4 @@
-//! Moves of textures to other images, as the chapter draws them.
+//! Moves textures to other images, as illustrated in the chapter.
 
 use ash::vk;
 
@@ -38,7 +38,7 @@ impl Moves {
 }
 
 impl TextureCache {
-    /// Creates the images of moves.
+    /// Creates the destination images of moves.
     ///
     /// # Errors
     /// If the device is out of memory.
@@ -82,7 +82,7 @@ impl TextureCache {
         next.level = level;
         self.cached[at].next = Some(next);
         self.making.push(at);
-        // Uploads of this frame to these bytes come behind the copies from them.
+        // Uploads of this frame to these bytes are recorded after the copies from them.
         self.in_use.push((self.frame, former.start, former.end));
         self.lists.add(next.image, next.mips(coarsest, level));
         let moves = &mut self.moves;
@@ -97,7 +97,7 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Copies moving textures into the buffer, before any write to the memory of the cache.
+    /// Copies moving textures into the buffer, before any write to the cache's memory.
     pub(super) fn record_departures(&self, commands: vk::CommandBuffer) {
         let (device, moves) = (self.device.raw(), &self.moves);
         if moves.listed.is_empty() {
@@ -111,7 +111,7 @@ impl TextureCache {
         for one in &moves.listed {
             let regions = &moves.out[one.first..][..one.count];
             let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
-            // SAFETY: recording (the caller's duty); the barrier brought the old image to the layout, and it has these levels.
+            // SAFETY: recording (the caller's duty); the barrier transitioned the old image to the layout, and it has these levels.
             unsafe { device.cmd_copy_image_to_buffer(commands, one.from, layout, moves.buffer, regions) };
         }
         let copied = [vk::MemoryBarrier::default()
@@ -122,7 +122,7 @@ impl TextureCache {
         unsafe { device.cmd_pipeline_barrier(commands, copying, copying, none, &copied, &[], &[]) };
     }
 
-    /// Copies moving textures to their new images, after the barriers of those.
+    /// Copies moving textures to their new images, after the barriers of those images.
     pub(super) fn record_arrivals(&self, commands: vk::CommandBuffer) {
         let (device, moves) = (self.device.raw(), &self.moves);
         let (source, target) = (
@@ -135,7 +135,7 @@ impl TextureCache {
                 &moves.back[one.first..][..one.count],
             );
             if self.former.is_empty() {
-                // SAFETY: recording (the caller's duty); a barrier brought the image to the layout, and it has these levels.
+                // SAFETY: recording (the caller's duty); a barrier transitioned the image to the layout, and it has these levels.
                 unsafe { device.cmd_copy_buffer_to_image(commands, moves.buffer, one.to, target, back) };
                 continue;
             }

@@ -13,11 +13,11 @@ use tileheap::units::{Alignment, Bytes};
 /// The shape of textures: format, extent, layers, and a full mip chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureShape {
-    /// Format of the texels, perhaps block-compressed; it must support sampling and transfers.
+    /// Format of the texels, possibly block-compressed; it must support sampling and transfers.
     pub format: vk::Format,
     /// Extent of the finest level, in texels.
     pub extent: vk::Extent2D,
-    /// Its layers, which are resident at the same levels.
+    /// Its layers; all are resident at the same levels.
     pub layers: Layers,
 }
 
@@ -26,7 +26,7 @@ pub struct TextureShape {
 pub enum Layers {
     /// One layer: `VK_IMAGE_VIEW_TYPE_2D`.
     One,
-    /// So many layers: `VK_IMAGE_VIEW_TYPE_2D_ARRAY`.
+    /// This many layers: `VK_IMAGE_VIEW_TYPE_2D_ARRAY`.
     Array(u32),
     /// The six faces of a cube: `VK_IMAGE_VIEW_TYPE_CUBE`.
     Cube,
@@ -69,12 +69,12 @@ impl TextureShape {
     }
 }
 
-/// A shape, and what follows from its format.
+/// A shape, with the properties of its format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) shape: TextureShape,
     block: TexelBlock,
-    /// Whether each level is an image of its own.
+    /// True if each level is a separate image.
     pub(super) apart: bool,
 }
 
@@ -99,7 +99,7 @@ impl Shape {
         Ok(Shape { shape, block, apart })
     }
 
-    /// Bytes of all layers of one level alone, tightly packed.
+    /// Bytes of all layers of a single level, tightly packed.
     pub(super) fn texels_at(&self, level: Level) -> usize {
         let vk::Extent2D { width, height } = self.shape.extent_at(level);
         let blocks = width.div_ceil(self.block.width) as usize * height.div_ceil(self.block.height) as usize;
@@ -108,17 +108,17 @@ impl Shape {
 
     /// Alignment of buffer offsets in copies.
     pub(super) fn alignment(&self) -> u64 {
-        // Of 4 for queues that only copy (VUID-vkCmdCopyBufferToImage-commandBuffer-07737), and whole blocks.
+        // At least 4 for queues that only copy (VUID-vkCmdCopyBufferToImage-commandBuffer-07737), and whole blocks.
         let bytes = u64::from(self.block.bytes);
         if bytes % 4 == 0 { bytes } else { bytes * 4 }
     }
 
-    /// The first level of the image that has `level`.
+    /// The first level of the image that contains `level`.
     pub(super) fn first(&self, level: Level) -> Level {
         if self.apart { level } else { Level(0) }
     }
 
-    /// Create info of the image of a texture at `level`, or of that level.
+    /// Create info of the image of a texture at `level`, or of that single level.
     pub(super) fn image_info(&self, level: Level) -> vk::ImageCreateInfo<'static> {
         use vk::ImageUsageFlags as U;
         let flags = match self.shape.layers {
@@ -134,7 +134,7 @@ impl Shape {
             .array_layers(self.shape.layers.count())
             .samples(vk::SampleCountFlags::TYPE_1)
             .tiling(vk::ImageTiling::OPTIMAL)
-            // A transfer source when it moves.
+            // A transfer source for moves.
             .usage(U::SAMPLED | U::TRANSFER_DST | U::TRANSFER_SRC)
             .initial_layout(vk::ImageLayout::UNDEFINED)
     }
@@ -144,7 +144,7 @@ impl Shape {
 pub(super) struct Measured {
     pub(super) shapes: Vec<Shape>,
     pub(super) geometry: Geometry,
-    /// Memory types that hold all of them.
+    /// Memory types that support all of them.
     pub(super) memory_types: u32,
 }
 
@@ -165,7 +165,7 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape], apart: bool) -> 
                 )
             })?;
             memory_types &= needs.memory_type_bits;
-            // A driver may require less for more levels; the larger size holds both.
+            // A driver may require less for more levels; the larger size is enough for both.
             let before = sizes.last().copied().unwrap_or_default();
             sizes.push(match apart {
                 true => before + needs.size,
@@ -202,7 +202,7 @@ pub(super) fn unsupported(resource: String, why: impl Into<String>) -> Error {
     RuntimeError::Unsupported { resource, why }.into()
 }
 
-/// The name of a shape in messages.
+/// The name of a shape for messages.
 pub(super) fn name(shape: &TextureShape) -> String {
     let vk::Extent2D { width, height } = shape.extent;
     let layers = match shape.layers {

@@ -1,4 +1,4 @@
-//! The staging ring: host memory that texels are written to, and that pending frames copy from.
+//! The staging ring: host memory to which texels are written, and from which pending frames copy.
 //!
 //! ```text
 //!         tail                      head
@@ -111,7 +111,7 @@ impl Staging {
         self.ring.take(bytes, alignment)
     }
 
-    /// Bytes to write, of those that were taken last.
+    /// The writable bytes of a range of the most recent allocation.
     pub(super) fn texels(&mut self, bytes: std::ops::Range<u64>) -> &mut [u8] {
         assert!(
             bytes.start <= bytes.end && bytes.end <= self.ring.size,
@@ -123,17 +123,17 @@ impl Staging {
         unsafe { std::slice::from_raw_parts_mut(start, (bytes.end - bytes.start) as usize) }
     }
 
-    /// A position of the ring, to return what is allocated after it.
+    /// A position of the ring, for returning later allocations.
     pub(super) fn mark(&self) -> u64 {
         self.ring.head
     }
 
-    /// Returns what was allocated since a mark.
+    /// Returns everything allocated since a mark.
     pub(super) fn take_back(&mut self, mark: u64) {
         self.ring.head = mark;
     }
 
-    /// Allocations so far are in use until `frame` is complete.
+    /// Marks allocations so far as in use until `frame` is complete.
     pub(super) fn end_frame(&mut self, frame: u64) {
         self.ring.end_frame(frame);
     }
@@ -143,7 +143,7 @@ impl Staging {
     }
 }
 
-/// Creates a buffer and its memory, of the first of the memory types `types` that can hold it.
+/// Creates a buffer and its memory, using the first of the memory types `types` that supports it.
 ///
 /// # Safety
 /// `info` is valid.
@@ -173,7 +173,7 @@ pub(super) unsafe fn create_buffer(
 mod tests {
     use super::*;
 
-    /// Random takes against a list of what is in use.
+    /// Random allocations, compared with a list of those in use.
     #[test]
     fn nothing_is_taken_twice_before_its_frame_is_complete() {
         let mut random = tileheap::units::SplitMix64::new(5);

@@ -1,4 +1,4 @@
-//! The objects of a cache, and their destruction.
+//! The objects of a cache and their destruction.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,26 +17,26 @@ use tileheap::runtime::Device;
 use tileheap::runtime::objects::{OwnedObjects, allocate_memory};
 use tileheap::units::Bytes;
 
-/// The state of a texture, or of one of its levels where each has an image of its own; by index in `cached`.
+/// The state of a texture, or of one of its levels if each has a separate image; by index in `cached`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedTexture {
     pub(super) chain: ChainId,
-    /// Its image; none before it is uploaded.
+    /// Its image; `None` until it is uploaded.
     pub(super) live: Option<Texture>,
-    /// What replaces that with the frame that is recorded: another image, or a view of more levels.
+    /// Its replacement from the recorded frame on: another image, or a view of more levels.
     pub(super) next: Option<Texture>,
-    /// Whether it is in `changing`.
+    /// True if it is in `changing`.
     pub(super) listed: bool,
 }
 
-/// What is known of a texture whatever its images.
+/// The state of a texture that does not depend on its images.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TextureUse {
     /// The last frame that may use it.
     pub(super) used: u64,
-    /// Drawn while it is not resident.
+    /// Drawn while the texture is not resident.
     pub(super) fallback: Option<TextureId>,
-    /// Of levels apart: the finest one up to which all are there, with a set of all views; and what replaces that.
+    /// For separate levels: the finest one up to which all are resident, with a set of all views; and its replacement.
     pub(super) joined: Option<Texture>,
     pub(super) next: Option<Texture>,
 }
@@ -47,7 +47,7 @@ pub struct TextureCache {
     pub(super) shapes: Vec<Shape>,
     pub(super) textures: Textures,
     pub(super) levelled: UploadLimiter,
-    /// By texture, `parts` entries for each: one, or its levels.
+    /// By texture, with `parts` entries for each: one, or its levels.
     pub(super) cached: Vec<CachedTexture>,
     pub(super) parts: usize,
     pub(super) uses: Vec<TextureUse>,
@@ -67,28 +67,28 @@ pub struct TextureCache {
     pub(super) reader_stages: vk::PipelineStageFlags,
     pub(super) frame: u64,
     pub(super) complete: u64,
-    /// Entries of `cached` whose image is not what the policy placed.
+    /// Entries of `cached` whose image differs from the policy's placement.
     pub(super) changing: Vec<usize>,
     /// Entries with a `next`.
     pub(super) making: Vec<usize>,
-    /// Textures with levels apart that need another set.
+    /// Textures with separate levels that need another set.
     pub(super) joining: Vec<TextureId>,
     pub(super) changed: Vec<TextureId>,
-    /// How many of them the frame before had.
+    /// The number of entries that the previous frame had.
     pub(super) reported: usize,
-    /// Recorded with the frame, and for the transfer queue.
+    /// Recorded with the frame, and on the transfer queue.
     pub(super) lists: BarrierLists,
     pub(super) sent: BarrierLists,
     /// Bytes of former images, each with the last frame that may use them.
     pub(super) in_use: Vec<(u64, u64, u64)>,
-    /// The most bytes and the most time for writing texels that a frame spends on uploads.
+    /// The maximum bytes, and the maximum time for writing texels, that a frame spends on uploads.
     pub(super) uploads: Bytes,
     pub(super) upload_time: Option<Duration>,
     pub(super) destroyed: bool,
 }
 
 impl TextureCache {
-    /// The texture of an entry of `cached`, and the part.
+    /// The texture and part of an entry of `cached`.
     pub(super) fn texture_of(&self, entry: usize) -> (TextureId, Level) {
         (
             TextureId((entry / self.parts) as u32),
@@ -96,13 +96,13 @@ impl TextureCache {
         )
     }
 
-    /// Where the policy placed an entry of `cached`.
+    /// The policy's placement of an entry of `cached`.
     pub(super) fn place(&self, entry: usize) -> Option<(Bytes, Level)> {
         let (texture, part) = self.texture_of(entry);
         self.levelled.part(texture, part)
     }
 
-    /// Bytes of the image of a texture at a level, or of that level.
+    /// Bytes of the image of a texture at a level, or of that single level.
     pub(super) fn size(&self, chain: ChainId, level: Level) -> Option<Bytes> {
         let geometry = self.textures.geometry();
         let first = self.shapes[usize::from(chain.0)].first(level).0;
@@ -112,7 +112,7 @@ impl TextureCache {
         Some(geometry.size(chain, level)? - below)
     }
 
-    /// Creates the image of an entry where the policy placed it.
+    /// Creates the image of an entry at the policy's placement.
     pub(super) fn make_image(&self, chain: ChainId, (offset, level): (Bytes, Level)) -> Result<Texture> {
         let end = offset + self.size(chain, level).expect("placements are checked");
         let shape = &self.shapes[usize::from(chain.0)];
@@ -179,19 +179,19 @@ impl Drop for TextureCache {
 pub(super) struct Move {
     pub(super) from: vk::Image,
     pub(super) to: vk::Image,
-    /// Index of its first region in `out` and `back`, and how many there are.
+    /// Index of its first region in `out` and `back`, and their number.
     pub(super) first: usize,
     pub(super) count: usize,
 }
 
-/// The buffer through which textures move (none for policies that do not relocate), and the moves of a frame.
+/// The buffer through which textures are copied (none for policies that do not relocate), and the moves of a frame.
 #[derive(Default)]
 pub(super) struct Moves {
     pub(super) buffer: vk::Buffer,
     pub(super) size: u64,
     pub(super) listed: Vec<Move>,
     pub(super) leaving: Vec<vk::ImageMemoryBarrier<'static>>,
-    /// Regions of the buffer, by levels of the old images and of the new ones, and their end.
+    /// Regions of the buffer for levels of the old images and of the new ones, and their end.
     pub(super) out: Vec<vk::BufferImageCopy>,
     pub(super) back: Vec<vk::BufferImageCopy>,
     pub(super) end: u64,

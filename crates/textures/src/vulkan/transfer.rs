@@ -1,4 +1,4 @@
-//! Uploads on a queue of their own.
+//! Uploads on a separate queue.
 
 use ash::vk;
 
@@ -10,7 +10,7 @@ use tileheap::runtime::{DeviceQueue, RuntimeError};
 /// Records and submits uploads.
 pub(super) struct Transfer {
     pub(super) queue: DeviceQueue,
-    /// The queue family that draws.
+    /// The graphics queue family.
     pub(super) family: u32,
     pool: vk::CommandPool,
     /// Command buffers, each with the last frame that used it.
@@ -20,7 +20,7 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// Without objects; [`make`](Transfer::make) creates them.
+    /// An uploader without objects; [`make`](Transfer::make) creates them.
     pub(super) fn new(queue: DeviceQueue, family: u32) -> Transfer {
         Transfer {
             queue,
@@ -52,7 +52,7 @@ impl Transfer {
         Ok(())
     }
 
-    /// A command buffer that is recording, for `frame`.
+    /// Begins a command buffer for `frame`.
     pub(super) fn begin(
         &mut self,
         device: &ash::Device,
@@ -82,7 +82,7 @@ impl Transfer {
         Ok(*commands)
     }
 
-    /// Submits the uploads of `frame`, which wait for nothing; returns what the frame must wait for.
+    /// Submits the uploads of `frame`, which wait for nothing; returns the semaphore and value that the frame must wait for.
     pub(super) fn submit(
         &self,
         owner: &Device,
@@ -100,7 +100,7 @@ impl Transfer {
             .signal_semaphores(&signals)
             .push_next(&mut timeline);
         let _locked = owner.lock_queues();
-        // SAFETY: everything named is alive; the queues are locked, and the program's own submissions are the caller's duty.
+        // SAFETY: all handles are alive; the queues are locked, and the program's own submissions are the caller's duty.
         unsafe { device.queue_submit(self.queue.handle, &[info], vk::Fence::null()) }
             .with_call("vkQueueSubmit", what)?;
         Ok((self.uploaded, frame))

@@ -14,7 +14,7 @@ use crate::{Level, TextureId};
 ///
 /// Implemented for closures.
 pub trait TexelSource {
-    /// Writes one level of a texture: layer by layer, rows from the top, tightly packed. Called for each missing level, the coarsest first.
+    /// Writes one level of a texture: layer by layer, rows from the top, tightly packed. Called for each missing level, coarsest first.
     fn write(&mut self, texture: TextureId, level: Level, texels: &mut [u8]);
 }
 
@@ -24,15 +24,15 @@ impl<F: FnMut(TextureId, Level, &mut [u8])> TexelSource for F {
     }
 }
 
-/// What was recorded for a frame.
+/// Counts of the uploads recorded for a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use = "the frame must wait for its uploads"]
 pub struct RecordedUploads {
     /// Number of images to which levels were uploaded.
     pub images: u32,
-    /// Number of textures that got another image and kept levels: they moved, lost levels or get finer ones.
+    /// Number of textures that got another image and kept levels: they were moved, lost levels or get finer ones.
     pub moved: u32,
-    /// Number of uploaded images that the transfer queue fills, while earlier frames may still be rendered.
+    /// Number of images filled by the transfer queue, while earlier frames may still be rendered.
     pub transferred: u32,
     /// Bytes written to the staging ring: no more than [`uploads`](super::TextureCacheDesc::uploads), except for a single level.
     pub texels: u64,
@@ -42,17 +42,18 @@ pub struct RecordedUploads {
 }
 
 impl TextureCache {
-    /// Records the uploads and moves of this frame. After that, [`texture`](TextureCache::texture) returns what to draw with.
+    /// Records the uploads and moves of this frame. Afterwards, [`texture`](TextureCache::texture) returns the textures to
+    /// draw with.
     ///
     /// # Errors
-    /// If the device is out of memory or lost. Nothing is recorded then: uploads, moves and copies to a resized cache wait for the next
+    /// If the device is out of memory or lost. Nothing is then recorded: uploads, moves and copies to a resized cache wait for the next
     /// call.
     ///
     /// # Safety
     /// - `commands` is recording, outside a render pass, and is submitted as part of this frame, after the earlier frames.
     /// - Frames passed to [`begin`](TextureCache::begin) as complete are complete.
-    /// - With a transfer queue, no other thread uses it meanwhile, the frame waits for [`RecordedUploads::wait`], and frames read no
-    ///   textures but those that they requested, and fallbacks of those.
+    /// - With a transfer queue, no other thread uses it meanwhile, the frame waits for [`RecordedUploads::wait`], and frames read
+    ///   only textures that they requested, and fallbacks of those.
     pub unsafe fn record(
         &mut self,
         commands: vk::CommandBuffer,
@@ -63,7 +64,7 @@ impl TextureCache {
         self.lists.clear();
         self.sent.clear();
         self.moves.clear();
-        // Everything that can fail precedes the first command.
+        // Everything that can fail comes before the first command.
         let recorded = self.prepare(source).inspect_err(|_| {
             self.take_back();
             self.staging.take_back(mark);
@@ -97,7 +98,7 @@ impl TextureCache {
     }
 
     /// Creates images of placed textures and writes their missing levels to the ring, until it is full or the budget is spent: of
-    /// the last one as many as fit, the coarsest first. Uploads to bytes that no pending frame uses go to the transfer queue.
+    /// the last texture as many as fit, coarsest first. Uploads to bytes that no pending frame uses go to the transfer queue.
     fn stage(&mut self, source: &mut impl TexelSource, recorded: &mut RecordedUploads) -> Result<()> {
         let start_time = self.upload_time.map(|most| (Instant::now(), most));
         for index in 0..self.changing.len() {
@@ -119,7 +120,7 @@ impl TextureCache {
                 self.uploads.0.saturating_sub(recorded.texels)
             };
             let alignment = shape.alignment();
-            // Where levels start and end.
+            // The start and end of each level.
             let ends = (first..=place.1.0).scan(0, |end, level| {
                 let start = u64::next_multiple_of(*end, alignment);
                 *end = start + shape.texels_at(Level(level)) as u64;
@@ -171,7 +172,7 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Submits the uploads of the transfer queue; what the frame must wait for.
+    /// Submits the uploads on the transfer queue; returns the semaphore and value that the frame must wait for.
     fn send(&mut self) -> Result<Option<(vk::Semaphore, u64)>> {
         let Some(transfer) = self.transfer.as_mut().filter(|_| !self.sent.uploads.is_empty()) else {
             return Ok(None);
@@ -183,7 +184,7 @@ impl TextureCache {
             vk::PipelineStageFlags::TOP_OF_PIPE,
             vk::PipelineStageFlags::TRANSFER,
         );
-        // Frames that used these bytes are complete.
+        // Frames that used these bytes are complete, so no earlier stage has to be waited for.
         barrier(device, own, (top, copying), &self.sent.before);
         for after in &mut self.sent.after {
             (after.src_queue_family_index, after.dst_queue_family_index) = (from, to);
@@ -199,16 +200,16 @@ impl TextureCache {
         transfer.submit(&self.device, own, self.frame).map(Some)
     }
 
-    /// Records moves, uploads, and what the frame takes over from the transfer queue.
+    /// Records moves, uploads, and the barriers for uploads on the transfer queue.
     ///
     /// # Safety
-    /// As [`record`](TextureCache::record).
+    /// Those of [`record`](TextureCache::record).
     unsafe fn upload(&self, commands: vk::CommandBuffer) {
         let device = self.device.raw();
         let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
         if !self.lists.before.is_empty() {
             self.record_departures(commands);
-            // After reads of earlier frames from these bytes, as other images.
+            // After earlier frames have read these bytes through other images.
             barrier(device, commands, (reading | copying, copying), &self.lists.before);
             self.record_arrivals(commands);
             copy_all(device, commands, self.staging.buffer, &self.lists);
@@ -226,7 +227,7 @@ fn copy_all(device: &ash::Device, commands: vk::CommandBuffer, from: vk::Buffer,
         let (own, others) = copies.split_at(regions);
         copies = others;
         let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
-        // SAFETY: recording (the caller's duty); the texels are in the ring, and a barrier brought the image to the layout.
+        // SAFETY: recording (the caller's duty); the texels are in the ring, and a barrier transitioned the image to the layout.
         unsafe { device.cmd_copy_buffer_to_image(commands, from, image, layout, own) };
     }
 }

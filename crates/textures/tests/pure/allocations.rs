@@ -1,4 +1,4 @@
-//! A cache allocates nothing once it has seen the textures and a few frames, whatever policy it has.
+//! A cache does not allocate once it has seen all textures and a few frames, whatever its policy.
 
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::counting;
@@ -31,7 +31,7 @@ fn steady_flights_and_strafes_allocate_nothing() {
                 .create(&Geometry::wulfram(), Bytes::mib(2), 1)
                 .expect("2 MiB");
             let mut journal = Journal::new();
-            // As many events as the largest frame may come to: a journal is the caller's.
+            // As many events as the largest frame may have: the journal belongs to the caller.
             let (arena, start, end) = (0, Bytes::ZERO, Bytes::ZERO);
             (0..1 << 16).for_each(|_| journal.push(Event::Walls { arena, start, end }));
             journal.clear();

@@ -1,4 +1,4 @@
-//! Upload budgets: level traffic, nothing starved, something coarser meanwhile.
+//! Upload budgets: level traffic, no starvation, and coarser levels meanwhile.
 
 use tileheap_baselines::textures::{ALL, HeapCache};
 use tileheap_textures::arenas::Arenas;
@@ -35,7 +35,7 @@ fn frame(cache: &mut UploadLimiter, requests: &[Request]) -> Vec<Served> {
 
 #[test]
 fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
-    // Fixed slabs have no room for so many of one size.
+    // Fixed slabs have no room for this many textures of one size.
     let kinds = (ALL.into_iter()).filter(|kind| !["slab", "first-attempt"].contains(&kind.name));
     for kind in kinds {
         let (mut cache, mut textures) = levelled(kind, Bytes::mib(4), Bytes(110_000));
@@ -57,7 +57,7 @@ fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
             );
             whole.push(figures.whole);
         }
-        // A ninth is for coarse levels.
+        // A ninth is used for coarse levels.
         assert_eq!(whole, [4, 8, 12, 16, 20, 20, 20, 20], "{}", kind.name);
         assert_eq!(cache.uploads().waiting, Bytes::ZERO);
     }
@@ -79,7 +79,7 @@ fn a_texture_larger_than_a_frame_s_uploads_comes_alone_and_is_made_up_for() {
 #[test]
 fn what_is_refused_is_served_coarser_and_not_requested_every_frame() {
     let (mut cache, mut textures) = levelled(Coherent::WITHOUT_RELOCATION, Bytes(200_000), Bytes::mib(1));
-    // Twice what there is.
+    // Twice as many as fit.
     let requests = requests(&mut textures, 18, 7);
     let mut uploaded = Vec::new();
     for _ in 0..60 {
@@ -92,7 +92,7 @@ fn what_is_refused_is_served_coarser_and_not_requested_every_frame() {
     assert!(late < 30_000, "{uploaded:?}");
 }
 
-/// On every generated trace: what is said to be there is there, and no frame goes past its uploads.
+/// On every generated trace: textures reported as resident are resident, and no frame exceeds its upload budget.
 #[test]
 fn traffic_is_level_on_every_scenario() {
     for scenario in Scenario::ALL {

@@ -6,6 +6,6 @@ mod paper;
 mod rules;
 mod tournament;
 
-/// Counts allocations per thread, so that tests in other threads do not disturb.
+/// Counts allocations per thread, so that tests in other threads do not interfere.
 #[global_allocator]
 static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;

@@ -1,4 +1,4 @@
-//! The rules of every policy under random use, the checker against false stories, traces against damage.
+//! The rules of every policy under random use, the checker on invalid events, and damaged traces.
 
 use proptest::prelude::*;
 use tileheap_baselines::textures::ALL;
@@ -11,7 +11,7 @@ use tileheap_textures::{
     PolicyDesc, Request, TextureId, Textures, Uploads,
 };
 
-/// Odd sizes of two chains in a unit that is no power of two.
+/// Irregular sizes of two chains in a unit that is not a power of two.
 fn odd_geometry() -> Geometry {
     let chain = |sizes: &[u64]| Chain::new(sizes.iter().map(|&size| Bytes(size)).collect());
     let chains = vec![chain(&[5, 40, 41, 1000]), chain(&[700, 701]), chain(&[12])];
@@ -27,7 +27,7 @@ fn thirty(geometry: &Geometry) -> Textures {
     textures
 }
 
-/// A use at a level, or at the finest that there is.
+/// A use at a level, or at the finest one available.
 fn use_at(textures: &Textures, texture: TextureId, level: u8) -> Entry {
     let mut levels = (0..=level).rev();
     let request = levels.find_map(|level| textures.request(texture, Level(level)).ok());
@@ -41,7 +41,8 @@ fn entry() -> impl Strategy<Value = (u8, u32, u8)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Requests, releases and replacements in any order: no overlap, no lie, nothing past the budget, for every policy.
+    /// Requests, releases and replacements in any order: no overlap, no false report, nothing past the budget, for
+    /// every policy.
     #[test]
     fn every_policy_keeps_the_rules(steps in prop::collection::vec(entry(), 1..400), budget in 1008..6000_u64, seed in 0..9_u64) {
         let geometry = odd_geometry();
@@ -72,7 +73,7 @@ proptest! {
         }
     }
 
-    /// Budgets that come and go: nothing past the one that holds, and nobody goes who does not reach past it.
+    /// Changing budgets: nothing extends past the current one, and only textures that do are evicted.
     #[test]
     fn every_policy_follows_its_budget(steps in prop::collection::vec((entry(), 1008..6000_u64), 1..300), seed in 0..9_u64) {
         let geometry = odd_geometry();
@@ -109,14 +110,14 @@ proptest! {
         let reader = TraceReader::new(&bytes[..]).expect("a header");
         prop_assert_eq!(reader.geometry(), &odd_geometry());
         prop_assert_eq!(&read(&bytes).expect("it is whole"), &records);
-        // Cut anywhere, it is truncated, or no trace; never whole, never a panic.
+        // Cut at any point, it is truncated or not a trace; never complete, and never a panic.
         for length in 0..bytes.len() {
             let fault = read(&bytes[..length]);
             prop_assert!(matches!(fault, Err(Error::TraceTruncated(..) | Error::NotATrace)), "{length}: {fault:?}");
         }
     }
 
-    /// Any bytes at all: an answer, not a panic, and no memory beyond what the bytes can name.
+    /// Arbitrary bytes: a result, not a panic, and no more memory than the bytes can describe.
     #[test]
     fn damage_is_no_panic(mut bytes in Just(written(&[Record::EndFrame; 3])), at in 15..40_usize, to in any::<u8>()) {
         let at = at % bytes.len();
@@ -224,7 +225,7 @@ fn budgets_below_one_texture_are_refused() {
     }
 }
 
-/// A policy that places textures 0 and 2, and tells a story of texture 1.
+/// A policy that places textures 0 and 2, and reports the given events for texture 1.
 struct Liar {
     events: Vec<Event>,
     outcome: Outcome,
@@ -247,7 +248,7 @@ impl Policy for Liar {
     fn release(&mut self, _texture: TextureId, _journal: &mut Journal) {}
 }
 
-/// Mutations of a right story: each is refused, for the right reason, by name and number, and changes nothing.
+/// Mutations of valid events: each is refused, for the right reason, with the policy's name and numbers, and changes nothing.
 #[test]
 fn the_checker_refuses_false_stories() {
     let request = Request {
@@ -290,7 +291,7 @@ fn the_checker_refuses_false_stories() {
         let (liar, geometry) = (PolicyDesc::new("liar", "Lies.", create), odd_geometry());
         let mut replay = Replay::new(&liar, &geometry, Bytes(4032), 0).expect("any budget");
         let other = |texture| Entry::Use(Request { texture, ..request });
-        // Only the second is in use.
+        // Only the second one is in use.
         for entry in [other(TextureId(0)), Entry::EndFrame, other(TextureId(2))] {
             replay.play(entry).expect("they have places");
         }

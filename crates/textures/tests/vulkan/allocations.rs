@@ -1,4 +1,4 @@
-//! Frames of a texture cache allocate nothing on the heap once every texture was seen, though each uploads and evicts.
+//! Frames of a texture cache do not allocate on the heap once every texture was seen, although each frame uploads and evicts.
 
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::counting;

@@ -1,4 +1,4 @@
-//! What a cache calls, in which order, and what lives when.
+//! The calls of a cache, their order, and the lifetimes of its objects.
 
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{Layers, TextureCacheDesc, TextureShape};
@@ -18,7 +18,7 @@ fn uploads_on_a_queue_of_their_own_change_hands() {
     for (index, some) in textures.chunks(3).enumerate() {
         let frame = index as u64 + 1;
         rig.driver.clear_journal();
-        // Frame 3 takes over bytes of frame 1, which is complete, while frame 2 is not; frame 4 those of frame 2.
+        // Frame 3 reuses bytes of frame 1, which is complete, while frame 2 is not; frame 4 reuses those of frame 2.
         if frame == 3 {
             rig.driver.complete();
         }
@@ -41,7 +41,7 @@ fn uploads_on_a_queue_of_their_own_change_hands() {
         let [uploads, draws] = &submits[..] else {
             panic!("{submits:?}")
         };
-        // Beside the frame before.
+        // Concurrently with the previous frame.
         assert_eq!(uploads[0].waits, []);
         assert_eq!(uploads[0].signals, [(uploaded, frame)]);
         assert_eq!(draws[0].waits, [(uploaded, frame)]);
@@ -91,7 +91,7 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
     );
     let within = |(_, offset, block, _)| offset + block <= smaller;
     assert!(rig.cache().blocks().all(within));
-    // Some 30 were kept, and are copied; the old allocation goes with the frame that copies.
+    // Some 30 were kept, and are copied; the old allocation is freed with the frame that copies.
     let recorded = rig.draw(&textures[..30], 6, 0).expect("drawn");
     assert!(recorded.images <= 1, "{recorded:?}");
     assert_eq!(rig.live(vk::ObjectType::DEVICE_MEMORY), 3);
@@ -106,7 +106,7 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
     assert_eq!(recorded.images, 10);
 }
 
-/// Pinned textures stay without requests, prefetched ones are there when they are requested, and a placeholder is drawn meanwhile.
+/// Pinned textures stay without requests, prefetched ones are resident when they are requested, and a placeholder is drawn meanwhile.
 #[test]
 fn pins_prefetches_and_fallbacks_are_resident() {
     let desc = TextureCacheDesc {

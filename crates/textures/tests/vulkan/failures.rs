@@ -1,4 +1,4 @@
-//! Every call that can fail, failing; and what callers can get wrong.
+//! Failures of every call that can fail, and mistakes of callers.
 
 use ash::vk;
 use tileheap::runtime::{Capabilities, Device, DeviceDesc};
@@ -61,7 +61,7 @@ fn misuse_is_refused_and_changes_nothing() {
     assert_eq!(rig.draw(&textures, 6, 1).expect("drawn").images, 0);
 }
 
-/// Each call that making a cache comes to, failing.
+/// Each call of the cache's creation, failing.
 #[test]
 fn a_cache_that_cannot_be_made_leaves_nothing() {
     for (transfer, policy) in [(false, HeapCache::LRU), (true, Coherent::DESC)] {

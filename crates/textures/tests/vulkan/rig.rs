@@ -1,4 +1,4 @@
-//! A texture cache on a fake driver, and frames of it.
+//! A texture cache on a fake driver, with frames that use it.
 
 use ash::vk;
 use tileheap::runtime::{Context, ContextDesc};
@@ -16,13 +16,13 @@ const fn square(format: vk::Format, side: u32) -> TextureShape {
     TextureShape::new(format, extent)
 }
 
-/// In four bytes, levels 0 to 6: the fake driver wants 24,576 bytes of memory for all of them; and in one byte: 90,112.
+/// With four bytes per texel, levels 0 to 6, for which the fake driver requires 24,576 bytes; and with one byte: 90,112.
 const SHAPES: [TextureShape; 2] = [
     square(vk::Format::R8G8B8A8_UNORM, 64),
     square(vk::Format::R8_UINT, 256),
 ];
 
-/// A driver that completes what is submitted when it is told to.
+/// A driver that completes submissions only when told to.
 pub(crate) fn asynchronous() -> Config {
     Config::modern().asynchronous()
 }
@@ -41,18 +41,18 @@ pub(crate) struct Rig {
     context: Option<Context>,
     cache: Option<TextureCache>,
     pool: vk::CommandPool,
-    /// Frames, and what each is recorded into.
+    /// The command buffers of frames.
     commands: Vec<vk::CommandBuffer>,
     /// Signalled with the number of each frame.
     pub(crate) frames: vk::Semaphore,
     pub(crate) frame: u64,
-    /// The blocks of the last frame, and what policies did wrong.
+    /// The blocks of the last frame, and the violations of policies.
     pub(crate) blocks: Vec<(TextureId, Bytes, Bytes, Level)>,
     pub(crate) faults: Vec<Error>,
 }
 
 impl Rig {
-    /// Everything but the cache.
+    /// Everything except the cache.
     pub(crate) fn bare(config: Config) -> Rig {
         let driver = FakeDriver::new(config);
         let desc = ContextDesc {
@@ -91,7 +91,7 @@ impl Rig {
         rig
     }
 
-    /// The same with uploads on the second queue.
+    /// The same with uploads on a second queue.
     pub(crate) fn with_transfer_queue(config: Config, desc: &TextureCacheDesc<'_>) -> Rig {
         let mut rig = Rig::bare(config);
         let desc = rig.on_transfer_queue(desc.clone());
@@ -99,7 +99,7 @@ impl Rig {
         rig
     }
 
-    /// A description with uploads on the second queue.
+    /// A description with uploads on a second queue.
     pub(crate) fn on_transfer_queue<'a>(&self, desc: TextureCacheDesc<'a>) -> TextureCacheDesc<'a> {
         let queues = self.context().queues();
         TextureCacheDesc {
@@ -159,7 +159,7 @@ impl Rig {
         let commands = self.commands_of(frame);
         let device = self.context().device().clone();
         let queue = self.context().queues()[0].handle;
-        // The test's own calls do not fail.
+        // The test's own calls must not fail.
         let quiet = |driver: &FakeDriver, call: &dyn Fn() -> ash::prelude::VkResult<()>| {
             driver.without_failures(call).expect("a call of the test's");
         };
@@ -197,7 +197,7 @@ impl Rig {
         recorded
     }
 
-    /// How many objects of a type live.
+    /// The number of live objects of a type.
     pub(crate) fn live(&self, kind: vk::ObjectType) -> usize {
         self.driver.live().get(&kind).copied().unwrap_or(0)
     }

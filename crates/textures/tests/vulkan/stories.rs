@@ -1,5 +1,5 @@
-//! Random stories of textures that come, go, change and move in a cache that is resized: what holds after every frame, with each policy,
-//! with every call failing, and with policies that answer nonsense.
+//! Random sequences of textures that are created, released, changed and moved in a cache that is resized: invariants after every frame,
+//! with each policy, with every call failing, and with policies that return invalid results.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::fake_driver::{Call, Command, Touched};
 use crate::rig::{Rig, asynchronous, desc};
 
 const OUT: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
-/// Bytes of the texture that is pinned, which is of the first shape, as half of the others.
+/// Bytes of the pinned texture, which has the first shape, like half of the others.
 const SMALL: u64 = 24_576;
 const FULL: Bytes = Bytes(18 * SMALL);
 const UPLOADS: u64 = 60_000;
@@ -29,7 +29,7 @@ struct Story {
     rig: Rig,
     random: SplitMix64,
     transfer: bool,
-    /// Whether the policy divides memory by sizes, and so may have no room for some; whether levels are images of their own.
+    /// True if the policy divides memory by size, and so may lack room for some textures; true if levels are separate images.
     divides: bool,
     apart: bool,
     /// The newest complete frame.
@@ -48,9 +48,9 @@ impl Story {
         let desc = TextureCacheDesc {
             policy,
             uploads: Bytes(UPLOADS),
-            // No time: a level in each frame.
+            // No time: one level in each frame.
             upload_time: (seed % 4 == 2).then_some(Duration::ZERO),
-            // One, where there will be up to three.
+            // One, although there will be up to three.
             frames_in_flight: 1,
             move_buffer: Bytes(6 * SMALL),
             ..desc(FULL)
@@ -77,7 +77,7 @@ impl Story {
         }
     }
 
-    /// A step of the story; what went wrong.
+    /// A step of the sequence; returns the errors.
     fn step(&mut self, frame: u64) -> Vec<Error> {
         let mut faults = Vec::new();
         if self.random.one_in(6) {
@@ -100,7 +100,7 @@ impl Story {
         faults
     }
 
-    /// Draws a frame and looks at what it left.
+    /// Draws a frame and checks its results.
     fn draw(&mut self, shown: &[(TextureId, Level)]) -> tileheap_textures::Result<()> {
         if self.rig.frame > self.complete + 3 || self.random.one_in(3) {
             self.rig.driver.complete();
@@ -112,7 +112,7 @@ impl Story {
         let (mut blocks, mut places) = (Vec::new(), BTreeMap::new());
         for &(texture, offset, size, level) in &self.rig.blocks {
             blocks.push((offset, offset + size));
-            // Of single levels the finest up to which all are there.
+            // With single levels, the finest up to which all are resident.
             let before: Option<&(Bytes, Bytes, Level)> = places.get(&texture);
             if !self.apart || before.map_or(0, |before| before.2.0 + 1) == level.0 {
                 places.insert(texture, (offset, offset + size, level));
@@ -153,8 +153,8 @@ impl Story {
         Ok(())
     }
 
-    /// Images are bound where their blocks are. The transfer queue writes no bytes that frames under way read, nor those that this one
-    /// copies away.
+    /// Images are bound where their blocks are. The transfer queue does not write bytes that pending frames read, or that this frame
+    /// copies elsewhere.
     fn judge_bytes(
         &mut self,
         recorded: &RecordedUploads,
@@ -211,7 +211,7 @@ impl Story {
             .retain(|image, read| read.2 > complete || bound.values().any(|one| one == image));
     }
 
-    /// Draws the same until everything is there, and ends.
+    /// Draws the same textures until all are resident, and ends.
     fn finish(mut self) -> usize {
         self.rig.driver.fail_no_more();
         let shown: Vec<_> = (1..6).map(|texture| (TextureId(texture), Level(4))).collect();
@@ -233,7 +233,7 @@ impl Story {
     }
 }
 
-/// Images in barriers, with the layouts that they get.
+/// Images in barriers, with their new layouts.
 fn touched(commands: &[Command]) -> Vec<(vk::Image, vk::ImageLayout)> {
     let barriers = commands.iter().filter_map(|command| match command {
         Command::Barriers { barriers, .. } => Some(barriers),
@@ -262,7 +262,7 @@ fn stories_end_well_with_every_policy() {
     assert!(partial > 20, "{partial} textures were sampled at a clamped level");
 }
 
-/// Each call failing once: the fault is said, nothing is recorded (see `Rig::draw_each`), and the next frames make up for it.
+/// Each call failing once: the error is returned, nothing is recorded (see `Rig::draw_each`), and the next frames recover.
 #[test]
 fn stories_with_a_call_that_fails_end_well() {
     for (transfer, policy) in [
@@ -289,10 +289,10 @@ fn stories_with_a_call_that_fails_end_well() {
     }
 }
 
-/// A slot for each texture by its number; its answers to some requests are nonsense.
+/// A slot for each texture by its number; its results for some requests are invalid.
 struct Slots {
     kind: &'static str,
-    /// Every so manieth upload is wrong.
+    /// Every `every`-th upload is invalid.
     every: usize,
     uploads: usize,
     /// Texture, level and last frame.
@@ -397,8 +397,8 @@ impl Policy for Slots {
     }
 }
 
-/// Nonsense of every kind, now and then and often: an error that names policy, texture and bytes; the frame goes on, nothing leaks, and
-/// what is asked for comes in the end.
+/// Every kind of invalid result, rarely and often: the error names policy, texture and bytes; the frame continues, nothing leaks, and
+/// requested textures become resident in the end.
 #[test]
 fn policies_that_answer_nonsense_are_refused_and_the_frame_goes_on() {
     for (kind, every) in KINDS.into_iter().flat_map(|kind| [(kind, 9), (kind, 2)]) {

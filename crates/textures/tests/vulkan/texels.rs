@@ -1,4 +1,4 @@
-//! Every texel of every level, as a shader reads it, while textures come and go.
+//! Every texel of every level, as read by a shader, while textures are loaded and evicted.
 
 use ash::vk;
 use tileheap::runtime::Capabilities;
@@ -26,7 +26,7 @@ fn shape_of(texture: TextureId) -> usize {
     usize::from(texture.0 % 3 == 2)
 }
 
-/// The byte at a place of a level.
+/// The byte at an index of a level.
 fn texel(texture: TextureId, level: Level, index: usize) -> u8 {
     let mixed = (u64::from(texture.0) << 40 | u64::from(level.0) << 32 | index as u64)
         .wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -39,7 +39,7 @@ fn paint(texture: TextureId, level: Level, texels: &mut [u8]) {
     }
 }
 
-/// Adds up the bytes of a level, each times its place, so that no two may be swapped.
+/// Sums the bytes of a level, each multiplied by its position, so that swapped bytes are detected.
 const SUM: &str = "#version 460
     #extension GL_EXT_samplerless_texture_functions : require
     layout(local_size_x = 1) in;
@@ -64,7 +64,7 @@ const SUM: &str = "#version 460
         sums[slot] = sum;
     }";
 
-/// The shader for one image with levels, or for an array of as many images, the coarsest level first.
+/// The shader for one image with levels, or for an array of as many single-level images, the coarsest level first.
 fn sum(levels: usize) -> String {
     let of_each = |read: &str| {
         let case = |level: usize| format!("case {level}: return {};", read.replace('#', &level.to_string()));
@@ -129,7 +129,7 @@ fn check(policy: PolicyDesc<'static>) {
     let queue = gpu.context.queues()[0].handle;
     let (mut whole, mut coarser, mut compared, mut moved) = (0, 0, 0, 0);
     for frame in 1..=40_u64 {
-        // Along the row, and back; the budget holds a third of it.
+        // Along the row and back; the budget holds a third of it.
         let at = if frame < 20 { frame } else { 40 - frame } as u32 * 2;
         // SAFETY: each frame is waited for.
         unsafe { cache.begin(frame, frame - 1) }.expect("in turn");
@@ -152,7 +152,7 @@ fn check(policy: PolicyDesc<'static>) {
         // SAFETY: recording.
         let recorded = unsafe { cache.record(buffer, &mut paint) }.expect("recorded");
         moved += recorded.moved;
-        // Everything that the policy keeps is there, as it keeps it, and nothing else.
+        // Everything that the policy keeps is resident at its level, and nothing else.
         assert_eq!(cache.pending(), 0);
         let mut places: Vec<(TextureId, Level)> = Vec::new();
         for (texture, _, _, level) in cache.blocks() {
@@ -177,7 +177,7 @@ fn check(policy: PolicyDesc<'static>) {
             };
             let mip = (frame as u32 + texture.0) % (u32::from(found.level.0) + 1);
             let level = Level(found.level.0 - mip as u8);
-            // Of images for each level, past the finest that is there, that one.
+            // With an image for each level, missing finer levels use the finest one that is resident.
             let mip = match (apart, mip) {
                 (false, mip) => mip,
                 (true, 0) => cache.geometry().levels() as u32 - 1,
@@ -203,7 +203,7 @@ fn check(policy: PolicyDesc<'static>) {
         unsafe { device.end_command_buffer(buffer) }.expect("recorded");
         let buffers = [buffer];
         let info = vk::SubmitInfo::default().command_buffers(&buffers);
-        // SAFETY: the queue is this test's.
+        // SAFETY: the queue belongs to this test.
         unsafe { device.queue_submit(queue, &[info], vk::Fence::null()) }.expect("submitted");
         // SAFETY: as above.
         unsafe { device.queue_wait_idle(queue) }.expect("complete");
@@ -236,7 +236,7 @@ fn host_reads(device: &ash::Device, commands: vk::CommandBuffer) {
     unsafe { device.cmd_pipeline_barrier(commands, from, to, none, &barrier, &[], &[]) };
 }
 
-/// Ours, those that move textures, and those that place them anew.
+/// Our policies, those that move textures, and those that place them again.
 #[test]
 fn every_texel_is_the_right_one() {
     for policy in [

@@ -1,4 +1,4 @@
-//! The paper's numbers, and its claims in measurement.
+//! The paper's numbers, and measurements of its claims.
 
 use tileheap_textures::replay::Replay;
 use tileheap_textures::trace::Entry;

@@ -1,4 +1,4 @@
-//! Its tables and bounds: blocks, temperatures, gaps, classes.
+//! The paper's tables and bounds: blocks, temperatures, gaps, classes.
 
 use tileheap_textures::arenas::{Arenas, ArenasDesc, Average, IdleVictim, InitialWalls, Temperature};
 use tileheap_textures::blocks::BlockTable;
@@ -65,7 +65,7 @@ fn recent_temperatures_are_the_paper_s() {
             assert_eq!(recent.0, billionths("recent"), "in {series}");
         }
     }
-    // Figure 7: 3 of 10 blocks and 7 of 10.
+    // Figure 7: 3 of 10 blocks, and 7 of 10.
     assert_eq!(Temperature::share(3, 10), Temperature::thousandths(300));
     assert_eq!(Temperature::share(7, 10), Temperature::thousandths(700));
 }
@@ -111,7 +111,7 @@ fn gaps_stay_below_the_bound_under_a_million_requests() {
             if random.one_in(40) {
                 arenas.end_frame(&mut journal);
             }
-            // At each wall, at each step: below both neighbours' blocks.
+            // At each wall and step: smaller than the blocks of both neighbours.
             let view: Vec<_> = arenas.arenas().collect();
             assert_eq!(view[0].start, Bytes::ZERO);
             let last = view.last().expect("nine");

@@ -1,4 +1,4 @@
-//! What the cache replaced: a ring that throws out what comes next.
+//! The paper's predecessor: a ring that evicts the textures needed next.
 
 use tileheap_baselines::textures::{HeapCache, Order, Ring, next_uses};
 use tileheap_textures::arenas::Arenas;
@@ -52,12 +52,12 @@ fn twenty_six_textures_in_twenty_five_slots() {
         "{mean}"
     );
     assert_eq!(max, 2);
-    // Random, in the heap and in the paper's arena of one size: about 2.03 with another generator.
+    // Random replacement, in the heap and in the paper's arena of one size: about 2.03 with another generator.
     for policy in [HeapCache::RANDOM, Arenas::DESC] {
         let (mean, max) = kind(policy);
         assert!((1.9..2.2).contains(&mean) && max <= 10, "{mean}, at most {max}");
     }
-    // Ours never uploads what does not stay: one texture in each frame passes by.
+    // Ours never uploads a texture that does not stay: one texture in each frame is bypassed.
     let summary = replayed(Coherent::DESC, &geometry, budget, &entries).finish();
     assert_eq!((summary.total.uploads, summary.total.bypasses), (25, 1800));
 }
@@ -77,8 +77,8 @@ fn the_ring_spikes_as_the_paper_saw_it() {
 
 #[test]
 fn uploads_are_more_level_than_those_of_the_ring() {
-    // "Furthermore, the downloads should be leveled": the largest frame after the first ones, where the view moves through a memory
-    // that holds little more than it. (Where sizes are many and change, arenas are the worse: 15.5 MB and 4.8 MB on `mixed`.)
+    // "Furthermore, the downloads should be leveled": the largest frame after the first ones, if the view moves through a memory
+    // that holds little more than it. (With many changing sizes, arenas are worse: 15.5 MB and 4.8 MB on `mixed`.)
     for scenario in [Scenario::Strafe, Scenario::TurnAround, Scenario::Zoom] {
         let entries = scenario.entries(1, 300);
         let geometry = scenario.geometry();

@@ -1,4 +1,4 @@
-//! Walls: where arenas allocate, when they grow, over whom, and where they settle.
+//! Walls: where arenas allocate, when and over which neighbours they grow, and where they settle.
 
 use tileheap_textures::arenas::{Arenas, ArenasDesc, InitialWalls, Side};
 use tileheap_textures::replay::Replay;
@@ -19,7 +19,7 @@ fn arenas(desc: ArenasDesc) -> Arenas {
     Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB")
 }
 
-/// Bytes of an arena.
+/// The size of an arena in bytes.
 fn extent(arenas: &Arenas, index: usize) -> Bytes {
     let arena = arenas.arenas().nth(index).expect("nine");
     arena.end - arena.start
@@ -45,7 +45,7 @@ fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
         TWO_MIB - Bytes(87_384),
         "the last one at its right"
     );
-    // Level 4 and 6 are warm, everything else is cold: to the left of arena 5 it is warmer when 4 is full and 6 is not.
+    // Levels 4 and 6 are warm, everything else is cold: the left of arena 5 is warmer if 4 is full and 6 is not.
     for frame in 0..2 {
         for texture in 0..600 {
             arenas.request(request(100 + texture, 4), &mut journal);
@@ -62,7 +62,7 @@ fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
 
 #[test]
 fn growth_comes_before_the_first_ejection() {
-    // Level 5 heats up by a few textures a frame: its walls give way in time.
+    // Level 5 heats up by a few textures per frame: its walls move gradually.
     let mut arenas = arenas(equal_bytes());
     let start = extent(&arenas, 5);
     let mut journal = Journal::new();
@@ -159,7 +159,7 @@ fn another_scene_is_adapted_to_quickly() {
     let budget = Bytes(working_set(&entries, geometry.unit()).0 * 3 / 2);
     let replay = replayed(Arenas::DESC, &geometry, budget, &entries);
     let uploaded = replay.traffic();
-    // A new scene is a peak; how many frames until less than a hundredth of that is uploaded.
+    // A new scene is a peak; counts the frames until less than a hundredth of it is uploaded.
     let peak = *uploaded.iter().max().expect("frames");
     let (mut took, mut since) = (Vec::new(), None);
     for (frame, &bytes) in uploaded.iter().enumerate() {
@@ -174,6 +174,6 @@ fn another_scene_is_adapted_to_quickly() {
     }
     println!("frames until arenas fit the new scene: {took:?}, peaks of {peak} B");
     assert!(took.len() >= 3 && since.is_none(), "{took:?}, since {since:?}");
-    // Fights over the walls make one of them long.
+    // Contention over the walls makes one of them take long.
     assert!(took.iter().all(|&frames| frames <= 48), "{took:?}");
 }
