@@ -1,7 +1,8 @@
-//! ExecuTorch's banked greedy: memories of fixed size, filled one after another.
+//! ExecuTorch's banked greedy: fixed-size memories, filled one after another.
 //!
-//! From its description, with nothing published to compare with: the largest first, each in the first bank that has room, at the
-//! lowest offset there. Four banks hold what is live at most; where the largest item is larger than such a bank, each is as large as it.
+//! Implemented from its description, without published results to compare with: the largest item first, each in the first bank that has
+//! room, at the lowest offset. Four banks together hold the peak of the live bytes; if the largest item is larger than such a bank, all
+//! banks have its size.
 
 use std::cmp::Reverse;
 
@@ -14,7 +15,7 @@ use super::facts::{are_plain, takes_bytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankedGreedy;
 
-/// How many banks hold what is live at most.
+/// The number of banks that together hold the peak of the live bytes.
 const BANKS: u64 = 4;
 
 impl PackingStrategy for BankedGreedy {
@@ -62,7 +63,7 @@ impl PackingStrategy for BankedGreedy {
     }
 }
 
-/// Bytes of each bank; `None` where a bank for each item would end past 64 bits.
+/// Bytes of each bank; `None` if one bank per item would exceed 64 bits.
 fn bank_size(problem: &Problem) -> Option<Bytes> {
     let items = problem.items();
     let alignment = items
@@ -82,7 +83,7 @@ mod tests {
     use tileheap_pack::{Item, pack};
 
     /// ```text
-    /// bank 2  8 ┤├─── d ──┤     banks of 4 bytes: d does not lie across two of them, though a packing in 9 has it at 7
+    /// bank 2  8 ┤├─── d ──┤     banks of 4 bytes: d does not cross a bank boundary, though a packing in 9 bytes has it at 7
     /// bank 1  4 ┤├ b ┤├ c ┤
     /// bank 0  0 ┤├─── a ──┤
     /// ```

@@ -1,4 +1,4 @@
-//! ExecuTorch's greedy rule: shared objects, one above the other, each as large as the item that opened it.
+//! ExecuTorch's greedy rule: shared objects at consecutive offsets, each as large as the item that opened it.
 //!
 //! Source: `exir/memory_planning.py` of pytorch/executorch at cff6f4d, `greedy` with overlapping allocations allowed.
 
@@ -17,7 +17,7 @@ pub struct Executorch;
 struct Object {
     offset: u64,
     end: u64,
-    /// The items that it took in.
+    /// The items placed in it.
     items: Vec<u32>,
 }
 
@@ -47,11 +47,11 @@ impl PackingStrategy for Executorch {
     }
 }
 
-/// An item goes to the first object whose items all live at other times, at its start; else to the first in which there is room
-/// above all that live with it; else to a new one.
+/// Places an item at the start of the first object that it can share with all its items, since their lifetimes are disjoint;
+/// otherwise in the first object with room above all items that are live with it; otherwise in a new object.
 fn place(items: &[Item], interfere: impl Fn(u32, u32) -> bool, packing: &mut Packing) {
     let mut order: Vec<u32> = (0..items.len() as u32).collect();
-    // Its list is sorted by size and then reversed: the later of equal sizes comes first.
+    // ExecuTorch sorts its list by size and then reverses it: of equal sizes, the later comes first.
     order.sort_by_key(|&index| Reverse((items[index as usize].size, index)));
     let mut objects: Vec<Object> = Vec::new();
     packing.height = Bytes::ZERO;

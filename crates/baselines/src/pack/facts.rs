@@ -1,21 +1,21 @@
-//! Facts about items that several strategies need.
+//! Properties of items that several strategies need.
 
 use tileheap_pack::Item;
 use tileheap_pack::units::Alignment;
 
-/// Whether every item is alone and may have any offset.
+/// Returns true if no item is in a group and all may have any offset.
 pub(super) fn are_plain(items: &[Item]) -> bool {
     items.iter().all(|item| {
         item.fixed.is_none() && item.lowest.0 == 0 && item.highest.is_none() && item.together.is_none()
     })
 }
 
-/// Whether an item takes bytes at some step.
+/// Returns true if an item takes bytes at some step.
 pub(super) fn takes_bytes(item: &Item) -> bool {
     item.size.0 > 0 && !item.span.is_empty()
 }
 
-/// How many other items' lifetimes overlap that of each item.
+/// For each item, the number of other items whose lifetimes overlap its own.
 pub(super) fn overlap_counts(items: &[Item]) -> Vec<u32> {
     let live = || items.iter().filter(|item| takes_bytes(item));
     let mut firsts: Vec<u32> = live().map(|item| item.span.first.0).collect();
@@ -33,7 +33,7 @@ pub(super) fn overlap_counts(items: &[Item]) -> Vec<u32> {
     items.iter().map(count).collect()
 }
 
-/// `value` rounded up to `alignment`; problems are validated, so that it stays within 64 bits.
+/// `value` rounded up to `alignment`; problems are validated, so the result fits in 64 bits.
 pub(super) fn align_up(value: u64, alignment: Alignment) -> u64 {
     value.next_multiple_of(alignment.get())
 }

@@ -7,7 +7,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 use super::facts::{align_up, are_plain, overlap_counts, takes_bytes};
 
-/// The rule of NNC. O(n³).
+/// NNC's rule. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nnc;
 
@@ -27,7 +27,7 @@ impl PackingStrategy for Nnc {
             packing.height = height(items, &offsets);
             packing.offsets = offsets.into_iter().map(Bytes).collect();
         } else {
-            // The rule knows lifetimes alone; what it would have inserted first is placed first.
+            // The rule handles only lifetimes. Other problems use first fit in a similar order: the largest item first.
             Strategy::FirstFitBySize.pack_into(problem, packer, packing);
         }
     }
@@ -42,17 +42,17 @@ fn height(items: &[Item], offsets: &[u64]) -> Bytes {
 /// The dummy source and sink.
 const DUMMY: u32 = u32::MAX;
 
-/// Whether `a` ends before `b` begins.
+/// Returns true if `a` ends before `b` begins.
 fn before(items: &[Item], a: u32, b: u32) -> bool {
     items[a as usize].span.end <= items[b as usize].span.first
 }
 
-/// Whether one of two ends before the other begins.
+/// Returns true if one of the two ends before the other begins.
 fn ordered(items: &[Item], a: u32, b: u32) -> bool {
     before(items, a, b) || before(items, b, a)
 }
 
-/// Bytes that are free from the death of `from` to the birth of `to`.
+/// Bytes that are free between the end of `from` and the start of `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     from: u32,
@@ -65,19 +65,19 @@ struct Edge {
 #[derive(Debug, Default)]
 struct Insertion {
     edges: Vec<Edge>,
-    /// Of each item with those that are left.
+    /// For each item, the number of remaining items that conflict with it.
     conflicts: Vec<u32>,
     left: Vec<u32>,
 }
 
 impl Insertion {
-    /// The offsets, in a problem without fixed offsets, bounds, groups and conflicts.
+    /// The offsets, for a problem without fixed offsets, bounds, groups and conflicts.
     ///
-    /// Complexity: O(n³) where all are equally large.
+    /// Complexity: O(n³) if all sizes are equal.
     fn place(&mut self, items: &[Item]) -> Vec<u64> {
         self.edges.clear();
         self.conflicts = overlap_counts(items);
-        // What takes no bytes at any step never conflicts.
+        // Items that take no bytes at any step never conflict.
         let mut offsets = vec![0; items.len()];
         let all = 0..items.len() as u32;
         self.left = all.filter(|&index| takes_bytes(&items[index as usize])).collect();
@@ -110,11 +110,11 @@ impl Insertion {
         offsets
     }
 
-    /// The edge with the fewest steps around an item that fits on it; of those the narrowest.
+    /// The edge that an item fits on with the fewest free steps around it; of those, the narrowest.
     fn tightest(&self, items: &[Item], index: u32) -> Option<usize> {
         let (item, far) = (&items[index as usize], u64::from(u32::MAX));
         let span = |index: u32| items[index as usize].span;
-        // One of the ends may be a dummy; both are where an edge begins.
+        // One end may be a dummy, but not both, as in a new edge.
         let fits = |edge: &Edge| {
             let end = edge.offset + edge.width;
             (edge.from != DUMMY || edge.to != DUMMY)
@@ -138,7 +138,7 @@ impl Insertion {
         tightest.map(|(index, _)| index)
     }
 
-    /// Puts an item on an edge, which is split around it; its offset.
+    /// Places an item on an edge, which is split around it; returns its offset.
     fn insert(&mut self, item: &Item, index: u32, edge: usize) -> u64 {
         let old = self.edges.swap_remove(edge);
         let offset = align_up(old.offset, item.alignment);
@@ -193,7 +193,7 @@ mod tests {
         problem(&items.collect::<Vec<_>>())
     }
 
-    /// The edges that the rule leaves are the graph that follows from where it put everything.
+    /// The edges that the rule leaves are those of the allocation graph derived from its offsets.
     #[test]
     fn the_rules_own_edges_are_the_allocation_graph() {
         let mut rule = Insertion::default();
@@ -235,7 +235,7 @@ mod tests {
         taller.height += Bytes(1);
         let said = taller.check(&problem).unwrap_err();
         assert!(said.to_string().contains("the buffer"), "{said}");
-        // An edge against time.
+        // An edge that goes back in time.
         let mut back = graph;
         let is_inner = |edge: &&mut AllocationEdge| edge.from.is_some() && edge.to.is_some();
         let inner = back.edges.iter_mut().find(is_inner).unwrap();

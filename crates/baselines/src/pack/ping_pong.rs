@@ -1,18 +1,19 @@
-//! CLML's ping-pong: the smallest free segment that is large enough, taken at its begin and at its end in turns.
+//! CLML's ping-pong: uses the smallest free segment that is large enough, alternately at its start and at its end.
 //!
-//! From its description, with nothing published to compare with. It plans a pool of fixed size, in which what finds no segment has no
-//! place: so the pool here is the smallest of a series, from the most live bytes upwards by 64ths of them, in which everything has one.
+//! Implemented from its description, without published results to compare with. The rule plans a pool of fixed size, in which an item
+//! without a segment is not placed; here the pool is therefore the smallest in which all items are, of a series from the most live
+//! bytes upwards in 64ths of them.
 
 use tileheap_pack::units::Bytes;
 use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy, lower_bound};
 
 use super::facts::{are_plain, takes_bytes};
 
-/// CLML's ping-pong rule. O(n²) for each pool it tries.
+/// CLML's ping-pong rule. O(n²) for each pool size tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong;
 
-/// Pools up to so many 64ths of the most live bytes are tried.
+/// The largest pool tried, in 64ths of the most live bytes.
 const MOST: u64 = 64 * 8;
 
 impl PackingStrategy for PingPong {
@@ -48,14 +49,14 @@ impl PackingStrategy for PingPong {
     }
 }
 
-/// Offsets in a pool, if everything finds a segment.
+/// Offsets in a pool, if there is a segment for every item.
 fn place(items: &[Item], pool: u64) -> Option<Vec<Bytes>> {
     let mut order: Vec<usize> = (0..items.len())
         .filter(|&index| takes_bytes(&items[index]))
         .collect();
     order.sort_by_key(|&index| items[index].span.first);
     let mut offsets = vec![Bytes::ZERO; items.len()];
-    // By offset.
+    // Sorted by offset.
     let mut live: Vec<usize> = Vec::new();
     let mut at_begin = true;
     for index in order {
@@ -85,8 +86,8 @@ mod tests {
     use tileheap_pack::units::{Alignment, Span};
 
     /// ```text
-    /// 8 ┤┌ b ┐┌ d ┐     a at the begin of the pool, b at its end, c at the begin of the smaller of what is left then,
-    /// 4 ┤   ┌── c ─     d at the end of that of b
+    /// 8 ┤┌ b ┐┌ d ┐     a at the start of the pool, b at its end, c at the start of the smallest segment then free,
+    /// 4 ┤   ┌── c ─     d at the end of the segment that b left
     /// 0 ┤├── a ───┤
     /// ```
     #[test]

@@ -1,4 +1,4 @@
-//! Policies that differ only in the victim: a best-fit heap that evicts until a free block fits.
+//! Policies that differ only in the victim: a best-fit heap from which textures are evicted until a free block fits.
 
 use tileheap_textures::budget::BudgetLimits;
 use tileheap_textures::heap::Heap;
@@ -18,14 +18,14 @@ pub enum Order {
     /// Random replacement.
     Random,
     /// The least recently used of the textures that neither this frame nor the last one used; then the most recently used of those
-    /// that the last frame used and this one has not; then the most recently used.
+    /// that the last frame used but this one has not; then the most recently used.
     ///
     /// Source: Blow 1998, section I: "LRU is a good replacement policy when we're considering textures that have been
     /// unused for more than one frame. But once we begin outputting more textures than can be held in RAM at once, LRU is
     /// an awful scheme".
     FrameMru,
-    /// The texture whose next use is furthest: for each request of a trace, the index of the next request of the same texture;
-    /// `u32::MAX` for none. Offline.
+    /// The texture whose next use is furthest away. The field has, for each request of a trace, the index of the next request
+    /// of the same texture, or `u32::MAX`. Offline.
     ///
     /// Source: L. A. Belady, "A study of replacement algorithms", IBM Systems Journal 5(2), 1966.
     Belady(Box<[u32]>),
@@ -38,7 +38,7 @@ struct ResidentTexture {
     level: Level,
     /// The frame of its last use.
     used: u32,
-    /// CLOCK: whether it was used since the hand passed. Random and Belady: its index in `keys`.
+    /// CLOCK: true if it was used since the hand passed. Random and Belady: its index in `keys`.
     mark: u32,
 }
 
@@ -60,9 +60,9 @@ pub struct HeapCache {
     heap: Heap,
     residents: Vec<ResidentTexture>,
     links: Links,
-    /// By recency; for CLOCK in the order of the hand.
+    /// By recency; for CLOCK, in the order of the hand.
     list: List,
-    /// FrameMru: textures used before this frame; `list` has those of this frame.
+    /// FrameMru: textures used before this frame; `list` has those used in this frame.
     older: List,
     /// Random: resident textures. Belady: a binary heap by next use, the furthest first.
     keys: Vec<u32>,
@@ -117,7 +117,7 @@ impl HeapCache {
     )
     .evicting_in_use();
 
-    /// A cache of `budget` bytes.
+    /// Creates a cache of `budget` bytes.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
@@ -140,7 +140,8 @@ impl HeapCache {
         })
     }
 
-    /// Compacts a part of memory if enough is free and no free block fits: removes fragmentation, if copies within the cache are free.
+    /// Compacts a part of memory if enough bytes are free but no free block fits: this removes fragmentation, if copies within the
+    /// cache are free.
     pub fn compacting(mut self) -> HeapCache {
         self.compacting = true;
         self
@@ -269,7 +270,7 @@ fn boxed(cache: Result<HeapCache>) -> Result<Box<dyn Policy>> {
     Ok(Box::new(cache?))
 }
 
-/// How many blocks the search for the cheapest compaction visits.
+/// The number of blocks that the search for the cheapest compaction visits.
 const SEARCH_BLOCKS: u32 = 48;
 
 impl Policy for HeapCache {

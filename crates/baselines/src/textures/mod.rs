@@ -1,6 +1,6 @@
-//! Replacement policies of texture caches, which are created by their descriptions in [`ALL`].
+//! Replacement policies of texture caches, created from their descriptions in [`ALL`].
 //!
-//! | policy | what it is |
+//! | policy | description |
 //! |---|---|
 //! | [`Ring`] | the ring buffer that Blow's cache replaced |
 //! | [`HeapCache`] | a best-fit heap with victims by recency, CLOCK, at random, or by the next use (offline) |

@@ -1,12 +1,12 @@
-//! When each texture is used next: what an offline policy knows.
+//! The next use of each texture, which an offline policy knows.
 
 use tileheap_textures::trace::Entry;
 
-/// For every use in the entries, the number of the next use of the same texture; `u32::MAX` for none, or for one after a
-/// release. For [`Order::Belady`](super::Order::Belady). O(entries).
+/// For every use in the entries, the number of the next use of the same texture; `u32::MAX` if there is none, or only
+/// after a release. For [`Order::Belady`](super::Order::Belady). O(entries).
 ///
 /// # Panics
-/// From 2^32 − 1 uses on.
+/// If there are 2^32 − 1 uses or more.
 pub fn next_uses(entries: &[Entry]) -> Box<[u32]> {
     let is_use = |entry: &&Entry| matches!(entry, Entry::Use(_));
     let uses = entries.iter().filter(is_use).count();

@@ -1,4 +1,4 @@
-//! The legacy system of Blow's paper: memory as a ring.
+//! The legacy system of Blow's paper: memory used as a ring.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use tileheap_textures::{
     EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
 };
 
-/// A ring buffer: a new texture is placed at a cursor that wraps around, and evicts what overlaps it.
+/// A ring buffer: a new texture is placed at a cursor that wraps around, and evicts the textures it overlaps.
 ///
 /// Source: Blow 1998, section "Legacy System".
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Ring {
     )
     .evicting_in_use();
 
-    /// A ring of `budget` bytes.
+    /// Creates a ring of `budget` bytes.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
@@ -54,7 +54,7 @@ impl Ring {
         })
     }
 
-    /// Removes the blocks from the cursor on that start within a range; evicts their textures unless they were evicted before.
+    /// Removes the blocks after the cursor that start within a range; evicts their textures unless they were evicted before.
     fn pop_within(&mut self, range: Range<u64>, journal: &mut Journal) {
         while let Some(&block) = self.blocks.front().filter(|block| range.contains(&block.offset)) {
             self.blocks.pop_front();
@@ -74,7 +74,7 @@ impl Ring {
         let Some((_, offset)) = self.residents[texture.index()].take() else {
             return;
         };
-        // The block stays in the queue as a gap: nothing is reused out of order.
+        // The block remains in the queue as a gap, since nothing is reused out of order.
         let mut blocks = self.blocks.iter();
         let found = blocks.find(|block| block.offset == offset && block.texture == texture);
         let block = found.expect("a resident has a block");
@@ -98,7 +98,7 @@ impl Policy for Ring {
         }
         let size = request.size.0.next_multiple_of(self.limits.unit);
         if self.cursor + size > self.usable {
-            // The rest at the end is skipped, with the blocks there.
+            // The rest at the end is skipped, and the blocks there are removed.
             self.pop_within(self.cursor..u64::MAX, journal);
             self.cursor = 0;
         }

@@ -1,4 +1,4 @@
-//! A slab allocator: size classes in pages, with recency in each class.
+//! A slab allocator: size classes in pages, with recency per class.
 
 use tileheap_textures::blocks::{BlockClass, BlockTable};
 use tileheap_textures::budget::BudgetLimits;
@@ -68,7 +68,7 @@ impl Slab {
     )
     .evicting_in_use();
 
-    /// The policy with pages that change their class.
+    /// The policy with pages that can change their class.
     pub const REBALANCING: PolicyDesc<'static> = PolicyDesc::new(
         "slab-rebalancing",
         "Size classes that take pages from each other.",
@@ -76,7 +76,7 @@ impl Slab {
     )
     .evicting_in_use();
 
-    /// A cache of `budget` bytes with the classes of [`BlockTable::new`].
+    /// Creates a cache of `budget` bytes with the classes of [`BlockTable::new`].
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
@@ -110,7 +110,7 @@ impl Slab {
         Ok(slab)
     }
 
-    /// Adds pages at the end, up to `count` in all; fixed ones are assigned round robin.
+    /// Adds pages at the end, up to `count` in total; fixed pages are assigned round robin.
     fn add_pages(&mut self, count: usize) {
         let first = self.pages.len();
         self.pages.resize(count, Page { class: NONE, used: 0 });
@@ -118,7 +118,7 @@ impl Slab {
         let units = (count as u64 * self.page / self.limits.unit) as usize;
         self.owner.resize(units, NONE);
         self.free.reach(units);
-        // The lowest is taken first.
+        // In descending order, so that the lowest page is taken first.
         let before = self.unassigned.len();
         self.unassigned.extend((first as u32..count as u32).rev());
         self.unassigned.rotate_left(before);
@@ -130,7 +130,7 @@ impl Slab {
         }
     }
 
-    /// Gives up the last page.
+    /// Removes the last page.
     fn remove_page(&mut self, journal: &mut Journal) {
         let page = self.pages.len() as u32 - 1;
         if self.pages[page as usize].class != NONE {
@@ -140,7 +140,7 @@ impl Slab {
         self.pages.pop();
     }
 
-    /// Gives the next unassigned page to a class; false if there is none.
+    /// Assigns the next unassigned page to a class; returns false if there is none.
     fn assign(&mut self, class: usize) -> bool {
         let Some(page) = self.unassigned.pop() else {
             return false;
@@ -205,7 +205,7 @@ impl Slab {
         self.free.push_back(&mut class.free, at);
     }
 
-    /// A free block of a class; `None` if it has no blocks at all.
+    /// Frees and returns a block of a class if none is free; `None` if the class has no blocks.
     fn room(&mut self, class: usize, journal: &mut Journal) -> Option<u32> {
         if self.classes[class].free.first == NONE {
             let oldest = self.classes[class].recency.first;

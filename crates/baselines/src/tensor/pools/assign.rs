@@ -1,4 +1,4 @@
-//! Pools by the rules of LiteRT and TVM.
+//! Pools with the rules of LiteRT and TVM.
 
 use tileheap_tensor::plan::placement::{ObjectPool, SpaceItem};
 use tileheap_tensor::units::Bytes;
@@ -9,7 +9,7 @@ use super::token::{Token, TokenPool, TokenRule};
 
 pub(super) fn lite(items: &[&SpaceItem], rule: Rule) -> ObjectPool {
     let order = by_start(items);
-    // Images with images and buffers with buffers, each kind with its rules.
+    // Images share with images and buffers with buffers, each kind by its own rules.
     let mut objects = vec![usize::MAX; items.len()];
     let mut sizes = Vec::new();
     for images in [false, true] {
@@ -43,7 +43,7 @@ pub(super) fn lite(items: &[&SpaceItem], rule: Rule) -> ObjectPool {
     ObjectPool { objects, sizes }
 }
 
-/// Tokens, requested when lifetimes start and released when they end.
+/// Assigns tokens, requested at the start of lifetimes and released at their end.
 pub(super) fn tokens(items: &[&SpaceItem], rule: TokenRule, images: bool) -> ObjectPool {
     let mut pool = TokenPool::new(rule);
     let mut objects = vec![usize::MAX; items.len()];

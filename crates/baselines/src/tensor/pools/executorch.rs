@@ -7,16 +7,16 @@ use tileheap_tensor::units::Bytes;
 
 use super::share::{by_start, share};
 
-/// As its document says it: in the order in which lifetimes start, the free object that is closest in size, else a new one of the size.
+/// The documented rule: in the order of lifetime starts, the free object closest in size, otherwise a new one of that size.
 ///
-/// A tensor larger than the closest object makes that larger.
+/// A tensor larger than the closest object enlarges it.
 ///
-/// Source: ExecuTorch's [document](crate#sources), "Algorithms". The text's "whose lifetime overlaps" is read as does not overlap.
+/// Source: ExecuTorch's [document](crate#sources), "Algorithms". The text's "whose lifetime overlaps" is read as "does not overlap".
 pub(super) fn document(items: &[&SpaceItem]) -> ObjectPool {
     shared(items, by_start(items), |size, object| Some(object.abs_diff(size)))
 }
 
-/// As its code does without overlapping allocations: largest first and of equals the latest, the first object that is free.
+/// The implemented rule without overlapping allocations: largest first, the latest of equals first, in the first free object.
 ///
 /// Source: `exir/memory_planning.py` at cff6f4d, `allow_overlapping_allocations=False`.
 pub(super) fn objects(items: &[&SpaceItem]) -> ObjectPool {

@@ -1,7 +1,7 @@
-//! LiteRT's assignments of tensors to shared objects.
+//! LiteRT's assignment of tensors to shared objects.
 //!
 //! Source: Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, and the rules of LiteRT's
-//! `gpu/common/memory_management`; a tensor lives over a closed interval of tasks.
+//! `gpu/common/memory_management`; a tensor is live in a closed interval of tasks.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -11,26 +11,26 @@ use super::share::share;
 /// A rule of LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// An object each.
+    /// One object per tensor.
     Naive,
-    /// Objects of exactly the size.
+    /// Objects of exactly the tensor's size.
     Equality,
-    /// In the order in which lifetimes start.
+    /// In the order of lifetime starts.
     InOrder,
-    /// A minimum cost flow.
+    /// A minimum-cost flow.
     MinCostFlow,
     /// The task with the most bytes first.
     ByBreadth,
     /// By size, then by distance in time.
     BySize,
-    /// The better of the two before.
+    /// The better of `ByBreadth` and `BySize`.
     Best,
 }
 
-/// A tensor: its size and the tasks that use it, first and last inside.
+/// A tensor: its size, and the first and last tasks that use it, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiteRecord {
-    /// Bytes alone, or the sides of an image in texels, or batch, height, width and channels in elements.
+    /// Only bytes, or the sides of an image in texels, or batch, height, width and channels in elements.
     pub size: Vec<u64>,
     /// The first task.
     pub first: u32,
@@ -48,12 +48,12 @@ impl LiteRecord {
     }
 }
 
-/// The object of each tensor, and the sizes of objects.
+/// The object of each tensor, and the size of each object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assignment {
     /// The object of each tensor.
     pub objects: Vec<usize>,
-    /// The size of each object, in what its tensors are measured in.
+    /// The size of each object, in the units of its tensors.
     pub sizes: Vec<Vec<u64>>,
 }
 
@@ -68,7 +68,7 @@ impl Assignment {
         self.sizes.len() - 1
     }
 
-    /// The next tensor takes an object.
+    /// Assigns an object to the next tensor.
     fn take(&mut self, object: usize, record: &LiteRecord, used: &mut InUse) {
         self.objects.push(object);
         used.0.insert((record.last, object));
@@ -78,7 +78,8 @@ impl Assignment {
         self.sizes.iter().map(|size| size.iter().product::<u64>()).sum()
     }
 
-    /// Objects one above the other: an offset for each tensor, and the end of the last, in bytes (elements for images).
+    /// Places objects at consecutive offsets: an offset for each tensor, and the end of the last, in bytes (elements
+    /// for images).
     pub fn offsets(&self) -> (Vec<u64>, u64) {
         let mut starts = Vec::with_capacity(self.sizes.len());
         let mut end = 0;
@@ -90,8 +91,7 @@ impl Assignment {
     }
 }
 
-/// Assigns tensors, which come in the order of their first tasks, by one of LiteRT's rules; rules that know bytes alone take images by
-/// their area.
+/// Assigns tensors, given in the order of their first tasks, by one of LiteRT's rules; rules that only handle bytes use the area of images.
 ///
 /// ```
 /// use tileheap_baselines::tensor::pools::litert::{LiteRecord, Rule, assign};
@@ -122,12 +122,12 @@ pub fn assign(records: &[LiteRecord], rule: Rule) -> Assignment {
     }
 }
 
-/// Objects in use, those that end first in front.
+/// Objects in use, ordered by their last task.
 #[derive(Default)]
 struct InUse(BTreeSet<(u32, usize)>);
 
 impl InUse {
-    /// Objects whose last task is over before a task.
+    /// Removes objects whose last task is before `task`.
     fn over_before(&mut self, task: u32) -> impl Iterator<Item = usize> + '_ {
         std::iter::from_fn(move || {
             let &(last, _) = self.0.first()?;
@@ -139,7 +139,7 @@ impl InUse {
     }
 }
 
-/// Objects that never grow: `find` says which of the free ones a tensor takes.
+/// Assigns objects that never grow: `find` selects one of the free ones for a tensor.
 fn reuse(
     records: &[LiteRecord],
     find: impl Fn(&[Vec<u64>], &[usize], &LiteRecord) -> Option<usize>,
@@ -158,7 +158,7 @@ fn reuse(
     assignment
 }
 
-/// Objects of exactly the size: of images the first one that is free, else the one that was freed last.
+/// Objects of exactly the tensor's size: for images the first that is free, otherwise the one freed last.
 fn equality(records: &[LiteRecord]) -> Assignment {
     reuse(records, |sizes, free, record| {
         let same = |&at: &usize| sizes[free[at]] == record.size;
@@ -169,7 +169,7 @@ fn equality(records: &[LiteRecord]) -> Assignment {
     })
 }
 
-/// The free object that wastes the least, larger or smaller; it grows.
+/// The free object that wastes the least, larger or smaller; a smaller one grows.
 fn in_order(records: &[LiteRecord]) -> Assignment {
     let mut assignment = Assignment::default();
     let mut used = InUse::default();
@@ -198,7 +198,7 @@ fn in_order(records: &[LiteRecord]) -> Assignment {
     assignment
 }
 
-/// The same for images: an object has to cover the tensor, and never grows.
+/// The same for images: an object must cover the tensor, and never grows.
 fn in_order_covering(records: &[LiteRecord]) -> Assignment {
     reuse(records, |sizes, free, record| {
         let covers = |&at: &usize| {
@@ -225,7 +225,7 @@ pub fn task_profiles(records: &[LiteRecord]) -> Vec<Vec<usize>> {
     profiles
 }
 
-/// The largest first tensor over all tasks, the largest second one, and so on: no object of that rank can be smaller.
+/// The largest of all tasks' largest tensors, of their second largest, and so on: no object of that rank can be smaller.
 pub fn positional_maximums(records: &[LiteRecord]) -> Vec<u64> {
     let mut maximums: Vec<u64> = Vec::new();
     for profile in task_profiles(records) {
@@ -240,7 +240,8 @@ pub fn positional_maximums(records: &[LiteRecord]) -> Vec<u64> {
     maximums
 }
 
-/// The fullest task first; of its tensors the largest first, each into the free object that fits best.
+/// Starts with the task that has the most bytes; its tensors are assigned largest first, each to the free object that
+/// fits best.
 fn by_breadth(records: &[LiteRecord]) -> Assignment {
     let profiles = task_profiles(records);
     let mut tasks: Vec<usize> = (0..profiles.len()).collect();
@@ -252,13 +253,13 @@ fn by_breadth(records: &[LiteRecord]) -> Assignment {
     let order = order.filter(|&index| !std::mem::replace(&mut seen[index], true));
     let sizes: Vec<u64> = records.iter().map(LiteRecord::bytes).collect();
     let overlap = |a: usize, b: usize| records[a].overlaps(&records[b]);
-    // Large enough comes before too small; then the closest.
+    // Objects that are large enough are preferred; among those, the closest in size.
     let cost = |size: u64, object: u64| Some((object < size, object.abs_diff(size)));
     let (objects, sizes) = share(&sizes, order, overlap, cost);
     Assignment::flat(objects, sizes)
 }
 
-/// By rank among positional maximums, then by distance in time to what an object holds already, then by size.
+/// By rank among positional maximums, then by distance in time to the tensors in an object, then by size.
 fn by_size(records: &[LiteRecord]) -> Assignment {
     let maximums = positional_maximums(records);
     let rank = |record: &LiteRecord| {
@@ -267,7 +268,7 @@ fn by_size(records: &[LiteRecord]) -> Assignment {
     };
     let mut objects = vec![usize::MAX; records.len()];
     let mut sizes: Vec<u64> = Vec::new();
-    // For each tensor the distance to each object; none where it meets something in it.
+    // For each tensor the distance in time to each object; `None` if it overlaps a tensor in the object.
     let mut distances: Vec<Vec<Option<u32>>> = vec![Vec::new(); records.len()];
     for _ in 0..records.len() {
         let nearest = |index: usize| {
@@ -302,8 +303,8 @@ fn by_size(records: &[LiteRecord]) -> Assignment {
     Assignment::flat(objects, sizes)
 }
 
-/// Each tensor opens an object at the cost of its size, or follows one that is over, at the cost of what has to be added; every tensor has one
-/// before it and one after it at most. The least cost is a flow of least cost.
+/// Each tensor either opens an object, at the cost of its size, or follows an earlier tensor in its object, at the cost of the bytes to be
+/// added; each has at most one predecessor and one successor. The least cost is a minimum-cost flow.
 fn flow(records: &[LiteRecord]) -> Assignment {
     let count = records.len();
     let (source, sink) = (2 * count, 2 * count + 1);
@@ -337,7 +338,7 @@ fn flow(records: &[LiteRecord]) -> Assignment {
     assignment
 }
 
-/// Edges of capacity 1 with costs; the edge back is beside each.
+/// Edges of capacity 1 with costs; each is stored next to its reverse edge.
 struct Network {
     edges: Vec<(usize, bool, i64)>,
     from: Vec<Vec<usize>>,
@@ -359,7 +360,7 @@ impl Network {
     }
 
     fn is_used(&self, from: usize, to: usize) -> bool {
-        // Even edges go forward; one without room is used.
+        // Even edges are forward edges; one without remaining capacity is used.
         let mut edges = self.from[from].iter();
         edges.any(|&edge| edge % 2 == 0 && self.edges[edge].0 == to && !self.edges[edge].1)
     }

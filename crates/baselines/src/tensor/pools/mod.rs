@@ -1,6 +1,7 @@
-//! Pools: whole objects that tensors use one after another, as tensor runtimes plan them.
+//! Pools: whole objects that tensors use in turn, as tensor runtimes plan them.
 //!
-//! Each rule gives a tensor its object; the objects lie one above the other. Offsets in one block need less.
+//! Each rule assigns an object to each tensor; the objects are placed at consecutive offsets. Offsets in a single block
+//! need fewer bytes.
 
 mod assign;
 mod executorch;

@@ -1,19 +1,19 @@
-//! Greedy sharing of objects, which several rules have in common.
+//! Greedy sharing of objects, used by several rules.
 
 use tileheap_tensor::plan::placement::SpaceItem;
 
-/// Indices in the order in which lifetimes start, equals as they are given.
+/// Indices in the order of lifetime starts; equal ones keep their order.
 pub(super) fn by_start(items: &[&SpaceItem]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|&index| items[index].span().first);
     order
 }
 
-/// Each item in an order to the free object of least cost, of equals the first, which grows to its size; else to a new one. Gives the
-/// object of each item, and the size of each object.
+/// Assigns each item, in an order, to the free object of least cost (the first of equals), which grows to its size, or to a new
+/// object. Returns the object of each item, and the size of each object.
 ///
-/// An object is free where nothing in it overlaps the item in time. `cost` gets the sizes of the item and of the object; `None` if it
-/// may not be taken.
+/// An object is free if none of its items overlaps the item in time. `cost` gets the sizes of the item and of the object; `None` if
+/// the object must not be used.
 pub(super) fn share<C: Ord>(
     sizes_of: &[u64],
     order: impl Iterator<Item = usize>,

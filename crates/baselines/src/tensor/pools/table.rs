@@ -33,19 +33,19 @@ impl PlacementStrategy for Pool {
 
 /// Every pool.
 pub static POOLS: [Pool; 13] = [
-    // ExecuTorch's document: the free object closest in size, else a new one.
+    // ExecuTorch's document: the free object closest in size, otherwise a new one.
     Pool::new("executorch-document", executorch::document),
     EXECUTORCH_OBJECTS,
     TOKEN_RFC,
-    // TVM: the same with the first planner of images that shipped.
+    // TVM: the same with the first image planner that shipped.
     Pool::new("token-first", |items| tokens(items, TokenRule::First, true)),
     TOKEN_LATER,
-    // TVM: bytes alone, images too.
+    // TVM: only bytes, also for images.
     Pool::new("token-1d", |items| tokens(items, TokenRule::Later, false)),
     LITERT_NAIVE,
     // LiteRT: objects of exactly the size.
     Pool::new("litert-equality", |items| lite(items, Rule::Equality)),
-    // LiteRT: in the order in which lifetimes start.
+    // LiteRT: in the order of lifetime starts.
     Pool::new("litert-in-order", |items| lite(items, Rule::InOrder)),
     LITERT_MIN_COST_FLOW,
     // LiteRT: the task with the most bytes first.
@@ -61,15 +61,15 @@ pub const EXECUTORCH_OBJECTS: Pool = Pool::new("executorch-objects", executorch:
 /// TVM: tokens of bytes within 16 times the size; images by the RFC's text (least added area, then least waste).
 pub const TOKEN_RFC: Pool = Pool::new("token-rfc", |items| tokens(items, TokenRule::Rfc, true));
 
-/// TVM: the same with the later planner of images, which compares axis by axis.
+/// TVM: the same with the later image planner, which compares axis by axis.
 pub const TOKEN_LATER: Pool = Pool::new("token-later", |items| tokens(items, TokenRule::Later, true));
 
-/// LiteRT: an object each.
+/// LiteRT: one object per tensor.
 pub const LITERT_NAIVE: Pool = Pool::new("litert-naive", |items| lite(items, Rule::Naive));
 
-/// LiteRT: a minimum cost flow.
+/// LiteRT: a minimum-cost flow.
 pub const LITERT_MIN_COST_FLOW: Pool =
     Pool::new("litert-min-cost-flow", |items| lite(items, Rule::MinCostFlow));
 
-/// LiteRT: the better of the two before.
+/// LiteRT: the better of `litert-by-breadth` and `litert-by-size`.
 pub const LITERT_BEST: Pool = Pool::new("litert-best", |items| lite(items, Rule::Best));

@@ -6,14 +6,14 @@
 use tileheap_tensor::ElementType;
 use tileheap_tensor::units::Bytes;
 
-/// How a block for an image is picked.
+/// The rule that selects a block for an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenRule {
-    /// The RFC's text: of free blocks of the same type, the least added area, then the least waste; always expands one if there is any.
+    /// The RFC's text: the free block of the same type with the least added area, then the least waste; always expands one if there is any.
     Rfc,
-    /// The first that shipped: as the text, but a new block where more would be added than was requested.
+    /// The first that shipped: like the text, but a new block if more would be added than was requested.
     First,
-    /// The later one: axis by axis, of the same type and scope, sides within a factor of 5.
+    /// The later one: axis by axis, for the same type and scope, sides within a factor of 5.
     Later,
 }
 
@@ -51,18 +51,19 @@ pub struct Block {
     pub size: [u64; 2],
     /// Element type and storage scope of images.
     pub image: Option<(ElementType, String)>,
-    /// The size of the tensor whose token stands for the block: what TVM reports, which is not the block's own after it grew.
+    /// The size of the tensor whose token represents the block: the size that TVM reports, which is not the block's own after
+    /// it has grown.
     pub reported: [u64; 2],
-    /// Whether it is free.
+    /// True if it is free.
     pub free: bool,
 }
 
-/// What a request found.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// The block.
     pub block: usize,
-    /// Whether it was enlarged.
+    /// True if it was enlarged.
     pub grown: bool,
 }
 
@@ -75,9 +76,9 @@ pub struct TokenPool {
     free: Vec<usize>,
 }
 
-/// Buffers are looked for among blocks up to so many times larger or smaller.
+/// Buffers search blocks that are larger or smaller by at most this factor.
 const RANGE: u64 = 16;
-/// Sides of images among blocks up to so many times larger or smaller.
+/// Sides of images may be larger or smaller by at most this factor.
 const RATIO: u64 = 5;
 
 impl TokenPool {
@@ -95,7 +96,7 @@ impl TokenPool {
         &self.blocks
     }
 
-    /// Looks for a free block, enlarges it where it has to be, and takes it.
+    /// Finds a free block, enlarges it if needed, and takes it.
     pub fn request(&mut self, token: &Token) -> Option<Granted> {
         let block = match token.image {
             None => self.find_bytes(token.size[0]),
@@ -116,7 +117,7 @@ impl TokenPool {
         })
     }
 
-    /// A new block.
+    /// Adds a block.
     pub fn alloc(&mut self, token: &Token) -> usize {
         self.blocks.push(Block {
             size: token.size,
@@ -127,7 +128,7 @@ impl TokenPool {
         self.blocks.len() - 1
     }
 
-    /// A free block, or a new one.
+    /// Takes a free block, or adds one.
     pub fn allocate(&mut self, token: &Token) -> usize {
         match self.request(token) {
             Some(granted) => granted.block,
@@ -135,7 +136,7 @@ impl TokenPool {
         }
     }
 
-    /// Gives a block back.
+    /// Releases a block.
     pub fn release(&mut self, block: usize) {
         if !self.blocks[block].free {
             self.blocks[block].free = true;
@@ -143,7 +144,7 @@ impl TokenPool {
         }
     }
 
-    /// How many blocks are free.
+    /// The number of free blocks.
     pub fn free_blocks(&self) -> usize {
         self.free.len()
     }
@@ -155,7 +156,7 @@ impl TokenPool {
         self.blocks.iter().map(bytes).collect()
     }
 
-    /// The smallest that is large enough, else the largest that is not; of equals the one that is free the longest.
+    /// The smallest that is large enough, otherwise the largest; of equals, the one that has been free the longest.
     fn find_bytes(&self, size: u64) -> Option<usize> {
         let (least, most) = (size / RANGE, size.saturating_mul(RANGE));
         let near = |&&block: &&usize| {
@@ -169,7 +170,7 @@ impl TokenPool {
         fits.or_else(|| smaller.rev().max_by_key(bytes)).copied()
     }
 
-    /// Free blocks for images of the type, ascending.
+    /// Free blocks for images of the same type, ascending.
     fn candidates(&self, token: &Token) -> Vec<usize> {
         let wanted = token.image.as_ref();
         let mut blocks = self.free.clone();
@@ -218,30 +219,30 @@ impl TokenPool {
     }
 }
 
-/// A value of a TVM graph as its memory planner sees it: inputs hold storage of their own.
+/// A value of a TVM graph as its memory planner sees it: inputs have separate storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenValue {
-    /// What it asks for.
+    /// Its storage request.
     pub token: Token,
     /// The values that its node reads, by index.
     pub inputs: Vec<usize>,
-    /// Whether it comes from outside.
+    /// True if it is an input of the graph.
     pub is_input: bool,
 }
 
-/// What TVM's memory planner makes of a graph.
+/// The result of TVM's memory planner for a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenPlan {
     /// The storage id of each value.
     pub storage_ids: Vec<usize>,
     /// The blocks, by storage id.
     pub blocks: Vec<Block>,
-    /// The size of the first value in each block, width and height in texels or bytes by 1: what was reported as the storage's before #17571.
+    /// The size of the first value in each block, width and height in texels or bytes by 1: the storage size that was reported before #17571.
     pub first: Vec<[u64; 2]>,
 }
 
-/// Plans values in topological order: an output takes a free block or a new one, then what the node read last is released. Values that
-/// nothing reads are outputs of the graph and stay.
+/// Plans values in topological order: an output takes a free block or a new one, then values that the node reads last are released.
+/// Values that nothing reads are outputs of the graph and are kept.
 ///
 /// ```
 /// use tileheap_baselines::tensor::pools::token::{Token, TokenRule, TokenValue, plan_tokens};
@@ -251,7 +252,7 @@ pub struct TokenPlan {
 ///     inputs: inputs.to_vec(),
 ///     is_input: inputs.is_empty(),
 /// };
-/// // A chain: once the third is made from the second, the fourth takes the second's block and enlarges it.
+/// // A chain: once the third is computed from the second, the fourth takes the second's block and enlarges it.
 /// let planned = plan_tokens(&[value(400, &[]), value(400, &[0]), value(400, &[1]), value(600, &[2])], TokenRule::Rfc);
 /// assert_eq!(planned.storage_ids, [0, 1, 2, 1]);
 /// assert_eq!(planned.blocks[1].size, [600, 1]);
