@@ -1,21 +1,21 @@
-//! What the JSON forms of frames, profiles and plans share: a header, and errors that name the place on one line.
+//! Shared parts of the JSON formats of frames, profiles and plans: a header, and one-line errors with their position.
 
 mod path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Parses a document of one `format` and `version`.
+/// Parses a document of this `format` and `version`.
 ///
 /// # Errors
-/// The problem with its line, column and path, on one line, whatever the text holds.
+/// The problem with its line, column and path, on one line, whatever the text contains.
 pub fn read<T: DeserializeOwned>(text: &str, format: &'static str, version: u64) -> Result<T> {
     #[derive(Deserialize)]
     struct Header {
         format: String,
         version: u64,
     }
-    // The header first: another version has other fields, which would be the lesser complaint.
+    // The header is read first: another version has other fields, whose errors would be less helpful.
     let header: Header = parse(text)?;
     if header.format != format {
         return Err(Error::Format {
@@ -35,11 +35,11 @@ pub fn read<T: DeserializeOwned>(text: &str, format: &'static str, version: u64)
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with a document.
+/// An error in a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not JSON, or not the expected JSON.
+    /// Not JSON, or not of the expected structure.
     #[error(transparent)]
     Syntax(#[from] JsonSyntaxError),
     /// A document of another format.
@@ -47,7 +47,7 @@ pub enum Error {
     Format {
         /// The document's format.
         found: String,
-        /// The format that is read.
+        /// The expected format.
         expected: &'static str,
     },
     /// A document of another version.
@@ -55,23 +55,23 @@ pub enum Error {
     Version {
         /// The document's version.
         found: u64,
-        /// The version that is read.
+        /// The expected version.
         expected: u64,
     },
 }
 
-/// A document's value as indented text, with a line break at the end.
+/// Writes a document as indented text, with a line break at the end.
 ///
 /// # Panics
-/// For a map whose keys are no strings.
+/// For a map whose keys are not strings.
 pub fn write<T: Serialize>(document: &T) -> String {
     serde_json::to_string_pretty(document).expect("a document has string keys") + "\n"
 }
 
-/// 8 TiB: a resource has at most 1 TiB, a frame at most 2^20 of anything, and sums of a million such numbers do not overflow.
+/// 8 TiB: a resource has at most 1 TiB, a frame at most 2^20 items of each kind, and sums of a million such numbers do not overflow.
 pub const LARGEST: u64 = 1 << 43;
 
-/// The largest whole number in a document.
+/// The largest integer in a document.
 pub fn largest(value: &serde_json::Value) -> u64 {
     use serde_json::Value;
     match value {
@@ -82,12 +82,12 @@ pub fn largest(value: &serde_json::Value) -> u64 {
     }
 }
 
-/// Whether a field has its default and need not be written.
+/// Returns true if a field has its default value and need not be written.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Names the release that wrote a document of another version: `version 1, written by tileheap 0.1; `.
+/// The release that wrote a document of another version, for messages: `version 1, written by tileheap 0.1; `.
 pub fn written_by(version: u64) -> String {
     match version {
         1 => "version 1, written by tileheap 0.1; ".to_owned(),
@@ -95,17 +95,17 @@ pub fn written_by(version: u64) -> String {
     }
 }
 
-/// Where a text stops being the JSON that is expected, and why.
+/// The position at which a text is not the expected JSON, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} column {column}{}: {problem}", at(.path))]
 pub struct JsonSyntaxError {
     /// Line, from 1.
     pub line: usize,
-    /// Column in bytes, from 1; 0 for a place before the first.
+    /// Column in bytes, from 1; 0 for a position before the first.
     pub column: usize,
-    /// The fields and indices that lead there: `submits[0].batches[1].waits`; empty for the document itself.
+    /// The path of fields and indices to the position: `submits[0].batches[1].waits`; empty for the document itself.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -116,7 +116,7 @@ fn at(path: &str) -> String {
     }
 }
 
-/// Parses a whole text into any type of document.
+/// Parses a text as any type of document.
 ///
 /// # Errors
 /// The first error, with its position and path.
@@ -131,7 +131,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     let (line, column) = (error.line(), error.column());
     let path = path::of(text, line, column);
     let mut problem = error.to_string();
-    // The place is told once, in front.
+    // The message must not repeat the position, which comes first.
     let suffix = format!(" at line {line} column {column}");
     problem.truncate(problem.strip_suffix(&suffix).map_or(problem.len(), str::len));
     Err(JsonSyntaxError {
@@ -142,7 +142,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     })
 }
 
-/// `serde` would take a list for a document whose fields have lost their names.
+/// Rejects a list in place of a document, which `serde` would accept as fields without names.
 fn list_instead(text: &str) -> Option<JsonSyntaxError> {
     let before = &text[..text.find(|c: char| !c.is_ascii_whitespace())?];
     text[before.len()..].starts_with('[').then(|| JsonSyntaxError {
@@ -153,7 +153,7 @@ fn list_instead(text: &str) -> Option<JsonSyntaxError> {
     })
 }
 
-/// The text on one line and not endless: it may quote what stands in the file.
+/// The text on one line and with limited length, since it may quote the file.
 pub fn clip(text: &str) -> String {
     const LONGEST: usize = 300;
     let mut line = String::new();

@@ -1,18 +1,18 @@
-//! The path to a place in a JSON text, for errors. A parser that keeps track of paths itself is compiled for every type of document, and is
-//! larger than all else that reads them.
+//! The path to a position in a JSON text, for errors. A parser that tracks paths itself is compiled for every type of document, and is
+//! larger than all other code that reads them.
 
 use std::fmt::Write;
 
-/// A list or an object that a place is in.
+/// A list or object that contains the position.
 enum Inside {
     /// The index of the element.
     List(usize),
-    /// The field, without its quotes; `None` in front of it.
+    /// The field, without its quotes; `None` before it.
     Object(Option<String>),
 }
 
-/// The fields and indices that lead to the place before which a parser stopped: `submits[0].batches[1].waits`. Empty for the document itself.
-/// `line` counts from 1, `column` is the number of bytes of the line before the place.
+/// The path of fields and indices to the position before which a parser stopped: `submits[0].batches[1].waits`. Empty for the document
+/// itself. `line` counts from 1, `column` is the number of bytes in the line before the position.
 pub(crate) fn of(text: &str, line: usize, column: usize) -> String {
     let lines = text.match_indices('\n').map(|(at, _)| at + 1);
     let start = std::iter::once(0).chain(lines).nth(line.saturating_sub(1));
@@ -51,7 +51,7 @@ pub(crate) fn of(text: &str, line: usize, column: usize) -> String {
     path
 }
 
-/// The bytes of a string with its closing quote; all of them where there is none.
+/// The length of a string with its closing quote; that of the whole rest if there is none.
 fn length_of_string(rest: &[u8]) -> usize {
     let mut escaped = false;
     let closing = rest.iter().position(|&byte| {
