@@ -33,7 +33,7 @@ impl Bytes {
         Bytes(n * 1024 * 1024)
     }
 
-    /// The smallest multiple of `alignment` that is not below `self`, or `None` past `u64::MAX`.
+    /// The smallest multiple of `alignment` that is at least `self`, or `None` past `u64::MAX`.
     pub const fn checked_align_up(self, alignment: Alignment) -> Option<Bytes> {
         let alignment = alignment.get();
         let rest = self.0 % alignment;
@@ -46,7 +46,7 @@ impl Bytes {
         }
     }
 
-    /// The smallest multiple of `alignment` that is not below `self`.
+    /// The smallest multiple of `alignment` that is at least `self`.
     ///
     /// # Panics
     /// Past `u64::MAX`.
@@ -57,13 +57,13 @@ impl Bytes {
         }
     }
 
-    /// Rounded to a tenth of the largest unit that it reaches.
+    /// Rounded to a tenth of the largest unit that does not exceed it.
     fn in_units(self) -> String {
         const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         let Some((name, unit)) = UNITS.into_iter().find(|(_, unit)| self.0 >= *unit) else {
             return format!("{} B", self.0);
         };
-        // In 128 bits, since ten times a size need not fit in 64.
+        // In 128 bits, since ten times a size may not fit in 64.
         let tenths = (u128::from(self.0) * 10 + u128::from(unit) / 2) / u128::from(unit);
         match (tenths / 10, tenths % 10) {
             (whole, 0) => format!("{whole} {name}"),
@@ -71,7 +71,7 @@ impl Bytes {
         }
     }
 
-    /// Whether `self` is a multiple of `alignment`.
+    /// Returns true if `self` is a multiple of `alignment`.
     pub const fn is_aligned(self, alignment: Alignment) -> bool {
         self.0 % alignment.get() == 0
     }
@@ -97,7 +97,7 @@ impl std::ops::Sub for Bytes {
     }
 }
 
-/// Saturates: sums are of what documents say, too.
+/// Saturates, since sums may include numbers from documents.
 impl std::iter::Sum for Bytes {
     fn sum<I: Iterator<Item = Bytes>>(iter: I) -> Bytes {
         Bytes(iter.fold(0, |all, bytes| all.saturating_add(bytes.0)))
@@ -186,9 +186,9 @@ pub struct Step(pub u32);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Span {
-    /// The first step inside.
+    /// The first step included.
     pub first: Step,
-    /// The first step after.
+    /// The first step after the range.
     pub end: Step,
 }
 
@@ -201,22 +201,22 @@ impl Span {
         }
     }
 
-    /// Whether no step is inside.
+    /// Returns true if the span has no steps.
     pub const fn is_empty(self) -> bool {
         self.first.0 >= self.end.0
     }
 
-    /// Whether some step is inside both.
+    /// Returns true if the spans have a step in common.
     pub const fn overlaps(self, other: Span) -> bool {
         self.first.0 < other.end.0 && other.first.0 < self.end.0 && !self.is_empty() && !other.is_empty()
     }
 
-    /// Whether `step` is inside.
+    /// Returns true if `step` is in the span.
     pub const fn contains(self, step: Step) -> bool {
         self.first.0 <= step.0 && step.0 < self.end.0
     }
 
-    /// The number of steps inside.
+    /// The number of steps in the span.
     pub const fn len(self) -> u32 {
         self.end.0.saturating_sub(self.first.0)
     }
@@ -257,12 +257,12 @@ impl Run {
         Run { first, end }
     }
 
-    /// The elements of `table` that this run names.
+    /// The elements of `table` in this run.
     pub fn of<T>(self, table: &[T]) -> &[T] {
         &table[self.first as usize..self.end as usize]
     }
 
-    /// The indices inside.
+    /// The indices in the run.
     pub fn indices(self) -> std::ops::Range<usize> {
         self.first as usize..self.end as usize
     }
@@ -272,7 +272,7 @@ impl Run {
         (self.end - self.first) as usize
     }
 
-    /// Whether no element is inside.
+    /// Returns true if the run has no elements.
     pub fn is_empty(self) -> bool {
         self.first == self.end
     }

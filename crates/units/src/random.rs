@@ -1,13 +1,13 @@
-//! Pseudo-random numbers that are the same on every machine.
+//! Pseudo-random numbers that are identical on every machine.
 
-/// SplitMix64: a small generator of pseudo-random numbers, the same everywhere.
+/// SplitMix64: a small pseudo-random number generator with identical results on every machine.
 ///
 /// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, section 4.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The generator of one seed's sequence.
+    /// A generator with this seed.
     pub const fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }
@@ -21,20 +21,20 @@ impl SplitMix64 {
         bits ^ (bits >> 31)
     }
 
-    /// A number in `[0, end)`; 0 for `end` 0. For small ends as good as uniform.
+    /// A number in `[0, end)`; 0 if `end` is 0. Practically uniform for small ends.
     pub const fn below(&mut self, end: u64) -> u64 {
         ((self.next_u64() as u128 * end as u128) >> 64) as u64
     }
 
-    /// True once in `n` times.
+    /// Returns true with a probability of 1 in `n`.
     pub const fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    /// One of `choices`.
+    /// A random element of `choices`.
     ///
     /// # Panics
-    /// If there are none.
+    /// If there are no choices.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
@@ -44,7 +44,7 @@ impl SplitMix64 {
 mod tests {
     use super::*;
 
-    /// The sequence that the published code gives for seed 1234567.
+    /// The sequence of the published code for seed 1234567.
     #[test]
     fn the_generator_is_the_published_one() {
         let mut random = SplitMix64::new(1_234_567);

@@ -1,21 +1,21 @@
-//! How far from the pixel that is being written a read looks.
+//! The distance from the pixel being written at which a read may occur.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How far from the pixel that is being written a read looks, in texels of the resource that it reads.
+/// The distance from the pixel being written at which a read may occur, in texels of the resource being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "ReachForm", into = "ReachForm")]
 pub enum ReadReach {
-    /// So many texels to each side; 0 for the same pixel alone (scaled where extents differ).
+    /// Up to this many texels to each side; 0 for only the same pixel (scaled if extents differ).
     Texels(u32),
-    /// No limit is known.
+    /// At any distance.
     Anywhere,
 }
 
 impl ReadReach {
-    /// The same pixel alone.
+    /// Only the same pixel.
     pub const PIXEL: ReadReach = ReadReach::Texels(0);
 }
 

@@ -1,20 +1,20 @@
-//! A sort that adds little code for each type that is sorted.
+//! A sort that adds little code per sorted type.
 //!
-//! Built for size, each sort of the standard library compiles into 1.5 kB (stable) to 5 kB (unstable); in libtileheap.so, 130 uses took
-//! 530 kB. Here, only insertion sort is compiled for each of them, about 300 B, and the merges above it exist once.
+//! Optimized for size, each sort of the standard library compiles to 1.5 kB (stable) to 5 kB (unstable); in libtileheap.so, 130 uses
+//! took 530 kB. Here, only an insertion sort is compiled for each use, about 300 B, and the merges on top of it exist once.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Elements in each block that insertion sort brings in order.
+/// Number of elements in each block that is sorted by insertion.
 const BLOCK: usize = 16;
 
 /// The longest sequence that is sorted in place.
 const MAX_IN_PLACE: usize = 1024;
 
-/// Stable sorts whose code is small.
+/// Stable sorts with small code.
 ///
-/// O(n log n). Up to 16 elements, an insertion sort; up to 1024, merges in place; indices of more elements are sorted, which takes memory for them.
+/// O(n log n). Up to 16 elements: an insertion sort; up to 1024: merges in place; beyond that, indices are sorted, which takes additional memory.
 ///
 /// ```
 /// use tileheap_units::CompactSort;
@@ -27,7 +27,7 @@ pub trait CompactSort {
     /// The type of the elements.
     type Element;
 
-    /// Sorts by the elements' own order.
+    /// Sorts by the order of the elements.
     fn compact_sort(&mut self)
     where
         Self::Element: Ord;
@@ -114,7 +114,7 @@ fn index_sort(sequence: &mut dyn Sequence, length: usize) {
     let mut order: Vec<usize> = (0..length).collect();
     order.sort_unstable_by(|&a, &b| sequence.compare(a, b).then(a.cmp(&b)));
     for first in 0..length {
-        // Each cycle of the permutation, from its smallest index.
+        // Processes each cycle of the permutation, from its smallest index.
         let mut to = first;
         loop {
             let from = std::mem::replace(&mut order[to], to);
@@ -157,7 +157,7 @@ fn merge(sequence: &mut dyn Sequence, first: usize, middle: usize, end: usize) {
         sequence.swap(first, middle);
         return;
     }
-    // Elements that change sides are as many on the left as on the right of the center.
+    // As many elements change sides on the left of the center as on the right.
     let center = first + (end - first) / 2;
     let sum = center + middle;
     let (mut low, mut high) = if middle > center {
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::SplitMix64;
 
-    /// Elements with few keys, and their position as a second component.
+    /// Elements with few distinct keys, and their position as a second component.
     fn random(random: &mut SplitMix64, length: usize, keys: u64) -> Vec<(u64, usize)> {
         (0..length).map(|index| (random.below(keys), index)).collect()
     }
