@@ -1,4 +1,4 @@
-//! The exception of everything that an input can be wrong in.
+//! The exception for all invalid inputs.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ pub(crate) fn error<'py>(message: String, item: impl IntoPyObject<'py>, py: Pyth
     set.err().unwrap_or(error)
 }
 
-/// An error of packing; with names, the message has that of the item.
+/// A packing error; with names, the message contains the item's name.
 pub(crate) fn of_packing(error_of: &tileheap_pack::Error, names: &[String], py: Python<'_>) -> PyErr {
     let mut message = error_of.to_string();
     let item = error_of.item();
@@ -28,7 +28,7 @@ pub(crate) fn of_packing(error_of: &tileheap_pack::Error, names: &[String], py: 
     error(message, item, py)
 }
 
-/// An error of planning.
+/// A planning error.
 pub(crate) fn of_plan(error_of: &TensorError, py: Python<'_>) -> PyErr {
     let item = match error_of {
         TensorError::Tensor { tensor, .. }

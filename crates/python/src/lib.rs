@@ -1,12 +1,12 @@
-//! The compiled half of the Python package `tileheap`: plain numbers and text in and out, checked here, given shape by
-//! `python/tileheap/__init__.py`, which has the interface and its documentation.
+//! The compiled half of the Python package `tileheap`: it takes and returns plain numbers and text, and checks its
+//! inputs. `python/tileheap/__init__.py` has the public interface and its documentation.
 
 mod error;
 mod packing;
 mod search;
 mod tensors;
 
-/// Plain functions below `tileheap`'s own.
+/// Functions used by the `tileheap` package.
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]

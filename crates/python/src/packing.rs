@@ -66,7 +66,7 @@ pub(crate) fn strategy_of(name: &str, py: Python<'_>) -> PyResult<Strategy> {
     name.parse().map_err(|error| of_packing(&error, &[], py))
 }
 
-/// As `tileheap.pack`: the answer as JSON, of `fit` with a capacity, else of `minimise`.
+/// Implements `tileheap.pack`; returns the answer as JSON, of `fit` if there is a capacity, otherwise of `minimise`.
 #[pyfunction]
 pub(crate) fn pack(
     py: Python<'_>,
@@ -91,7 +91,7 @@ pub(crate) fn pack(
     interrupts.finish(answer)
 }
 
-/// As `tileheap.select`: the selection as JSON.
+/// Implements `tileheap.select`; returns the selection as JSON.
 #[pyfunction]
 pub(crate) fn select(
     py: Python<'_>,

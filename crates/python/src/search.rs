@@ -1,4 +1,4 @@
-//! Searches that Ctrl-C and a time limit end.
+//! Searches that can be ended by Ctrl-C and by a time limit.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -9,10 +9,10 @@ use tileheap_pack::{
     Answer, Goal, Packer, Packing, PackingStrategy, Problem, Progress, Steps, Strategy, Watch,
 };
 
-/// How often a search looks for signals; for that it takes the interpreter's lock.
+/// The interval at which a search checks for signals, which requires the interpreter's lock.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// What may end a search before its budget does: a signal that Python handles, or a time limit.
+/// Conditions that end a search before its budget does: a signal that Python handles, or a time limit.
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     deadline: Option<Instant>,
@@ -43,7 +43,7 @@ impl Interrupts {
         ControlFlow::Continue(())
     }
 
-    /// What a search returned, unless a signal's handler raised an exception.
+    /// The result of a search, unless a signal handler raised an exception.
     pub(crate) fn finish<T>(self, value: T) -> PyResult<T> {
         match self.looked.into_inner().expect("nobody panics with it") {
             (_, Some(raised)) => Err(raised),
@@ -52,7 +52,7 @@ impl Interrupts {
     }
 }
 
-/// A strategy whose searches look for signals.
+/// A strategy whose searches check for signals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interruptible<'a>(pub(crate) Strategy, pub(crate) &'a Interrupts);
 

@@ -27,7 +27,7 @@ use crate::search::{Interruptible, Interrupts};
 struct Options {
     strategy: String,
     policy: Option<String>,
-    /// Name, capacity.
+    /// Name and capacity.
     memories: Vec<(String, Option<Bytes>)>,
     /// Memory by tensor.
     memory_of: BTreeMap<String, String>,
@@ -57,14 +57,14 @@ struct Plan {
     regions: Vec<u64>,
     /// Rows of tensor, first step, step after the last.
     lifetimes: Vec<u64>,
-    /// Step, node, output, the tensors before.
+    /// Step, node, output, and the tensors that used the bytes before.
     reuses: Vec<(u32, String, String, Vec<String>)>,
-    /// Node, source, target, bytes, when, why.
+    /// Node, source, destination, bytes, time, reason.
     copies: Vec<(String, String, String, Bytes, String, String)>,
     unrolled: BTreeMap<String, u32>,
     /// The node of each step.
     steps: Vec<String>,
-    /// What the reader took for granted.
+    /// Assumptions of the reader.
     notes: Vec<String>,
 }
 
@@ -134,7 +134,7 @@ impl Plan {
             ..TensorPlanOptions::default()
         };
         let planned = tileheap_tensor::plan(graph, &choice.layouts, &needs, &plan_options)?;
-        check(graph, &needs, &planned, 2)?; // Two runs in a row: the second finds its weights.
+        check(graph, &needs, &planned, 2)?; // Two consecutive runs: the second must find its weights.
         let tensor = |id: TensorId| graph.tensor(id).name.clone();
         let mut plan = Plan::default();
         for (id, placed) in graph.tensor_ids().zip(&planned.tensors) {
@@ -184,7 +184,7 @@ impl Options {
     }
 }
 
-/// A file, or lists.
+/// A file, or lists of numbers.
 #[derive(FromPyObject)]
 pub(crate) enum Source {
     File(Vec<u8>),
@@ -199,7 +199,7 @@ impl Source {
         };
         let read = py.detach(|| match std::str::from_utf8(&bytes) {
             Ok(text) if !is_onnx(&bytes) => Input::parse(text, &options.inputs),
-            // Of what is neither text nor a model the reader says what is wrong.
+            // For a file that is neither text nor a model, the reader reports the problem.
             _ => {
                 let ranges = options.ranges.clone();
                 read_onnx(&bytes, &OnnxOptions { ranges }).map(Input::Graph)
@@ -218,7 +218,7 @@ fn records(fields: &Fields, options: &Options) -> Vec<SpaceItem> {
     fields.names.iter().zip(fields.items()).map(item).collect()
 }
 
-/// As `tileheap.plan`: options and plan as JSON.
+/// Implements `tileheap.plan`; options and plan are JSON.
 #[pyfunction]
 pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<String> {
     let options: Options = serde_json::from_str(options)

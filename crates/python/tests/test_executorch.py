@@ -107,7 +107,7 @@ def test_random_specs_with_views_pools_and_submodules():
             size = rng.randint(0, base.allocated_memory - offset)
             view = Spec([max(base.lifetime[0] - 1, 0), base.lifetime[1] + rng.randrange(5)], size, rng.choice([None, base.mem_id]))
             view.storage_base, view.storage_base_offset = base, offset
-            # As ExecuTorch does: a base lives as long as its views.
+            # As in ExecuTorch, a base is live as long as its views.
             base.lifetime = [min(base.lifetime[0], view.lifetime[0]), max(base.lifetime[1], view.lifetime[1])]
             specs.insert(rng.randrange(len(specs) + 1), view)
         reserved = [0, *(16 * rng.randrange(9) for _ in range(rng.randrange(3)))] if seed % 2 else []

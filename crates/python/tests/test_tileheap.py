@@ -161,8 +161,8 @@ def test_a_search_ends_by_time_and_by_signal_and_lets_others_run():
     searching, done = [0], threading.Event()
 
     def handle(_, frame):
-        # Once it may come where `pack` begins; again and again only in the search, and only if the other thread runs meanwhile. The last
-        # one may be on its way when the search has ended.
+        # A signal may arrive once at the start of `pack`; it arrives repeatedly only during the search, and only if the other thread
+        # runs meanwhile. The last one may be pending when the search has ended.
         searching[0] += frame.f_code is pack.__code__
         if searching[0] == 5 and not done.is_set():
             done.set()
@@ -177,7 +177,7 @@ def test_a_search_ends_by_time_and_by_signal_and_lets_others_run():
     other.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            # The time is a stop for a search that no signal ends.
+            # The time limit ends a search that no signal ends.
             pack(hard, "hill-climb", steps=None, seconds=600)
     finally:
         done.set()
@@ -229,7 +229,7 @@ def test_what_the_command_refuses_is_refused():
 
 def test_models_are_read_whatever_they_begin_with():
     for path in sorted((DATA / "tensor/onnx").glob("*.onnx")):
-        # The version, which most files begin with, may come last, or be missing.
+        # The version, which comes first in most files, may come last or be missing.
         model = path.read_bytes()
         ranges = {"batch": (1, 4)} if path.stem == "c13c_i" else {}
         first = plan(path, ranges=ranges)

@@ -35,7 +35,7 @@ def plan_memory(
     for spec in specs:
         spec.realign(alignment)
     index_of = {id(spec): index for index, spec in enumerate(specs)}
-    # By root: what is within its bytes, with the offset from its first byte.
+    # By root: the specs within its bytes, with the offset from its first byte.
     families: dict[int, list[tuple[Any, int]]] = {}
     for index, spec in enumerate(specs):
         root, offset = _root(index, specs, index_of, alignment)
@@ -54,7 +54,7 @@ def plan_memory(
             names=[f"spec {root}" for root in roots],
         )
         packing = pack(problem, strategy, steps=steps)
-        assert packing.offsets is not None and packing.height is not None  # There always is one without a capacity.
+        assert packing.offsets is not None and packing.height is not None  # Without a capacity there always is one.
         start = -(-sizes[pool] // alignment) * alignment
         object_id, end = -1, 0
         for at, root in sorted(zip((packing.offsets + start).tolist(), roots)):
