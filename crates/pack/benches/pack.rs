@@ -1,5 +1,5 @@
-//! The time of `auto` on 16 random items of every kind, and selections in too small a capacity against the best known. Heights of
-//! every strategy are in `benches/compare`, times in `benches/pack_speed.rs`.
+//! Measures `auto` on 16 random items of every kind, and selections under tight capacities against the best known ones. Heights of every strategy are
+//! in `benches/compare`, times in `benches/pack_speed.rs`.
 //!
 //! `cargo bench -p tileheap-pack --bench pack [part of a file's name]`.
 
@@ -25,8 +25,7 @@ fn numbers(line: &str, count: usize) -> Vec<u64> {
     line.split(',').skip(1).take(count).map(number).collect()
 }
 
-/// What `auto` takes for 16 items, with the memory of the problems before: medians and 99th percentiles over 2,000 problems of
-/// each kind, each the fastest of so many runs.
+/// Measures `auto` on 16 items with a reused packer: medians and 99th percentiles over 2,000 problems of each kind, each the fastest of several runs.
 fn sixteen_items() {
     println!(
         "{:<46}{:>12}{:>12}{:>12}",

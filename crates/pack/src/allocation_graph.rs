@@ -1,12 +1,12 @@
-//! The allocation graph of a packing: which item reuses whose bytes.
+//! The allocation graph of a packing: which bytes each item reuses, and from which item.
 //!
 //! ```text
 //! offset                                  source ─4─► a ─4─► c ─4─► sink
 //!   7 ┤┌── b ──┐                          source ─3─► b ─3─► c ─3─► sink
 //!   4 ┤├── a ──┤┌───── c ─────┐
-//!   0 ┼┴───────┴┴─────────────┴──► steps  the source's weights sum to the height, 7; at every item as much flows in as out
+//!  0 ┼┴───────┴┴─────────────┴──► steps  the source's weights sum to the height, 7; inflow equals outflow at every item
 //! ```
-//! Source: NNC's article, "Basic Structure". The graph follows from a packing alone, however it was found.
+//! Source: NNC's article, "Basic Structure". The graph depends only on the packing, not on how it was found.
 
 use tileheap_units::CompactSort;
 
@@ -15,20 +15,20 @@ use super::check::sizes;
 use super::{Error, Packing, Problem, Result};
 use crate::units::Bytes;
 
-/// Bytes that one item leaves to another.
+/// Bytes that one item passes on to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AllocationEdge {
-    /// The item that used them before; `None` for the source.
+    /// The previous user of the bytes; `None` for the source.
     pub from: Option<u32>,
-    /// The item that reuses them; `None` for the sink.
+    /// The next user of the bytes; `None` for the sink.
     pub to: Option<u32>,
-    /// Their offset.
+    /// Offset of the bytes.
     pub offset: Bytes,
-    /// Their number: the edge's weight.
+    /// Number of bytes: the edge's weight.
     pub size: Bytes,
 }
 
-/// Which item reuses whose bytes: an acyclic graph with a source and a sink. Items that take no bytes are not in it.
+/// Reuse of bytes between items: an acyclic graph with a source and a sink. Items that take no bytes are not in it.
 ///
 /// ```
 /// use tileheap_pack::{Item, Problem, Strategy, pack};
@@ -46,17 +46,17 @@ pub struct AllocationEdge {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocationGraph {
-    /// Sorted by ends and offset.
+    /// Sorted by endpoints and offset.
     pub edges: Vec<AllocationEdge>,
-    /// Bytes of the block.
+    /// Size of the block.
     pub height: Bytes,
 }
 
 impl AllocationGraph {
-    /// The graph of a packing. O(n²) at worst.
+    /// Builds the graph of a packing. O(n²) at worst.
     ///
     /// # Errors
-    /// The packing is not a valid packing of the problem: see [`check`](super::check()).
+    /// The packing is not valid for the problem: see [`check`](super::check()).
     pub fn of(problem: &Problem, packing: &Packing) -> Result<AllocationGraph> {
         super::check(problem, packing)?;
         let items = problem.items();
@@ -67,7 +67,7 @@ impl AllocationGraph {
         let mut edges = Vec::new();
         let mut owners = ByteOwners::default();
         let mut lost = Vec::new();
-        // The buffer has all of itself before the first item and after the last.
+        // The block owns all of its bytes before the first item and after the last.
         owners.take(0, packing.height.0, None, &mut lost);
         let ends = order.into_iter().map(|index| {
             let start = packing.offsets[index].0;
@@ -102,11 +102,11 @@ impl AllocationGraph {
         })
     }
 
-    /// Checks the flow: as many bytes flow into every item as it has and as flow out, each edge leads from an item to a
-    /// later one, and the source's weights sum to the height.
+    /// Checks flow conservation: inflow and outflow of every item equal its size, each edge leads from an item to a later one, and the source's
+    /// weights sum to the height.
     ///
     /// # Errors
-    /// The first item (`None`: source and sink) at which it does not hold.
+    /// The first item (`None`: source and sink) that violates this.
     pub fn check(&self, problem: &Problem) -> Result<()> {
         let items = problem.items();
         let mut flow = vec![(0u64, 0u64); items.len()];

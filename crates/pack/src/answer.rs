@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::Packing;
 use crate::units::Bytes;
 
-/// A number of search steps: a decision, or work of the same cost. A budget in steps gives the same answer on every
-/// machine; a million steps take a second or two.
+/// A number of search steps. A step is one decision, or work of the same cost. A budget in steps gives the same answer on every machine; a million
+/// steps take a second or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Steps(pub u64);
 
 impl Steps {
-    /// Searches in rounds of twice as many steps each, until the answer is proved or the callback ends the search.
+    /// Searches in rounds, each with twice the steps of the last, until the answer is proved or the callback ends the search.
     pub const UNLIMITED: Steps = Steps(u64::MAX);
 }
 
@@ -25,21 +25,21 @@ impl Default for Steps {
     }
 }
 
-/// How much is known about an answer.
+/// The degree of certainty of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The answer is proved: no packing is lower, none exists, or no selection has a greater weight.
     Proved,
-    /// The best that was found within the steps.
+    /// The best answer found within the steps.
     #[default]
     OutOfSteps,
-    /// The best that was found before the callback ended the search.
+    /// The best answer found before the callback ended the search.
     Interrupted,
 }
 
 impl Verdict {
-    /// The verdict on a finished search.
+    /// Returns the verdict on a finished search.
     pub(super) fn of(is_proved: bool, is_interrupted: bool) -> Verdict {
         match (is_proved, is_interrupted) {
             (true, _) => Verdict::Proved,
@@ -49,7 +49,7 @@ impl Verdict {
     }
 }
 
-/// The progress of a search, as its callback sees it.
+/// The progress of a search, as reported to the callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Steps so far.
@@ -63,32 +63,32 @@ pub struct Progress {
 /// A caller's callback: `Break` ends the search, and the answer is [`Verdict::Interrupted`].
 pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()); by default, that nothing is known.
+/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). The default says that nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The lowest packing that was found; none where upper bounds of offsets or a capacity were not met.
+    /// The lowest packing found; `None` if upper bounds of offsets or a capacity were not met.
     pub packing: Option<Packing>,
-    /// What found it, of all that the strategy in use chooses among: the name of a built-in strategy, or `large-first`.
+    /// The method that found it, among those that the strategy runs: the name of a built-in strategy, or `large-first`.
     #[serde(default)]
     pub found_by: Option<Cow<'static, str>>,
-    /// The lower bound of every packing.
+    /// A lower bound of the height of every packing.
     pub bound: Bytes,
-    /// Proved: the packing is the lowest (of `minimise`), there is one (of `fit`), or there is none.
+    /// `Proved` if the packing is the lowest (for `minimise`), if a packing was found (for `fit`), or if none exists.
     pub verdict: Verdict,
     /// The steps that were used.
     pub steps: Steps,
-    /// Items that cannot be packed together, where it is proved that there is no packing.
+    /// Items that cannot be packed together, if it is proved that no packing exists.
     pub conflict: Option<Conflict>,
 }
 
 impl Answer {
-    /// How far the packing may be from the lowest one.
+    /// Returns the difference between the height of the packing and the lower bound.
     pub fn gap(&self) -> Option<Bytes> {
         let packing = self.packing.as_ref()?;
         Some(Bytes(packing.height.0.saturating_sub(self.bound.0)))
     }
 
-    /// Whether it is proved that there is no packing.
+    /// Returns true if it is proved that no packing exists.
     pub fn is_impossible(&self) -> bool {
         self.packing.is_none() && self.verdict == Verdict::Proved
     }
@@ -97,8 +97,8 @@ impl Answer {
 /// Items that cannot be packed together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
-    /// By index, ascending.
+    /// Item indices, ascending.
     pub items: Vec<u32>,
-    /// Whether they can be packed without any one of them (a group counted as one), each of which is proved by a packing.
+    /// True if they can be packed without any one of them (a group counts as one). A packing proves this for each.
     pub minimal: bool,
 }

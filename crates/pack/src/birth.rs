@@ -1,9 +1,9 @@
-//! Placement in order of first use: only live units conflict, so that the free gaps are all the state there is.
+//! Placement in order of first use: only live units conflict, so the free gaps are all the state needed.
 //!
 //! ```text
 //! offset
-//!   9 ┤     ┌── c ──┐ ┊ gap [9, ∞)      d is born at the dotted line: b is dead by then, and what is left
-//!   5 ┤┌ b ┐└───────┘ ┊ gap [3, 5)      of the bytes below c is one gap, wherever b ended
+//!   9 ┤     ┌── c ──┐ ┊ gap [9, ∞)      d is born at the dotted line: b is dead by then, and the free
+//!   5 ┤┌ b ┐└───────┘ ┊ gap [3, 5)      bytes below c are one gap, wherever b ended
 //!   3 ┤├── a ─────────┊──┐
 //!   0 ┼┴──────────────┴──┴──► steps
 //! ```
@@ -29,7 +29,7 @@ pub(super) struct ByBirth {
 }
 
 impl ByBirth {
-    /// Offsets of all units: in order of first use, at one step the longest lifetime first; empty lifetimes last.
+    /// Writes the offsets of all units: in order of first use; at the same step, the longest lifetime first; empty lifetimes last.
     pub(super) fn place(
         &mut self,
         problem: &Problem,
@@ -46,7 +46,7 @@ impl ByBirth {
         }
     }
 
-    /// Units in the order of placement.
+    /// Returns the units in the order of placement.
     pub(super) fn order(&mut self, problem: &Problem) -> &[u32] {
         self.sort(problem);
         &self.births
@@ -60,7 +60,7 @@ impl ByBirth {
         let living = all.clone().rev().filter(takes_bytes);
         let end = |index| units[index as usize].hull.end.0;
         self.by_step.sort(living, end, last, &mut self.deaths);
-        // From the last death to the first, and then stable by birth.
+        // From the last death to the first, then sorted stably by birth.
         let longest_first = self.deaths.iter().rev().copied();
         let first = |index| units[index as usize].hull.first.0;
         self.by_step.sort(longest_first, first, last, &mut self.births);
@@ -75,7 +75,7 @@ impl ByBirth {
         let mut deaths = self.deaths.iter().map(|&index| index as usize).peekable();
         for index in self.births.iter().map(|&index| index as usize) {
             let unit = &units[index];
-            // A death at a step comes before the births there.
+            // Deaths at a step come before the births there.
             while let Some(gone) = deaths.next_if(|&other| units[other].hull.end <= unit.hull.first) {
                 self.gaps.release(offsets[gone], offsets[gone] + units[gone].size);
             }
@@ -111,13 +111,13 @@ struct Gaps {
 }
 
 impl Gaps {
-    /// Everything is free.
+    /// Frees all bytes.
     fn clear(&mut self) {
         self.gaps.clear();
         self.gaps.push((0, u64::MAX));
     }
 
-    /// Takes bytes by the rule; returns their offset.
+    /// Takes bytes by first fit or best fit; returns their offset.
     fn take(&mut self, fit: Fit, size: u64, alignment: Alignment) -> u64 {
         let fits = |&(index, &(start, end)): &(usize, &(u64, u64))| {
             let offset = gap::align_up(start, alignment)?;
@@ -132,12 +132,12 @@ impl Gaps {
                 for gap in found {
                     let (_, &(start, end)) = gap;
                     let width = end - start;
-                    // The last gap has no end, and is the last resort.
+                    // The last gap is unbounded, and is used only as a last resort.
                     let better = width < least && end < u64::MAX;
                     if width >= size && (better || best.is_none()) {
                         if let Some(here) = fits(&gap) {
                             (best, least) = (Some(here), width);
-                            // No gap is smaller.
+                            // An exact fit: no gap can be smaller.
                             if width == size {
                                 break;
                             }
@@ -152,7 +152,7 @@ impl Gaps {
         offset
     }
 
-    /// Takes bytes that are free.
+    /// Takes free bytes.
     fn take_at(&mut self, offset: u64, size: u64) {
         let after = self.gaps.partition_point(|&(start, _)| start <= offset);
         self.split(after - 1, offset, size);
@@ -174,7 +174,7 @@ impl Gaps {
         }
     }
 
-    /// Frees bytes that are taken.
+    /// Frees taken bytes.
     fn release(&mut self, offset: u64, end: u64) {
         let index = self.gaps.partition_point(|&(start, _)| start < offset);
         let below = index > 0 && self.gaps[index - 1].1 == offset;
@@ -190,7 +190,7 @@ impl Gaps {
         }
     }
 
-    /// The bytes taken, between the gaps.
+    /// Iterates over the taken bytes between the gaps.
     fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut cursor = 0;
         self.gaps.iter().filter_map(move |&(start, end)| {
@@ -208,7 +208,7 @@ mod tests {
     use crate::units::{Bytes, Span};
     use crate::{Item, ProblemDesc};
 
-    /// The sweep, which knows only gaps, and placement in order, which scans all blocks, give the same offsets.
+    /// The sweep, which only tracks gaps, gives the same offsets as placement in order, which scans all blocks.
     #[test]
     fn the_sweep_places_as_placing_in_order_does() {
         let mut random = SplitMix64::new(3);

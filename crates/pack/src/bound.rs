@@ -1,4 +1,4 @@
-//! The lower bound of every packing.
+//! A lower bound of the height of every packing.
 
 use tileheap_units::CompactSort;
 
@@ -8,10 +8,10 @@ use super::gap::{ROOM, align_up};
 use crate::lists::{refill, reset};
 use crate::units::{Bytes, Span};
 
-/// The peak of the live set, a lower bound of the height of every packing.
+/// Returns the peak of the live set, a lower bound of the height of every packing.
 ///
-/// The most bytes live at one step, a group counted once; at least the end of every item at its fixed or lowest offset.
-/// Alignment, conflicts and the gaps that fixed items leave do not count, so that the optimum may be higher.
+/// This is the most bytes live at one step, a group counted once, and at least the end of every item at its fixed or lowest offset. It ignores
+/// alignment, conflicts and the gaps that fixed items leave, so the optimum may be higher.
 pub fn lower_bound(problem: &Problem) -> Bytes {
     Bounder::default().lower_bound(problem)
 }
@@ -21,7 +21,7 @@ pub fn lower_bound(problem: &Problem) -> Bytes {
 pub(super) struct Bounder {
     /// Change of the live bytes at each step.
     changes: Vec<u64>,
-    /// (step, change) where steps are too many for a table.
+    /// (step, change), if there are too many steps for a table.
     events: Vec<(u32, u64)>,
     /// Lifetimes of one group's members.
     spans: Vec<Span>,
@@ -36,7 +36,7 @@ impl Bounder {
             let lowest = align_up(unit.bounds().0, unit.alignment).expect(ROOM);
             least = least.max(lowest + unit.size);
         }
-        // A table of steps needs no sorting; it pays unless steps are sparse.
+        // A table of steps needs no sorting; it pays off unless steps are sparse.
         let peak = if is_dense(end, units.len()) {
             reset(&mut self.changes, end as usize + 1, 0);
             self.each_lifetime(problem, |bounder, span, size| {
@@ -61,7 +61,7 @@ impl Bounder {
         Bytes(peak.max(least))
     }
 
-    /// Calls `live` with every stretch in which a unit takes its bytes: for a group, the union of its members' lifetimes.
+    /// Calls `live` with every span in which a unit takes its bytes: for a group, the union of its members' lifetimes.
     fn each_lifetime(&mut self, problem: &Problem, mut live: impl FnMut(&mut Bounder, Span, u64)) {
         for unit in &problem.units {
             if unit.hull.is_empty() {
@@ -88,7 +88,7 @@ impl Bounder {
     }
 }
 
-/// The highest running sum. Sums may wrap between steps but not at one: the live bytes of a step fit in 64 bits.
+/// Returns the highest running sum. Changes may be negative and wrap, but the live bytes of every step fit in 64 bits.
 fn peak(changes: impl Iterator<Item = u64>) -> u64 {
     let mut live = 0u64;
     changes.fold(0, |peak, change| {

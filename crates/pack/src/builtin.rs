@@ -11,13 +11,13 @@ use super::search_state::SearchState;
 use super::strategy::{Goal, PackingStrategy};
 use super::{Error, Packer, Packing, Problem, Result};
 
-/// How a strategy works.
+/// The implementation of a strategy.
 enum Method {
     /// Writes offsets of units to the packer's rules.
     Once(fn(&mut Packer, &Problem)),
     /// Improves offsets within a budget.
     Improve(fn(&mut Packer, &Problem, &mut SearchState<'_>)),
-    /// The same, and proves that there is no packing within a capacity, with the cheap rules before the search or without.
+    /// Like `Improve`, and can prove that no packing fits within a capacity. `rules_first` runs the cheap rules before the search.
     Prove { rules_first: bool },
 }
 
@@ -83,15 +83,15 @@ strategies! {
     BestFitByBirth "best-fit-by-birth" Method::Once(|packer, problem| packer.rules.run(problem, Rule::BEST_FIT_BY_BIRTH));
     /// Most bytes times steps first, each in the lowest gap.
     GreedyByArea "greedy-by-area" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_AREA));
-    /// Most conflicts with others first, each in the smallest gap.
+    /// The item with the most conflicts first, each in the smallest gap.
     GreedyByConflicts "greedy-by-conflicts" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_CONFLICTS));
     /// Hill climbing: swaps in the order of placement that lower the peak.
     HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
-    /// Rectangles of items are found where no byte is to spare, and searched alone.
+    /// Finds rectangles of items where no byte is to spare, and searches each separately.
     Glue "glue" Method::Improve(Packer::search_glued);
-    /// The exact search alone.
+    /// Only the exact search.
     Exact "exact" Method::Prove { rules_first: false };
-    /// The rules by birth, size and breadth until one reaches the lower bound. For planners that have microseconds.
+    /// The rules by birth, size and breadth until one reaches the lower bound. For planners with a budget of microseconds.
     Quick "quick" Method::Once(|packer, problem| {
         let bound = packer.lower_bound(problem).0;
         packer.rules.quick(problem, bound);
@@ -101,17 +101,17 @@ strategies! {
 }
 
 impl Strategy {
-    /// Its name, as in JSON and on the command line.
+    /// Returns its name, as in JSON and on the command line.
     pub const fn name(self) -> &'static str {
         TABLE[self as usize].name
     }
 
-    /// What it does, in a sentence.
+    /// Describes it in one sentence.
     pub fn description(self) -> &'static str {
         TABLE[self as usize].description.trim_start()
     }
 
-    /// Writes the best offsets that it finds to `search`.
+    /// Writes the best offsets found to `search`.
     fn pursue(self, packer: &mut Packer, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some(self.name());
         match TABLE[self as usize].method {

@@ -1,4 +1,4 @@
-//! Sorting by step: counted where steps are few, compared where they are sparse.
+//! Sorting by step: counting sort if there are few steps, comparison sort if they are sparse.
 
 use crate::lists::{refill, reset};
 
@@ -7,14 +7,14 @@ use crate::lists::{refill, reset};
 pub(super) struct ByStep {
     /// Position of the next id of each step.
     next: Vec<u32>,
-    /// Step and position of each id as one number, so that an unstable sort, which needs no memory, keeps the order of equals.
+    /// Step and position of each id as one number, so that an unstable sort, which needs no memory, keeps the order of equal steps.
     keys: Vec<u64>,
     /// The ids in their original order.
     ids: Vec<u32>,
 }
 
 impl ByStep {
-    /// Replaces `sorted` by `ids` in ascending order of their steps, which are all at most `last`; ids of one step keep their
+    /// Replaces the contents of `sorted` with `ids` in ascending order of their steps, which are all at most `last`; ids of the same step keep their
     /// order.
     pub(super) fn sort(
         &mut self,
@@ -54,7 +54,7 @@ impl ByStep {
     }
 }
 
-/// Whether a table of all steps up to `last` costs less than sorting `count` ids.
+/// Returns true if a table of all steps up to `last` costs less than sorting `count` ids.
 pub(super) fn is_dense(last: u32, count: usize) -> bool {
     last as usize <= 8 * count + 64
 }

@@ -1,6 +1,6 @@
 //! The last owner of every byte.
 
-/// Disjoint ranges of bytes, ascending, each with its owner.
+/// Disjoint ranges of bytes in ascending order, each with its owner.
 #[derive(Clone, Debug)]
 pub struct ByteOwners<T>(Vec<(u64, u64, T)>);
 
@@ -11,7 +11,7 @@ impl<T> Default for ByteOwners<T> {
 }
 
 impl<T: Copy> ByteOwners<T> {
-    /// Every range `[first, end)` with its owner, ascending.
+    /// Iterates over every range `[first, end)` with its owner, in ascending order.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, T)> {
         self.0.iter().copied()
     }

@@ -1,9 +1,9 @@
-//! Certificates: why no packing is lower, as data that is verified without the searches.
+//! Certificates: proofs that no packing is lower, as data that can be verified without the searches.
 //!
 //! ```text
-//! 0 1        [0, 1] branches: 0 is below 1 (the next entry), or 1 is below 0 (the last two). What is known of the order lifts
-//! ├─ end     items from below and presses them from above. A branch ends where items that are live at one step have no room
-//! └─ 0 2     left between their lowest and highest offsets. A load that is too high is a tree of one end.
+//! 0 1        [0, 1] branches: 0 is below 1 (the next entry), or 1 is below 0 (the last two). The known order raises the lowest
+//! ├─ end     offsets of items and lowers their highest ones. A branch ends when the items live at one step do not fit
+//! └─ 0 2     between their lowest and highest offsets. If the load alone exceeds the limit, the tree is a single end.
 //!    ├─ end
 //!    └─ end
 //! ```
@@ -16,27 +16,26 @@ use tileheap_units::CompactSort;
 use super::{CertificateError, Item, Problem, Result};
 use crate::units::{Bytes, Span};
 
-/// Data that proves a lower bound of the height of every packing: see [`certify`](super::certify()) and [`check_certificate`].
+/// A proof of a lower bound of the height of every packing: see [`certify`](super::certify()) and [`check_certificate`].
 ///
-/// It proves that a packing which ends a byte above [`above`](Certificate::above) is the lowest, and that no capacity up to there
-/// is large enough.
+/// It proves that a packing that ends one byte above [`above`](Certificate::above) is the lowest, and that no capacity up to there is large enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// Every packing that keeps the bounds of offsets ends above this; there is none if this is 2^64 - 1.
+    /// Every packing that respects the bounds of offsets ends above this; if this is 2^64 - 1, none exists.
     pub above: Bytes,
-    /// Items that cannot be packed lower, whatever else there is; by index.
+    /// Items that cannot be packed lower regardless of the others; by index.
     pub items: Vec<u32>,
-    /// A tree in preorder: two items of which the first and then the second is below the other, or an end.
+    /// A tree in preorder. `Some` branches on two items: first with the first below the second, then the other way around. `None` ends a branch.
     pub branches: Vec<Option<(u32, u32)>>,
 }
 
-/// Items that branches can order: sets of them are bit masks.
+/// Maximum number of items that branches can order: sets of them are bit masks.
 const MOST: usize = 128;
 
-/// Verifies a certificate from the problem alone; it shares no code with the searches.
+/// Verifies a certificate against the problem; it shares no code with the searches.
 ///
-/// Complexity: for each branch a few passes, seldom more than there are items; a pass compares every item with every set of items
-/// that are live at one step.
+/// Complexity: a few passes for each branch, seldom more than there are items; a pass compares every item with every set of items that are live at
+/// one step.
 ///
 /// # Errors
 /// The first [`CertificateError`].
@@ -74,7 +73,7 @@ fn judge(problem: &Problem, certificate: &Certificate) -> Result<(), Certificate
     }
 }
 
-/// An item of a certificate, or those of one group.
+/// An item of a certificate, or its items of one group.
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) items: Vec<u32>,
@@ -83,26 +82,26 @@ pub(super) struct Body {
     spans: Vec<Span>,
 }
 
-/// The question whether some items can be packed up to a limit, answered by their order.
+/// Decides from the order of items whether they can be packed up to a limit.
 #[derive(Debug)]
 pub(super) struct OrderTask {
     pub(super) bodies: Vec<Body>,
-    /// Sets of bodies of which no two may share bytes.
+    /// Sets of bodies that pairwise must not share bytes.
     cliques: Vec<Vec<usize>>,
 }
 
-/// What a branch knows.
+/// The order known at a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Orders {
     /// The lowest and the highest offset of each body.
     windows: Vec<(u64, u64)>,
-    /// The bodies below each body; none where there are too many.
+    /// The bodies below each body; empty if there are too many.
     below: Vec<u128>,
 }
 
 impl OrderTask {
-    /// The task, and what is known without a branch. Any of a problem's items will do: without the others, and without other members
-    /// of a group, it is no harder.
+    /// Returns the task and what is known before any branch. `listed` may be any of a problem's items: leaving out items, or members of a group,
+    /// makes the task no harder.
     pub(super) fn new(
         problem: &Problem,
         listed: &[u32],
@@ -137,21 +136,21 @@ impl OrderTask {
         Ok((OrderTask { bodies, cliques }, Orders { windows, below }))
     }
 
-    /// The body of a listed item.
+    /// Returns the body of a listed item.
     fn body_of(&self, item: u32) -> Option<usize> {
         self.bodies.iter().position(|body| body.items.contains(&item))
     }
 
-    /// Whether two bodies must not share bytes.
+    /// Returns true if two bodies must not share bytes.
     fn meet(&self, a: usize, b: usize) -> bool {
         let mut cliques = self.cliques.iter();
         a != b && cliques.any(|clique| clique.contains(&a) && clique.contains(&b))
     }
 
-    /// Follows what is known to its end; returns whether it leaves no packing.
+    /// Propagates the known order to a fixed point; returns true if no packing remains.
     pub(super) fn excludes(&self, orders: &mut Orders) -> bool {
         let is_empty = |orders: &Orders| orders.windows.iter().any(|&(low, high)| low > high);
-        // Ends: a pass orders one more pair, or settles what one more body stands on, and no body is below itself.
+        // Terminates: each pass orders at least one more pair, or settles the support of one more body, and no body is below itself.
         loop {
             let before = orders.clone();
             if is_empty(orders) || self.cliques.iter().any(|clique| self.overflows(orders, clique)) {
@@ -176,7 +175,7 @@ impl OrderTask {
         }
     }
 
-    /// Pairs that must not share bytes and whose order is not known; some of them repeatedly.
+    /// Iterates over pairs that must not share bytes and whose order is not known, some of them repeatedly.
     pub(super) fn undecided(&self, orders: &Orders) -> impl Iterator<Item = (usize, usize)> {
         let cliques = self.cliques.iter().filter(|_| !orders.below.is_empty());
         let pairs = cliques.flat_map(|clique| {
@@ -186,13 +185,13 @@ impl OrderTask {
         pairs.filter(|&(a, b)| orders.below[b] & 1 << a == 0 && orders.below[a] & 1 << b == 0)
     }
 
-    /// How far the second body could still be lifted with the first below it; negative if it cannot be there.
+    /// Returns how far the second body could still be raised if the first is below it; negative if that is impossible.
     pub(super) fn slack(&self, orders: &Orders, first: usize, second: usize) -> i128 {
         let end = i128::from(orders.windows[first].0) + i128::from(self.bodies[first].size);
         i128::from(orders.windows[second].1) - end
     }
 
-    /// Whether the bodies of a clique that end up to some offset have no room from some offset on.
+    /// Returns true if, for some offset, the bodies of a clique that must end at or below it do not fit there.
     fn overflows(&self, orders: &Orders, clique: &[usize]) -> bool {
         let padded = self.padded(orders, clique.iter().copied(), 0);
         let mut ends: Vec<u64> = padded.iter().map(|padded| padded.end).collect();
@@ -202,7 +201,7 @@ impl OrderTask {
         ends.into_iter().any(|last| top(inside(last)) > last)
     }
 
-    /// Lifts a body above those that are below it, and presses it under those that are above.
+    /// Raises the lowest offset of a body above the bodies below it, and lowers its highest offset under those above it.
     fn lift_and_press(&self, orders: &mut Orders, body: usize) {
         let Body { size, alignment, .. } = self.bodies[body];
         let (mut low, mut high) = orders.windows[body];
@@ -225,7 +224,7 @@ impl OrderTask {
         orders.windows[body] = (low, high);
     }
 
-    /// Bodies by their lowest offset, with the bytes above that none of them can start in if offsets have a common divisor.
+    /// Returns bodies by lowest offset, with the bytes above each that none of them can start in if offsets have a common divisor.
     fn padded(
         &self,
         orders: &Orders,
@@ -248,7 +247,7 @@ impl OrderTask {
 }
 
 impl Orders {
-    /// The same, and what is below the first body or is it is below the second one and all that is above that.
+    /// Returns the orders with `first` and everything below it placed below `second` and everything above it.
     pub(super) fn with(&self, first: usize, second: usize) -> Orders {
         let mut orders = self.clone();
         let lower = self.below[first] | 1 << first;
@@ -261,25 +260,25 @@ impl Orders {
     }
 }
 
-/// A body with its padding, its lowest offset and its highest end.
+/// The padded size, lowest offset and highest end of a body.
 struct Padded {
     low: u64,
     size: u64,
     end: u64,
 }
 
-/// The lowest end of bodies of one clique, by ascending lowest offset.
+/// Returns the lowest possible end of bodies of one clique, given by ascending lowest offset.
 fn top<'a>(bodies: impl IntoIterator<Item = &'a Padded>) -> u64 {
     let bodies = bodies.into_iter();
     bodies.fold(0, |top, body| top.max(body.low).saturating_add(body.size))
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// Items that share an offset, with the lowest and the highest one within a limit.
+/// Makes a body of items that share an offset, with its lowest and its highest offset within a limit.
 fn body(all: &[Item], items: Vec<u32>, limit: Bytes) -> (Body, (u64, u64)) {
     let of = || items.iter().map(|&item| &all[item as usize]);
     let size = of().map(|item| item.size.0).max().unwrap_or(0);
@@ -302,7 +301,7 @@ fn body(all: &[Item], items: Vec<u32>, limit: Bytes) -> (Body, (u64, u64)) {
         .map(|item| item.span)
         .filter(|span| !span.is_empty())
         .collect();
-    // Without an offset the window is empty.
+    // If there is no valid offset, the window is empty.
     let window = low
         .zip(high)
         .map_or((1, 0), |(low, high)| (low, high - high % alignment));
@@ -317,7 +316,7 @@ fn body(all: &[Item], items: Vec<u32>, limit: Bytes) -> (Body, (u64, u64)) {
     )
 }
 
-/// The largest sets of bodies that take bytes at one step.
+/// Returns the maximal sets of bodies that take bytes at one step.
 fn cliques(bodies: &[Body]) -> Vec<Vec<usize>> {
     let taking = || bodies.iter().enumerate().filter(|(_, body)| body.size > 0);
     let mut spans: Vec<Span> = taking()
@@ -327,7 +326,7 @@ fn cliques(bodies: &[Body]) -> Vec<Vec<usize>> {
     let mut ends: Vec<_> = spans.iter().map(|span| span.end).collect();
     ends.compact_sort();
     let mut steps: Vec<_> = spans.iter().map(|span| span.first).collect();
-    // Where nothing ends before the next begins, more are live there.
+    // If nothing ends before the next begins, the live set there is larger.
     steps.reverse();
     steps.dedup_by_key(|step| ends.partition_point(|end| end <= step));
     let live = |step| {

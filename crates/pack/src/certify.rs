@@ -1,17 +1,17 @@
-//! The search for a certificate: the items that cannot be packed together, and then branches on their order.
+//! The search for a certificate: first the items that cannot be packed together, then branches on their order.
 
 use super::answer::{Answer, Progress, Steps, Watch};
 use super::certificate::{Certificate, OrderTask};
 use super::{Problem, Strategy, fit, lower_bound};
 use crate::units::Bytes;
 
-/// Pairs of items that count for a step of each branch.
+/// Pairs of items that count as one step in each branch.
 const PAIRS_PER_STEP: usize = 256;
 
-/// Looks for a certificate of an answer: of its bound, or of the capacity that it proves to be too small.
+/// Looks for a certificate of an answer: of its bound, or of the infeasibility of its capacity.
 ///
-/// The searches have shorter proofs than branches on the order of items. Where these take more than the budget, the certificate
-/// is one of [`lower_bound`](super::lower_bound()) alone, which its [`above`](Certificate::above) tells. `None` if that is 0 bytes.
+/// The searches have shorter proofs than branches on the order of items. If branching exceeds the budget, the certificate only covers
+/// [`lower_bound`](super::lower_bound()), which shows in its [`above`](Certificate::above). Returns `None` if the bound is 0 bytes.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -45,9 +45,9 @@ pub fn certify(problem: &Problem, answer: &Answer, budget: Steps, watch: Watch<'
     found.or_else(|| find(below(lower_bound(problem))?, None))
 }
 
-/// Items that cannot be packed up to a limit.
+/// Finds items that cannot be packed up to a limit.
 fn too_many(problem: &Problem, limit: Bytes, budget: Steps, watch: Watch<'_>) -> Option<Vec<u32>> {
-    // A capacity of 2^64 - 1 is none, and without one only packings are proved.
+    // A capacity of 2^64 - 1 means no capacity, and without one the search never proves that no packing exists.
     let capacity = limit.min(Bytes(u64::MAX - 1));
     let desc = problem.clone().into_desc().capacity(capacity);
     let problem = desc.build().expect("the problem is valid, and any capacity is");

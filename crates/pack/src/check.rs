@@ -1,12 +1,11 @@
-//! The checker: slow, and it shares no code with the strategies.
+//! The checker: slow, and independent of the strategies' code.
 
 use super::{Error, Item, Packing, Problem, Result};
 use crate::units::Bytes;
 
-/// Checks a packing, every pair of items: O(n²).
+/// Checks a packing by comparing every pair of items: O(n²).
 ///
-/// A group takes its largest size, at one offset, while any of its members is live. The capacity is not checked: see
-/// [`Packing::fits`].
+/// A group takes its largest size, at one offset, while any of its members is live. The capacity is not checked: see [`Packing::fits`].
 ///
 /// # Errors
 /// The first violation, with the items by index.
@@ -64,7 +63,7 @@ pub fn check(problem: &Problem, packing: &Packing) -> Result<()> {
     Ok(())
 }
 
-/// The bytes that each item takes: its own size, or the largest of its group.
+/// Returns the bytes that each item takes: its own size, or the largest of its group.
 pub(super) fn sizes(items: &[Item]) -> Vec<Bytes> {
     let size = |item: &Item| {
         let is_member = |other: &&Item| item.together.is_some() && other.together == item.together;

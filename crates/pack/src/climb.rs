@@ -1,6 +1,6 @@
 //! Hill climbing: swaps a unit at the peak with one below it in the order of placement, and places all units again.
 //!
-//! Source: the rule of TVM's USMP `hill_climb` and Arm Vela's allocator; with a fixed series of random numbers.
+//! Source: the rule of TVM's USMP `hill_climb` and Arm Vela's allocator, with a fixed sequence of random numbers.
 
 use super::Problem;
 use super::exact::mix;
@@ -8,7 +8,7 @@ use super::gap::Fit;
 use super::in_order::InOrder;
 use crate::lists::refill;
 
-/// Scratch memory of the climb.
+/// Scratch memory of hill climbing.
 #[derive(Debug, Default)]
 pub(super) struct Climb {
     order: Vec<u32>,
@@ -19,8 +19,7 @@ pub(super) struct Climb {
 }
 
 impl Climb {
-    /// Starts from `order`; calls `found` with offsets whenever they are lower than all before. `go_on` is called
-    /// before each try.
+    /// Starts from `order`; calls `found` with offsets whenever they are the lowest so far. `go_on` is called before each try.
     ///
     /// Complexity: each try places all units.
     pub(super) fn climb(
@@ -56,7 +55,7 @@ impl Climb {
         }
     }
 
-    /// Positions to swap: of a unit at the peak or directly below it, and of one below that.
+    /// Returns positions to swap: one of a unit at the peak or directly below it, and one of a unit below that.
     fn next_swap(&mut self, problem: &Problem, height: u64, round: u64) -> Option<(usize, usize)> {
         let units = &problem.units;
         let end = |index: u32| self.offsets[index as usize] + units[index as usize].size;

@@ -2,13 +2,12 @@
 
 use crate::units::{Alignment, Bytes, Span};
 
-/// What the functions of this crate return.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An invalid packing problem, or an invalid packing.
 ///
-/// Items are named by their index in the problem, and come first. What else a variant has is in the order in which its message
-/// names it.
+/// Items are named by their index in the problem and come first. The other fields of a variant are in the order of its message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,16 +20,16 @@ pub enum Error {
     /// A group in which two members are fixed, at different offsets.
     #[error("items {0} and {1} share one offset but are fixed at {2} and {3}")]
     GroupFixedTwice(u32, u32, Bytes, Bytes),
-    /// No alignment below 2^64 suits all members of a group: of the item, and of the members before.
+    /// No alignment below 2^64 suits all members of a group: the alignments of the item and of the members before it.
     #[error("item {0} is aligned to {1}; with its group's {2} that has no common multiple below 2^64")]
     GroupAlignment(u32, Alignment, Alignment),
     /// An offset is not a multiple of the alignment (of a group: of the least common multiple).
     #[error("item {0} is at {1}, which is not a multiple of {2}")]
     Misaligned(u32, Bytes, Alignment),
-    /// No offset lies within an item's bounds (of a group: within all of them), or not the one it is fixed at.
+    /// No multiple of the alignment lies within an item's bounds (of a group: within all of them), or the fixed offset is outside them.
     #[error("item {item} has no offset: a multiple of {alignment} from {lowest} to {highest}")]
     EmptyBounds {
-        /// The item; of a group, its first or its fixed one.
+        /// The item; for a group, its first or its fixed member.
         item: u32,
         /// The lowest offset it may have.
         lowest: Bytes,
@@ -48,10 +47,10 @@ pub enum Error {
     /// All sizes and alignments together pass the last address, at an item.
     #[error("sizes and alignments sum past 2^64 - 1 B at item {0} of {1} aligned to {2}")]
     SumOverflow(u32, Bytes, Alignment),
-    /// A packing of so many offsets for another number of items.
+    /// A packing with a number of offsets that differs from the number of items.
     #[error("a packing of {0} offsets for {1} items")]
     OffsetCount(usize, usize),
-    /// A fixed item elsewhere.
+    /// A fixed item that is placed at another offset.
     #[error("item {0} is fixed at {1} but placed at {2}")]
     MovedFixed(u32, Bytes, Bytes),
     /// An item below its lowest or above its highest offset.
@@ -63,7 +62,7 @@ pub enum Error {
         offset: Bytes,
         /// The lowest offset it may have.
         lowest: Bytes,
-        /// The highest offset it may have; the last address without one.
+        /// The highest offset it may have; 2^64 - 1 if unbounded.
         highest: Bytes,
     },
     /// Members of one group at different offsets.
@@ -82,25 +81,25 @@ pub enum Error {
         b_span: Span,
         /// First byte that both take.
         offset: Bytes,
-        /// First byte after.
+        /// First byte after the shared ones.
         end: Bytes,
     },
-    /// A declared conflict shares bytes: from the first that both take to the first after.
+    /// A declared conflict whose items share bytes: the first shared byte, and the first byte after.
     #[error("items {0} and {1} are in conflict and share bytes from {2} to {3}")]
     ConflictOverlap(u32, u32, Bytes, Bytes),
-    /// A height that is not the end of the highest item.
+    /// A height that differs from the end of the highest item.
     #[error("the packing has a height of {0}, but its highest item ends at {1}")]
     WrongHeight(Bytes, Bytes),
     /// An allocation graph that does not conserve bytes.
     #[error("allocation graph: {} has {size}, but {into} flow in and {out} flow out", whose(*.item))]
     Flow {
-        /// The item; `None` for the buffer itself, its source and its sink.
+        /// The item; `None` for the block itself, its source and its sink.
         item: Option<u32>,
         /// Bytes that flow in (into the sink).
         into: Bytes,
         /// Bytes that flow out (of the source).
         out: Bytes,
-        /// Bytes that it has.
+        /// Size of the item.
         size: Bytes,
     },
     /// An invalid certificate.
@@ -109,16 +108,16 @@ pub enum Error {
     /// An invalid problem with pools, or an invalid packing of one.
     #[error(transparent)]
     Pools(#[from] super::pools::PoolsError),
-    /// No built-in strategy has this name: one of the others.
+    /// No built-in strategy has this name; lists the valid ones.
     #[error("no packing strategy is called `{0}`: one of {1}")]
     UnknownStrategy(String, String),
 }
 
-/// What is wrong with a certificate. Branches are counted from 0, and items are named by index.
+/// A flaw in a certificate. Branches are counted from 0, and items are named by index.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// An item that the problem does not have.
+    /// An item that is not in the problem.
     #[error("the problem has no item {0}")]
     UnknownItem(u32),
     /// An item that is listed twice.
@@ -127,25 +126,25 @@ pub enum CertificateError {
     /// A branch on an item that is not listed.
     #[error("branch {0} is on item {1}, which is not listed")]
     NotListed(usize, u32),
-    /// A branch on two items of which neither has to be below the other.
+    /// A branch on two items that may share bytes.
     #[error("branch {0} is on items {1} and {2}, which may share bytes")]
     MayShare(usize, u32, u32),
     /// Branches on more items than can be ordered.
     #[error("branches on {0} items, of which at most 128 can be ordered")]
     TooMany(usize),
-    /// An end of a branch in which the items may fit.
+    /// An end of a branch at which the items may still fit.
     #[error("branch {0} ends where a packing up to {1} is not excluded")]
     Open(usize, Bytes),
-    /// A tree of which branches are missing.
+    /// A tree with missing branches.
     #[error("the tree is incomplete after {0} branches")]
     Incomplete(usize),
-    /// Branches after the last of the tree.
+    /// Branches after the end of the tree.
     #[error("the tree is complete before branch {0}")]
     Complete(usize),
 }
 
 impl Error {
-    /// The item that the error is about, or the first of two.
+    /// Returns the item that the error is about, or the first of two.
     pub fn item(&self) -> Option<u32> {
         match *self {
             Error::Flow { item, .. } => item,

@@ -1,4 +1,4 @@
-//! Answers: the lowest packing; or within a capacity a packing, the proof that there is none, or neither within the budget.
+//! Answers: the lowest packing; or, within a capacity, a packing, a proof that none exists, or neither within the budget.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::{Packer, Problem};
 use crate::units::Bytes;
 
 impl Packer {
-    /// Writes the packing that `seek` finds, or an infeasible subset if it returns that there is none within the capacity.
+    /// Writes the packing found by `seek`, or an infeasible subset if `seek` returns that no packing fits within the capacity.
     pub(super) fn answer(
         &mut self,
         problem: &Problem,
@@ -30,7 +30,7 @@ impl Packer {
             impossible = seek(self, &mut search);
         }
         if capacity.is_none() && !impossible && !search.found {
-            // Without upper bounds there always is a packing.
+            // Without upper bounds a packing always exists.
             self.try_rule(problem, Rule::BEST_FIT_BY_BIRTH, &mut search);
         }
         let packed = search.found && search.height <= limit;
@@ -56,7 +56,7 @@ impl Packer {
         }
     }
 
-    /// Looks for a packing as low as the search's target; returns whether it is proved that there is none.
+    /// Looks for a packing as low as the search's target; returns true if it is proved that none exists.
     pub(super) fn prove_within(
         &mut self,
         problem: &Problem,

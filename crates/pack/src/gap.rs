@@ -1,8 +1,8 @@
-//! First fit and best fit: the offset that an item takes between blocks that conflict with it.
+//! First fit and best fit: chooses an item's offset between blocks that conflict with it.
 
 use crate::units::Alignment;
 
-/// Which gap an item takes.
+/// The gap that an item takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fit {
     /// The lowest gap.
@@ -11,16 +11,16 @@ pub enum Fit {
     Best,
 }
 
-/// No offset yet: no item that takes bytes can be there.
+/// Marks an item without an offset yet: no item that takes bytes can be there.
 pub(super) const UNPLACED: u64 = u64::MAX;
 
-/// Why an offset is always found where there is no capacity.
+/// Message of the `expect`s on offsets without a capacity.
 pub(super) const ROOM: &str = "a problem whose sizes and alignments sum below 2^64 has room for everything";
 
-/// The offset that the rule chooses among `blocks`, which come by ascending offset as `[offset, end)`.
+/// Returns the offset that the rule chooses among `blocks`, given by ascending offset as `[offset, end)`.
 ///
 /// # Panics
-/// Past 64 bits, which the validation of problems excludes.
+/// If the offset exceeds 64 bits, which the validation of problems excludes.
 pub(super) fn choose(
     fit: Fit,
     blocks: impl Iterator<Item = (u64, u64)>,
@@ -34,7 +34,7 @@ pub(super) fn choose(
     offset.expect(ROOM)
 }
 
-/// `value` rounded up to `alignment`, or `None` past 64 bits.
+/// Returns `value` rounded up to `alignment`, or `None` past 64 bits.
 pub(super) fn align_up(value: u64, alignment: Alignment) -> Option<u64> {
     let alignment = alignment.get();
     // Nearly every alignment is a power of two, and a mask is ten times as fast as a division.
@@ -50,14 +50,14 @@ pub(super) fn align_up(value: u64, alignment: Alignment) -> Option<u64> {
     }
 }
 
-/// The next multiple above a height of what everything is a multiple of: no other height is possible.
+/// Returns the next multiple of `grain` above `above`: no other height is possible.
 pub(super) fn next_multiple(above: u64, grain: u64) -> u64 {
     let next = (above / grain.max(1)).checked_add(1);
     next.and_then(|next| next.checked_mul(grain.max(1)))
         .unwrap_or(u64::MAX)
 }
 
-/// The lowest offset at which `size` bytes are clear of `blocks`, which come by ascending offset as `[offset, end)`.
+/// Returns the lowest offset at which `size` bytes do not overlap `blocks`, given by ascending offset as `[offset, end)`.
 pub(super) fn lowest(
     blocks: impl Iterator<Item = (u64, u64)>,
     size: u64,
@@ -77,8 +77,7 @@ pub(super) fn lowest(
     align_up(cursor, alignment)
 }
 
-/// The offset in the smallest gap between `blocks` that takes `size` bytes, the lowest of equals; above all of them if no
-/// gap does.
+/// Returns the offset of the smallest gap between `blocks` that holds `size` bytes, the lowest of equal ones; above all of them if no gap does.
 pub(super) fn tightest(
     blocks: impl Iterator<Item = (u64, u64)>,
     size: u64,
@@ -105,7 +104,7 @@ pub(super) fn tightest(
     }
 }
 
-/// Whether `size` bytes fit in `[from, to)`; no gap is there when `from >= to`.
+/// Returns true if `size` bytes fit in `[from, to)`; there is no gap if `from >= to`.
 fn fits(from: u64, to: u64, size: u64) -> bool {
     from <= to && to - from >= size
 }

@@ -1,13 +1,13 @@
-//! Pieces that belong together are glued where no byte is to spare, and what is left is searched.
+//! Glues pieces that must be adjacent where no byte is to spare, then searches the reduced problem.
 //!
 //! ```text
-//! ┌── a ──┬─ b ─┐        at step t both sides are full: between the items that live on, what ends and what begins fills the same
-//! ├───────┤     │        bytes. The smallest parts of equal size on both sides are taken for one such *stretch*. In it, items of
-//! │   c   │     │        one lifetime are stacked. Whatever follows from some items on, stretch for stretch, until all that is live
-//! └───────┴─────┘        of it ends at one step, is a rectangle: it is searched alone, and one piece from then on.
+//! ┌── a ──┬─ b ─┐        at step t both sides are full: between the items live across t, what ends and what begins fills the
+//! ├───────┤     │        same bytes. The smallest subsets of equal size on both sides are assumed to form one *stretch*. Within it,
+//! │   c   │     │        items of the same lifetime are stacked. The items that follow some items, stretch by stretch, until all
+//! └───────┴─────┘        live ones end at one step, form a rectangle: it is searched separately, then treated as one piece.
 //!         t
 //! ```
-//! Equal sums may be chance, so that this finds packings and proves nothing.
+//! Equal sums may be a coincidence, so this finds packings but proves nothing.
 
 use super::exact::{Exact, Outcome, gcd, mix};
 use super::problem::Unit;
@@ -15,9 +15,9 @@ use super::search_state::SearchState;
 use super::{Item, Problem};
 use crate::units::{Alignment, Bytes, CompactSort, Span, Step};
 
-/// Of more pieces on one side of a step there are too many parts.
+/// Maximum number of pieces on one side of a step; with more there are too many subsets.
 const MOST: usize = 14;
-/// Rectangles of more pieces are not looked for, nor those that begin with more.
+/// Rectangles of more pieces are not looked for, nor those that begin with more than `MOST_BEGINS`.
 const MOST_PIECES: usize = 32;
 const MOST_BEGINS: usize = 3;
 /// Steps to search a rectangle.
@@ -30,14 +30,14 @@ struct Block {
     span: Span,
     size: u64,
     alignment: Alignment,
-    /// Units, and their offsets in the block; none when it has become a part of another.
+    /// Units and their offsets in the block; empty once it has become part of another block.
     parts: Vec<(u32, u64)>,
 }
 
 /// Blocks that end at a step, and those that begin there.
 type Sides = [Vec<u32>; 2];
 
-/// Blocks under way.
+/// The state of gluing.
 #[derive(Debug)]
 struct Glue<'a> {
     exact: &'a mut Exact,
@@ -45,16 +45,16 @@ struct Glue<'a> {
     steps: Vec<Step>,
     /// For each step, the blocks that end and begin there.
     sides: Vec<Sides>,
-    /// The stretches of each step, where they are known.
+    /// The stretches of each step, once computed.
     stretches: Vec<Option<Vec<Sides>>>,
-    /// Whether live sets before and after each step reach the height.
+    /// For each step, true if the live sets before and after it reach the height.
     is_full: Vec<bool>,
-    /// What all sizes are multiples of.
+    /// A common divisor of all sizes.
     grain: u64,
     spent: u64,
 }
 
-/// Searches a problem of plain items for a packing at the bound with all glued that can be; `offsets` are memory.
+/// Searches a problem of plain items for a packing at the bound, after gluing as many as possible; `offsets` is scratch memory.
 pub(super) fn search_glued(
     problem: &Problem,
     exact: &mut Exact,
@@ -62,7 +62,7 @@ pub(super) fn search_glued(
     offsets: &mut Vec<u64>,
     search: &mut SearchState<'_>,
 ) {
-    // Another order finds other stretches where several are possible.
+    // A different order finds different stretches if several are possible.
     for attempt in 0..ATTEMPTS {
         let attempt = attempt ^ search.budget << 3;
         if search.is_over() || !search_once(problem, exact, share / ATTEMPTS, attempt, offsets, search) {
@@ -71,7 +71,7 @@ pub(super) fn search_glued(
     }
 }
 
-/// Returns whether anything could be glued.
+/// Returns true if anything could be glued.
 fn search_once(
     problem: &Problem,
     exact: &mut Exact,
@@ -81,7 +81,7 @@ fn search_once(
     search: &mut SearchState<'_>,
 ) -> bool {
     let mut glue = Glue::new(problem, search.bound, exact, attempt);
-    // Around and around, until a whole round changes nothing.
+    // Cycles through the steps until a whole round changes nothing.
     let (mut step, mut unchanged) = (mix(attempt) as usize % glue.steps.len().max(1), 0);
     while unchanged < glue.steps.len() && glue.spent < share {
         if glue.join_at(step) {
@@ -165,13 +165,13 @@ impl Glue<'_> {
         self.blocks.push(block);
     }
 
-    /// Makes one block of some, each at an offset; returns whether alignments allow it.
+    /// Joins blocks into one, each at an offset; returns true if alignments allow it.
     fn join(&mut self, span: Span, size: u64, members: &[(u32, u64)]) -> bool {
         let mut alignment = Some(Alignment::ONE);
         let mut parts = Vec::new();
         for &(id, above) in members {
             let of = &self.blocks[id as usize];
-            // What sizes do not keep, the block does if all start where it does.
+            // If sizes are not multiples of the alignment, all members must start at the start of the block.
             if self.grain % of.alignment.get() != 0 && members.iter().any(|member| member.1 != 0) {
                 return false;
             }
@@ -199,7 +199,7 @@ impl Glue<'_> {
         true
     }
 
-    /// Glues something at a step, if anything.
+    /// Glues blocks at a step, if possible.
     fn join_at(&mut self, step: usize) -> bool {
         self.spent += 1;
         for [_, side] in self.stretches_at(step) {
@@ -212,7 +212,7 @@ impl Glue<'_> {
         self.join_from(&begins, &mut chosen)
     }
 
-    /// Finds a rectangle that begins with those chosen, or with more of those that begin with them.
+    /// Finds a rectangle that begins with the chosen blocks, or with more of those in `begins`.
     fn join_from(&mut self, begins: &[u32], chosen: &mut Vec<u32>) -> bool {
         if !chosen.is_empty() && self.rectangle(chosen) {
             return true;
@@ -228,7 +228,7 @@ impl Glue<'_> {
         false
     }
 
-    /// Glues what follows from some blocks on, if that is a rectangle.
+    /// Glues everything that follows some blocks, if that is a rectangle.
     fn rectangle(&mut self, begins: &[u32]) -> bool {
         let size = |id: &u32| self.blocks[*id as usize].size;
         let height = begins.iter().map(size).sum();
@@ -237,7 +237,7 @@ impl Glue<'_> {
         loop {
             let end = |id: &u32| self.blocks[*id as usize].span.end;
             let next = live.iter().map(end).min().expect("something is live");
-            // What begins and ends together is a stack, for which there is no evidence yet.
+            // Blocks that begin and end together are a stack, for which there is no evidence yet.
             if members.len() > begins.len() && live.iter().all(|id| end(id) == next) {
                 let found = self.pack(&members, height, STEPS, &mut |_| true);
                 let Some(offsets) = found else {
@@ -263,7 +263,7 @@ impl Glue<'_> {
         }
     }
 
-    /// Offsets of blocks within a height, if they are found within so many steps.
+    /// Returns offsets of blocks within a height, if they are found within the given number of steps.
     fn pack(
         &mut self,
         blocks: &[u32],
@@ -282,7 +282,7 @@ impl Glue<'_> {
         (outcome == Outcome::Packed).then_some(offsets)
     }
 
-    /// The stretches of a step, the smallest first; none where there may be others.
+    /// Returns the stretches of a step, the smallest first; empty if the step is not full.
     fn stretches_at(&mut self, step: usize) -> Vec<Sides> {
         if let Some(known) = &self.stretches[step] {
             return known.clone();
@@ -299,7 +299,7 @@ impl Glue<'_> {
         found
     }
 
-    /// The fewest blocks of both sides that have equal sums.
+    /// Returns the smallest subsets of both sides that have equal sums.
     fn smallest_stretch(&self, ends: &[u32], begins: &[u32]) -> Option<Sides> {
         if ends.len().max(begins.len()) > MOST {
             return None;
@@ -334,7 +334,7 @@ impl Glue<'_> {
         Some([pick(ends, parts), pick(begins, other)])
     }
 
-    /// Stacks those of a stretch that have the same lifetime, and end in one stretch.
+    /// Stacks the members of a stretch that have the same lifetime and end in one stretch.
     fn stack(&mut self, side: &[u32]) -> bool {
         for &id in side {
             let span = self.blocks[id as usize].span;

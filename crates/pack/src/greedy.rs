@@ -1,4 +1,4 @@
-//! The greedy orders: the largest first, over all or step by step from the fullest.
+//! The greedy orders: the largest unit first, over all units or step by step from the fullest step.
 
 use std::cmp::Reverse;
 
@@ -12,23 +12,23 @@ pub(super) struct Greedy {
     order: Vec<u32>,
     /// Sort keys.
     keys: Vec<u128>,
-    /// Units by first step; those with empty spans left out.
+    /// Units by first step, without those with empty spans.
     births: Vec<u32>,
-    /// Last steps and sizes of the same, by last step.
+    /// Last steps and sizes of the same units, by last step.
     deaths: Vec<(u32, u64)>,
-    /// Live bytes of each step at which a unit is first used, and how many units are first used up to it.
+    /// For each step at which a unit is first used, the live bytes, and the number of units first used up to it.
     steps: Vec<(Reverse<u128>, u32)>,
-    /// Over `births`, a binary tree of the last steps of those that are not yet in the order.
+    /// Over `births`, a binary tree of the last steps of the units that are not yet in the order.
     latest: Latest,
 }
 
 impl Greedy {
-    /// Largest first; of equals the earliest born.
+    /// Orders units by size, the largest first; ties by earliest birth.
     ///
     /// Source: Greedy by Size for Offset Calculation, Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
     /// Inference", 2020.
     pub(super) fn by_size(&mut self, problem: &Problem) -> &[u32] {
-        // The whole key in one number, so that the sort does not read the units.
+        // The whole key is one number, so that the sort does not read the units.
         let units = problem.units.iter().enumerate();
         refill(
             &mut self.keys,
@@ -42,8 +42,8 @@ impl Greedy {
         &self.order
     }
 
-    /// The step with the most live bytes first; of the units live there, the largest first. A group counts from its
-    /// first use to its last.
+    /// Orders units by the step with the most live bytes; among the units live there, the largest first. A group counts from its first use to its
+    /// last.
     ///
     /// Source: Greedy by Breadth, as above.
     pub(super) fn by_breadth(&mut self, problem: &Problem) -> &[u32] {
@@ -74,7 +74,7 @@ impl Greedy {
         &self.order
     }
 
-    /// Live bytes after the births of each step.
+    /// Computes the live bytes after the births of each step.
     fn measure_steps(&mut self, problem: &Problem) {
         let units = &problem.units;
         refill(
@@ -87,7 +87,7 @@ impl Greedy {
         self.deaths.sort_unstable();
         let mut deaths = self.deaths.iter().copied().peekable();
         self.steps.clear();
-        // Groups count in the gaps of their lifetimes too, so that this sum, unlike the live bytes, may pass 64 bits.
+        // Groups also count in the gaps of their lifetimes, so this sum, unlike the live bytes, may exceed 64 bits.
         let mut live = 0u128;
         for (position, &index) in self.births.iter().enumerate() {
             let unit = &units[index as usize];
@@ -107,7 +107,7 @@ impl Greedy {
 /// A binary tree of maxima over a list of numbers that shrinks.
 #[derive(Debug, Default)]
 struct Latest {
-    /// The root at 1, the children of `node` at `2 * node` and `2 * node + 1`; 0 where nothing is left.
+    /// The root is at 1, the children of `node` at `2 * node` and `2 * node + 1`; 0 where nothing is left.
     maxima: Vec<u32>,
     leaves: usize,
 }
@@ -123,7 +123,7 @@ impl Latest {
         }
     }
 
-    /// Removes the first number above `value` of the first `end` numbers, and returns its position.
+    /// Removes the first number above `value` among the first `end` numbers, and returns its position.
     fn take_first_after(&mut self, value: u32, end: usize) -> Option<usize> {
         if self.maxima[1] <= value {
             return None;
@@ -155,7 +155,7 @@ mod tests {
     use crate::units::SplitMix64;
     use crate::units::{Alignment, Bytes, Span, Step};
 
-    /// The rule without data structures: for every step by live bytes, the live units that are not placed yet.
+    /// The definition of the rule, without its data structures: for every step by live bytes, the live units that are not placed yet.
     fn breadth_as_defined(items: &[Item]) -> Vec<u32> {
         let is_live = |item: &Item, step| item.span.contains(Step(step)) && !item.span.is_empty();
         let live = |step| items.iter().filter(move |item| is_live(item, step));

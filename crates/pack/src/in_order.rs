@@ -8,20 +8,19 @@ use super::{Problem, Shelf};
 use crate::lists::refill;
 use crate::units::Bytes;
 
-/// Scratch memory of placing in order.
+/// Scratch memory of placement in order.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
-    /// Every lifetime that is placed.
+    /// The placed lifetimes.
     shelf: Shelf,
-    /// The same for many lifetimes.
+    /// The same, if there are many lifetimes.
     timetable: Timetable,
-    /// Blocks that constrain a group, or of a unit with conflicts or a lowest offset.
+    /// Blocks that constrain a group, or a unit with conflicts or a lowest offset.
     blocks: Vec<(u64, u64)>,
 }
 
 impl InOrder {
-    /// Offsets of all units: what is fixed first, then what has a highest offset, then the rest; each in the order of
-    /// `order`.
+    /// Writes the offsets of all units: fixed units first, then units with a highest offset, then the rest; each in the order of `order`.
     pub(super) fn place(&mut self, problem: &Problem, order: &[u32], fit: Fit, offsets: &mut Vec<u64>) {
         refill(
             offsets,
@@ -30,7 +29,7 @@ impl InOrder {
         self.place_around(problem, order, fit, offsets);
     }
 
-    /// As above, around the units that have an offset already.
+    /// As [`Self::place`], around the units that already have an offset.
     pub(super) fn place_around(&mut self, problem: &Problem, order: &[u32], fit: Fit, offsets: &mut [u64]) {
         let units = &problem.units;
         self.shelf.clear();
@@ -94,7 +93,7 @@ impl InOrder {
         self.enter(problem, index, offset);
     }
 
-    /// Enters every span of a unit.
+    /// Adds every span of a unit.
     fn enter(&mut self, problem: &Problem, index: u32, offset: u64) {
         let unit = &problem.units[index as usize];
         for span in problem.spans(unit) {
@@ -107,7 +106,7 @@ impl InOrder {
     }
 }
 
-/// Whether scanning all blocks is slower than an index by time.
+/// Returns true if an index by time is faster than scanning all blocks.
 fn is_many(problem: &Problem) -> bool {
     problem.units.len() >= MANY
 }

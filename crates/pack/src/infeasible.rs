@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! capacity ┄┄┄┄┄┄┄┄┄┄┄┄┄┄        more bytes live at one step than the capacity: the fewest items that exceed it.
-//!   ├── b ──┤├── c ──┤           Otherwise ever smaller stretches of a list are left out, as long as what is left stays
-//!   ├────── a ───────┤  …        impossible; from lists in several orders the smallest that is left is the answer.
+//!   ├── b ──┤├── c ──┤           Otherwise ever shorter runs of a list are left out, as long as the remaining items stay
+//!   ├────── a ───────┤  …        infeasible; among lists in several orders the smallest remainder is the answer.
 //! ```
 
 use std::cmp::Reverse;
@@ -24,22 +24,22 @@ use crate::units::Alignment;
 pub(super) struct InfeasibleSubset {
     /// The infeasible set to reduce.
     all: Vec<u32>,
-    /// The same without some units.
+    /// The same, without some units.
     left: Vec<u32>,
-    /// The same without further units.
+    /// The same, without further units.
     rest: Vec<u32>,
-    /// The fewest so far.
+    /// The smallest subset so far.
     best: Vec<u32>,
     /// The pieces of one column.
     holders: Vec<u32>,
-    /// The memory of an answer.
+    /// Reused memory of an answer.
     items: Vec<u32>,
 }
 
-/// Which units are left out first.
+/// The order in which units are left out.
 #[derive(Clone, Copy)]
 enum LeaveOut {
-    /// Small units first: large ones are more often the reason.
+    /// Small units first: large ones are more often the cause.
     Small,
     Early,
     Late,
@@ -56,10 +56,10 @@ impl InfeasibleSubset {
         }
     }
 
-    /// Leaves the fewest units alive at one step that pass the capacity together, or one that cannot be below it by itself, in
-    /// `all`; if there are none, everything.
+    /// Sets `all` to one unit that exceeds the capacity even at its lowest offset, or to the fewest units live at one step that exceed it together,
+    /// or to all units if there are neither.
     ///
-    /// Returns whether the set is known to be minimal.
+    /// Returns true if the set is known to be minimal.
     fn start(&mut self, problem: &Problem, model: &Model, capacity: u64) -> bool {
         let InfeasibleSubset { all, holders, .. } = self;
         all.clear();
@@ -92,7 +92,7 @@ impl InfeasibleSubset {
             all.extend(model.pieces.iter().map(|piece| piece.unit));
             return false;
         }
-        // Without the smallest they fit, stacked, if they have no other constraints.
+        // Without the smallest of them they fit, stacked, if they have no other constraints.
         let plain = |&unit: &u32| {
             let unit = &problem.units[unit as usize];
             unit.alignment == Alignment::ONE && unit.bounds() == (0, u64::MAX)
@@ -100,7 +100,7 @@ impl InfeasibleSubset {
         all.iter().all(plain)
     }
 
-    /// The items that cannot be packed together within a capacity that is known to be too small.
+    /// Returns items that cannot be packed together within a capacity that is known to be too small.
     pub(super) fn find(
         &mut self,
         problem: &Problem,
@@ -134,8 +134,7 @@ impl InfeasibleSubset {
         Conflict { items, minimal }
     }
 
-    /// Leaves out ever smaller stretches of a list, as long as what is `left` stays impossible; returns whether it is certain that
-    /// nothing more can be left out.
+    /// Leaves out ever shorter runs of a list, as long as the units `left` stay infeasible; returns true if nothing more can be left out.
     fn leave_out(
         &mut self,
         problem: &Problem,
@@ -175,7 +174,7 @@ impl InfeasibleSubset {
                 }
                 from = until;
             }
-            // Once more after the last change, since what could not be left out before may be now.
+            // Repeats after the last change, since what could not be left out before may be possible now.
             if length == 1 && !shrunk {
                 return sure;
             }

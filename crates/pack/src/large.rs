@@ -1,7 +1,7 @@
 //! Packs units much larger than the rest first, and the rest around them.
 //!
-//! Measured on the training step of an LSTM (315 large tensors, 2,142 small ones, a few percent of the bytes): the bound in 2 ms,
-//! where hill climbing over all units ended at 1.046 of it in 17 s.
+//! Measured on the training step of an LSTM (315 large tensors, and 2,142 small ones with a few percent of the bytes): reaches the bound in 2 ms;
+//! hill climbing over all units ended at 1.046 of it in 17 s.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use super::rules::{Order, Rules};
 use super::search_state::SearchState;
 use crate::lists::refill;
 
-/// Scratch memory of placing the large first.
+/// Scratch memory of placing large units first.
 #[derive(Debug, Default)]
 pub(super) struct Large {
     by_size: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Large {
     offsets: Vec<u64>,
 }
 
-/// Orders of the rest, placed around the large units.
+/// Rules for the other units, placed around the large ones.
 const AROUND: [(Order, Fit); 4] = [
     (Order::Birth, Fit::First),
     (Order::Breadth, Fit::Best),
@@ -30,13 +30,13 @@ const AROUND: [(Order, Fit); 4] = [
     (Order::Conflicts, Fit::Best),
 ];
 
-/// Least ratio of sizes at which the larger units are placed first.
+/// Smallest ratio of sizes at which the larger units are placed first.
 const LARGER: u64 = 4;
-/// With fewer small units, searching all at once is as fast.
+/// With fewer small units, searching all of them together is as fast.
 const FEWEST: usize = 8;
 
 impl Large {
-    /// Packs the large units exactly within the bound, and the rest around them.
+    /// Packs the large units exactly within the bound, and the others around them.
     pub(super) fn place_first(
         &mut self,
         problem: &Problem,
@@ -52,7 +52,7 @@ impl Large {
             if size(by_size[cut]).saturating_mul(LARGER) > size(by_size[cut - 1]) {
                 continue;
             }
-            // Fixed units block bytes however small they are.
+            // Fixed units block bytes, however small they are.
             let is_fixed = |&&index: &&u32| problem.units[index as usize].fixed.is_some();
             refill(first, by_size[..cut].iter().copied());
             first.extend(by_size[cut..].iter().filter(is_fixed));

@@ -24,13 +24,13 @@ const CHEAP: [Rule; 7] = [
     Rule::FIRST_FIT_BY_SIZE,
 ];
 
-/// After these, a short search reaches the bound sooner than the other rules.
+/// After this many rules, a short search reaches the bound sooner than the other rules.
 const CHEAPER_THAN_SEARCHING: usize = 2;
 /// Steps of a short search.
 const SHORT: u64 = 64;
 
 impl Packer {
-    /// Writes the best offsets within the default budget to the rules, or those of a cheap rule if upper bounds were not met.
+    /// Writes the best offsets found within the default budget to the rules, or those of a cheap rule if upper bounds were not met.
     pub(super) fn improve(
         &mut self,
         problem: &Problem,
@@ -50,7 +50,7 @@ impl Packer {
         }
     }
 
-    /// Hill climbing from the largest first.
+    /// Climbs from the order of first fit by size.
     pub(super) fn climb_from_size(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         self.try_rule(problem, Rule::FIRST_FIT_BY_SIZE, search);
         if !search.is_over() {
@@ -58,7 +58,7 @@ impl Packer {
         }
     }
 
-    /// The cheap rules, unless skipped, and then every search.
+    /// Runs the cheap rules, unless skipped, and then every search.
     pub(super) fn minimise_exactly(
         &mut self,
         problem: &Problem,
@@ -73,7 +73,7 @@ impl Packer {
         }
     }
 
-    /// The cheap rules, and the large items first.
+    /// Runs the cheap rules, and then places large items first.
     pub(super) fn minimise_cheaply(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         self.try_cheap(problem, search);
         if !search.is_over() {
@@ -81,14 +81,14 @@ impl Packer {
         }
     }
 
-    /// What is much larger than the rest first.
+    /// Places units much larger than the rest first.
     pub(super) fn place_large_first(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some("large-first");
         self.large
             .place_first(problem, &mut self.exact, &mut self.rules, search);
     }
 
-    /// Rectangles of items alone, and then the whole, where few bytes are to spare.
+    /// Searches rectangles of items separately, and then the whole, if few bytes are to spare.
     pub(super) fn search_glued(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some("glue");
         let (share, offsets) = (search.budget / 4, &mut self.rules.offsets);
@@ -107,7 +107,7 @@ impl Packer {
         search.keep(problem, &self.rules.offsets);
     }
 
-    /// The exact search of at most 64 units; returns whether the answer is proved.
+    /// Runs the exact search for at most 64 units; returns true if the answer is proved.
     pub(super) fn search_small(
         &mut self,
         problem: &Problem,
@@ -132,10 +132,10 @@ impl Packer {
             if number == 2 {
                 dear = self.work_in_order(problem);
             }
-            // The first two look at gaps only.
+            // The first two rules look only at gaps.
             let cheap = problem.units.len() as u64 / 64;
             let work = if number < 2 { cheap } else { dear };
-            // From the default budget on, no answer is worse than that of `quick`.
+            // With at least the default budget, no answer is worse than that of `quick`.
             let owed = (QUICK.contains(&rule) || skewed && rule == Rule::FIRST_FIT_BY_SIZE)
                 && search.budget >= Steps::default().0;
             if search.found && !owed && search.steps + work > search.budget / 4 * 3 {
@@ -148,7 +148,7 @@ impl Packer {
         }
     }
 
-    /// The same for few units, at no charge: first the rules that reach the bound most often.
+    /// As [`Self::try_cheap`], for few units and without charge: the rules that reach the bound most often come first.
     fn try_cheap_for_few(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         let cheaper = if is_odd(problem) {
             1
@@ -166,14 +166,14 @@ impl Packer {
         }
     }
 
-    /// Steps charged for placing all units in order: units with overlapping lifetimes are scanned, half of them placed.
+    /// Returns the steps charged for placing all units in order: units with overlapping lifetimes are scanned, half of them placed.
     fn work_in_order(&mut self, problem: &Problem) -> u64 {
         let counts = self.rules.conflicts.count(problem);
         let others = counts.iter().map(|&others| u64::from(others));
         others.sum::<u64>() / 512 + problem.units.len() as u64
     }
 
-    /// The large items exactly, then all items within varying capacities, then hill climbing.
+    /// Searches the large items exactly, then all items within varying capacities, then climbs.
     fn search(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         // Without alignments, bounds or conflicts, the general search is better.
         if is_odd(problem) && self.search_small(problem, search.budget / 4, search) {
@@ -183,7 +183,7 @@ impl Packer {
             return;
         }
         if !self.exact.is_too_large(problem) {
-            // The rest is for hill climbing.
+            // The remaining budget is for hill climbing.
             let most = search.budget / 4 * 3;
             self.search_glued(problem, search);
             if search.is_over() {
@@ -194,7 +194,7 @@ impl Packer {
                 self.exact.model.reduce(problem, None);
             }
             let mut share = search.budget / 8;
-            // The bound is reached often, which ends the search: it gets twice the steps.
+            // The bound is often reached, which ends the search, so it gets twice the steps.
             while !search.is_over() && search.steps < most {
                 let (known, steps) = ((search.bound, search.height), search.steps);
                 for (eighths, share) in [(0, share * 2), (1, share), (2, share), (4, share), (8, share)] {
@@ -271,8 +271,7 @@ impl Packer {
         true
     }
 
-    /// Searches what the exact search was made ready for, which is the whole problem, for a packing within `capacity`; raises
-    /// the bound if there is none.
+    /// Looks for a packing within `capacity` with the prepared exact search, which covers the whole problem; raises the bound if none exists.
     pub(super) fn try_capacity(
         &mut self,
         problem: &Problem,
@@ -297,7 +296,7 @@ impl Packer {
         outcome
     }
 
-    /// Hill climbing by swaps in the order of placement.
+    /// Runs hill climbing by swaps in the order of placement.
     fn climb(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some("hill-climb");
         self.rules.sort(problem, Order::Size);
@@ -318,8 +317,8 @@ impl Packer {
     }
 }
 
-/// Whether a few items, much larger than the mean, have a third of all bytes. Measured on 62,185 items of sizes with a heavy tail: first
-/// fit by size reaches the bound, the next best rule ends 2 % above it.
+/// Returns true if a few items, much larger than the mean, take a third of all bytes. Measured on 62,185 items with heavy-tailed sizes: first fit by
+/// size reaches the bound, and the next best rule ends 2 % above it.
 fn is_skewed(problem: &Problem) -> bool {
     let sizes = || problem.units.iter().map(|unit| u128::from(unit.size));
     let mean = sizes().sum::<u128>() / problem.units.len().max(1) as u128;
@@ -328,7 +327,7 @@ fn is_skewed(problem: &Problem) -> bool {
     count * 64 <= problem.units.len() && sum * 3 > mean * problem.units.len() as u128
 }
 
-/// Whether alignments, bounds or conflicts beyond overlapping lifetimes may raise items.
+/// Returns true if alignments, bounds or conflicts beyond overlapping lifetimes may raise items.
 fn is_odd(problem: &Problem) -> bool {
     problem.is_irregular() || !problem.conflicts().is_empty() || is_padded(problem)
 }

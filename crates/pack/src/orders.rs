@@ -6,7 +6,7 @@ use super::Problem;
 use crate::lists::refill;
 use crate::units::CompactSort;
 
-/// Most bytes times steps first; of equals the first used. A group counts from its first use to its last.
+/// Orders units by bytes times steps, the largest first; ties by first use. A group counts from its first use to its last.
 pub(super) fn by_area(problem: &Problem, order: &mut Vec<u32>) {
     refill(order, 0..problem.units.len() as u32);
     order.compact_sort_by_key(|&index| {
@@ -16,7 +16,7 @@ pub(super) fn by_area(problem: &Problem, order: &mut Vec<u32>) {
     });
 }
 
-/// How many others each unit must not share bytes with, and the memory of counting.
+/// The number of units with which each unit must not share bytes, with scratch memory.
 #[derive(Debug, Default)]
 pub(super) struct Conflicts {
     pub(super) counts: Vec<u32>,
@@ -25,10 +25,10 @@ pub(super) struct Conflicts {
 }
 
 impl Conflicts {
-    /// Most conflicts first; of equals the first used, of those the one declared first.
+    /// Orders units by number of conflicts, the most first; ties by first use, then by order of declaration.
     ///
-    /// Overlapping lifetimes, of a group from its first use to its last, and declared conflicts count. O(n log n). Source:
-    /// TVM's USMP `greedy_by_conflicts`, which breaks ties by size: on IOPDDL S_1 that and this reach the same height.
+    /// Counts overlapping lifetimes (of a group from its first use to its last) and declared conflicts. O(n log n). Source: TVM's USMP
+    /// `greedy_by_conflicts`, which breaks ties by size: on IOPDDL S_1 both reach the same height.
     pub(super) fn order(&mut self, problem: &Problem, order: &mut Vec<u32>) {
         self.count(problem);
         refill(order, 0..problem.units.len() as u32);
@@ -38,7 +38,7 @@ impl Conflicts {
         });
     }
 
-    /// Counts them.
+    /// Counts the conflicts of each unit.
     pub(super) fn count(&mut self, problem: &Problem) -> &[u32] {
         let (counts, births, deaths) = (&mut self.counts, &mut self.births, &mut self.deaths);
         let living = || problem.units.iter().filter(|unit| unit.takes_bytes());

@@ -1,4 +1,4 @@
-//! The memory of strategies and searches.
+//! The scratch memory of strategies and searches.
 
 use super::bound::Bounder;
 use super::climb::Climb;
@@ -13,9 +13,9 @@ use super::small::Small;
 use super::{Packing, Problem};
 use crate::units::Bytes;
 
-/// Runs strategies and keeps their scratch memory: after the first problems the built-in ones allocate nothing but their
-/// answer, and with `…_into` not even that. Exceptions are [`select`](super::select()), [`Strategy::Glue`](super::Strategy::Glue)
-/// where most steps are full, and strategies on a thousand and more items.
+/// Runs strategies and keeps their scratch memory: after the first problems, built-in strategies allocate only their answer, and the `…_into`
+/// functions nothing. Exceptions are [`select`](super::select()), [`Strategy::Glue`](super::Strategy::Glue) if most steps are full, and strategies on
+/// a thousand items or more.
 ///
 /// ```
 /// use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
@@ -39,12 +39,12 @@ pub struct Packer {
     pub(super) small: Small,
     pub(super) large: Large,
     pub(super) parts: Parts,
-    /// For parts that are packed separately.
+    /// Packs parts separately.
     pub(super) part_packer: Option<Box<Packer>>,
     pub(super) infeasible_subset: InfeasibleSubset,
-    /// The memory of an unused packing.
+    /// Memory of an unused packing.
     pub(super) spare: Packing,
-    /// The best offsets of units of the last search.
+    /// The best offsets of units found by the last search.
     pub(super) best: Vec<u64>,
 }
 
@@ -54,8 +54,8 @@ impl Packer {
         self.bounder.lower_bound(problem)
     }
 
-    /// Places fixed items, then those with a highest offset, then the rest, each in the order in which `order` names it, in the
-    /// lowest or the smallest gap. Most strategies are such an order.
+    /// Places fixed items, then those with a highest offset, then the rest. Each set is placed in the sequence of `order`, in the lowest or the
+    /// smallest gap. Most strategies are such an order.
     ///
     /// A group is placed when its first member is named; items that are not named come last.
     ///

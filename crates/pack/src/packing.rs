@@ -16,14 +16,14 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Whether it stays within the problem's capacity, and no item is above its highest offset.
+    /// Returns true if it stays within the problem's capacity and no item is above its highest offset.
     pub fn fits(&self, problem: &Problem) -> bool {
         let mut items = problem.items().iter().zip(&self.offsets);
         problem.capacity().is_none_or(|capacity| self.height <= capacity)
             && items.all(|(item, &offset)| item.highest.is_none_or(|highest| offset <= highest))
     }
 
-    /// Replaces it by offsets of units.
+    /// Sets it from offsets of units.
     pub(super) fn set(&mut self, problem: &Problem, offsets: &[u64]) {
         self.height = Bytes(problem.height(offsets));
         reset(&mut self.offsets, problem.items().len(), Bytes::ZERO);
@@ -34,10 +34,10 @@ impl Packing {
         }
     }
 
-    /// Replaces `offsets` by those of units.
+    /// Replaces the contents of `offsets` with the offsets of units.
     ///
     /// # Panics
-    /// If it is a packing of fewer items.
+    /// If the packing has fewer items than the problem.
     pub(super) fn write_units(&self, problem: &Problem, offsets: &mut Vec<u64>) {
         let first = |unit: &super::problem::Unit| problem.members_of(unit)[0];
         let units = problem.units.iter();

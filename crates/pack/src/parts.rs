@@ -5,18 +5,18 @@ use tileheap_units::CompactSort;
 use super::Problem;
 use crate::units::{Run, Step};
 
-/// Sets of units that share no step, and the memory of packing one alone.
+/// Sets of units that share no step, with the memory for packing one separately.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Units by part, ascending in each.
+    /// Units by part, ascending within each part.
     pub(super) units: Vec<u32>,
-    /// The parts, in the order of time.
+    /// The parts in order of time.
     pub(super) runs: Vec<Run>,
     pub(super) alone: Problem,
 }
 
 impl Parts {
-    /// Finds sets of units that share no step, in the order of time; none if conflicts are declared.
+    /// Finds sets of units that share no step, in order of time; none if conflicts are declared.
     pub(super) fn find(&mut self, problem: &Problem) {
         let Parts {
             units, runs: parts, ..

@@ -1,4 +1,4 @@
-//! The problem: items, conflicts, capacity; validated once, so that no solver has to.
+//! The problem: items, conflicts and capacity, validated once so that no solver has to.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,31 +10,31 @@ use crate::units::{Alignment, Bytes, Run, Span};
 /// A resource to place: a size, an alignment and a lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Item {
-    /// Its lifetime. An item with an empty span gets an offset and conflicts with none by time. A lifetime with gaps is a group of
-    /// items, one for each span: see [`Item::together`].
+    /// Its lifetime. An item with an empty span gets an offset and has no conflicts by time. A lifetime with gaps is a group of items, one for each
+    /// span: see [`Item::together`].
     pub span: Span,
-    /// Its size; an item of 0 bytes conflicts with none.
+    /// Its size; an item of 0 bytes conflicts with no other.
     pub size: Bytes,
-    /// Its offset is a multiple of this.
+    /// The alignment of its offset.
     pub alignment: Alignment,
-    /// Its offset, where that is given.
+    /// Its fixed offset, if any.
     pub fixed: Option<Bytes>,
     /// The lowest offset it may have.
     #[serde(default)]
     pub lowest: Bytes,
-    /// The highest offset it may have. Like a capacity, cheap strategies aim at it and [`Packing::fits`] tells whether they
-    /// met it; the answers of [`fit`](super::fit()) and [`minimise`](super::minimise()) keep it.
+    /// The highest offset it may have. Like a capacity, cheap strategies aim for it and [`Packing::fits`] tells whether they met it; the answers of
+    /// [`fit`](super::fit()) and [`minimise`](super::minimise()) respect it.
     ///
     /// [`Packing::fits`]: super::Packing::fits
     #[serde(default)]
     pub highest: Option<Bytes>,
-    /// Items of one group share one offset. The group takes its largest size, aligned to the least common multiple,
-    /// while any of its members is live.
+    /// Items with the same value form a group and share one offset. The group takes its largest size, aligned to the least common multiple, while any
+    /// of its members is live.
     pub together: Option<u32>,
 }
 
 impl Item {
-    /// An item that can go anywhere, alone.
+    /// An item that can be placed anywhere and is not in a group.
     pub const fn new(span: Span, size: Bytes, alignment: Alignment) -> Item {
         Item {
             span,
@@ -66,16 +66,16 @@ impl Item {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProblemDesc {
-    /// The items; everything else names them by index.
+    /// The items; everything else refers to them by index.
     pub items: Vec<Item>,
-    /// Pairs that must not share bytes, whatever their lifetimes. Repetition and order do not matter.
+    /// Pairs that must not share bytes, even if their lifetimes do not overlap. Repetition and order do not matter.
     pub conflicts: Vec<(u32, u32)>,
     /// The size of the memory. Strategies ignore it: see [`Packing::fits`](super::Packing::fits).
     pub capacity: Option<Bytes>,
 }
 
 impl ProblemDesc {
-    /// A problem without conflicts and capacity.
+    /// A problem without conflicts or a capacity.
     pub fn new(items: Vec<Item>) -> ProblemDesc {
         ProblemDesc {
             items,
@@ -83,7 +83,7 @@ impl ProblemDesc {
         }
     }
 
-    /// Adds a pair that must not share bytes, whatever their lifetimes.
+    /// Adds a pair that must not share bytes, even if their lifetimes do not overlap.
     #[must_use]
     pub fn conflict(mut self, a: u32, b: u32) -> ProblemDesc {
         self.conflicts.push((a, b));
@@ -100,28 +100,27 @@ impl ProblemDesc {
     /// Validates the problem.
     ///
     /// # Errors
-    /// A conflict names an item that does not exist or a pair that shares one offset; a fixed offset is misaligned, differs
-    /// within a group or collides with another; no aligned offset lies within an item's bounds; the sizes and alignments
-    /// together pass 2^64 - 1.
+    /// A conflict names an item that does not exist or a pair that shares one offset; a fixed offset is misaligned, differs within a group or
+    /// collides with another; no aligned offset lies within an item's bounds; or the sizes and alignments sum past 2^64 - 1.
     pub fn build(self) -> Result<Problem> {
         Problem::build(self)
     }
 }
 
-/// A validated packing problem: every strategy finds offsets for it, and no sum of sizes passes 64 bits.
+/// A validated packing problem: every strategy finds offsets for it, and no sum of sizes exceeds 64 bits.
 #[derive(Clone, Debug, Default)]
 pub struct Problem {
     pub(super) desc: ProblemDesc,
-    /// What is placed: a lone item, or a group.
+    /// The units to place: single items or groups.
     pub(super) units: Vec<Unit>,
     /// Items of each unit, in runs.
     pub(super) members: Vec<u32>,
-    /// Conflicting units of each unit, in runs, ascending. Empty without conflicts.
+    /// Conflicting units of each unit, in runs, ascending. Empty if there are no conflicts.
     pub(super) rivals: Vec<u32>,
     pub(super) irregular: bool,
 }
 
-/// What is placed: a lone item, or a group whose items share one offset.
+/// A single item, or a group whose items share one offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     pub(super) size: u64,
@@ -139,17 +138,17 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Whether it takes bytes at some step.
+    /// Returns true if it takes bytes at some step.
     pub(super) fn takes_bytes(&self) -> bool {
         self.size > 0 && !self.hull.is_empty()
     }
 
-    /// Whether it is a lone item that may be anywhere.
+    /// Returns true if it is a single item without constraints on its offset.
     pub(super) fn is_plain(&self) -> bool {
         self.fixed.is_none() && self.low == 0 && self.high.is_none() && self.members.len() == 1
     }
 
-    /// The lowest and the highest offset; the same where it is fixed.
+    /// Returns the lowest and the highest offset; equal if it is fixed.
     pub(super) fn bounds(&self) -> (u64, u64) {
         match self.fixed {
             Some(offset) => (offset, offset),
@@ -159,7 +158,7 @@ impl Unit {
 }
 
 impl Problem {
-    /// A problem of items alone: no conflicts, no capacity.
+    /// A problem with items only: no conflicts, no capacity.
     ///
     /// # Errors
     /// As [`ProblemDesc::build`].
@@ -167,38 +166,38 @@ impl Problem {
         ProblemDesc::new(items).build()
     }
 
-    /// The items.
+    /// Returns the items.
     pub fn items(&self) -> &[Item] {
         &self.desc.items
     }
 
-    /// Pairs that must not share bytes whatever their lifetimes, as they were given.
+    /// Returns the pairs that must not share bytes even if their lifetimes do not overlap, as given.
     pub fn conflicts(&self) -> &[(u32, u32)] {
         &self.desc.conflicts
     }
 
-    /// The size of the memory, if given.
+    /// Returns the size of the memory, if given.
     pub fn capacity(&self) -> Option<Bytes> {
         self.desc.capacity
     }
 
-    /// The description back, so that its vectors can be used again.
+    /// Returns the description, so that its vectors can be reused.
     pub fn into_desc(self) -> ProblemDesc {
         self.desc
     }
 
-    /// A unit's items.
+    /// Returns a unit's items.
     pub(super) fn members_of(&self, unit: &Unit) -> &[u32] {
         unit.members.of(&self.members)
     }
 
-    /// The spans of a unit's items.
+    /// Iterates over the spans of a unit's items.
     pub(super) fn spans(&self, unit: &Unit) -> impl Iterator<Item = Span> {
         let members = self.members_of(unit).iter();
         members.map(|&item| self.desc.items[item as usize].span)
     }
 
-    /// The unit of each item.
+    /// Returns the unit of each item.
     pub(super) fn unit_of_items(&self) -> Vec<u32> {
         let mut unit_of = vec![0; self.desc.items.len()];
         for (index, unit) in self.units.iter().enumerate() {
@@ -209,20 +208,20 @@ impl Problem {
         unit_of
     }
 
-    /// Replaces `offsets` by the lowest one of every unit.
+    /// Replaces the contents of `offsets` with the lowest offset of every unit.
     pub(super) fn lowest_offsets(&self, offsets: &mut Vec<u64>) {
         let lowest = |unit: &Unit| align_up(unit.bounds().0, unit.alignment).expect(ROOM);
         refill(offsets, self.units.iter().map(lowest));
     }
 
-    /// The problem of some units alone, given ascending; its units come in the same order.
+    /// Returns the problem restricted to `units`, given in ascending order; its units are in the same order.
     pub(super) fn part(&self, units: &[u32], capacity: Option<u64>) -> Problem {
         let mut part = Problem::default();
         self.part_into(units, capacity, &mut part);
         part
     }
 
-    /// As [`Problem::part`], with the memory of another part. It is not validated: a part of a valid problem is valid.
+    /// As [`Problem::part`], reusing the memory of another part. It is not validated: a part of a valid problem is valid.
     pub(super) fn part_into(&self, units: &[u32], capacity: Option<u64>, part: &mut Problem) {
         let Problem {
             desc,
@@ -257,7 +256,7 @@ impl Problem {
         }
     }
 
-    /// Gives a part of some units their conflicts.
+    /// Adds the conflicts of `units` to a part.
     fn part_conflicts(&self, units: &[u32], part: &mut Problem) {
         let mut unit_in_part = vec![u32::MAX; self.units.len()];
         let mut item_in_part = vec![u32::MAX; self.desc.items.len()];
@@ -282,19 +281,19 @@ impl Problem {
         part.desc.conflicts.extend(pairs);
     }
 
-    /// The end of the highest unit.
+    /// Returns the end of the highest unit.
     pub(super) fn height(&self, offsets: &[u64]) -> u64 {
         let units = self.units.iter().zip(offsets);
         units.map(|(unit, &offset)| offset + unit.size).max().unwrap_or(0)
     }
 
-    /// Whether no unit is above its highest offset.
+    /// Returns true if no unit is above its highest offset.
     pub(super) fn keeps_bounds(&self, offsets: &[u64]) -> bool {
         let mut units = self.units.iter().zip(offsets);
         !self.irregular || units.all(|(unit, &offset)| unit.high.is_none_or(|high| offset <= high))
     }
 
-    /// Whether two units must not share bytes.
+    /// Returns true if two units must not share bytes.
     pub(super) fn interfere(&self, a: u32, b: u32) -> bool {
         let (first, second) = (&self.units[a as usize], &self.units[b as usize]);
         if first.rivals.of(&self.rivals).binary_search(&b).is_ok() {
@@ -308,12 +307,12 @@ impl Problem {
         plain || self.spans(first).any(meets)
     }
 
-    /// Whether some unit is fixed, bounded, or a group with gaps.
+    /// Returns true if some unit is fixed, bounded, or a group with gaps.
     pub(super) fn is_irregular(&self) -> bool {
         self.irregular
     }
 
-    /// Adds the bytes of those `rivals` that are placed.
+    /// Adds the byte ranges of those `rivals` that are placed.
     pub(super) fn extend_with_rivals(&self, blocks: &mut Vec<(u64, u64)>, rivals: &[u32], offsets: &[u64]) {
         for &rival in rivals {
             let (offset, size) = (offsets[rival as usize], self.units[rival as usize].size);

@@ -1,24 +1,24 @@
-//! The relaxation of [`select`](super::select()): candidates are chosen by loads alone, without offsets.
+//! The relaxation of [`select`](super::select()): candidates are chosen by their loads only, without offsets.
 //!
-//! For searches whose objective has more than weights. A column is a step, or a set of steps at which the same candidates are
-//! live; its load is the sum of the sizes of the chosen candidates that span it. Prices and losses are scaled by [`SCALE`].
+//! For searches whose objective includes more than weights. A column is a step, or a set of steps at which the same candidates are live; its load is
+//! the sum of the sizes of the chosen candidates that span it. Prices and losses are scaled by [`SCALE`].
 
 use super::select::choice::{Chosen, LoadSearch, Offer};
 use super::select::prices::{Arc, Prices, SCALE_BITS};
 
-/// Prices and losses are in this fraction of a unit of weight.
+/// The fixed-point scale of prices and losses: this many per unit of weight.
 pub const SCALE: i128 = 1 << SCALE_BITS;
 
-/// Something to choose or to leave out.
+/// An item that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
     /// The first column that it spans.
     pub first: usize,
-    /// The first column after.
+    /// The first column after it.
     pub end: usize,
     /// Its load in each of its columns.
     pub size: u64,
-    /// What choosing it gains.
+    /// The gain of choosing it.
     pub weight: u64,
 }
 
@@ -33,41 +33,41 @@ impl Candidate {
     }
 }
 
-/// The price of a byte in each column: the dual of the linear relaxation, never negative.
+/// Returns the price of a byte in each column: the dual of the linear relaxation, never negative.
 pub fn prices(columns: usize, capacity: u64, candidates: impl Iterator<Item = Candidate>) -> Vec<i128> {
     let arcs: Vec<Arc> = candidates.map(|candidate| candidate.arc()).collect();
     Prices::default().find(columns, capacity, &arcs, if arcs.len() > 200 { 8 } else { 1 })
 }
 
-/// Candidates to choose by loads, at given prices.
+/// The problem of choosing candidates by loads, at given prices.
 #[derive(Clone, Copy, Debug)]
 pub struct Loads<'a> {
     /// The highest load of a column.
     pub capacity: u64,
-    /// Of each column.
+    /// The price of a byte in each column.
     pub prices: &'a [i128],
-    /// What can be chosen.
+    /// The candidates.
     pub candidates: &'a [Candidate],
 }
 
-/// A choice by loads.
+/// A choice of candidates by loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadChoice {
-    /// Whether each candidate is chosen.
+    /// For each candidate, true if it is chosen.
     pub taken: Vec<bool>,
-    /// How far its weight is below the bound of the prices; scaled.
+    /// Difference between the bound of the prices and its weight; scaled.
     pub loss: i128,
-    /// Whether no choice has a smaller loss.
+    /// True if no choice has a smaller loss.
     pub exact: bool,
     /// The steps that were used.
     pub steps: u64,
 }
 
 impl Loads<'_> {
-    /// The choice with the least loss that is at most `most`; `None` if none was found.
+    /// Returns the choice with the least loss that is at most `most`; `None` if none was found.
     ///
-    /// `column_loss` gives, for a column and its load, the scaled loss and how much of that is a cost, which is subtracted from
-    /// the weight and never falls as the load grows; `None` where every load is free.
+    /// `column_loss` returns, for a column and its load, the scaled loss and the part of it that is a cost, which is subtracted from the weight and
+    /// never falls as the load grows; `None` if every load is free.
     pub fn choose(
         &self,
         column_loss: impl Fn(usize, u64) -> Option<(i128, i128)>,

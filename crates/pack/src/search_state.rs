@@ -10,18 +10,18 @@ use crate::lists::refill;
 /// The best packing so far, and the budget left.
 pub(super) struct SearchState<'a> {
     pub(super) bound: u64,
-    /// Whether a packing was found, which a height of 2^64 - 1 does not tell.
+    /// True if a packing was found, which cannot be inferred from a height of 2^64 - 1.
     pub(super) found: bool,
-    /// The lowest height so far; 2^64 - 1 without one.
+    /// The lowest height so far; 2^64 - 1 if none.
     pub(super) height: u64,
-    /// The offsets of units that have this height.
+    /// The offsets of units with this height.
     pub(super) best: Vec<u64>,
-    /// What is at work, and what found the best.
+    /// The method that is running, and the one that found the best packing.
     pub(super) method: Option<&'static str>,
     pub(super) found_by: Option<&'static str>,
     /// The height at which a packing is low enough.
     pub(super) target: u64,
-    /// Steps of the rounds before this one.
+    /// Steps of earlier rounds.
     earlier: u64,
     /// Steps of this round.
     pub(super) steps: u64,
@@ -31,7 +31,7 @@ pub(super) struct SearchState<'a> {
 }
 
 impl SearchState<'_> {
-    /// A search that has found nothing; `best` is memory for offsets.
+    /// A search that has found nothing yet; `best` is memory for offsets.
     pub(super) fn new(
         bound: u64,
         target: u64,
@@ -58,7 +58,7 @@ impl SearchState<'_> {
         }
     }
 
-    /// Takes offsets of units as the best if they are lower.
+    /// Keeps offsets of units as the best if they are lower.
     pub(super) fn keep(&mut self, problem: &Problem, offsets: &[u64]) {
         let height = problem.height(offsets);
         if (!self.found || height < self.height) && problem.keeps_bounds(offsets) {
@@ -69,7 +69,7 @@ impl SearchState<'_> {
         }
     }
 
-    /// Whether a packing reaches the bound or the target, or none is below 2^64.
+    /// Returns true if a packing reaches the bound or the target, or if none can end below 2^64.
     pub(super) fn is_settled(&self) -> bool {
         match self.found {
             true => self.height <= self.bound.max(self.target),
@@ -87,30 +87,30 @@ impl SearchState<'_> {
         true
     }
 
-    /// The steps of all rounds.
+    /// Returns the steps of all rounds.
     pub(super) fn total_steps(&self) -> Steps {
         Steps(self.earlier + self.steps)
     }
 
-    /// Whether the search is over.
+    /// Returns true if the search is over.
     pub(super) fn is_over(&self) -> bool {
         self.is_settled() || self.steps >= self.budget || self.interrupted
     }
 
-    /// Counts steps; returns whether to continue.
+    /// Counts steps; returns true to continue.
     pub(super) fn spend(&mut self, steps: u64) -> bool {
         self.steps += steps;
         self.report(0);
         !self.is_over()
     }
 
-    /// Reports progress, `more` steps after the last count; returns whether to continue.
+    /// Reports progress, `more` steps after the last count; returns true to continue.
     pub(super) fn report(&mut self, more: u64) -> bool {
         let best = self.found.then_some(self.height);
         self.call(more, best, self.bound)
     }
 
-    /// Reports a weight and its bound in place of heights.
+    /// Reports a weight and its bound instead of heights.
     pub(super) fn report_weight(&mut self, weight: u64, bound: u64) {
         self.call(0, Some(weight), bound);
     }
@@ -121,7 +121,7 @@ impl SearchState<'_> {
         !self.interrupted
     }
 
-    /// Runs the exact search of what it was made ready for, at most `budget` steps long, and counts its steps.
+    /// Runs the prepared exact search for at most `budget` steps, and counts its steps.
     pub(super) fn fit(&mut self, exact: &mut Exact, capacity: u64, budget: u64) -> Outcome {
         let (outcome, steps) = exact.fit(capacity, budget, &mut |steps| self.report(steps));
         self.steps += steps;

@@ -1,17 +1,17 @@
-//! Placement of one item after another, in any order.
+//! Incremental placement of items, in any order.
 
 use std::ops::Range;
 
 use super::gap;
 use crate::units::{Alignment, Bytes, Span};
 
-/// The items placed so far, for planners that decide item by item whether to place one at all.
+/// The items placed so far, for planners that decide for each item whether to place it.
 ///
 /// ```text
 /// offset
 ///   8 ┤         ┌── b ──┐            lowest_fit([0, 2), 3) is 5: above a
 ///   5 ┤┌─ a ─┐  └───────┘            lowest_fit([4, 9), 3) is 0: a has ended
-///   0 ┼┴─────┴──────────────► steps  lowest_fit([2, 5), 4) is 8: between a and b are only 0 bytes
+///   0 ┼┴─────┴──────────────► steps  lowest_fit([2, 5), 4) is 8: the gap between a and b is 0 bytes
 /// ```
 ///
 /// ```
@@ -27,7 +27,7 @@ use crate::units::{Alignment, Bytes, Span};
 #[derive(Clone, Debug, Default)]
 pub struct Shelf {
     capacity: Option<u64>,
-    /// By ascending offset; equals in the order of placing.
+    /// By ascending offset; ties in order of placement.
     placed: Vec<Placed>,
 }
 
@@ -40,7 +40,7 @@ struct Placed {
 }
 
 impl Shelf {
-    /// An empty shelf of so many bytes; without limit for `None`.
+    /// An empty shelf with a capacity; unlimited for `None`.
     pub fn with_capacity(capacity: Option<Bytes>) -> Shelf {
         Shelf {
             capacity: capacity.map(|bytes| bytes.0),
@@ -48,19 +48,19 @@ impl Shelf {
         }
     }
 
-    /// The capacity.
+    /// Returns the capacity.
     pub fn capacity(&self) -> Option<Bytes> {
         self.capacity.map(Bytes)
     }
 
-    /// The lowest offset that is free during `span`; `None` if nothing fits below the capacity.
+    /// Returns the lowest offset that is free during `span`; `None` if nothing fits below the capacity.
     pub fn lowest_fit(&self, span: Span, size: Bytes, alignment: Alignment) -> Option<Bytes> {
         let offset = gap::lowest(self.blocks(span), size.0, alignment)?;
         self.below_capacity(offset, size)
     }
 
-    /// The offset of the smallest gap that is free during `span`, between placed items or below the lowest;
-    /// above all of them if no gap takes it; `None` if that is past the capacity.
+    /// Returns the offset of the smallest gap that is free during `span`, between placed items or below the lowest; above all of them if no gap is
+    /// large enough; `None` if that exceeds the capacity.
     pub fn best_fit(&self, span: Span, size: Bytes, alignment: Alignment) -> Option<Bytes> {
         let offset = gap::tightest(self.blocks(span), size.0, alignment)?;
         self.below_capacity(offset, size)
@@ -81,26 +81,26 @@ impl Shelf {
         self.placed.insert(position, one);
     }
 
-    /// The ids placed in bytes of `range` during `span`, by ascending offset.
+    /// Iterates over the ids placed in bytes of `range` during `span`, by ascending offset.
     pub fn overlapping(&self, span: Span, range: Range<Bytes>) -> impl Iterator<Item = u32> {
         let below = self.placed.iter().take_while(move |one| one.offset < range.end.0);
         let inside = below.filter(move |one| one.end > range.start.0 && one.span.overlaps(span));
         inside.map(|one| one.id)
     }
 
-    /// The end of the highest item.
+    /// Returns the end of the highest item.
     pub fn height(&self) -> Bytes {
         Bytes(self.placed.iter().map(|one| one.end).max().unwrap_or(0))
     }
 
-    /// Removes every item; memory is kept.
+    /// Removes every item; keeps the memory.
     pub fn clear(&mut self) {
         self.placed.clear();
     }
 
-    /// The blocks placed during `span`, by ascending offset as `[offset, end)`.
+    /// Iterates over the blocks placed during `span`, by ascending offset as `[offset, end)`.
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
-        // No block's span is empty, and an empty one overlaps nothing: two comparisons do.
+        // No block's span is empty, and an empty query overlaps nothing, so two comparisons suffice.
         let Span { first, end } = if span.is_empty() {
             Span::new(u32::MAX, 0)
         } else {

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! floor of d ┄┄┄┄┄┌────┐           everything is pushed down, so that whatever starts lowest starts on its floor: on the end of
-//!            ┌ b ┐│  d │           what is placed below it, or where its alignment and bounds hold it up. One decision takes
-//!            ├───┴┤    │           something whose floor is below the ends of all that it has still to be placed with: either
-//!            │  a └────┘           it starts there, or one of those goes below it, and its floor is raised to the lowest of
+//!            ┌ b ┐│  d │           what is placed below it, or at its lowest aligned and allowed offset. One decision takes a
+//!            ├───┴┤    │           piece whose floor is below the ends of all unplaced pieces that conflict with it: either it
+//!            │  a └────┘           starts there, or one of those goes below it, and its floor is raised to the lowest of
 //!            └───────────►         their ends. No bytes are ever left unused on purpose.
 //! ```
-//! Independent parts are solved separately; a set whose members all conflict with each other (a *clique*) ends a branch
-//! when its members, stacked in the best order from their floors, pass the limit. Source: branching as for disjunctive
-//! scheduling (Giffler and Thompson, 1960), with floors for heads.
+//! Independent parts are solved separately; a set whose members all conflict with each other (a *clique*) ends a branch if its members, stacked in
+//! the best order from their floors, exceed the limit. Source: branching as for disjunctive scheduling (Giffler and Thompson, 1960), with floors as
+//! heads.
 
 use tileheap_units::CompactSort;
 
@@ -20,36 +20,36 @@ use super::search_state::SearchState;
 use crate::lists::reset;
 use crate::units::{Alignment, Span, Step};
 
-/// Units in a bit mask.
+/// Units that fit in a bit mask.
 pub(super) const MOST: usize = 64;
 /// The most cliques that are kept.
 const CLIQUES: usize = 128;
-/// Cliques of up to so many members of different alignments are stacked in every order.
+/// Cliques of up to this many members with different alignments are stacked in every order.
 const STACKED: usize = 8;
 /// A slack that is not computed yet.
 const UNKNOWN: u64 = u64::MAX;
 /// Steps between two calls of the callback.
 const POLL_EVERY: u64 = 1024;
 
-/// The search and its memory.
+/// The search and its scratch memory.
 #[derive(Debug, Default)]
 pub(super) struct Small {
     pieces: Vec<Piece>,
-    /// By birth.
+    /// Sorted by first use.
     lifetimes: Vec<Lifetime>,
     live_now: Vec<Lifetime>,
     cliques: Vec<u64>,
-    /// Floors of each piece: as they are at first, and then a row for each decision under way.
+    /// Floors of each piece: a row with the initial floors, then a row for each open decision.
     floors: Vec<u64>,
-    /// Where each piece was placed.
+    /// The offset of each placed piece.
     offsets: Vec<u64>,
-    /// For each row of floors, how far below the limit each clique ends; or [`UNKNOWN`].
+    /// For each row of floors, the bytes between the end of each clique and the limit; or [`UNKNOWN`].
     slacks: Vec<u64>,
     /// The lowest ends of subsets of a clique, and the sums of their sizes.
     stacks: Vec<(u64, u64)>,
     words: Vec<u128>,
     table: Table,
-    /// All sizes, bounds and alignments are multiples of this.
+    /// A common divisor of all sizes, bounds and alignments.
     grain: u64,
     limit: u64,
     steps: u64,
@@ -64,29 +64,29 @@ struct Piece {
     high: u64,
     /// The highest offset within the limit.
     last: u64,
-    /// Pieces that must not share bytes with it.
+    /// Pieces that it must not share bytes with.
     rivals: u64,
 }
 
-/// A stretch of steps in which a piece takes bytes.
+/// A span of steps in which a piece takes bytes.
 #[derive(Clone, Copy, Debug)]
 struct Lifetime {
     span: Span,
-    /// One bit.
+    /// The piece as a mask of one bit.
     piece: u64,
 }
 
-/// The lowest and the highest end of pieces that are stacked in the best order.
+/// The lowest and the highest end of pieces stacked in the best order.
 struct Heap {
     lowest: u64,
     highest: u64,
 }
 
-/// The search ended without an answer.
+/// The search was stopped without an answer.
 struct Stopped;
 
 impl Small {
-    /// Searches a problem of at most 64 units for at most `most` steps; returns whether the answer is proved.
+    /// Searches a problem of at most 64 units for at most `most` steps; returns true if the answer is proved.
     pub(super) fn search(
         &mut self,
         problem: &Problem,
@@ -100,7 +100,7 @@ impl Small {
         self.prepare(problem);
         search.bound = self.lower_bound(search.bound);
         let until = search.steps.saturating_add(most);
-        // The bound is reached most often; then from above.
+        // The bound is reached most often, so it is tried first; then the height is lowered from above.
         let mut limit = search.bound.max(search.target);
         while !search.is_over() {
             let left = until.min(search.budget).saturating_sub(search.steps);
@@ -143,7 +143,7 @@ impl Small {
             }
         }
         self.find_live_sets();
-        // Lifetimes with gaps and declared conflicts: more units than those of a live set may conflict.
+        // With lifetimes with gaps or declared conflicts, conflicts are not only those of live sets.
         if !problem.rivals.is_empty() || self.lifetimes.len() > self.pieces.len() {
             self.add_conflicts(problem);
         }
@@ -165,7 +165,7 @@ impl Small {
             .extend((known..pieces.len()).map(|fact| Table::word(fact as u64)));
     }
 
-    /// Units live at one step conflict: the largest such sets, each at the last first use before an end.
+    /// Finds conflicts of units live at one step: the maximal live sets, each at the last first use before an end.
     fn find_live_sets(&mut self) {
         let (pieces, lifetimes) = (&mut self.pieces, &mut self.lifetimes);
         let (live_now, cliques) = (&mut self.live_now, &mut self.cliques);
@@ -197,14 +197,14 @@ impl Small {
             live_now.push(*lifetime);
         }
         add(live, grew);
-        // Spans of one group may meet.
+        // Spans of one group may overlap.
         for (number, piece) in pieces.iter_mut().enumerate() {
             piece.rivals &= !(1 << number);
         }
     }
 
-    /// Adds declared conflicts and lifetimes with gaps: a piece that conflicts with all of a clique joins it; every piece, and pairs
-    /// that no clique has, get one.
+    /// Adds declared conflicts and lifetimes with gaps: a piece that conflicts with all of a clique joins it; every piece, and every pair in no
+    /// clique, gets its own.
     fn add_conflicts(&mut self, problem: &Problem) {
         for a in 0..self.pieces.len() {
             let unit = &problem.units[self.pieces[a].unit as usize];
@@ -234,7 +234,7 @@ impl Small {
         }
     }
 
-    /// A clique with the largest piece that conflicts with all its members, and so on.
+    /// Returns a clique extended by the largest piece that conflicts with all its members, and so on.
     fn extended(&self, mut clique: u64) -> u64 {
         let mut common = each(clique).fold(u64::MAX, |common, piece| common & self.pieces[piece].rivals);
         while common != 0 {
@@ -246,12 +246,12 @@ impl Small {
         clique
     }
 
-    /// A lower bound of the height; `known` is one already.
+    /// Returns a lower bound of the height; `known` is an initial one.
     fn lower_bound(&mut self, known: u64) -> u64 {
         self.set_limit(u64::MAX);
         let alone = self.pieces.iter().zip(&self.floors);
         let mut bound = alone.fold(known, |bound, (piece, &floor)| bound.max(floor + piece.size));
-        // The easy bounds first: few cliques are left that may be above the highest of them.
+        // The easy bounds first: few cliques remain that may exceed the highest of them.
         for stacked in [false, true] {
             for index in 0..self.cliques.len() {
                 let clique = self.cliques[index];
@@ -277,7 +277,7 @@ impl Small {
         }
     }
 
-    /// Looks for a packing within `limit`; gives the steps used, and `None` if they were not enough.
+    /// Looks for a packing within `limit`; returns the result, `None` if the search stopped early, and the steps used.
     fn fit(&mut self, limit: u64, most_steps: u64, poll: &mut dyn FnMut(u64) -> bool) -> (Option<bool>, u64) {
         (self.steps, self.most_steps) = (0, most_steps);
         self.set_limit(limit);
@@ -294,7 +294,7 @@ impl Small {
         (found.ok(), self.steps)
     }
 
-    /// Places the remaining pieces, each independent part alone.
+    /// Places the remaining pieces, each independent part separately.
     fn solve(&mut self, set: u64, row: usize, poll: &mut dyn FnMut(u64) -> bool) -> Result<bool, Stopped> {
         let mut rest = set;
         while rest != 0 {
@@ -325,7 +325,7 @@ impl Small {
             return Ok(true);
         }
         let mut key = None;
-        // The way down is new.
+        // On the first descent no state can be in the table.
         let is_first = self.steps < count as u64;
         loop {
             self.steps += 1;
@@ -369,7 +369,7 @@ impl Small {
         Ok(false)
     }
 
-    /// Raises floors; gives those that were raised, and `None` if something may not start there.
+    /// Raises floors; returns the pieces that were raised, and `None` if one of them can no longer start.
     fn raise(&mut self, pieces: u64, row: usize, floor: u64) -> Option<u64> {
         let floors = &mut self.floors[row * self.pieces.len()..];
         let mut raised = 0;
@@ -383,15 +383,15 @@ impl Small {
         Some(raised)
     }
 
-    /// The lowest end that one of them can have.
+    /// Returns the lowest possible end of any of the pieces.
     fn lowest_end(&self, pieces: u64, row: usize) -> u64 {
         let floors = &self.floors[row * self.pieces.len()..];
         let ends = each(pieces).map(|piece| floors[piece] + self.pieces[piece].size);
         ends.min().unwrap_or(u64::MAX)
     }
 
-    /// The piece to decide on: of the clique with the fewest bytes to spare, the lowest and of those the largest; if
-    /// something else has to be decided before, that. `None` if some clique passes the limit.
+    /// Returns the piece to decide on: in the clique with the fewest spare bytes, the lowest piece and of those the largest; or a piece that has to
+    /// be decided before it. `None` if some clique exceeds the limit.
     fn choose(&mut self, part: u64, row: usize) -> Option<usize> {
         let mut tightest = (u64::MAX, part);
         for index in 0..self.cliques.len() {
@@ -412,7 +412,7 @@ impl Small {
         let size = |piece: usize| self.pieces[piece].size;
         let lowest = each(tightest.1).min_by_key(|&piece| (floors[piece], !size(piece)));
         let mut next = lowest.expect("a part has pieces");
-        // Down to what starts before any of its rivals can end.
+        // Descends to a piece that starts before any of its rivals can end.
         loop {
             let rivals = each(self.pieces[next].rivals & part);
             let below = rivals.filter(|&rival| floors[rival] + size(rival) <= floors[next]);
@@ -423,12 +423,12 @@ impl Small {
         }
     }
 
-    /// How far below the limit a clique ends, if it is stacked well; `None` if it passes the limit.
+    /// Returns the bytes between the end of a clique, stacked well, and the limit; `None` if it exceeds the limit.
     fn slack(&mut self, clique: u64, row: usize) -> Option<u64> {
         let heap = self.heap(clique, row);
         let mut end = heap.lowest;
         if end <= self.limit && heap.highest > self.limit {
-            // Any order that keeps the limit will do, and one is found at once most often.
+            // Any order within the limit is enough, and usually the first one tried is.
             end = self.pile(clique, row);
             if end > self.limit {
                 end = self.stack(clique, row, self.limit);
@@ -437,7 +437,7 @@ impl Small {
         self.limit.checked_sub(end)
     }
 
-    /// Copies the slack of cliques to the next row, but for those with pieces in `changed`.
+    /// Copies the slacks of cliques to the next row, except those with pieces in `changed`.
     fn inherit_slacks(&mut self, row: usize, changed: u64) {
         let count = self.cliques.len();
         let (before, after) = self.slacks.split_at_mut((row + 1) * count);
@@ -447,7 +447,7 @@ impl Small {
         }
     }
 
-    /// Between which heights a clique's members end, one above the other in the best order, each from its floor.
+    /// Returns bounds of the end of a clique's members stacked in the best order, each from its floor.
     fn heap(&self, clique: u64, row: usize) -> Heap {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut sum, mut padding, mut lowest, mut highest) = (0u64, 0u64, u64::MAX, 0u64);
@@ -464,7 +464,7 @@ impl Small {
         }
     }
 
-    /// The end of a clique's members, one above the other, the lowest start next.
+    /// Returns the end of a clique's members, stacked greedily: the lowest start next.
     fn pile(&self, clique: u64, row: usize) -> u64 {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut left, mut end) = (clique, 0u64);
@@ -481,8 +481,7 @@ impl Small {
         end
     }
 
-    /// The lowest end of a clique's members, one above the other, each from its floor, if that is at most `most`; or something
-    /// lower where they are many.
+    /// Returns the lowest end of a clique's members, stacked, each from its floor, if that is at most `most`; or a lower bound if there are many.
     fn stack(&mut self, clique: u64, row: usize, most: u64) -> u64 {
         let count = self.pieces.len();
         let floors = &self.floors[row * count..(row + 1) * count];
@@ -495,7 +494,7 @@ impl Small {
             of[place] = piece;
             total += self.pieces[piece].size;
         }
-        // Of every subset, from the smaller ones, the lowest end and what it takes; where the rest has no room above it, none.
+        // For every subset, computed from smaller ones, the lowest end and its size; none if the rest does not fit above it.
         let all = (1usize << members) - 1;
         reset(&mut self.stacks, all + 1, (u64::MAX, 0));
         self.stacks[0] = (0, 0);
@@ -520,7 +519,7 @@ impl Small {
         self.stacks[all].0
     }
 
-    /// The same without a look at alignments: from the lowest floor to the highest.
+    /// As [`Self::stack`], ignoring alignments: from the lowest floor to the highest.
     fn stack_by_floor(&mut self, clique: u64, row: usize) -> u64 {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut left, mut end) = (clique, 0u64);
@@ -533,7 +532,7 @@ impl Small {
         end
     }
 
-    /// The pieces left to place, and their floors.
+    /// Hashes the unplaced pieces and their floors.
     fn key(&self, part: u64, row: usize) -> u128 {
         let floors = &self.floors[row * self.pieces.len()..];
         each(part).fold(Table::START, |key, piece| {
@@ -541,7 +540,7 @@ impl Small {
         })
     }
 
-    /// Offsets of all units; those without conflicts are as low as they may be.
+    /// Writes offsets of all units; those without conflicts are at their lowest offset.
     fn write(&self, problem: &Problem, offsets: &mut Vec<u64>) {
         problem.lowest_offsets(offsets);
         for (piece, &offset) in self.pieces.iter().zip(&self.offsets) {
@@ -550,14 +549,14 @@ impl Small {
     }
 }
 
-/// Whether alignments may open gaps.
+/// Returns true if alignments may open gaps.
 pub(super) fn is_padded(problem: &Problem) -> bool {
     let mut units = problem.units.iter().filter(|unit| unit.size > 0);
     let grain = units.clone().fold(0, |grain, unit| gcd(grain, unit.size));
     units.any(|unit| grain % unit.alignment.get() != 0)
 }
 
-/// The positions of the bits that are set, ascending.
+/// Iterates over the positions of the set bits, ascending.
 fn each(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = bits.trailing_zeros();

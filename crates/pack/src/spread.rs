@@ -9,19 +9,19 @@ use crate::units::Bytes;
 /// The memory and the offset of every item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// For each item its memory and the offset in it; none for items that fit nowhere.
+    /// For each item, its memory and the offset in it; `None` for items that fit nowhere.
     pub places: Vec<Option<(usize, Bytes)>>,
     /// The end of the highest item of each memory.
     pub heights: Vec<Bytes>,
-    /// Proved if the choice of each memory (of the last without a capacity: its height) is the best for the items left by the memories
-    /// before it; that is not the best over all memories together.
+    /// `Proved` if the choice for each memory (for the last without a capacity: its height) is the best for the items left by the memories before it;
+    /// this does not imply the best over all memories together.
     pub verdict: Verdict,
     /// The steps that were used.
     pub steps: Steps,
 }
 
-/// Selects for each memory, in order, the items of largest total weight of those that are left; a memory without a capacity takes
-/// all of them, packed as low as possible. The problem's own capacity is ignored.
+/// Selects for each memory, in order, the remaining items of largest total weight; a memory without a capacity takes all of them, packed as low as
+/// possible. The problem's own capacity is ignored.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -39,7 +39,7 @@ pub struct Spread {
 /// ```
 ///
 /// # Panics
-/// If there is not one weight for each item, or they sum past 2^63.
+/// If there is not exactly one weight per item, or if the weights sum past 2^63.
 pub fn spread(
     problem: &Problem,
     weights: &[u64],

@@ -36,18 +36,17 @@ use super::{Packer, Packing, Problem};
 /// # Ok::<(), tileheap_pack::Error>(())
 /// ```
 pub trait PackingStrategy: fmt::Debug + Send + Sync {
-    /// Its name, as on the command line: words in lower case, joined by hyphens.
+    /// Returns its name, as on the command line: lowercase words joined by hyphens.
     fn name(&self) -> &str;
 
-    /// What it does, in a sentence.
+    /// Describes it in one sentence.
     fn description(&self) -> &str {
         ""
     }
 
-    /// Replaces `packing` by an offset for every item. `packer` is scratch memory, and has the built-in rules.
+    /// Replaces the contents of `packing` with an offset for every item. `packer` has scratch memory and the built-in rules.
     ///
-    /// The packing must pass [`check`](super::check()); it may exceed the capacity and highest offsets of items, see
-    /// [`Packing::fits`].
+    /// The packing must pass [`check`](super::check()); it may exceed the capacity and highest offsets of items, see [`Packing::fits`].
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing);
 
     /// As [`minimise`] or [`fit`]. A strategy that can use a budget overrides this; by default it runs once.
@@ -70,12 +69,12 @@ pub trait PackingStrategy: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a search looks for.
+/// The goal of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// The lowest packing; the capacity is ignored.
     Lowest,
-    /// A packing within the capacity, or the proof that there is none.
+    /// A packing within the capacity, or a proof that none exists.
     Within,
 }
 
@@ -106,16 +105,15 @@ impl<S: PackingStrategy + ?Sized> PackingStrategy for &S {
 
 /// Finds an offset for every item.
 ///
-/// The capacity is ignored: compare its height, or see [`Packing::fits`].
+/// The capacity is ignored: compare the height with it, or see [`Packing::fits`].
 pub fn pack(problem: &Problem, strategy: impl PackingStrategy) -> Packing {
     Packer::default().pack(problem, strategy)
 }
 
-/// Finds a packing as low as it can within a budget, with a lower bound; the capacity is ignored.
+/// Finds a packing as low as possible within a budget, with a lower bound; the capacity is ignored.
 ///
-/// [`Strategy::Auto`](super::Strategy::Auto) uses every method; `Exact` only searches, `HillClimb` only climbs from greedy by
-/// size, and the other strategies run once. The same problem, strategy and budget give the same answer on every machine, unless
-/// `watch` interrupts.
+/// [`Strategy::Auto`](super::Strategy::Auto) uses every method; `Exact` only runs the exact search, `HillClimb` only climbs from first fit by size,
+/// and the other strategies run once. The same problem, strategy and budget give the same answer on every machine, unless `watch` interrupts.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -140,11 +138,10 @@ pub fn minimise(
     Packer::default().minimise(problem, strategy, budget, watch)
 }
 
-/// Looks for a packing within the problem's capacity (within 64 bits without one) and all bounds of offsets.
+/// Looks for a packing within the problem's capacity (within 64 bits if there is none) and all bounds of offsets.
 ///
-/// Proved with a packing, or proved without one; then the answer names the items that make it impossible: the fewest live at one
-/// step that exceed the capacity if that is the reason, otherwise the smallest infeasible subset found by leaving items out in
-/// several orders.
+/// The answer is proved with a packing, or proved without one. In the latter case it names the items that make packing impossible: the fewest live at
+/// one step that exceed the capacity if there are such, otherwise the smallest infeasible subset found by leaving items out in several orders.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -163,7 +160,7 @@ pub fn fit(problem: &Problem, strategy: impl PackingStrategy, budget: Steps, wat
     Packer::default().fit(problem, strategy, budget, watch)
 }
 
-/// With the memory of the problems before; [`PackingStrategy`]'s own functions reuse that of the answer as well.
+/// Functions that reuse the packer's memory; [`PackingStrategy`]'s own functions also reuse that of the answer.
 impl Packer {
     /// As [`pack()`].
     pub fn pack(&mut self, problem: &Problem, strategy: impl PackingStrategy) -> Packing {

@@ -1,4 +1,4 @@
-//! Every strategy on drawn timelines.
+//! Tests every strategy on timelines drawn in comments.
 
 use super::*;
 use crate::units::{Alignment, Bytes, Span};
@@ -32,7 +32,7 @@ fn grouped(first: u32, end: u32, size: u64, group: u32) -> Item {
 /// All strategies but the naive one.
 const OTHERS: usize = Strategy::ALL.len() - 1;
 
-/// The height of every strategy but naive, if the checker accepts the packing.
+/// Returns the height of every strategy but `naive`, if the checker accepts the packing.
 fn heights(desc: ProblemDesc) -> Vec<u64> {
     let problem = desc.build().unwrap();
     let strategies = Strategy::ALL.into_iter();
@@ -45,7 +45,7 @@ fn heights(desc: ProblemDesc) -> Vec<u64> {
     heights.skip(1).collect()
 }
 
-/// What each draws, and the height that every strategy reaches.
+/// Packs each drawn timeline; every strategy must reach its height.
 #[test]
 fn drawn_timelines_are_packed_as_drawn() {
     let desc = ProblemDesc::new;
@@ -76,7 +76,7 @@ fn drawn_timelines_are_packed_as_drawn() {
         // Empty lifetimes and empty items conflict with nothing.
         (8, desc(vec![item(0, 4, 8), item(2, 2, 8), item(1, 3, 0)])),
         (0, ProblemDesc::default()),
-        // In its gap the group takes nothing; c overlaps its second member, which takes as much as the first.
+        // In its gap the group takes no bytes; c overlaps its second member, which takes as much as the first.
         //   5 ┤     ┌─ b ─┐
         //   4 ┤┌ g ┐└─────┘┌ g ┐
         //   0 ┼┴───┴──────┬┴───┤
@@ -164,10 +164,10 @@ fn names_are_read_back() {
     assert!("tetris".parse::<Strategy>().is_err());
 }
 
-/// Weights per byte that pass 64 bits once they are scaled: prices are coarser then, and the choice is still proved.
+/// Weights per byte that exceed 64 bits once scaled: prices are coarser then, and the choice is still proved.
 #[test]
 fn select_takes_weights_near_their_limit() {
-    // 4 ┤┌─ b ─┐┌─ c ─┐   a over both steps or b and c: b and c weigh 1 more
+    // 4 ┤┌─ b ─┐┌─ c ─┐   a over both steps, or b and c: b and c weigh 1 more
     // 0 ┼┴── a ┴┴─────┴
     let items = vec![item(0, 2, 4), item(0, 1, 3), item(1, 2, 3)];
     let desc = ProblemDesc::new(items).capacity(Bytes(4));

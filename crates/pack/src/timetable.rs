@@ -1,17 +1,17 @@
-//! An index of placed blocks by time; queries are in the order of offsets.
+//! An index of placed blocks by time; queries return blocks by ascending offset.
 //!
 //! ```text
 //! level 2   ├──0──┤──2──┤ …       buckets of two halves each, overlapping by one half:
-//!              ├──1──┤──3──┤ …    every span of at most a half lies in one bucket whole
+//!              ├──1──┤──3──┤ …    every span no longer than a half is contained in one bucket
 //! level 1   ├───────────0───────────┤──────────2── …
 //! level 0   ├────────────────────── everything ──────────────────────── …
 //! ```
-//! A query looks through one list, at the finest level that has a bucket for its span. While little is placed, there is
-//! only level 0: below a thousand blocks, looking through all of them is the fastest.
+//! A query scans one list, at the finest level that has a bucket for its span. While few blocks are placed, there is only level 0: below a thousand
+//! blocks, scanning all of them is the fastest.
 
 use crate::units::Span;
 
-/// Bytes that are taken during a span.
+/// Bytes taken during a span.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     /// Never empty.
@@ -20,19 +20,18 @@ struct Block {
     end: u64,
 }
 
-/// The number of units from which finer levels pay.
+/// The number of units from which finer levels pay off.
 pub(super) const MANY: usize = 1024;
-/// A half of each finer level: this many go into the timeline.
+/// The half widths of finer levels, as fractions of the timeline: this many halves span it.
 const FINER: [u32; 4] = [8, 64, 512, 4096];
-/// The finest level's half is at least the average lifetime over this, so that a block is in few buckets. Measured on the 28,526
-/// items of IOPDDL S_1, of which three quarters are live for less than 10 of 44,681 steps: greedy by size takes 440 ms with one
-/// list, 120 ms with levels.
+/// The finest level's half is at least the average lifetime divided by this, so that a block is in few buckets. Measured on the 28,526 items of
+/// IOPDDL S_1, of which three quarters are live for less than 10 of 44,681 steps: greedy by size takes 440 ms with one list, 120 ms with levels.
 const BUCKETS_PER_LIFE: u32 = 16;
 
-/// Slots by time and offset.
+/// Blocks by time and offset.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable {
-    /// From the coarsest, in which everything is in one bucket.
+    /// From the coarsest level, which has one bucket for everything.
     levels: Vec<Level>,
 }
 
@@ -45,7 +44,7 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// Clears the index, and prepares it for lifetimes up to `horizon` that last `average` steps and at most `longest`.
+    /// Clears the index, and prepares it for lifetimes that end by `horizon` and last `average` steps on average, `longest` at most.
     pub(super) fn clear(&mut self, horizon: u32, average: u32, longest: u32) {
         self.levels.clear();
         self.levels.push(Level::new(u32::MAX));
@@ -78,11 +77,11 @@ impl Timetable {
         }
     }
 
-    /// Blocks live at some step of `span`, by ascending offset as `[offset, end)`.
+    /// Iterates over the blocks live at some step of `span`, by ascending offset as `[offset, end)`.
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
         let level = self.levels.iter().rev().find(|level| span.len() <= level.half);
         let bucket = level.and_then(|level| level.buckets.get((span.first.0 / level.half) as usize));
-        // No block's span is empty, and an empty one overlaps nothing: two comparisons do.
+        // No block's span is empty, and an empty query overlaps nothing, so two comparisons suffice.
         let Span { first, end } = if span.is_empty() {
             Span::new(u32::MAX, 0)
         } else {
@@ -95,10 +94,10 @@ impl Timetable {
     }
 }
 
-/// Lists of the blocks that meet stretches of time.
+/// Lists of the blocks that overlap each bucket's range of steps.
 #[derive(Clone, Debug)]
 struct Level {
-    /// Bucket `i` is about the steps `[i * half, (i + 2) * half)`.
+    /// Bucket `i` covers the steps `[i * half, (i + 2) * half)`.
     half: u32,
     buckets: Vec<ByOffset>,
 }
@@ -123,13 +122,13 @@ impl Level {
     }
 }
 
-/// Slots by ascending offset, in chunks, so that an insertion moves few.
+/// Blocks by ascending offset, in chunks, so that an insertion moves few.
 #[derive(Clone, Debug, Default)]
 struct ByOffset {
     chunks: Vec<Vec<Block>>,
 }
 
-/// A chunk of this many blocks is cut in two.
+/// A chunk of this many blocks is split in two.
 const CHUNK: usize = 128;
 
 impl ByOffset {

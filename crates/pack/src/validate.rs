@@ -1,4 +1,4 @@
-//! The validation of problems: items become units, and conflicts edges between them.
+//! The validation of problems: items become units, and conflicts become edges between them.
 
 use tileheap_units::CompactSort;
 
@@ -25,7 +25,7 @@ impl Problem {
         Ok(problem)
     }
 
-    /// Lone items and groups, in the order of their first items.
+    /// Forms units from single items and groups, in the order of their first items.
     fn form_units(&mut self) -> Result<()> {
         let items = &self.desc.items;
         let group = |(index, item): (u32, &Item)| Some((item.together?, index));
@@ -54,7 +54,7 @@ impl Problem {
         Ok(())
     }
 
-    /// No solver can pass 64 bits: an offset is at most the end of the highest unit (or a bound), rounded up once.
+    /// Checks that no solver can exceed 64 bits: an offset is at most the end of the highest unit (or a bound), rounded up once.
     fn check_sum(&self) -> Result<()> {
         let floor = |unit: &Unit| unit.fixed.map_or(unit.low, |offset| offset + unit.size);
         let mut sum = self.units.iter().map(floor).max().unwrap_or(0);
@@ -99,7 +99,7 @@ impl Problem {
         Ok(())
     }
 
-    /// Fixed units must not overlap each other; others can be placed elsewhere.
+    /// Checks that fixed units do not overlap each other; others can be placed elsewhere.
     fn check_fixed(&self) -> Result<()> {
         let mut fixed: Vec<(Span, u32)> = Vec::new();
         for (index, unit) in self.units.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Problem {
     }
 }
 
-/// The unit that `members`, at `run` of the table of members, form.
+/// Returns the unit formed by `members`, which are at `run` in the table of members.
 fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit> {
     let first = &items[members[0] as usize];
     let mut unit = Unit {

@@ -1,11 +1,11 @@
-//! Packing problems out of any bytes, and what must hold of all answers to them.
+//! Packing problems from arbitrary bytes, and the properties that all answers must have.
 
 use std::ops::ControlFlow;
 
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Packer, Packing, Problem, ProblemDesc, Steps, Strategy, Verdict, check};
 
-/// Bytes, one after another; 0 when they are used up.
+/// The input bytes in order; 0 once they are used up.
 struct Source<'a>(&'a [u8]);
 
 impl Source<'_> {
@@ -18,7 +18,7 @@ impl Source<'_> {
     }
 }
 
-/// A problem and the weights of its items; `None` where the validation refuses what the bytes say.
+/// A problem and the weights of its items; `None` if validation rejects the decoded problem.
 pub(crate) fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
     let mut source = Source(bytes);
     let kind = source.next();
@@ -54,7 +54,7 @@ pub(crate) fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
     Some((desc.build().ok()?, weights))
 }
 
-/// Runs everything on a problem.
+/// Runs all strategies and searches on a problem.
 ///
 /// # Panics
 /// If an answer is wrong.

@@ -1,4 +1,4 @@
-//! Any bytes as a packing problem: every answer has to be right.
+//! Decodes arbitrary bytes as a packing problem and checks every answer.
 #![no_main]
 
 mod pack_bytes;

@@ -1,9 +1,9 @@
-//! Where to branch: a column whose lowest bytes are decided next, and the pieces that may start there.
+//! The branching rule: chooses the column whose lowest bytes are decided next, and lists the pieces that may start there.
 //!
 //! ```text
-//! floors   ┌─┐     ┌─┐      columns 1 and 2 are a *valley*: whatever starts on their floor stands in them alone, since
-//!          │ └─┐   │ └──    it would have to start higher elsewhere. So for each column of a valley, in some packing
-//!          │   └───┘        that is pushed down as far as it goes, one of the pieces that are ready there starts on
+//! floors   ┌─┐     ┌─┐      columns 1 and 2 are a *valley*: whatever starts on their floor stands in no other column,
+//!          │ └─┐   │ └──    where it would have to start higher. So for each column of a valley, in some packing
+//!          │   └───┘        that is pushed down as far as possible, one of the pieces that are ready there starts on
 //! column   0 1 2 3 4 5      its floor, or bytes of it stay unused.
 //! ```
 
@@ -11,18 +11,18 @@ use super::model::Model;
 use super::state::{PLACED, State};
 use crate::gap::align_up;
 
-/// Which column of which valley is decided first.
+/// Criterion for the column that is decided next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Focus {
-    /// The fewest bytes to spare, divided by the number of branches that the column ended.
+    /// The fewest spare bytes, divided by the number of branches that the column has ended.
     LeastSlackBlamed,
-    /// The fewest choices, divided by the number of branches that the column ended; ties by the fewest bytes to spare.
+    /// The fewest choices, divided by the number of branches that the column has ended; ties by the fewest spare bytes.
     FewestChoicesBlamed,
-    /// As before, with ties by the lowest floor.
+    /// As `FewestChoicesBlamed`, with ties by the lowest floor.
     FewestChoicesLow,
-    /// The least product of choices and bytes to spare.
+    /// The least product of choices and spare bytes.
     Tightest,
-    /// As before with some bytes more to spare, divided by the number of branches that the column ended.
+    /// As `Tightest` with some bytes added to the spare ones, divided by the number of branches that the column has ended.
     TightestBlamed,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Decision {
     pub(crate) floor: u64,
 }
 
-/// Chooses among some columns: among all valleys, where the model allows it; otherwise only among the lowest columns of all.
+/// Chooses a column in `columns`: among all valleys if the model allows it; otherwise only among the columns with the lowest floor.
 pub(crate) fn choose(
     model: &Model,
     state: &State,
@@ -65,7 +65,7 @@ pub(crate) fn choose(
     };
     if model.in_a_row {
         each_valley(state, columns, |valley| {
-            // Without a byte to spare, few pieces begin at its borders.
+            // If no byte is to spare, few pieces begin at the borders of the valley.
             if state.is_tight && state.slack(valley.start) == 0 {
                 consider(valley.start);
                 consider(valley.end - 1);
@@ -87,7 +87,7 @@ pub(crate) fn choose(
     }
 }
 
-/// Calls `visit` with every stretch of columns of equal floor, tied by pieces, between higher floors.
+/// Calls `visit` with every run of columns of equal floor that pieces connect, between higher floors.
 fn each_valley(
     state: &State,
     columns: std::ops::Range<usize>,
@@ -114,10 +114,10 @@ fn each_valley(
     }
 }
 
-/// The lowest start of a column's first piece if that is not on the floor, in a packing that is pushed down: what is placed
-/// bears it there or its bounds hold it up, or it stands on top of a piece beside the column.
+/// Returns the lowest start of a column's first piece if that does not stand on the floor, in a packing that is pushed down: it stands on placed
+/// pieces, is held up by its bounds, or stands on a piece in another of its columns.
 ///
-/// Complexity: the pieces of all columns beside it.
+/// Complexity: the pieces of all columns that its pieces also stand in.
 pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &mut Scratch) -> u64 {
     let holders = model.column_runs[choice.column as usize].of(&model.holders);
     scratch.prepare(model);
@@ -127,7 +127,7 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &m
     let mut least = u64::MAX;
     for &index in holders {
         let ready = state.ready[index as usize];
-        // What is placed bears it, and no bytes left unused below have lifted it any higher.
+        // Placed pieces or bounds support it at this offset, and no skipped bytes have raised it further.
         if ready > choice.floor && ready == state.borne[index as usize] || ready == PLACED {
             least = least.min(ready);
             continue;
@@ -145,7 +145,7 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &m
             }
             top = top.min(*known);
         }
-        // A piece beside may be lifted too: one that ends lower gives no bound.
+        // The piece there may be raised too: one that ends lower gives no bound.
         if let Some(start) = align_up(top, piece.alignment) {
             least = least.min(start.max(ready));
         }
@@ -162,9 +162,9 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &m
 /// Scratch memory of [`raised`].
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Whether a piece stands in the column.
+    /// True if a piece stands in the column.
     stands: Vec<bool>,
-    /// Of each column, the lowest end of a piece beside; 0 where that is not known.
+    /// For each other column, the lowest end of a piece that is not in the chosen column; 0 if not known.
     tops: Vec<u64>,
     known: Vec<u32>,
 }

@@ -1,15 +1,15 @@
-//! The exact search: a packing within a capacity, or the proof that there is none.
+//! The exact search: finds a packing within a capacity, or proves that none exists.
 //!
-//! Depth first over packings that are pushed down as far as they go, built from below. One decision takes a column of a
-//! *valley* of the floors and tries each piece that may start there, then to leave bytes unused. What makes it short:
-//! - only largest sets of overlapping lifetimes are columns, and a branch ends where a column's floor and load pass the capacity;
-//! - unused bytes are paid from a column's slack, and tight columns have next to none: they are decided first;
+//! Depth-first search over packings that are pushed down as far as possible, built from below. Each decision takes a column of a *valley* of the
+//! floors and tries each piece that may start there, then leaving bytes unused. Pruning:
+//! - only maximal sets of overlapping lifetimes are columns, and a branch ends when a column's floor plus load exceeds the capacity;
+//! - unused bytes are paid for from a column's slack. Tight columns have next to none, so they are decided first;
 //! - independent parts are solved separately, and if one fails, so does the decision that separated them;
 //! - of identical pieces only the next is tried; states without a packing are kept in a table of fixed size;
-//! - many short runs with different rules, and then longer ones, share the table and the failure counts of columns.
+//! - many short runs with different rules, then longer ones, share the table and the failure counts of columns.
 //!
-//! State changes in place and is undone by a trail: a step allocates nothing. Source: sections, floors, canonical order and
-//! partitions as in Moffitt, "MiniMalloc", ASPLOS 2023; valleys, branching by slack, the table and failure counts are our own.
+//! State changes in place and is undone with a trail: a step allocates nothing. Source: sections, floors, canonical order and partitions as in
+//! Moffitt, "MiniMalloc", ASPLOS 2023; valleys, branching by slack, the table and failure counts are our own.
 
 mod branch;
 mod model;
@@ -32,10 +32,10 @@ mod tests;
 pub(super) use model::{Model, gcd};
 pub(super) use search::Outcome;
 
-/// Larger models are not searched: with this many places of pieces in columns a step takes a millisecond.
+/// Larger models are not searched: with this many (piece, column) pairs a step takes a millisecond.
 const LARGEST_MODEL: u64 = 1_000_000;
 
-/// The exact search, its model, and the memory of both.
+/// The exact search, with its model and scratch memory.
 #[derive(Debug, Default)]
 pub(super) struct Exact {
     pub(super) model: Model,
@@ -45,9 +45,9 @@ pub(super) struct Exact {
 }
 
 impl Exact {
-    /// Looks for offsets of all pieces of the model within `capacity`, at most `budget` steps long; gives the steps used.
+    /// Looks for offsets of all pieces of the model within `capacity`, in at most `budget` steps; returns the steps used.
     ///
-    /// `poll` gets the steps so far, and returns whether to continue.
+    /// `poll` is called with the steps so far, and returns whether to continue.
     pub(super) fn fit(
         &mut self,
         capacity: u64,
@@ -83,7 +83,7 @@ impl Exact {
         }
     }
 
-    /// Offsets of all units after [`Outcome::Packed`]; units that are not in the model are at their lowest offset.
+    /// Writes the offsets of all units after [`Outcome::Packed`]; units that are not in the model are at their lowest offset.
     pub(super) fn write(&self, problem: &Problem, offsets: &mut Vec<u64>) {
         problem.lowest_offsets(offsets);
         for (piece, &offset) in self.model.pieces.iter().zip(&self.search.state.offsets) {
@@ -93,8 +93,7 @@ impl Exact {
         }
     }
 
-    /// Whether a problem is too large to be searched: what that takes is counted in places of pieces in columns, which are not
-    /// formed for it.
+    /// Returns true if a problem is too large to search. Counts the (piece, column) pairs of the model without building it.
     pub(super) fn is_too_large(&mut self, problem: &Problem) -> bool {
         let births = &mut self.births;
         refill(births, problem.units.iter().map(|unit| unit.hull.first));

@@ -1,8 +1,8 @@
 //! The model of the exact search: pieces that stand in columns.
 //!
 //! ```text
-//! steps    0 1 2 3 4 5 6 7 8          a column is a largest set of lifetimes that overlap at one step; whatever
-//! a        ■ ■ ■                      happens between two of them changes nothing:
+//! steps    0 1 2 3 4 5 6 7 8          a column is a maximal set of lifetimes that overlap at one step;
+//! a        ■ ■ ■                      steps between two columns add no constraint:
 //! b          ■ ■ ■ ■                    column 0: a b      column 1: b c      column 2: c d
 //! c                ■ ■ ■ ■            and one more column for each pair in conflict
 //! d                      ■ ■
@@ -12,7 +12,7 @@ use crate::Problem;
 use crate::lists::{refill, reset};
 use crate::units::{Alignment, CompactSort, Run};
 
-/// A problem reduced for the search, and the memory of the reduction.
+/// A problem reduced for the search, with the memory of the reduction.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) pieces: Vec<Piece>,
@@ -22,25 +22,25 @@ pub(crate) struct Model {
     pub(crate) holders: Vec<u32>,
     pub(crate) column_runs: Vec<Run>,
     row_width: u32,
-    /// Every piece stands in consecutive columns, so that the row of columns can be cut where nothing crosses.
+    /// True if every piece stands in consecutive columns, so that the row of columns can be cut wherever no piece crosses.
     pub(crate) in_a_row: bool,
-    /// Pieces by first column, and where each column's begin.
+    /// Pieces by first column, and the start of each column's run.
     pub(crate) by_first: Vec<u32>,
     pub(crate) first_runs: Vec<u32>,
-    /// All sizes, bounds and alignments are multiples of this.
+    /// A common divisor of all sizes, bounds and alignments.
     pub(crate) grain: u64,
-    /// Units that take part.
+    /// The units that are searched.
     units: Vec<u32>,
     lifetimes: Vec<Lifetime>,
     events: Vec<(u32, bool, u32)>,
-    /// Pieces and the columns that stand for their conflicts.
+    /// Pieces, and the columns that represent their conflicts.
     conflicts: Vec<(u32, u32)>,
     piece_of: Vec<u32>,
     /// Scratch list: counts of columns, columns with conflicts, or pieces in some order.
     draft: Vec<u32>,
 }
 
-/// A span of a piece, from its first column to the one after its last.
+/// A span of a piece: its first column, and the one after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Lifetime {
     piece: u32,
@@ -51,7 +51,7 @@ struct Lifetime {
 /// A unit to place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// The unit that it stands for.
+    /// The unit it represents.
     pub(crate) unit: u32,
     pub(crate) size: u64,
     pub(crate) alignment: Alignment,
@@ -59,7 +59,7 @@ pub(crate) struct Piece {
     pub(crate) high: u64,
     pub(crate) columns: Run,
     pub(crate) first: u32,
-    /// The identical piece before this one.
+    /// The preceding identical piece.
     pub(crate) twin: u32,
 }
 
@@ -69,14 +69,14 @@ pub(crate) const NONE: u32 = u32::MAX;
 impl Model {
     /// Reduces a problem.
     ///
-    /// `within` are the units that take part; all of them for `None`.
+    /// `within` lists the units to include; `None` includes all of them.
     pub(crate) fn new(problem: &Problem, within: Option<&[u32]>) -> Model {
         let mut model = Model::default();
         model.reduce(problem, within);
         model
     }
 
-    /// As [`Model::new`], with the memory of the last problem.
+    /// As [`Model::new`], reusing the memory of the last problem.
     pub(crate) fn reduce(&mut self, problem: &Problem, within: Option<&[u32]>) {
         let taking = |&unit: &u32| problem.units[unit as usize].size > 0;
         self.units.clear();
@@ -119,31 +119,31 @@ impl Model {
         self.grain = self.pieces.iter().flat_map(facts).fold(0, gcd);
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub(crate) fn width(&self) -> usize {
         self.column_runs.len()
     }
 
-    /// Whether most columns of steps are full at a capacity: then what begins and what ends between two of them has equal sizes.
+    /// Returns true if most step columns are full at a capacity: then the pieces that begin and end between two of them have equal total sizes.
     pub(crate) fn is_tight(&self, capacity: u64) -> bool {
         let full = (0..self.row_width()).filter(|&column| self.load(column) == capacity);
         full.count() * 2 > self.row_width()
     }
 
-    /// The bytes of all pieces of a column.
+    /// Returns the total size of a column's pieces.
     pub(crate) fn load(&self, column: usize) -> u64 {
         let holders = self.column_runs[column].of(&self.holders).iter();
         holders.map(|&piece| self.pieces[piece as usize].size).sum()
     }
 
-    /// The number of columns that stand for steps; those after them are declared conflicts.
+    /// Returns the number of columns that represent steps; the columns after them represent declared conflicts.
     pub(crate) fn row_width(&self) -> usize {
         self.row_width as usize
     }
 
-    /// The columns of every lifetime, ascending by piece and column.
+    /// Finds the columns of every lifetime, ascending by piece and column.
     fn sweep(&mut self, problem: &Problem) {
-        // A death at a step comes before the births there.
+        // Deaths at a step come before the births there.
         self.events.clear();
         self.lifetimes.clear();
         for (index, &unit) in self.units.iter().enumerate() {
@@ -176,7 +176,7 @@ impl Model {
         self.lifetimes.compact_sort();
     }
 
-    /// A column for each pair in conflict that does not share one already.
+    /// Adds a column for each conflicting pair that does not share one already.
     fn add_conflicts(&mut self, problem: &Problem) {
         if problem.rivals.is_empty() {
             return;
@@ -216,7 +216,7 @@ impl Model {
         std::mem::swap(&mut self.columns, &mut self.draft);
     }
 
-    /// The pieces of each column, and those that begin there.
+    /// Builds the lists of the pieces in each column, and of those that begin there.
     fn index(&mut self) {
         let width = self.columns.iter().max().map_or(0, |&last| last as usize + 1);
         let counts = &mut self.draft;
@@ -285,13 +285,13 @@ impl Model {
     }
 }
 
-/// Whether two ascending lists have a common element.
+/// Returns true if two ascending lists have a common element.
 fn shares(a: &[u32], b: &[u32]) -> bool {
     a.iter().any(|column| b.binary_search(column).is_ok())
 }
 
 pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
-    // Most often one of them is a power of two, which takes no division.
+    // Usually one of them is a power of two, which takes no division.
     if b != 0 && a.is_power_of_two() {
         return 1 << (a | b).trailing_zeros();
     }

@@ -1,4 +1,4 @@
-//! The orders in which candidates are tried, and the series of runs.
+//! The orders in which candidates are tried, and the sequence of runs.
 
 use super::branch::Focus;
 use super::model::Model;
@@ -6,7 +6,7 @@ use super::table::mix;
 use crate::lists::{refill, reset};
 use crate::units::CompactSort;
 
-/// Which candidate is tried first.
+/// The candidate that is tried first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum First {
     Wide,
@@ -22,7 +22,7 @@ pub(crate) enum First {
 pub(crate) struct Way {
     pub(crate) focus: Focus,
     pub(crate) first: First,
-    /// Of equal columns, the last instead of the first.
+    /// Among equal columns, choose the last instead of the first.
     pub(crate) mirrored: bool,
     /// Its share of the steps, relative to other runs.
     pub(crate) length: u64,
@@ -37,8 +37,8 @@ const fn way(focus: Focus, first: First, length: u64, mirrored: bool) -> Way {
     }
 }
 
-/// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that
-/// others do not solve in a million.
+/// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that the others do not solve in a
+/// million.
 pub(crate) const WAYS: [Way; 10] = [
     way(Focus::Tightest, First::Wide, 3, false),
     way(Focus::FewestChoicesLow, First::WideArea, 7, false),
@@ -52,8 +52,8 @@ pub(crate) const WAYS: [Way; 10] = [
     way(Focus::FewestChoicesLow, First::Wide, 7, false),
 ];
 
-/// Replaces `ranks` by each piece's place when `first` goes first; `noise` percent of chance, drawn from `seed`, breaks more
-/// than ties.
+/// Replaces the contents of `ranks` with each piece's position in the order given by `first`, with `noise` percent of random variation drawn from
+/// `seed`.
 pub(crate) fn rank(
     model: &Model,
     capacity: u64,

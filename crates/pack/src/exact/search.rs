@@ -1,4 +1,4 @@
-//! The depth-first search, without recursion; independent parts are solved one by one.
+//! The iterative depth-first search; independent parts are solved one by one.
 
 use super::branch::{Decision, Focus, Scratch, choose, raised};
 use super::model::{Model, NONE};
@@ -13,7 +13,7 @@ pub(crate) enum Outcome {
     Packed,
     /// No packing stays within the capacity.
     Impossible,
-    /// The steps are used up.
+    /// The step limit was reached.
     OutOfSteps,
     /// The caller ended the search.
     Interrupted,
@@ -24,12 +24,12 @@ pub(crate) enum Outcome {
 struct Frame {
     first: u32,
     end: u32,
-    /// The decision that opened this part; if this one fails, so has that one's last try.
+    /// The decision that opened this part; if this part fails, so does that decision's last try.
     parent: u32,
     /// Pending parts before this decision.
     waiting: u32,
     waiting_len: u32,
-    /// Pieces still to try: a stretch of the stack of candidates.
+    /// Pieces still to try: a range of the stack of candidates.
     next: u32,
     candidates_end: u32,
     choice: Decision,
@@ -38,7 +38,7 @@ struct Frame {
     tried_skip: bool,
 }
 
-/// A pending part, and the next one.
+/// A pending part, linked to the next one.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     first: u32,
@@ -47,14 +47,14 @@ struct Waiting {
     then: u32,
 }
 
-/// The memory of a search: used again by the next one.
+/// The scratch memory of a search, reused by the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
     pub(crate) state: State,
     pub(crate) table: Table,
-    /// Place in the order in which candidates are tried, by piece.
+    /// For each piece, its position in the order in which candidates are tried.
     pub(crate) ranks: Vec<u32>,
-    /// Steps so far: one for each decision, and more where many pieces are scanned.
+    /// Steps so far: one for each decision, and more if many pieces are scanned.
     pub(crate) steps: u64,
     frames: Vec<Frame>,
     waiting: Vec<Waiting>,
@@ -114,7 +114,7 @@ impl Search {
         }
     }
 
-    /// Starts a decision in a part; `None` if the part is known to hold no packing.
+    /// Opens a decision in a part; returns `None` if the part is known to hold no packing.
     fn open(&mut self, model: &Model, part: Waiting, (focus, mirrored): (Focus, bool)) -> Option<u32> {
         let columns = part.first as usize..part.end as usize;
         let key = self.key(model, columns.clone());
@@ -147,8 +147,8 @@ impl Search {
         Some(self.frames.len() as u32 - 1)
     }
 
-    /// Takes the next alternative of a decision, or of those before it, and returns the parts pending then. `None` when all
-    /// alternatives of all decisions are used up.
+    /// Takes the next alternative of a decision, or of an earlier one, and returns the parts that are then pending. Returns `None` when all
+    /// alternatives of all decisions are exhausted.
     fn advance(&mut self, model: &Model, mut frame: u32) -> Option<u32> {
         loop {
             let now = &mut self.frames[frame as usize];
@@ -181,13 +181,13 @@ impl Search {
         }
     }
 
-    /// A part that `parent` opened holds no packing.
+    /// Handles a part, opened by `parent`, that holds no packing.
     fn fail(&mut self, model: &Model, parent: u32) -> Option<u32> {
         (parent != NONE).then(|| self.back_to(model, parent))?;
         self.advance(model, parent)
     }
 
-    /// Drops every decision after `frame`, and what `frame` tried last.
+    /// Undoes every decision after `frame`, and the last alternative of `frame`.
     fn back_to(&mut self, model: &Model, frame: u32) {
         self.frames.truncate(frame as usize + 1);
         let now = self.frames[frame as usize];
@@ -196,7 +196,7 @@ impl Search {
         self.state.undo(model, now.mark);
     }
 
-    /// Cuts a part where no unplaced piece crosses, and puts the pieces before `then`, the smallest first.
+    /// Cuts a part wherever no unplaced piece crosses, and puts the resulting parts before `then`, the smallest first.
     fn split(&mut self, model: &Model, part: (u32, u32), parent: u32, then: u32) -> u32 {
         self.parts.clear();
         if model.in_a_row {
@@ -230,7 +230,7 @@ impl Search {
         head
     }
 
-    /// A part's state: which pieces are yet to place, the floors they stand on, and what bears those that were lifted off.
+    /// Hashes a part's state: the unplaced pieces, their floors, and the supports of those raised off the floor.
     fn key(&self, model: &Model, columns: std::ops::Range<usize>) -> u128 {
         let (floors, pieces) = self.words.split_at(model.width());
         let first = model.first_runs[columns.start] as usize;
@@ -253,7 +253,7 @@ impl Search {
     }
 }
 
-/// A decision that looks at more places of pieces in columns counts as more than one step.
+/// A decision that scans more (piece, column) pairs than this counts as more than one step.
 pub(crate) const PLACES_PER_STEP: u64 = 4096;
 /// Steps between two calls of the callback.
 const POLL_EVERY: u64 = 1024;

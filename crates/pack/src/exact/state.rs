@@ -1,12 +1,11 @@
-//! A partial packing that can be undone.
+//! A partial packing whose changes can be undone.
 //!
-//! Every column is filled from below and has a *floor*: nothing more goes under it. A piece is *ready* at the lowest offset
-//! that the floors of its columns, its alignment and its bounds leave. A column's floor is raised to where the first of its
-//! pieces is ready, since nothing can use the bytes between. A column whose floor and pieces yet to place pass the capacity
+//! Every column is filled from below and has a *floor*: nothing more is placed under it. A piece is *ready* at the lowest offset that the floors of
+//! its columns, its alignment and its bounds allow. A column's floor is raised to the lowest offset at which one of its pieces is ready, since
+//! nothing can use the bytes below. A branch ends when a column's floor plus its unplaced pieces exceeds the capacity.
 //! ends the branch.
-//!
-//! Two columns side by side without a byte to spare are often *tied*: of the pieces that end between them and those that begin there,
-//! no parts have equal sums. Then either kind fills one and the same stretch, and where its first piece is placed, the place of
+//! Two adjacent columns without a byte to spare are often *tied*: no proper subset of the pieces that end between them has the same sum as one of
+//! those that begin there. Then both sets fill the same contiguous range, and placing the first piece of a range determines the offsets of all.
 //! all is known.
 
 use super::model::{Model, NONE};
@@ -14,46 +13,46 @@ use crate::gap::align_up;
 use crate::lists::{refill, reset};
 use crate::units::{Alignment, CompactSort};
 
-/// The readiness of what is placed: above that of all others.
+/// The `ready` value of placed pieces: above that of all others.
 pub(crate) const PLACED: u64 = u64::MAX;
 
-/// The state and its trail; the search allocates nothing.
+/// The state and its undo trail; the search allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) capacity: u64,
-    /// Of each column.
+    /// Floor of each column.
     pub(crate) floors: Vec<u64>,
-    /// Bytes yet to place in each column.
+    /// Bytes still to place in each column.
     pub(crate) loads: Vec<u64>,
-    /// Pieces yet to place that stand in both the column before and this one.
+    /// Unplaced pieces that stand in both the previous column and this one.
     pub(crate) crossings: Vec<u32>,
-    /// Where each piece that is not placed may start; [`PLACED`] otherwise.
+    /// The lowest start of each unplaced piece; [`PLACED`] for placed ones.
     pub(crate) ready: Vec<u64>,
-    /// The same if no bytes were left unused: as low as pieces placed below and bounds allow.
+    /// As `ready`, but ignoring skipped bytes: as low as the pieces placed below and the bounds allow.
     pub(crate) borne: Vec<u64>,
-    /// Where each piece that is placed starts.
+    /// The offset of each placed piece.
     pub(crate) offsets: Vec<u64>,
-    /// Size and alignment of each piece, side by side with the above.
+    /// Size and alignment of each piece, parallel to the above.
     sizes: Vec<u64>,
     alignments: Vec<Alignment>,
-    /// How often each column ended a branch.
+    /// Number of branches that each column has ended.
     pub(crate) blame: Vec<u64>,
-    /// The highest offset of each piece: its bound, the capacity's, or that of the stretch it belongs to.
+    /// The highest offset of each piece, given by its bound, the capacity, or the range it is tied to.
     limits: Vec<u64>,
-    /// For each column, the length of the stretch that ties it to the column before; 0 where they are not tied.
+    /// For each column, the length of the range that ties it to the previous column; 0 if they are not tied.
     ties: Vec<u64>,
-    /// Whether most columns are full: then pieces level with those beside them go first.
+    /// True if most columns are full: then pieces level with their neighbours are tried first.
     pub(crate) is_tight: bool,
-    /// Sums of the parts of what ends and of what begins at a column.
+    /// Subset sums of the pieces that end and of those that begin at a column.
     sums: [Vec<u64>; 2],
-    /// What was changed, and what it was before.
+    /// Changed fields, with their previous values.
     trail: Vec<(Change, u64)>,
     placements: Vec<u32>,
     dirty: Vec<u32>,
     is_dirty: Vec<bool>,
     /// Starts and sizes of one column's pieces.
     starts: Vec<(u64, u64)>,
-    /// Whether each column is also judged by the times its pieces are ready at.
+    /// True if each column is also checked against the `ready` offsets of its pieces.
     pub(crate) use_heads: bool,
 }
 
@@ -62,11 +61,11 @@ pub(crate) struct State {
 enum Change {
     /// A column's floor.
     Floor(u32),
-    /// Where a piece is ready.
+    /// The `ready` offset of a piece.
     Ready(u32),
-    /// Where a piece is borne.
+    /// The `borne` offset of a piece.
     Borne(u32),
-    /// Where a piece is ready and borne, both the same.
+    /// The `ready` and `borne` offsets of a piece, both equal.
     Both(u32),
     /// The highest offset of a piece.
     Limit(u32),
@@ -84,7 +83,7 @@ pub(crate) struct Mark {
 pub(crate) struct DeadEnd;
 
 impl State {
-    /// Nothing is placed; ends at once where a column's pieces pass the capacity.
+    /// Starts with nothing placed; fails at once if a column's pieces exceed the capacity.
     pub(crate) fn start(&mut self, model: &Model, capacity: u64) -> Result<(), DeadEnd> {
         let (width, count) = (model.width(), model.pieces.len());
         self.capacity = capacity - capacity.checked_rem(model.grain).unwrap_or(0);
@@ -128,7 +127,7 @@ impl State {
         }
     }
 
-    /// Undoes all changes since.
+    /// Undoes all changes since `mark`.
     pub(crate) fn undo(&mut self, model: &Model, mark: Mark) {
         while self.placements.len() > mark.placements as usize {
             let index = self.placements.pop().expect("more is placed than at the mark") as usize;
@@ -154,7 +153,7 @@ impl State {
         }
     }
 
-    /// Places a piece where it is ready.
+    /// Places a piece at its `ready` offset.
     pub(crate) fn place(&mut self, model: &Model, index: u32) -> Result<(), DeadEnd> {
         let piece = &model.pieces[index as usize];
         let offset = std::mem::replace(&mut self.ready[index as usize], PLACED);
@@ -207,12 +206,12 @@ impl State {
         }
     }
 
-    /// Lays down the stretches of which a piece at an offset is the first.
+    /// Fixes the ranges whose first piece is placed at an offset.
     fn open_ties(&mut self, model: &Model, index: u32, offset: u64) -> Result<(), DeadEnd> {
         let piece = &model.pieces[index as usize];
         let (first, end) = (piece.first as usize, piece.first as usize + piece.columns.len());
         for (column, beside) in [(first, first.wrapping_sub(1)), (end, end)] {
-            // Where the stretch has begun, floors are not even.
+            // If the range has already begun, floors are not level.
             let length = self.ties.get(column).copied().unwrap_or(0);
             if length == 0 || self.floors[beside] != offset {
                 continue;
@@ -265,7 +264,7 @@ impl State {
         }
     }
 
-    /// Lifts a column's floor, and with it what stands there: `ONTO` a piece, or over bytes left unused.
+    /// Raises a column's floor, and the pieces that stand there: onto a piece if `ONTO`, otherwise over skipped bytes.
     fn raise<const ONTO: bool>(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
         self.trail
             .push((Change::Floor(column), self.floors[column as usize]));
@@ -284,7 +283,7 @@ impl State {
         Ok(())
     }
 
-    /// Lifts a piece that is not placed to where it is ready from `floor` on.
+    /// Raises an unplaced piece to the lowest offset from `floor` on at which it is ready.
     fn lift<const ONTO: bool>(&mut self, model: &Model, piece: u32, floor: u64) -> Result<(), DeadEnd> {
         let index = piece as usize;
         let (old, borne) = (self.ready[index], self.borne[index]);
@@ -316,7 +315,7 @@ impl State {
         Ok(())
     }
 
-    /// Raises the floors of dirty columns to where their first piece is ready, and checks their load.
+    /// Raises the floors of changed columns to where their first piece is ready, and checks their load.
     fn settle(&mut self, model: &Model) -> Result<(), DeadEnd> {
         while let Some(column) = self.dirty.pop() {
             let here = column as usize;
@@ -339,7 +338,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether a column's pieces, each started where it is ready or later, one above the other, pass the capacity.
+    /// Returns true if a column's pieces, stacked with each starting no lower than its `ready` offset, exceed the capacity.
     fn ends_too_high(&mut self, model: &Model, column: u32) -> bool {
         self.starts.clear();
         for &piece in model.column_runs[column as usize].of(&model.holders) {
@@ -353,14 +352,14 @@ impl State {
         starts.fold(0, |end: u64, &(ready, size)| end.max(ready) + size) > self.capacity
     }
 
-    /// Bytes of a column that may stay unused.
+    /// Returns the bytes of a column that may stay unused.
     pub(crate) fn slack(&self, column: usize) -> u64 {
         self.capacity - self.floors[column] - self.loads[column]
     }
 
-    /// Whether a piece may be placed on a column's floor now: borne there, and with its identical predecessor placed.
+    /// Returns true if a piece may be placed on a column's floor now: supported there, and with its identical predecessor placed.
     ///
-    /// One that is only lifted there would have to stand on a piece beside, and what is not placed ends above this floor.
+    /// A piece that was only raised there by skipped bytes would have to stand on an adjacent piece, and unplaced pieces end above this floor.
     pub(crate) fn may_start(&self, model: &Model, piece: u32, floor: u64) -> bool {
         let twin = model.pieces[piece as usize].twin;
         self.ready[piece as usize] == floor
@@ -368,7 +367,7 @@ impl State {
             && !(twin != NONE && self.ready[twin as usize] != PLACED)
     }
 
-    /// Whether a piece that starts where it is ready is level with what is beside it, where that tells something.
+    /// Returns true if a piece placed at its `ready` offset would be level with a neighbouring floor. Only used if most columns are full.
     pub(crate) fn is_flush(&self, model: &Model, piece: u32) -> bool {
         if !self.is_tight {
             return false;
@@ -379,16 +378,16 @@ impl State {
         first > 0 && self.floors[first - 1] == top || self.floors.get(end) == Some(&top)
     }
 
-    /// The lowest end of a piece if it starts where it is ready.
+    /// Returns the lowest end of a piece, which is its end if it starts at its `ready` offset.
     pub(crate) fn end(&self, piece: u32) -> u64 {
         self.ready[piece as usize].saturating_add(self.sizes[piece as usize])
     }
 }
 
-/// Sums of parts of the pieces that end or begin at a column: of more, ties are not looked for.
+/// Maximum number of subset sums of the pieces that end or begin at a column; with more, ties are not looked for.
 const MOST_SUMS: usize = 1 << 10;
 
-/// Calls `visit` with each piece that ends before a column and was in the one before, and with each that begins there.
+/// Calls `visit` with each piece that ends before a column and was in the previous one, and with each piece that begins there.
 fn each_tied(model: &Model, column: usize, mut visit: impl FnMut(u32, bool)) {
     for &piece in model.column_runs[column - 1].of(&model.holders) {
         let of = &model.pieces[piece as usize];

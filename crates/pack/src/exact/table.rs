@@ -1,19 +1,18 @@
 //! States that are known to hold no packing.
 
-/// A table of parts by 128 bits of their state; a later entry replaces an earlier one.
+/// A table of parts, keyed by 128 bits of their state; a later entry replaces an earlier one.
 ///
-/// Two states would have to agree in all 128 bits to be taken for one another; they are a sum of fixed random words, times the
-/// floor for a column, which agrees by chance once in about 2^120. The bits are a fixed function of the state, so
-/// that a run is the same on every machine.
+/// Two states would have to agree in all 128 bits to be confused. The bits are a sum of fixed random words, multiplied by the floor for a column; two
+/// sums agree by chance once in about 2^120. The bits are a fixed function of the state, so a run is the same on every machine.
 ///
-/// Cleared entries stay in place with an age that no later entry has: a small search after a large one does
-/// not have to wipe its table. The position of an entry does not depend on its age, so that answers do not either.
+/// Cleared entries stay in place with an age that no later entry has, so a small search after a large one does not have to wipe its table. The
+/// position of an entry does not depend on its age, and therefore answers do not either.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     slots: Vec<u128>,
-    /// Of the slots in use.
+    /// Mask of the slots in use.
     mask: usize,
-    /// How often the table was cleared, well mixed.
+    /// Number of times the table was cleared, well mixed.
     age: u128,
 }
 
@@ -21,7 +20,7 @@ impl Table {
     /// The key of an empty slot.
     pub(crate) const START: u128 = 0x6a09_e667_f3bc_c908_bb67_ae85_84ca_a73b;
 
-    /// Between two ages.
+    /// Difference between two successive ages.
     const YEAR: u128 = 0xbb67_ae85_84ca_a73b_3c6e_f372_fe94_f82b;
 
     /// Clears the table; `bits` is the logarithm of the number of slots.
@@ -47,14 +46,14 @@ impl Table {
         (key >> 64) as usize & self.mask
     }
 
-    /// 128 well-mixed bits for a fact, odd.
+    /// Returns 128 well-mixed bits for a fact, odd.
     pub(crate) fn word(fact: u64) -> u128 {
         let seed = mix(fact);
         u128::from(seed) << 64 | u128::from(mix(seed ^ 0xa5a5_5a5a_c3c3_3c3c)) | 1
     }
 }
 
-/// One round of SplitMix64.
+/// Applies one round of SplitMix64.
 pub(crate) const fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! The search for any number of units, on problems that the one for few decides by other means.
+//! Tests the search for any number of units on problems that `small` would otherwise solve.
 
 use std::ops::ControlFlow;
 

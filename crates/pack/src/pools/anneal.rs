@@ -1,8 +1,8 @@
-//! Local search: one unit that shares bytes at a cost moves to where it costs least, or a little more than now.
+//! Simulated annealing: moves a unit that shares bytes at a cost to its cheapest place, which may cost slightly more than the current one.
 //!
-//! Units may overlap meanwhile, at a price that rises while some do and falls while none do. The temperature falls, round
-//! after round. Where a unit may go is decided by ends and starts of those that it has edges with: between them the cost is the same.
-//! Arithmetic is in integers: the same steps on every machine.
+//! Units may overlap during the search, at a price that rises while some do and falls while none do. The temperature falls in each round. The
+//! candidate offsets of a unit come from the starts and ends of units that it has edges with: between them the cost is constant. Arithmetic is in
+//! integers: the same steps on every machine.
 
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
@@ -11,7 +11,7 @@ use crate::gap::align_up;
 use crate::lists::refill;
 use crate::units::{CompactSort, SplitMix64};
 
-/// Costs are in parts of a penalty of 1.
+/// Costs are in fractions 1/64 of a penalty of 1.
 const PARTS: u64 = 64;
 /// Steps between two calls of the callback.
 const POLL: u64 = 2048;
@@ -24,9 +24,9 @@ pub(super) struct Anneal<'a> {
     capacities: &'a [u64],
     random: SplitMix64,
     state: State,
-    /// The best without forbidden overlaps.
+    /// The best state without forbidden overlaps.
     pub(super) best: Option<State>,
-    /// The price of a forbidden overlap, in parts.
+    /// The price of a forbidden overlap, in the unit of `PARTS`.
     price: u64,
     dearest: u64,
     /// The last step at which each unit moved.
@@ -39,7 +39,7 @@ pub(super) struct Anneal<'a> {
 }
 
 impl<'a> Anneal<'a> {
-    /// A search that starts from a packing, or from units placed one by one, the largest first.
+    /// Starts a search from a packing, or from units placed one by one, the largest first.
     pub(super) fn new(problem: &'a PoolsProblem, capacities: &'a [u64], from: Option<State>) -> Anneal<'a> {
         let count = problem.units.len() as u32;
         let is_movable = |unit: &u32| {
@@ -70,7 +70,7 @@ impl<'a> Anneal<'a> {
             search.restart();
             return search;
         }
-        // Best fit by size, as where nothing has a price; if that is too high, each where it overlaps least.
+        // Best fit by size, ignoring penalties; if that is too high, each unit where it overlaps least.
         let mut order = search.movable.clone();
         order.compact_sort_by_key(|&unit| {
             let of = &problem.units[unit as usize];
@@ -97,21 +97,21 @@ impl<'a> Anneal<'a> {
         search
     }
 
-    /// Starts again from the best.
+    /// Restarts from the best state.
     pub(super) fn restart(&mut self) {
         if let Some(best) = &self.best {
             self.state.clone_from(best);
         }
     }
 
-    /// The cost of the best.
+    /// Returns the cost of the best state.
     pub(super) fn cost_of_best(&self) -> u64 {
         self.best.as_ref().map_or(u64::MAX, |best| best.soft_total)
     }
 
-    /// Runs so many steps, from a temperature down to zero, until the best costs no more than `enough`; returns the steps.
+    /// Runs for `steps` steps, cooling down to zero, until the best state costs no more than `enough`; returns the steps used.
     ///
-    /// `go_on` gets the steps so far and the cost of the best, and returns whether to continue.
+    /// `go_on` is called with the steps so far and the cost of the best state, and returns whether to continue.
     pub(super) fn run(
         &mut self,
         steps: u64,
@@ -138,7 +138,7 @@ impl<'a> Anneal<'a> {
             clean += u64::from(is_clean);
             self.step += 1;
             if self.step - reviewed == REVIEW {
-                // Overlaps are dearer while most states have some.
+                // The price of overlaps rises while most states have some.
                 self.price = match clean * 3 < REVIEW {
                     true => (self.price + self.price / 8 + 1).min(self.dearest),
                     false => (self.price - self.price / 16).max(PARTS),
@@ -153,7 +153,7 @@ impl<'a> Anneal<'a> {
         self.step - first
     }
 
-    /// Keeps a state without overlaps if it is the cheapest so far; returns the cost of the best.
+    /// Keeps a state without overlaps if it is the cheapest so far; returns the cost of the best state.
     fn keep(&mut self) -> u64 {
         let best = self.cost_of_best();
         if self.state.hard_total == 0 && self.state.soft_total < best {
@@ -170,7 +170,7 @@ impl<'a> Anneal<'a> {
         let tenure = 2 + self.random.below(8);
         let (later, earlier) = (self.movable[start..].iter(), self.movable[..start].iter());
         let rested = |unit: u32| self.moved[unit as usize] + tenure < self.step + 2;
-        // Overlaps first, every other time.
+        // Every other time, only units with forbidden overlaps.
         let hard_only = self.state.hard_total > 0 && self.step % 2 == 0;
         let fits =
             |&&unit: &&u32| pays(unit) && rested(unit) && (!hard_only || self.state.hard[unit as usize] > 0);
@@ -179,7 +179,7 @@ impl<'a> Anneal<'a> {
         };
         let now = self.price * self.state.hard[unit as usize] + PARTS * self.state.soft[unit as usize];
         let (cost, pool, offset) = self.cheapest(unit);
-        // One more halving of the chance for each unit of heat.
+        // Each unit of heat halves the probability once more.
         let chance = u64::from(self.random.next_u64().leading_zeros());
         if cost <= now + heat * chance {
             self.moved[unit as usize] = self.step;
@@ -187,7 +187,7 @@ impl<'a> Anneal<'a> {
         }
     }
 
-    /// The smallest gap between the units that a unit must not share bytes with: pool and offset.
+    /// Returns the pool and offset of the smallest gap between the units that a unit must not share bytes with.
     fn tightest(&mut self, unit: u32) -> Option<(u32, u64)> {
         let of = &self.problem.units[unit as usize];
         let mut best: Option<(u64, u32, u64)> = None;
@@ -221,7 +221,7 @@ impl<'a> Anneal<'a> {
         best.map(|(_, pool, offset)| (pool, offset))
     }
 
-    /// The cheapest place of a unit other than its own, one of equals by chance: cost, pool, offset.
+    /// Returns the cost, pool and offset of the cheapest place of a unit other than its current one, choosing among equals at random.
     fn cheapest(&mut self, unit: u32) -> (u64, u32, u64) {
         let of = &self.problem.units[unit as usize];
         let own = (self.state.pool[unit as usize], self.state.offset[unit as usize]);
@@ -238,7 +238,7 @@ impl<'a> Anneal<'a> {
                 if self.state.pool[other] == pool {
                     let cost = match edge.cost {
                         FORBIDDEN => self.price,
-                        // The first places are to fit; what they cost is improved upon.
+                        // Initial places only have to fit; their cost is improved later.
                         _ if own.0 == NOWHERE => 0,
                         cost => cost * PARTS,
                     };
@@ -272,14 +272,14 @@ impl<'a> Anneal<'a> {
                     continue;
                 }
                 equals = if cost < best.0 { 1 } else { equals + 1 };
-                // The lowest of equals at first.
+                // For initial places, the lowest of equals.
                 if equals == 1 || own.0 != NOWHERE && self.random.one_in(equals) {
                     best = (cost, pool, offset);
                 }
             }
         }
         if own.0 == NOWHERE && best.1 == NOWHERE {
-            // Too large for every pool as they are now: it overlaps as little as can be at its lowest.
+            // Too large for every pool as they are now: it is placed at its lowest offset, where it overlaps least.
             best = (0, of.pools[0], of.low);
         }
         best

@@ -1,11 +1,11 @@
-//! Lower bounds of cost, and items that fit together in no packing.
+//! Lower bounds of cost, and sets of items that fit together in no packing.
 //!
 //! ```text
-//! a ├────┤     c          in a *clique* every two units interfere, or cost something if they share bytes. Where their sizes exceed
-//! b ├────┤├────┤          what their pools hold, bytes are shared by the difference at least; a pair shares at most the smaller size.
+//! a ├────┤     c          in a *clique* every two units interfere, or cost something if they share bytes. If their sizes exceed
+//! b ├────┤├────┤          the capacity of their pools, at least the difference is shared; a pair shares at most the smaller size.
 //! ```
-//! The cheapest pairs per byte that make up the difference, in parts, are a bound of the clique's cost. Cliques that have no pair in
-//! common add up.
+//! The cheapest pairs per byte that make up the difference, taken fractionally, bound the clique's cost. The bounds of cliques without a common pair
+//! add up.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use tileheap_units::CompactSort;
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
 
-/// Bounds of every packing.
+/// Bounds that hold for every packing.
 #[derive(Debug, Default)]
 pub(super) struct PoolsBound {
     pub(super) cost: u64,
@@ -23,7 +23,7 @@ pub(super) struct PoolsBound {
     pub(super) infeasible: Option<Vec<u32>>,
 }
 
-/// Finds a clique from each unit, and adds up their costs.
+/// Finds a clique around each unit, and adds up their costs.
 pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64]) -> PoolsBound {
     let mut bound = PoolsBound::default();
     let mut used: HashSet<(u32, u32)> = HashSet::new();
@@ -58,7 +58,7 @@ pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64]) -> PoolsBo
     bound
 }
 
-/// A clique that holds `seed`, of which the largest units are taken first.
+/// Builds a clique that contains `seed`, adding the largest units first.
 fn clique(problem: &PoolsProblem, seed: u32, soft_first: bool) -> Vec<u32> {
     let units = &problem.units;
     let mut candidates = units[seed as usize].edges.clone();
@@ -82,7 +82,7 @@ fn clique(problem: &PoolsProblem, seed: u32, soft_first: bool) -> Vec<u32> {
     clique
 }
 
-/// Lower bound of the cost of a clique, without the pairs that were `used`; `None` if it fits at no cost.
+/// Returns a lower bound of the cost of a clique, without the pairs in `used`; `None` if it fits at no cost.
 fn cost(
     problem: &PoolsProblem,
     capacities: &[u64],
@@ -103,7 +103,7 @@ fn cost(
     if excess == 0 {
         return Some(0);
     }
-    // (cost, bytes) of pairs that may share; those used may for nothing.
+    // (cost, bytes) of pairs that may share; those in `used` may share for free.
     let mut pairs: Vec<(u64, u64)> = Vec::new();
     for &a in clique {
         for edge in &units[a as usize].edges {

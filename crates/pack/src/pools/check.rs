@@ -1,11 +1,11 @@
-//! The checker: every pair of items, from the description alone; it shares no code with the searches.
+//! The checker: compares every pair of items, using only the description; it shares no code with the searches.
 
 use super::desc::PoolItem;
 use super::{PoolsError, PoolsPacking, PoolsProblem};
 use crate::Result;
 use crate::units::{Bytes, Span};
 
-/// Checks a packing: every pair of items, in O(n²).
+/// Checks a packing by comparing every pair of items: O(n²).
 ///
 /// # Errors
 /// The first violation, with the items by name.

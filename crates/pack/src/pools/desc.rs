@@ -1,10 +1,10 @@
-//! The description of a problem with pools: plain data, with names, as in its JSON.
+//! The description of a problem with pools: plain data with names, as in its JSON.
 
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Alignment, Bytes, Span};
 
-/// A packing problem over pools, before validation. Its JSON has the same fields, and omits those that are empty.
+/// A packing problem over pools, before validation. Its JSON has the same fields, and omits empty ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolsDesc {
@@ -12,14 +12,13 @@ pub struct PoolsDesc {
     pub pools: Vec<Pool>,
     /// The items to place.
     pub items: Vec<PoolItem>,
-    /// Lists of items that share one offset of one pool. They take their largest size while any of them is live.
+    /// Lists of items that share one offset in one pool. They take their largest size while any of them is live.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub share: Vec<Vec<String>>,
-    /// Pairs that must not share bytes, whatever their lifetimes.
+    /// Pairs that must not share bytes, even if their lifetimes do not overlap.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<(String, String)>,
-    /// Pairs of which only one exists in any run, such as those of two branches: they may share bytes although their lifetimes
-    /// overlap.
+    /// Pairs of which only one item exists in any run, such as items of two branches: they may share bytes although their lifetimes overlap.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<(String, String)>,
     /// Pairs that cost something if they share bytes. Costs of one pair add up.
@@ -33,7 +32,7 @@ pub struct PoolsDesc {
 pub struct Pool {
     /// Its name.
     pub name: String,
-    /// Its size. A pool without one is made as small as it can be.
+    /// Its size. A pool without a capacity is made as small as possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// Bytes that no item may take.
@@ -41,15 +40,15 @@ pub struct Pool {
     pub reserved: Vec<Reserved>,
 }
 
-/// Bytes that no item may take, at all steps or for some.
+/// A range of bytes that no item may take, at all steps or at some.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reserved {
-    /// The first of them.
+    /// Offset of the first byte.
     pub offset: Bytes,
-    /// Their number.
+    /// Number of bytes.
     pub size: Bytes,
-    /// The steps; all if empty.
+    /// The steps at which it is reserved; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "pairs")]
     pub lifetimes: Vec<Span>,
 }
@@ -60,15 +59,15 @@ pub struct Reserved {
 pub struct PoolItem {
     /// Its name.
     pub id: String,
-    /// The steps at which it is live, `[first, end)` each; in between, others may take its bytes.
+    /// The steps at which it is live, as spans `[first, end)`; in between, others may take its bytes.
     #[serde(with = "pairs")]
     pub lifetimes: Vec<Span>,
-    /// Its size. An item of 0 bytes shares bytes with none.
+    /// Its size. An item of 0 bytes shares no bytes.
     pub size: Bytes,
-    /// Its offset is a multiple of this; 1 byte by default.
+    /// The alignment of its offset; 1 byte by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub alignment: Alignment,
-    /// Its offset, where that is given.
+    /// Its fixed offset, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<Bytes>,
     /// The lowest offset it may have.
@@ -77,13 +76,13 @@ pub struct PoolItem {
     /// The highest offset it may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<Bytes>,
-    /// The pools it may be in; any if empty.
+    /// The pools it may be placed in; any pool if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<String>,
 }
 
 impl PoolItem {
-    /// An item that may be anywhere.
+    /// An item without constraints on its offset or pool.
     pub fn new(id: impl Into<String>, lifetimes: Vec<Span>, size: Bytes) -> PoolItem {
         PoolItem {
             id: id.into(),
@@ -106,7 +105,7 @@ fn is_one(alignment: &Alignment) -> bool {
     *alignment == Alignment::ONE
 }
 
-/// Spans as `[first, end]`.
+/// Serializes spans as `[first, end]`.
 mod pairs {
     use serde::{Deserialize, Deserializer, Serializer};
 

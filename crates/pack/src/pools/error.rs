@@ -2,22 +2,22 @@
 
 use crate::units::{Alignment, Bytes};
 
-/// No offset, size, capacity or alignment is larger, nor the sum of all sizes and alignments; nor the sum of penalties.
+/// Upper limit of every offset, size, capacity and alignment, of the sum of all sizes and alignments, and of the sum of penalties.
 pub(super) const LIMIT: u64 = 1 << 48;
 
-/// An invalid problem with pools, or a packing that breaks a constraint of one; items and pools are named.
+/// An invalid problem with pools, or a packing that violates its constraints; items and pools are given by name.
 ///
-/// What a variant has is in the order in which its message names it.
+/// The fields of a variant are in the order of its message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PoolsError {
-    /// A list or an item has a name that no item or pool has.
+    /// A list or an item refers to a name that no item or pool has.
     #[error("{0} names the {1} `{2}`, which does not exist")]
     UnknownName(String, &'static str, String),
-    /// Two items or two pools of one name.
+    /// Two items or two pools with the same name.
     #[error("two {0}s are called `{1}`")]
     DuplicateName(&'static str, String),
-    /// A number of an item or a pool past the limit.
+    /// A number of an item or a pool that exceeds the limit.
     #[error("{0} of `{1}` is {2}, above the limit of {LIMIT}")]
     TooLarge(&'static str, String, u64),
     /// A span of an item or a pool that ends before it begins.
@@ -26,10 +26,10 @@ pub enum PoolsError {
     /// No pools, or several without a capacity.
     #[error("a problem has at least one pool, and at most one without a capacity; this one has {0} and {1}")]
     Pools(usize, usize),
-    /// Two constraints, of an item and of another item or a pool, of which only one can be met.
+    /// Two constraints that cannot both be met, of an item and of another item or a pool.
     #[error("`{0}` and `{1}` contradict each other: {2}")]
     Contradiction(String, String, &'static str),
-    /// An item without an offset: its constraints, and those of what it shares one with, exclude all.
+    /// No offset satisfies the constraints of an item and of those it shares an offset with.
     #[error("`{item}` of {size} has no offset: a multiple of {alignment} from {lowest} to {highest}")]
     NoOffset {
         /// The item.
@@ -43,22 +43,22 @@ pub enum PoolsError {
         /// The highest offset.
         highest: Bytes,
     },
-    /// A packing of another number of places than of items.
+    /// A packing with a number of places that differs from the number of items.
     #[error("a packing of {0} places for {1} items")]
     Count(usize, usize),
-    /// An item at an offset or in a pool, by index, where it may not be.
+    /// An item at an offset or in a pool (by index) that is not allowed.
     #[error("`{0}` may not be at {1} of pool {2}")]
     Place(String, Bytes, u32),
-    /// Two items, or an item and a reserved range of a pool, on the same bytes: the first of them.
+    /// Two items, or an item and a reserved range of a pool, that take the same bytes; the first shared byte.
     #[error("`{0}` and `{1}` must not share bytes, and both take the one at {2}")]
     Shared(String, String, Bytes),
-    /// Two items apart that must share an offset.
+    /// Two items that must share an offset, at different offsets or in different pools.
     #[error("`{0}` and `{1}` must share an offset and are apart")]
     Apart(String, String),
-    /// A wrong cost.
+    /// The stated cost differs from the actual one.
     #[error("the packing claims a cost of {0}, and has one of {1}")]
     Cost(u64, u64),
-    /// A wrong height.
+    /// The stated height of a pool differs from the actual one.
     #[error("the packing claims a height of {0} for pool `{1}`, whose highest item ends at {2}")]
     Height(Bytes, String, Bytes),
 }

@@ -1,7 +1,7 @@
 //! Exhaustive search for few units.
 //!
-//! Pushed down, with every pair apart that was apart, a packing costs no more; then each unit starts at its lowest offset or on the end
-//! of one that it has an edge with. So those offsets are all that is tried, in ascending order.
+//! Pushing a packing down, with every disjoint pair kept disjoint, never raises its cost; then each unit starts at its lowest offset or on the end of
+//! a unit that it has an edge with. So only those offsets are tried, in ascending order.
 
 use tileheap_units::CompactSort;
 
@@ -9,23 +9,23 @@ use super::problem::{Edge, PoolsProblem};
 use super::state::{NOWHERE, State};
 use crate::gap::align_up;
 
-/// Of more units there are too many orders.
+/// Maximum number of units; with more there are too many orders.
 pub(super) const MOST: usize = 10;
 
-/// A search through orders and offsets.
+/// An exhaustive search over orders and offsets.
 pub(super) struct Few<'a> {
     pub(super) problem: &'a PoolsProblem,
     pub(super) capacities: &'a [u64],
     /// Packings of this cost or more are not searched.
     pub(super) limit: u64,
     pub(super) best: Option<State>,
-    /// Whether any packing will do.
+    /// True if any packing is acceptable.
     pub(super) any: bool,
     pub(super) left: u64,
 }
 
 impl Few<'_> {
-    /// Returns whether the search was complete: then the best is the cheapest below the limit.
+    /// Returns true if the search was complete: then the best state is the cheapest below the limit.
     pub(super) fn search(&mut self) -> bool {
         let mut state = State::empty(self.problem);
         if !state.place_fixed(self.problem) {

@@ -1,18 +1,18 @@
-//! Packing into several pools, with the constraints of compilers.
+//! Packing into several pools, with constraints used by compilers.
 //!
 //! ```text
 //! sram  ┤┌─ a ─┐░░░░░┌─ a ─┐      a is live twice, and b takes its bytes in between; c and d are on two branches of a conditional,
-//!       ┤│     │┌ b ┐│     │      and share bytes though their lifetimes overlap; what shares bytes may have a price
+//!       ┤│     │┌ b ┐│     │      and share bytes although their lifetimes overlap; sharing bytes may have a cost
 //! dram  ┤├─── c, d ───┤
 //! ```
-//! A [`PoolsDesc`] has pools with capacities and reserved ranges; items that are live in several spans, with the pools they may use;
-//! items that share an offset, pairs that must not share bytes, pairs that are exclusive, and *reuse penalties*: what a pair costs if it
-//! shares bytes, a barrier for example. [`solve`] finds the packing of the lowest cost within the capacities, and a bound of it; a pool
-//! without a capacity is made small first. [`check`] judges a packing from the description alone.
+//! A [`PoolsDesc`] has pools with capacities and reserved ranges; items that are live in several spans, with the pools they may use; items that share
+//! an offset, pairs that must not share bytes, pairs that are exclusive, and *reuse penalties*: the cost of a pair if it shares bytes, for example of
+//! a barrier. [`solve`] finds the packing of the lowest cost within the capacities, and a lower bound; a pool without a capacity is first made small.
+//! [`check`] checks a packing against the description only.
 //!
 //! # Limits
-//! The search is exhaustive up to ten units; beyond that it is local, and the bound by cliques seldom proves its packings. Items
-//! prefer no pool. One pool and none of these constraints is a [`Problem`](crate::Problem), whose searches are far faster.
+//! The search is exhaustive for up to ten units; beyond that it is a local search, and the clique bound seldom proves its packings optimal. Items
+//! cannot prefer a pool. For one pool without these constraints use [`Problem`](crate::Problem), whose searches are far faster.
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -9,7 +9,7 @@ use super::error::{LIMIT, PoolsError};
 use crate::Result;
 use crate::units::{Alignment, Bytes, Span};
 
-/// The capacity of a pool without one: everything fits in it, stacked.
+/// The capacity of a pool without one: holds all items stacked.
 pub(super) const OPEN: u64 = LIMIT * 4;
 
 /// The cost of an edge between units that must not share bytes.
@@ -20,10 +20,10 @@ pub(super) const FORBIDDEN: u64 = u64::MAX;
 pub struct PoolsProblem {
     desc: PoolsDesc,
     pub(super) units: Vec<PoolUnit>,
-    /// The unit of each item; [`PoolUnit`]s after those are reserved ranges.
+    /// The unit of each item; the [`PoolUnit`]s after those are reserved ranges.
     pub(super) unit_of: Vec<usize>,
     pub(super) capacities: Vec<u64>,
-    /// Penalties within units, which every packing has.
+    /// Penalties within units, which every packing pays.
     pub(super) fixed_cost: u64,
 }
 
@@ -32,13 +32,13 @@ pub struct PoolsProblem {
 pub(super) struct PoolUnit {
     pub(super) size: u64,
     pub(super) alignment: Alignment,
-    /// The lowest and the highest offset; the same where it is fixed.
+    /// The lowest and the highest offset; equal if it is fixed.
     pub(super) low: u64,
     pub(super) high: u64,
-    /// The pools it may be in.
+    /// The pools it may be placed in.
     pub(super) pools: Vec<u32>,
     pub(super) is_reserved: bool,
-    /// Units that it must not share bytes with, or at a cost; by ascending index.
+    /// Units that it must not share bytes with, or only at a cost; by ascending index.
     pub(super) edges: Vec<Edge>,
     pub(super) spans: Vec<Span>,
     /// Its first item.
@@ -53,7 +53,7 @@ pub(super) struct Edge {
 }
 
 impl PoolUnit {
-    /// The highest aligned offset in a pool of this capacity; `None` if there is none.
+    /// Returns the highest aligned offset in a pool of this capacity; `None` if there is none.
     pub(super) fn highest_in(&self, capacity: u64) -> Option<u64> {
         let last = self.high.min(capacity.checked_sub(self.size)?);
         let last = last - last % self.alignment.get();
@@ -65,7 +65,7 @@ impl PoolsDesc {
     /// Validates the problem.
     ///
     /// # Errors
-    /// A name that is unknown or occurs twice, a number past its limit, or constraints that contradict each other, by name.
+    /// A name that is unknown or occurs twice, a number past its limit, or constraints that contradict each other; all by name.
     pub fn build(self) -> Result<PoolsProblem> {
         let mut problem = PoolsProblem::default();
         check_numbers(&self)?;
@@ -83,7 +83,7 @@ impl PoolsDesc {
 }
 
 impl PoolsProblem {
-    /// The description.
+    /// Returns the description.
     pub fn desc(&self) -> &PoolsDesc {
         &self.desc
     }
@@ -94,7 +94,7 @@ impl PoolsProblem {
         items: &HashMap<&String, usize>,
         pools: &HashMap<&String, usize>,
     ) -> Result<(), PoolsError> {
-        // The first item of each unit; lists that have an item in common are one.
+        // The first item of each unit; lists that have an item in common are merged.
         let mut first: Vec<usize> = (0..desc.items.len()).collect();
         for list in &desc.share {
             for id in list {
@@ -152,7 +152,7 @@ impl PoolsProblem {
                     highest,
                 });
             }
-            // With none left, nothing fits: an answer, not an error.
+            // If none is left, nothing fits: an answer, not an error.
             let fits = |pool: &u32| unit.highest_in(self.capacities[*pool as usize]).is_some();
             unit.pools = unit.pools.iter().copied().filter(fits).collect();
         }
@@ -228,7 +228,7 @@ impl PoolsProblem {
         }
     }
 
-    /// Reserved ranges become units that are fixed.
+    /// Turns reserved ranges into fixed units.
     fn reserve(&mut self, desc: &PoolsDesc) {
         let real = self.units.len();
         for (index, pool) in desc.pools.iter().enumerate() {
@@ -260,7 +260,7 @@ impl PoolsProblem {
         }
     }
 
-    /// Fixed units of one pool must not overlap.
+    /// Checks that fixed units of one pool do not overlap.
     fn check_fixed(&self, desc: &PoolsDesc) -> Result<(), PoolsError> {
         let is_fixed = |unit: &PoolUnit| unit.low == unit.high && unit.pools.len() == 1;
         for unit in self.units.iter().filter(|unit| is_fixed(unit)) {
@@ -331,7 +331,7 @@ fn live_spans(spans: &[Span]) -> impl Iterator<Item = Span> {
     spans.iter().copied().filter(|span| !span.is_empty())
 }
 
-/// Keeps all sums far below 64 bits.
+/// Limits all numbers, which keeps all sums far below 64 bits.
 fn check_numbers(desc: &PoolsDesc) -> Result<(), PoolsError> {
     let limited = |what, name: &str, found: u64| match found {
         0..=LIMIT => Ok(()),

@@ -1,4 +1,4 @@
-//! The lowest cost within the capacities: bounds, then exhaustive search for few units, then local search in rounds.
+//! Finds the lowest cost within the capacities: bounds, then exhaustive search for few units, then local search in rounds.
 
 use std::ops::ControlFlow;
 
@@ -11,17 +11,17 @@ use super::{Place, PoolsAnswer, PoolsPacking, PoolsProblem};
 use crate::units::Bytes;
 use crate::{Progress, Steps, Verdict, Watch};
 
-/// Steps of the first round of local search for each unit.
+/// Steps per unit in the first round of local search.
 const STEPS_PER_UNIT: u64 = 100;
-/// Half of so many steps is the most for making a pool small.
+/// Twice the most steps spent on making a pool small.
 const LONGEST_LOWERING: u64 = 1 << 24;
-/// Temperatures at which rounds begin: in 64ths of a penalty of 1.
+/// Initial temperatures of rounds, in 64ths of a penalty of 1.
 const HEATS: [u64; 4] = [16, 48, 8, 32];
 
-/// Looks for the packing of the lowest cost within the capacities; a pool without one is made small first.
+/// Looks for the packing of the lowest cost within the capacities; a pool without a capacity is first made small.
 ///
-/// The same problem and budget give the same answer on every machine, unless `watch` interrupts; it sees costs. With
-/// [`Steps::UNLIMITED`] only a proof or `watch` ends the search.
+/// The same problem and budget give the same answer on every machine, unless `watch` interrupts; `watch` sees costs. With [`Steps::UNLIMITED`] only a
+/// proof or `watch` ends the search.
 pub fn solve(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAnswer {
     let mut search = Search {
         problem,
@@ -56,17 +56,17 @@ struct Search<'a, 'w> {
     capacities: Vec<u64>,
     best: Option<State>,
     bound: u64,
-    /// Whether it is proved that the pool without a capacity cannot be smaller.
+    /// True if it is proved that the pool without a capacity cannot be smaller.
     is_lowest: bool,
     steps: u64,
     budget: u64,
-    /// The callback has ended it.
+    /// True if the callback has ended the search.
     is_over: bool,
     watch: Watch<'w>,
 }
 
 impl Search<'_, '_> {
-    /// Searches; returns units that fit together in no packing, if there is none: all units if fewer are not known.
+    /// Runs the search; if no packing exists, returns units that fit together in no packing: all units if no smaller set is known.
     fn find(&mut self) -> Option<Vec<u32>> {
         let units = &self.problem.units;
         if let Some(unit) = units.iter().position(|unit| unit.pools.is_empty()) {
@@ -111,7 +111,7 @@ impl Search<'_, '_> {
         units.filter(|unit| unit.low != unit.high).count() <= MOST
     }
 
-    /// Searches exhaustively below a cost if units are few; returns whether that was complete, and the best.
+    /// Searches exhaustively below a cost if there are few units; returns whether the search was complete, and the best state.
     fn search_few(&mut self, limit: u64, any: bool, steps: u64) -> (bool, Option<State>) {
         if !self.is_few() {
             return (false, None);
@@ -130,7 +130,7 @@ impl Search<'_, '_> {
         (all, few.best)
     }
 
-    /// Makes the pool without a capacity as small as it can, and gives it that capacity; returns whether nothing fits at all.
+    /// Makes the pool without a capacity as small as possible, and gives it that capacity; returns true if nothing fits at all.
     fn lower(&mut self, pool: usize) -> bool {
         let share = self.budget.min(LONGEST_LOWERING) / 2;
         let (all, found) = self.search_few(u64::MAX, true, share / 4);
@@ -149,7 +149,7 @@ impl Search<'_, '_> {
                 self.capacities[pool] = top;
                 break;
             }
-            // Few units are brought down step by step: what is below is then proved.
+            // With few units the height is lowered step by step, so that lower heights are proved impossible.
             let middle = if self.is_few() {
                 top - 1
             } else {
@@ -172,7 +172,7 @@ impl Search<'_, '_> {
         false
     }
 
-    /// A height that the items of every packing reach.
+    /// Returns a height that the items of every packing reach.
     fn least_height(&mut self, pool: usize) -> u64 {
         let units = self.problem.units.iter().filter(|unit| !unit.is_reserved);
         let bound_to = units.filter(|unit| unit.pools == [pool as u32]);
@@ -189,7 +189,7 @@ impl Search<'_, '_> {
         low
     }
 
-    /// Local search in rounds, until `any` packing is found or none can be better.
+    /// Runs local search in rounds, until a packing is found if `any` is enough, or until none can be better.
     fn anneal(&mut self, steps: u64, any: bool) {
         let end = self.steps.saturating_add(steps).min(self.budget);
         let costs = self.problem.units.iter().flat_map(|unit| &unit.edges);
@@ -220,7 +220,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The end of the highest item in a pool.
+/// Returns the end of the highest item in a pool.
 fn height(problem: &PoolsProblem, state: &State, pool: usize) -> u64 {
     let units = problem.units.iter().zip(state.pool.iter().zip(&state.offset));
     let inside = units.filter(|(unit, (of, _))| **of == pool as u32 && !unit.is_reserved);
@@ -228,7 +228,7 @@ fn height(problem: &PoolsProblem, state: &State, pool: usize) -> u64 {
     ends.max().unwrap_or(0)
 }
 
-/// The places of items.
+/// Converts a state to the places of items.
 fn packing(problem: &PoolsProblem, state: &State) -> PoolsPacking {
     let place = |&unit: &usize| Place {
         pool: state.pool[unit],

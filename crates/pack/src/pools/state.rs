@@ -1,9 +1,9 @@
-//! Places of units, and the pairs that overlap.
+//! Places of units, and their overlapping pairs.
 
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
 
-/// The pool of a unit that has no place.
+/// The pool of a unit that is not placed.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// A place for every unit, with violations and costs.
@@ -11,17 +11,17 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 pub(super) struct State {
     pub(super) pool: Vec<u32>,
     pub(super) offset: Vec<u64>,
-    /// For each unit, others with which it shares bytes that it must not.
+    /// For each unit, the number of others with which it shares bytes although it must not.
     pub(super) hard: Vec<u64>,
-    /// For each unit, the penalties that it pays.
+    /// For each unit, the sum of the penalties that it pays.
     pub(super) soft: Vec<u64>,
-    /// Pairs that share bytes and must not.
+    /// Number of pairs that share bytes although they must not.
     pub(super) hard_total: u64,
     pub(super) soft_total: u64,
 }
 
 impl State {
-    /// No unit has a place.
+    /// A state in which no unit is placed.
     pub(super) fn empty(problem: &PoolsProblem) -> State {
         let count = problem.units.len();
         State {
@@ -34,7 +34,7 @@ impl State {
         }
     }
 
-    /// The same places, with violations and costs counted again.
+    /// Returns the same places, with violations and costs recounted.
     pub(super) fn counted(&self, problem: &PoolsProblem) -> State {
         let mut state = State::empty(problem);
         for (unit, (&pool, &offset)) in self.pool.iter().zip(&self.offset).enumerate() {
@@ -43,7 +43,7 @@ impl State {
         state
     }
 
-    /// Places units that have only one place; returns whether that is possible.
+    /// Places units that have only one possible place; returns true if that succeeds.
     pub(super) fn place_fixed(&mut self, problem: &PoolsProblem) -> bool {
         for (index, unit) in problem.units.iter().enumerate() {
             if unit.low == unit.high && unit.pools.len() == 1 {
@@ -53,7 +53,7 @@ impl State {
         self.hard_total == 0
     }
 
-    /// The pairs and the penalties that a unit would have at an offset.
+    /// Returns the violations and the penalties that a unit would have at an offset.
     pub(super) fn overlaps(&self, problem: &PoolsProblem, unit: u32, pool: u32, offset: u64) -> (u32, u64) {
         let of = &problem.units[unit as usize];
         let (mut hard, mut soft) = (0, 0);

@@ -1,46 +1,46 @@
-//! Branch and bound by loads, on items that the relaxation divides: where prices leave a wide gap.
+//! Branch and bound on items that the relaxation takes fractionally, used when prices leave a wide gap.
 //!
-//! Of items larger than half of the block only one fits at a time, of those above a third two, but the relaxation
-//! takes parts of many: its bound is far off, and too many states of the choice by loads stay. With a few of them decided, the prices
-//! of the rest are good ones again. A decision changes one gain, so that the flow before it is nearly the best one after it.
+//! Of items larger than half of the block only one fits at a time, of those above a third two, but the relaxation takes fractions of many: its bound
+//! is far off, and the choice by loads keeps too many states. Once a few of them are decided, the prices of the rest are good again. A decision
+//! changes one gain, so the previous flow is close to the new optimum.
 
 use super::choice::{Chosen, Offer};
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 use crate::lists::refill;
 
-/// Blocks of arcs that are looked at in turn.
+/// The number of blocks that arcs are divided into for pricing.
 const BLOCKS: usize = 16;
-/// Arcs looked at that count for a step.
+/// Arcs scanned per step.
 const ARCS_PER_STEP: u64 = 300;
-/// Rounding takes longer than a decision, and most often ends where the one before did.
+/// Rounding takes longer than a decision, and usually gives the same result as before.
 const NODES_PER_ROUNDING: u64 = 8;
-/// Decisions in one branch.
+/// Maximum number of decisions in one branch.
 const DEEPEST: usize = 1000;
 
 /// The state of a branch and bound.
 pub(super) struct Branch<'a, 'b> {
     prices: &'a mut Prices,
     task: &'a Task<'b>,
-    /// What is decided of each offer.
+    /// The decision on each offer.
     decided: Vec<Option<bool>>,
     /// Bytes of each column that decisions leave free.
     free: Vec<u64>,
     sums: Vec<i128>,
-    /// Steps that are left.
+    /// Steps left.
     left: u64,
-    /// Decisions so far.
+    /// Number of decisions so far.
     nodes: u64,
     /// The best choice so far, and its weight.
     best: Vec<bool>,
     weight: i128,
-    /// Upper bound of the weight of choices in branches that were not searched to the end.
+    /// Upper bound of the weight of choices in branches that were not fully searched.
     open: i128,
 }
 
 impl<'a, 'b> Branch<'a, 'b> {
-    /// The best choice by loads, from a good one on, within so many steps; gives those that are left, and the most that a
-    /// choice weighs. The prices are those of the task.
+    /// Finds the best choice by loads, starting from a good one; returns it with the steps left, and an upper bound of the weight of any choice. The
+    /// prices must be those of the task.
     pub(super) fn search(
         prices: &'a mut Prices,
         task: &'a Task<'b>,
@@ -69,7 +69,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         (chosen, branch.left, branch.open.max(branch.weight) as u64)
     }
 
-    /// Decides items that the relaxation divides, the largest first, where choices may weigh up to `most`.
+    /// Decides fractional items, the largest first, where choices may weigh up to `most`.
     fn descend(&mut self, depth: usize, most: i128) {
         if self.left == 0 || depth == DEEPEST {
             self.open = self.open.max(most);
@@ -95,7 +95,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         }
         self.nodes += 1;
         let Some(next) = next else {
-            // A relaxation that divides no item is the best choice, but for the rounding of prices.
+            // A relaxation without fractional items is the best choice, except for the rounding of prices.
             if self.weight < bound {
                 self.open = self.open.max(bound);
             }
@@ -117,13 +117,13 @@ impl<'a, 'b> Branch<'a, 'b> {
         self.decided[next] = None;
     }
 
-    /// Free bytes of the columns of an item.
+    /// Returns the free bytes of an item's columns.
     fn free_of(&mut self, item: usize) -> &mut [u64] {
         let arc = &self.task.offers[item].arc;
         &mut self.free[arc.first as usize..arc.end as usize]
     }
 
-    /// Reads the prices; no choice of this branch weighs more than what follows from them.
+    /// Reads the prices; returns the upper bound that they give for the weights of this branch.
     fn bound(&mut self) -> i128 {
         let task = self.task;
         refill(&mut self.sums, self.prices.sums());

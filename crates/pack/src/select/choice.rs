@@ -1,15 +1,15 @@
-//! The choice by loads alone: column after column, every set of chosen items that may still be best.
+//! The choice by loads: column by column, keeps every set of chosen items that may still be best.
 //!
-//! Prices turn a choice's weight into the bound minus its *losses*, none negative: an item chosen below its price, an item left
-//! out above it, an unused byte of a priced column. A state is how many bytes of the chosen items stay live until when;
-//! of equal states the one with the least loss stays, a state that another one beats in weight and at every later step goes,
-//! and so does whatever has lost more than is allowed. With good prices few states stay.
+//! Prices turn a choice's weight into the bound minus its *losses*, none negative: an item chosen below its price, an item left out above its price,
+//! an unused byte of a priced column. A state records how many bytes of the chosen items stay live, and until when. Of equal states the one with the
+//! least loss is kept; states that another one beats in weight and at every later step, and states that lost more than allowed, are dropped. With
+//! good prices few states remain.
 
 use super::prices::Arc;
 use crate::lists::refill;
 use crate::units::CompactSort;
 
-/// An item on offer.
+/// An item that can be chosen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub(crate) arc: Arc,
@@ -21,7 +21,7 @@ pub(crate) struct Offer {
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) loss: i128,
-    /// Whether no choice has a smaller loss.
+    /// True if no choice has a smaller loss.
     pub(crate) exact: bool,
     pub(crate) taken: Vec<bool>,
 }
@@ -32,11 +32,11 @@ struct State {
     load: u64,
     loss: i128,
     weight: i128,
-    /// The item taken last, in the history.
+    /// The index in the history of the item taken last.
     history: u32,
 }
 
-/// One chosen item and those before it.
+/// A chosen item, linked to those before it.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     item: u32,
@@ -44,40 +44,40 @@ struct Taken {
 }
 
 const NOTHING: u32 = u32::MAX;
-/// How many of the best states are compared with another one.
+/// The number of best states that every other state is compared with.
 const JUDGES: usize = 250;
 
-/// The memory of the passes.
+/// The scratch memory of passes.
 #[derive(Debug, Default)]
 pub(crate) struct LoadSearch {
     states: Vec<State>,
-    /// For each state, the bytes of each class: of chosen items that die at one column.
+    /// For each state, the bytes of each class, that is, of chosen items that end at one column.
     bytes: Vec<u64>,
     next_states: Vec<State>,
     next_bytes: Vec<u64>,
     history: Vec<Taken>,
     order: Vec<u32>,
-    /// Classes by descending death.
+    /// Classes by descending end.
     late_first: Vec<usize>,
     words: u64,
     pub(crate) steps: u64,
 }
 
-/// Words of states that count for a step.
+/// Words of states processed per step.
 const WORDS_PER_STEP: u64 = 1000;
 
 impl LoadSearch {
-    /// The states for a column that a budget of steps allows for.
+    /// Returns the number of states per column that a budget of steps allows.
     pub(crate) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
         let (_, classes) = classes(offers, columns);
         let words = offers.len().max(1) as u64 * (classes as u64 + 16);
         (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 2000) as usize
     }
 
-    /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
+    /// Returns the choice with the least loss, if that is at most `allowed`; keeps at most `width` states for each column.
     ///
-    /// `column_loss` gives the loss of a column at a load, and how much of it is a cost, which is subtracted from the weight. Cost
-    /// never falls as the load grows. `None` for nothing, whatever the load.
+    /// `column_loss` returns the loss of a column at a load, and the part of it that is a cost, which is subtracted from the weight. Cost never falls
+    /// as the load grows. `None` means no loss at any load.
     pub(crate) fn pass(
         &mut self,
         offers: &[Offer],
@@ -148,7 +148,7 @@ impl LoadSearch {
         })
     }
 
-    /// Every state without the item, and with it where it fits.
+    /// Extends every state without the item, and with it if it fits.
     fn offer(
         &mut self,
         item: u32,
@@ -208,8 +208,8 @@ impl LoadSearch {
         self.bytes.truncate(kept * classes);
     }
 
-    /// Of equal states keeps the one with the least loss, drops what others beat, and keeps the `width` with the least loss
-    /// of the rest; returns whether none was dropped for that.
+    /// Keeps the state with the least loss among equal ones, drops dominated states, and keeps at most `width` of the rest, those with the least
+    /// loss; returns true if none was dropped by `width`.
     fn merge(&mut self, classes: usize, deaths: &[u32], column: u32, width: usize) -> bool {
         let (states, bytes) = (&self.states, &self.bytes);
         let of = |index: u32| &bytes[index as usize * classes..(index as usize + 1) * classes];
@@ -267,7 +267,7 @@ impl LoadSearch {
     }
 }
 
-/// The loss of a column by the price of its unused bytes; none in a column without a price.
+/// Returns the loss of a column by the price of its unused bytes; none in a column without a price.
 pub(crate) fn unused(prices: &[i128], capacity: u64) -> impl Fn(usize, u64) -> Option<(i128, i128)> {
     move |column, load| {
         let price = prices[column];
@@ -275,8 +275,7 @@ pub(crate) fn unused(prices: &[i128], capacity: u64) -> impl Fn(usize, u64) -> O
     }
 }
 
-/// A class for each item, shared by items that end at the same column and by no overlapping items that do not; and the
-/// number of classes.
+/// Assigns a class to each item, shared only by items that end at the same column or do not overlap; returns the classes and their number.
 fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
     // The first column of the items that end at each column.
     let mut births: Vec<u32> = vec![u32::MAX; columns + 1];

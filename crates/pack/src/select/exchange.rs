@@ -1,29 +1,29 @@
-//! Exchanges: a choice by loads is improved by what prices hardly tell from what it has.
+//! Exchanges: improves a choice by loads by swapping items whose prices are almost equal to their weights.
 
 use super::choice::Chosen;
 use super::prices::SCALE_BITS;
 use super::task::Task;
 use crate::units::SplitMix64;
 
-/// How many items are exchanged, those whose weights are nearest to the prices of their bytes: few at first, then more.
+/// Numbers of items that are exchanged, those whose weights are nearest to the prices of their bytes: few at first, then more.
 const EXCHANGED: [usize; 3] = [64, 128, 256];
-/// Columns looked at that count for a step.
+/// Columns scanned per step.
 const COLUMNS_PER_STEP: u64 = 3000;
 
-/// Further steps find little more.
+/// Maximum number of steps; further steps find little more.
 const MOST_STEPS: u64 = 100_000;
 
-/// A choice by loads, and what changed since it was last kept.
+/// A choice by loads, and the changes since it was last kept.
 struct Exchange<'a, 'b> {
     task: &'a Task<'b>,
     taken: Vec<bool>,
-    /// Bytes of each column that are left.
+    /// Free bytes of each column.
     free: Vec<u64>,
     changed: Vec<usize>,
     looked: u64,
 }
 
-/// Takes items in place of others for so many steps, and keeps what does not make the choice lighter; gives the steps it took.
+/// Swaps items for up to `budget` steps, and keeps swaps that do not reduce the weight of the choice; returns the steps used.
 pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64 {
     let before = task.weight(&chosen.taken);
     let mut order: Vec<usize> = (0..task.offers.len()).collect();
@@ -54,7 +54,7 @@ pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64
 }
 
 impl Exchange<'_, '_> {
-    /// Takes an item, for which others go, or lets it go, and then takes whatever fits.
+    /// Adds an item, removing others to make room, or removes it; then adds whatever fits.
     fn round(&mut self, order: &[usize], random: &mut SplitMix64) {
         let task = self.task;
         let weight = |index: &usize| task.unit_weights[task.units[*index] as usize];
@@ -83,7 +83,7 @@ impl Exchange<'_, '_> {
             self.changed.iter().partition(|&&index| self.taken[index]);
         let is_lighter = came.iter().map(weight).sum::<u64>() < went.iter().map(weight).sum();
         if !fits || is_lighter {
-            // Backwards, since at no time there are more bytes than fit.
+            // In reverse, since the chosen items must fit at every point in between.
             for index in std::mem::take(&mut self.changed).into_iter().rev() {
                 self.flip(index);
             }
@@ -102,7 +102,7 @@ impl Exchange<'_, '_> {
         self.free[columns].iter().all(|&free| free >= size)
     }
 
-    /// Whether a column that is too full for `item` has `other`.
+    /// Returns true if `other` is in a column that is too full for `item`.
     fn relieves(&mut self, other: usize, item: usize) -> bool {
         let size = self.task.offers[item].arc.size;
         let (a, b) = (self.columns(other), self.columns(item));

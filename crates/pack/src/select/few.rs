@@ -1,4 +1,4 @@
-//! Every choice of a few items, where loads alone leave a gap: alignments, bounds and conflicts can make a choice impossible whose loads fit.
+//! Tries every choice of a few items, if loads leave a gap: alignments, bounds and conflicts can rule out a choice whose loads fit.
 
 use std::cmp::Reverse;
 
@@ -9,21 +9,21 @@ use super::task::Task;
 use crate::search_state::SearchState;
 use crate::{Packer, Problem};
 
-/// Of more units there are too many subsets.
+/// Maximum number of units for which all subsets are tried.
 const FEW: usize = 24;
-/// Charged for each subset, beside the steps of its search.
+/// Charged for each subset, in addition to the steps of its search.
 const STEPS_PER_SUBSET: u64 = 8;
 
-/// A search through the subsets of the units on offer.
+/// A search over the subsets of the units on offer.
 struct Subsets<'a> {
     problem: &'a Problem,
     task: &'a Task<'a>,
-    /// By descending weight.
+    /// Sorted by descending weight.
     units: Vec<u32>,
-    /// The weight of each unit and of all after it.
+    /// For each unit, the total weight of it and all units after it.
     rest: Vec<u64>,
     chosen: Vec<u32>,
-    /// What a subset that was not decided may weigh.
+    /// Upper bound of the weight of subsets that were not decided.
     open: u64,
 }
 
@@ -62,7 +62,7 @@ impl Packer {
 }
 
 impl Subsets<'_> {
-    /// Decides the units from `next` on; those chosen weigh `weight` and fit.
+    /// Decides the units from `next` on; the chosen ones weigh `weight` and fit.
     fn descend(
         &mut self,
         next: usize,
@@ -93,7 +93,7 @@ impl Subsets<'_> {
         self.descend(next + 1, weight, packer, found, search);
     }
 
-    /// Whether what is chosen can be placed; keeps the placement.
+    /// Returns true if the chosen units can be placed, and keeps the placement.
     fn place(
         &mut self,
         packer: &mut Packer,

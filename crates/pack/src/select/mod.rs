@@ -1,12 +1,11 @@
-//! Selection: which items are placed in a block that is too small for all, and at which offsets.
+//! Selection: chooses the items to place in a block that is too small for all, and their offsets.
 //!
-//! 1. [`prices`]: the price of a byte at each step, from the linear relaxation by loads, and the bound that follows;
-//! 2. [`choice`]: the best choice by loads alone, from the prices; where too many states remain, [`exchange`] and [`branch`];
-//! 3. placement of what was chosen, by the exact search; where that fails, other choices of the same weight, then of a little
-//!    less capacity, and whatever fits in what is left.
+//! 1. [`prices`]: the price of a byte at each step, from the linear relaxation by loads, and the resulting bound;
+//! 2. [`choice`]: the best choice by loads, from the prices; if too many states remain, [`exchange`] and [`branch`];
+//! 3. placement of the chosen items by the exact search; if that fails, other choices of the same weight, then choices within slightly
+//!    less capacity, and whatever fits in the remaining space.
 //!
-//! Loads ignore offsets: their optimum is a bound. On networks a placement nearly always reaches it, and then the answer is
-//! proved.
+//! Loads ignore offsets: their optimum is a bound. On networks a placement nearly always reaches it, and then the answer is proved.
 
 mod branch;
 pub(super) mod choice;
@@ -34,15 +33,15 @@ pub(super) use selector::Selector;
 /// The answer of [`select`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
-    /// The offset of each item that was chosen.
+    /// The offset of each chosen item.
     pub offsets: Vec<Option<Bytes>>,
-    /// The weight of what was chosen.
+    /// The total weight of the chosen items.
     pub weight: u64,
     /// An upper bound of the weight of any selection.
     pub bound: u64,
-    /// The end of the highest item chosen.
+    /// The end of the highest chosen item.
     pub height: Bytes,
-    /// Whether the bound is reached.
+    /// `Proved` if the weight equals the bound.
     pub verdict: Verdict,
     /// The steps that were used.
     pub steps: Steps,
@@ -50,7 +49,7 @@ pub struct Selection {
 
 /// Chooses items to place within the problem's capacity, so that the sum of their weights is as large as possible.
 ///
-/// A group is chosen as one, with the sum of its items' weights. `watch` sees weights, not heights.
+/// A group is chosen as a whole, with the sum of its items' weights. `watch` sees weights, not heights.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -69,12 +68,12 @@ pub struct Selection {
 /// ```
 ///
 /// # Panics
-/// If there is not one weight for each item, or they sum past 2^63.
+/// If there is not exactly one weight per item, or if the weights sum past 2^63.
 pub fn select(problem: &Problem, weights: &[u64], budget: Steps, watch: Watch<'_>) -> Selection {
     Packer::default().select(problem, weights, budget, watch)
 }
 
-/// Choices of equal weight that are tried before a smaller one.
+/// Choices of equal weight that are tried before a lighter one.
 const TIES: u64 = 6;
 
 impl Packer {
@@ -102,7 +101,7 @@ impl Packer {
         let mut found = Placement::default();
         let mut search = SearchState::new(0, 0, budget, watch, Vec::new());
         let mut bound = task.bound_without_prices();
-        // By loads, then with other tie breaks, then within smaller and smaller capacities.
+        // By loads, then with other tie-breaks, then within smaller and smaller capacities.
         let mut placed = Vec::new();
         task.add_beside(problem, &mut placed);
         found.keep(&task, placed);
@@ -131,7 +130,7 @@ impl Packer {
                     load_bound = Some(bound);
                 }
                 self.place_chosen(problem, &task, &chosen.taken, &mut found, &mut search);
-                // All of it is placed, and nothing much better is in sight.
+                // All of it is placed, and nothing much better can be expected.
                 is_best = tries == 0 && !chosen.exact && found.weight >= weight;
             }
             search.report_weight(found.weight, bound);
@@ -153,7 +152,7 @@ impl Packer {
         }
     }
 
-    /// With twice the steps each time, until it is proved or interrupted.
+    /// Runs rounds, each with twice the steps of the last, until the selection is proved or interrupted.
     fn select_in_rounds(&mut self, problem: &Problem, weights: &[u64], watch: Watch<'_>) -> Selection {
         let mut round = Steps::default();
         let mut best = self.select(problem, weights, round, watch);
@@ -205,8 +204,8 @@ impl Packer {
         found.keep(task, placed);
     }
 
-    /// Looks for a packing of a part within a capacity; the height of the best, and whether it is proved that there is none. Offsets
-    /// are the packer's best.
+    /// Looks for a packing of a part within a capacity; returns the height of the best, and whether it is proved that none exists. The packer's best
+    /// offsets are the result.
     fn place_part(
         &mut self,
         part: &Problem,

@@ -1,22 +1,21 @@
-//! The price of a byte in each column: the dual of the choice by loads alone.
+//! The price of a byte in each column: the dual of the choice by loads.
 //!
 //! ```text
-//! column      0     1     2     3          items are arcs over the columns they stand in, as wide as they are large; the
-//! node     ●─────●─────●─────●─────●       capacity flows from the first node to the last, over items (and earns their
-//!          └──── a ────┘└─── b ────┘       weight per byte) or along the row (and earns nothing)
+//! column      0     1     2     3          items are arcs over the columns they stand in, as wide as their size; the
+//! node     ●─────●─────●─────●─────●       capacity flows from the first node to the last, over items (earning their
+//!          └──── a ────┘└─── b ────┘       weight per byte) or along the row (earning nothing)
 //!                └──── c ────┘
 //! ```
-//! The rows of the problem "sizes alive at a step stay within the capacity" have consecutive ones, so that its relaxation is
-//! this flow. It is solved by a network simplex of our own, that starts with everything flowing along the row. The potentials
-//! give a price to each column; **any** prices that are not negative give a bound, so that nothing rests on the simplex but
-//! how good the bound is.
+//! The constraints "sizes live at a step stay within the capacity" have consecutive ones, so their relaxation is this flow. It is solved by our own
+//! network simplex, which starts with all flow along the row. The potentials give a price for each column; **any** nonnegative prices give a valid
+//! bound, so the simplex only affects how tight it is.
 
 use crate::lists::refill;
 
-/// Weights and prices are in 2^20ths.
+/// Weights and prices are scaled by 2^20.
 pub(crate) const SCALE_BITS: u32 = 20;
 
-/// An item as the flow sees it.
+/// An item as an arc of the flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arc {
     /// Columns `first..end`.
@@ -27,13 +26,13 @@ pub(crate) struct Arc {
     pub(crate) weight: i128,
 }
 
-/// The most that gains may sum to: potentials and reduced gains then stay within 64 bits.
+/// Upper limit of the sum of gains: keeps potentials and reduced gains within 64 bits.
 const MOST_GAIN: i128 = 1 << 60;
-/// The same where gains are forced; and the bytes up to which such prices of them stay within 128 bits.
+/// The same limit if gains are forced; and the number of bytes up to which such prices stay within 128 bits.
 const MOST_FORCED: i128 = 1 << 48;
 const MOST_BYTES: u64 = 1 << 50;
 
-/// How an arc that enters the tree changes its flow.
+/// Directions in which an entering arc changes its flow.
 const GROWS: i64 = 1;
 const SHRINKS: i64 = -1;
 const IN_TREE: i64 = 0;
@@ -42,15 +41,15 @@ const IN_TREE: i64 = 0;
 #[derive(Debug, Default)]
 pub(crate) struct Prices {
     nodes: Vec<Node>,
-    /// Those along the row first, then the items.
+    /// Arcs along the row first, then the items.
     arcs: Vec<FlowArc>,
-    /// The tree arcs of the cycle that an entering arc closes, and whether more flows along them.
+    /// The tree arcs of the cycle that an entering arc closes, and whether their flow increases.
     cycle: Vec<(u32, bool)>,
     back: Vec<(u32, bool)>,
     stack: Vec<u32>,
-    /// By how many bits gains had to be made smaller.
+    /// The number of bits by which gains were shifted down.
     shift: u32,
-    /// More than all gains together; 0 where sums of these are too large.
+    /// More than the sum of all gains; 0 if sums of it would overflow.
     pub(crate) force: i64,
 }
 
@@ -63,7 +62,7 @@ struct Node {
     arc: u32,
     depth: u32,
     first_child: u32,
-    /// Other children of the parent, in a list.
+    /// The list of the parent's other children.
     next: u32,
     before: u32,
 }
@@ -73,26 +72,24 @@ struct Node {
 struct FlowArc {
     from: u32,
     to: u32,
-    /// Per byte; scaled.
+    /// Gain per byte; scaled.
     gain: i64,
-    /// [`GROWS`] while empty, [`SHRINKS`] while full, [`IN_TREE`].
+    /// [`GROWS`] if empty, [`SHRINKS`] if full, or [`IN_TREE`].
     side: i64,
     width: u64,
     flow: u64,
 }
 
-/// No such node or arc.
+/// Marks the absence of a node or arc.
 const NONE: u32 = u32::MAX;
 
 impl Prices {
-    /// Scaled prices of `columns` columns, none negative.
+    /// Returns scaled prices of `columns` columns, none negative.
     ///
-    /// Complexity: each pivot looks at the arcs of a block and at the nodes that change their place in the tree; there are
-    /// about as many pivots as arcs.
+    /// Complexity: each pivot scans the arcs of a block and the nodes whose place in the tree changes; there are about as many pivots as arcs.
     ///
-    /// The arcs are looked at in so many `blocks`: with one, whichever arc earns most by a change of its flow enters the tree;
-    /// with more, the best of a block, which is faster where arcs are many. Where several prices are best, the two end with
-    /// different ones.
+    /// Pricing scans the arcs in `blocks` blocks: with one block, the arc with the largest gain enters the tree; with more, the best arc of a block,
+    /// which is faster if there are many arcs. If several prices are optimal, the two may return different ones.
     pub(crate) fn find(&mut self, columns: usize, capacity: u64, arcs: &[Arc], blocks: usize) -> Vec<i128> {
         self.start(columns, capacity, arcs);
         self.optimise(blocks);
@@ -100,7 +97,7 @@ impl Prices {
         sums.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// The sum of the scaled prices of the columns before each node.
+    /// Iterates over the sum of the scaled prices of the columns before each node.
     pub(crate) fn sums(&self) -> impl Iterator<Item = i128> {
         let nodes = self.nodes.windows(2);
         let prices = nodes.map(|pair| i128::from(pair[1].potential) - i128::from(pair[0].potential));
@@ -111,7 +108,7 @@ impl Prices {
         std::iter::once(0).chain(sums)
     }
 
-    /// Changes the flow until it is the best; gives how many arcs it looked at.
+    /// Pivots until the flow is optimal; returns the number of arcs scanned.
     pub(crate) fn optimise(&mut self, blocks: usize) -> u64 {
         let count = self.arcs.len();
         let most_pivots = 8 * count + 64;
@@ -155,14 +152,14 @@ impl Prices {
         }
     }
 
-    /// Which items the last flow takes whole: the relaxation's choice but for the few that it divides.
+    /// For each item, true if the last flow takes it whole: the relaxation's choice, except for a few fractional items.
     pub(crate) fn whole(&self) -> impl Iterator<Item = bool> {
         let columns = self.nodes.len().saturating_sub(1);
         let items = self.arcs.get(columns..).unwrap_or_default().iter();
         items.map(|arc| arc.flow == arc.width)
     }
 
-    /// Which items the last flow divides.
+    /// Iterates over the items that the last flow takes fractionally.
     pub(crate) fn divided(&self) -> impl Iterator<Item = usize> {
         let columns = self.nodes.len().saturating_sub(1);
         let items = self.arcs.get(columns..).unwrap_or_default().iter().enumerate();
@@ -170,7 +167,7 @@ impl Prices {
         divided.map(|(index, _)| index)
     }
 
-    /// Everything flows along the row, which is the tree.
+    /// Starts with all flow along the row, which is the tree.
     fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) {
         let gain = |arc: &Arc| arc.weight / i128::from(arc.size.max(1));
         let sum = arcs.iter().fold(0i128, |sum, arc| sum.saturating_add(gain(arc)));
@@ -211,15 +208,15 @@ impl Prices {
         );
     }
 
-    /// The gain of one more byte on an arc.
+    /// Returns the reduced gain of an arc: the gain of one more byte of flow.
     fn reduced(&self, arc: &FlowArc) -> i64 {
         arc.gain - (self.nodes[arc.to as usize].potential - self.nodes[arc.from as usize].potential)
     }
 
-    /// Sends as much as possible around the cycle that `entering` closes; the arc that is used up leaves the tree.
+    /// Sends as much flow as possible around the cycle that `entering` closes; the blocking arc leaves the tree.
     fn pivot(&mut self, entering: u32) {
         let arc = self.arcs[entering as usize];
-        // More flow on an empty arc, less on a full one: back through the tree from where it goes.
+        // More flow on an empty arc, less on a full one; the cycle returns through the tree from the arc's head.
         let grows = arc.side == GROWS;
         let (start, goal) = if grows {
             (arc.to, arc.from)
@@ -268,14 +265,14 @@ impl Prices {
         arc.side = IN_TREE;
         let (leaving, along) = self.cycle[position];
         self.arcs[leaving as usize].side = if along { SHRINKS } else { GROWS };
-        // What hung from the leaving arc hangs from the entering one.
+        // The subtree of the leaving arc is attached by the entering one.
         let is_near = position < near_start;
         let (inside, outside) = if is_near { (start, goal) } else { (goal, start) };
         self.turn(inside, leaving);
         self.hang(inside, outside, entering);
     }
 
-    /// Takes off the part of the tree that hangs from `leaving`, and makes `top`, a node of it, its root.
+    /// Detaches the subtree below `leaving`, and makes its node `top` its root.
     fn turn(&mut self, top: u32, leaving: u32) {
         let mut chain = std::mem::take(&mut self.stack);
         chain.clear();
@@ -285,7 +282,7 @@ impl Prices {
             node = self.nodes[node as usize].parent;
             chain.push(node);
         }
-        // From the old root of the part to the new one: each leaves its parent and becomes the child of the next.
+        // From the old root of the subtree to the new one: each node leaves its parent and becomes the child of the next.
         self.let_go(node);
         for pair in chain.windows(2).rev() {
             let (child, parent) = (pair[0], pair[1]);
@@ -296,7 +293,7 @@ impl Prices {
         self.stack = chain;
     }
 
-    /// Hangs the part of the tree whose root is `top` from `parent`.
+    /// Attaches the subtree with root `top` to `parent`.
     fn hang(&mut self, top: u32, parent: u32, arc: u32) {
         self.adopt(top, parent, arc);
         let FlowArc { from, gain, .. } = self.arcs[arc as usize];
@@ -309,7 +306,7 @@ impl Prices {
         self.raise(top, potential - self.nodes[top as usize].potential);
     }
 
-    /// Changes the potentials of the part of the tree whose root is `top`, and brings its depths up to date.
+    /// Changes the potentials of the subtree with root `top`, and updates its depths.
     fn raise(&mut self, top: u32, change: i64) {
         self.stack.clear();
         self.stack.push(top);
@@ -336,7 +333,7 @@ impl Prices {
         (of.parent, of.arc, of.next, of.before) = (parent, arc, next, NONE);
     }
 
-    /// Takes `node` out of the list of its parent's children.
+    /// Removes `node` from the list of its parent's children.
     fn let_go(&mut self, node: u32) {
         let Node {
             parent, next, before, ..

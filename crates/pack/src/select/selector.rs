@@ -1,4 +1,4 @@
-//! The choice by loads: with few states and with more, with other prices, by branches.
+//! The choice by loads: with few states, with more, with other prices, and by branch and bound.
 
 use super::branch::Branch;
 use super::choice::{Chosen, LoadSearch};
@@ -6,10 +6,10 @@ use super::exchange::exchange;
 use super::prices::Prices;
 use super::task::Task;
 
-/// With fewer states for each column, what prices alone tell is better.
+/// With fewer states per column, rounding the relaxation is better.
 const FEWEST_STATES: usize = 100;
 
-/// The memory of selections.
+/// The scratch memory of selections.
 #[derive(Debug, Default)]
 pub(crate) struct Selector {
     prices: Prices,
@@ -17,7 +17,7 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// The best choice by loads: with few states; then by exchanges and branches, or, where lifetimes have gaps, with many more states.
+    /// Finds the best choice by loads: with few states; then by exchanges and branches or, if lifetimes have gaps, with many more states.
     pub(super) fn choose_first(
         &mut self,
         task: &mut Task<'_>,
@@ -36,7 +36,7 @@ impl Selector {
         let rounded = task.round(&self.prices);
         let mut best = heavier(task, best, Some(rounded))?;
         if !task.pauses {
-            // The branches cut more off below a heavy choice, and end at another one to exchange from.
+            // A heavier choice lets branches prune more, and the search may end at a different choice, which is exchanged again.
             self.choice.steps += exchange(task, &mut best, budget / 64);
             let (found, left, open) = Branch::search(&mut self.prices, task, best, budget / 16);
             self.choice.steps += budget / 16 - left;
@@ -53,7 +53,7 @@ impl Selector {
     }
 }
 
-/// The choice of greater weight, the later of equals.
+/// Returns the heavier choice, the later one of equals.
 fn heavier(task: &Task<'_>, best: Option<Chosen>, found: Option<Chosen>) -> Option<Chosen> {
     let both = best.into_iter().chain(found);
     both.max_by_key(|chosen| task.weight(&chosen.taken))

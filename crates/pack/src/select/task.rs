@@ -1,4 +1,4 @@
-//! The problem by loads: candidates and prices.
+//! The choice by loads as a problem: candidates and prices.
 
 use std::cmp::Reverse;
 
@@ -12,14 +12,14 @@ use crate::problem::Unit;
 use crate::units::Bytes;
 use crate::{Problem, Shelf};
 
-/// The problem by loads.
+/// The problem of choosing by loads.
 pub(super) struct Task<'a> {
     pub(super) capacity: u64,
     /// Capacity and sizes in multiples of the common alignment.
     pub(super) padded: u64,
     pub(super) model: Model,
     pub(super) columns: usize,
-    /// Units on offer, and an offer for each.
+    /// Units on offer, with an offer for each.
     pub(super) units: Vec<u32>,
     pub(super) offers: Vec<Offer>,
     pub(super) unit_weights: Vec<u64>,
@@ -29,7 +29,7 @@ pub(super) struct Task<'a> {
     pub(super) rent: i128,
     /// The greatest common divisor of the weights of candidates.
     pub(super) common_weight: u64,
-    /// Some group has a gap in its lifetime: the choice counts the gap as live, and proves nothing.
+    /// True if some group has a gap in its lifetime: the choice counts the gap as live, and proves nothing.
     pub(super) pauses: bool,
     pub(super) problem: &'a Problem,
 }
@@ -58,7 +58,7 @@ impl<'a> Task<'a> {
             gcd(grain, unit.fixed.map_or(unit.alignment.get(), |_| 1))
         });
         let pad = |size: u64| size.div_ceil(grain.max(1)) * grain.max(1);
-        // Only steps, not declared conflicts: those are for the placement.
+        // Only step columns; declared conflicts are left to the placement.
         let columns = model.row_width();
         let mut pauses = false;
         let offers = model.pieces.iter().map(|piece| {
@@ -94,14 +94,14 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Sets the prices; gives the bound that follows from them.
+    /// Sets the prices; returns the resulting bound.
     pub(super) fn price(&mut self, prices: &mut Prices, blocks: usize) -> u64 {
         let arcs: Vec<Arc> = self.offers.iter().map(|offer| offer.arc).collect();
         self.set_prices(prices.find(self.columns, self.padded, &arcs, blocks));
         (self.bound >> SCALE_BITS) as u64 + self.free_weight()
     }
 
-    /// The weight of all units on offer.
+    /// Returns the weight of all units on offer.
     pub(super) fn bound_without_prices(&self) -> u64 {
         let offers = self.units.iter().map(|&unit| self.unit_weights[unit as usize]);
         offers.sum::<u64>() + self.free_weight()
@@ -120,7 +120,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Weight of units that take no bytes: they are always chosen.
+    /// Returns the weight of units that take no bytes: they are always chosen.
     pub(super) fn free_weight(&self) -> u64 {
         let units = self.problem.units.iter().zip(&self.unit_weights);
         let free = units.filter(|(unit, _)| is_free(unit, self.capacity));
@@ -133,7 +133,7 @@ impl<'a> Task<'a> {
         weights.sum::<u64>() + self.free_weight()
     }
 
-    /// The best choice by loads, with ties broken at random by seed `number`, in a capacity smaller by so many 64ths.
+    /// Returns the best choice by loads, with ties broken at random by seed `number`, within a capacity reduced by a number of 64ths.
     pub(super) fn choose(
         &mut self,
         choice: &mut LoadSearch,
@@ -142,7 +142,7 @@ impl<'a> Task<'a> {
         width: usize,
     ) -> Option<Chosen> {
         let capacity = self.padded - (u128::from(self.padded) * u128::from(squeeze) / 64) as u64;
-        // Chances sum to less than one whole unit of weight: the best choice stays one of the best.
+        // The random offsets sum to less than one unit of weight: the best choice remains one of the best.
         let room = (1i128 << SCALE_BITS) / (self.offers.len() as i128 + 1);
         let mut offers = self.offers.clone();
         if number > 0 {
@@ -152,9 +152,8 @@ impl<'a> Task<'a> {
                 offer.arc.weight += chance;
             }
         }
-        // The allowed loss grows until a choice is found; with good prices that is soon, and few states are kept.
-        // Weights are multiples of their common divisor, so that less than what the bound has above one is never lost: often
-        // that is all.
+        // The allowed loss grows until a choice is found; with good prices that is soon, and few states are kept. Weights are multiples of their
+        // common divisor, so the loss is at least the bound's remainder by it: often nothing more is lost.
         let least = match number {
             0 if self.common_weight > 0 => (self.bound - self.rent * i128::from(self.padded - capacity))
                 .rem_euclid(i128::from(self.common_weight) << SCALE_BITS),
@@ -167,7 +166,7 @@ impl<'a> Task<'a> {
                 let loss = unused(&self.prices, capacity);
                 if let Some(mut found) = choice.pass(&offers, (self.columns, capacity), loss, allowed, width)
                 {
-                    // Nothing may lose more from here on.
+                    // From here on only smaller losses are of interest.
                     allowed = found.loss;
                     found.exact |= found.loss <= least;
                     let done = found.exact;
@@ -188,9 +187,9 @@ impl<'a> Task<'a> {
         best
     }
 
-    /// What the flow of the prices takes whole, and of the rest whatever loads allow, the greatest surplus for its price first.
+    /// Takes the items that the flow of the prices takes whole, then whatever loads allow, by the ratio of surplus to price.
     ///
-    /// On the training step of an LSTM, whose 2,444 items are too many for the states, in half of its peak: 0.990 of the bound, 0.936 without.
+    /// On the training step of an LSTM, whose 2,444 items are too many for the states, at half of its peak: 0.990 of the bound, 0.936 without.
     pub(super) fn round(&self, prices: &Prices) -> Chosen {
         let whole: Vec<bool> = prices.whole().collect();
         let mut order: Vec<usize> = (0..whole.len()).collect();
@@ -250,7 +249,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Whether a unit takes no bytes at any step, and is within the capacity.
+/// Returns true if a unit takes no bytes at any step, and is within the capacity.
 pub(super) fn is_free(unit: &Unit, capacity: u64) -> bool {
     let end = align_up(unit.bounds().0, unit.alignment).and_then(|offset| offset.checked_add(unit.size));
     !unit.takes_bytes() && unit.rivals.is_empty() && end.is_some_and(|end| end <= capacity)

@@ -1,4 +1,4 @@
-//! Strategies allocate nothing once a packer has seen problems of that size: neither the rules nor the searches.
+//! Rules and searches allocate nothing once a packer has seen problems of that size.
 
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
@@ -8,7 +8,7 @@ use tileheap_testkit::generators::{Kind, every_kind, sixteen_items};
 
 use crate::go_on;
 
-/// Problems of 16 items that no rule brings to the lower bound, in their own capacity and in one that is too small.
+/// Problems of 16 items that no rule packs at the lower bound, with their own capacity and with one that is too small.
 fn beyond_the_rules(kind: Kind) -> Vec<Problem> {
     let mut packer = Packer::default();
     let mut beyond = Vec::new();
@@ -36,8 +36,8 @@ fn searches(strategy: Strategy) -> bool {
     matches!(strategy, Strategy::HillClimb | Strategy::Exact | Strategy::Auto)
 }
 
-/// Also where everything is searched: the cheap rules fail on all of these, some have no packing in their capacity, and some
-/// have parts that are searched alone.
+/// Includes searches: the cheap rules fail on all of these, some have no packing within their capacity, and some have parts that are searched
+/// separately.
 #[test]
 fn every_strategy_allocates_nothing_on_few_items_of_every_kind() {
     for kind in every_kind() {
@@ -63,7 +63,7 @@ fn every_strategy_allocates_nothing_on_few_items_of_every_kind() {
     }
 }
 
-/// The search of everything, which few items seldom see, and what is done beside it: parts, and the large first.
+/// The general search, which small problems seldom reach, and the steps around it: independent parts, and large items first.
 #[test]
 fn searching_many_items_allocates_nothing() {
     let mut random = SplitMix64::new(5);

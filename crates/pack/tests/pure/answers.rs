@@ -1,4 +1,4 @@
-//! What answers promise whatever the problem: a packing where nothing forbids one, and no proof that is none.
+//! Properties of answers to any problem: a packing whenever one is possible, and no false proofs.
 
 use std::ops::ControlFlow;
 
@@ -56,7 +56,7 @@ fn the_largest_item_is_placed() {
     }
 }
 
-/// A callback is the only end of a search without a budget that cannot be settled.
+/// A search with an unlimited budget that cannot be settled ends only through its callback.
 #[test]
 fn a_search_without_a_budget_improves_until_it_is_ended() {
     let problem = many(300);
@@ -75,7 +75,7 @@ fn a_search_without_a_budget_improves_until_it_is_ended() {
     assert!(done.packing.is_some(), "a strategy without a search runs once");
 }
 
-/// Rules of `quick` are run even where they take more than their share of the budget.
+/// The rules of `quick` run even if they exceed their share of the budget.
 #[test]
 fn the_default_is_never_worse_than_quick() {
     for problem in [many(3000), many(40_000)] {
@@ -107,7 +107,7 @@ fn minimise_finds_what_fit_finds() {
     }
 }
 
-/// Thousands of items, of which the relaxation divides few.
+/// Thousands of items, few of which the relaxation takes fractionally.
 #[test]
 fn selections_of_training_graphs_end_soon_and_near_their_bound() {
     let family = FAMILIES

@@ -1,4 +1,4 @@
-//! Certificates: found for what is proved, never accepted for what is not so, and refused for the right reason where they are damaged.
+//! Certificates: found for proved answers, never accepted for false claims, and refused with the right reason if damaged.
 
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_pack::{
@@ -12,7 +12,7 @@ fn item(first: u32, end: u32, size: u64) -> Item {
     Item::new(Span::new(first, end), Bytes(size), Alignment::ONE)
 }
 
-/// A few items with every feature; one in four problems has none.
+/// A few items with every feature; one in four problems is plain.
 fn drawn(random: &mut SplitMix64) -> Problem {
     let plain = random.one_in(4);
     let items = (0..3 + random.below(6)).map(|_| {
@@ -35,7 +35,7 @@ fn drawn(random: &mut SplitMix64) -> Problem {
     desc.build().unwrap_or_else(|_| drawn(random))
 }
 
-/// The certificate of the lowest packing, or of there being none; `None` for a height of 0 bytes.
+/// Returns the certificate that the packing is the lowest, or that none exists; `None` for a height of 0 bytes.
 fn proved(problem: &Problem) -> Option<Certificate> {
     let answer = minimise(problem, Strategy::Auto, Steps::default(), &mut go_on);
     assert_eq!(answer.verdict, Verdict::Proved);
@@ -46,7 +46,7 @@ fn proved(problem: &Problem) -> Option<Certificate> {
     Some(certificate)
 }
 
-/// What is proved of few items has a certificate; whatever is done to that, it is not accepted for more than is true.
+/// Proved answers for few items have a certificate; a modified certificate is never accepted for more than is true.
 #[test]
 fn certificates_prove_what_is_true_and_no_more() {
     let mut random = SplitMix64::new(20);
@@ -86,7 +86,7 @@ fn certificates_prove_what_is_true_and_no_more() {
 
 #[test]
 fn damaged_certificates_are_refused_with_the_reason() {
-    // Those of 2 and 6 bytes are above one another in either order, and one of them is above or below that of 4.
+    // The items of 2 and 6 bytes are above one another in either order, and one of them is above or below that of 4.
     let aligned = |first, end, size| Item {
         alignment: Alignment::new(4).unwrap(),
         ..item(first, end, size)
@@ -138,7 +138,7 @@ fn damaged_certificates_are_refused_with_the_reason() {
     assert_eq!(check_certificate(&many, &load), Err(Error::Certificate(error)));
 }
 
-/// The capacity of an answer is what its certificate is about; a bound that cannot be proved gives way to the load.
+/// A certificate covers the capacity of the answer; if its bound cannot be certified, the load is used instead.
 #[test]
 fn a_certificate_is_about_the_capacity_or_else_the_load() {
     let page = Alignment::new(4).unwrap();

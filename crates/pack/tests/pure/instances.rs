@@ -1,4 +1,4 @@
-//! Every packing strategy on published instances, judged, and compared with published heights.
+//! Runs every packing strategy on published instances, checks the packings, and compares heights with published ones.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use tileheap_pack::{Item, Packer, PackingStrategy, Problem, ProblemDesc, Steps, 
 
 use crate::go_on;
 
-/// Ratios of height to lower bound in thousandths, as other implementations of the same rules reach them.
+/// Ratios of height to lower bound in thousandths, as published for other implementations of the same rules.
 const PUBLISHED: [(&str, &dyn PackingStrategy, u64); 14] = [
     ("A.1048576.csv", &Strategy::GreedyBySize, 1310),
     ("C.1048576.csv", &Strategy::GreedyBySize, 1363),
@@ -38,15 +38,15 @@ pub(crate) fn read(path: &Path) -> Problem {
     Problem::new(items.collect()).unwrap()
 }
 
-/// Those of other planners, and then the built-in ones.
+/// The strategies of other planners, then the built-in ones.
 fn strategies() -> impl Iterator<Item = &'static dyn PackingStrategy> {
     let built_in = Strategy::ALL.iter();
     let built_in = built_in.map(|strategy| strategy as &dyn PackingStrategy);
     STRATEGIES.into_iter().chain(built_in)
 }
 
-/// Judges every strategy on one instance, the slow ones up to a number of items; the ratios of height to lower bound in thousandths, in
-/// the strategies' order.
+/// Checks every strategy on one instance, the slow ones only up to `slow_items` items; returns the ratios of height to lower bound in thousandths, in
+/// the order of the strategies.
 fn ratios(path: &Path, slow_items: usize) -> Vec<u64> {
     let problem = read(path);
     let mut packer = Packer::default();
@@ -54,7 +54,7 @@ fn ratios(path: &Path, slow_items: usize) -> Vec<u64> {
     let mut ratios = Vec::new();
     let large = problem.items().len() > slow_items;
     for strategy in strategies() {
-        // They take minutes or hours on the large.
+        // These take minutes or hours on large instances.
         let slow =
             STRATEGIES.iter().any(|other| other.name() == strategy.name()) || strategy.name() == "exact";
         if large && slow {
@@ -65,7 +65,7 @@ fn ratios(path: &Path, slow_items: usize) -> Vec<u64> {
         check(&problem, &packing)
             .unwrap_or_else(|error| panic!("{}: {}: {error}", path.display(), strategy.name()));
         assert!(packing.height >= bound, "{}: {}", path.display(), strategy.name());
-        // Rounded to the nearest thousandth, as the tables are.
+        // Rounded to the nearest thousandth, like the published tables.
         let ratio = (u128::from(packing.height.0) * 2000 / u128::from(bound.0)).div_ceil(2);
         ratios.push(ratio as u64);
     }
@@ -86,7 +86,7 @@ fn tables(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Judges every strategy on one instance, and `auto` against all others; the ratios.
+/// Checks every strategy on one instance, and compares `auto` with all others; returns the ratios.
 fn judged(file: &Path, slow_items: usize, most: u64) -> Vec<u64> {
     let ratios = ratios(file, slow_items);
     let auto = *ratios.last().unwrap();
@@ -119,7 +119,7 @@ fn every_instance_of_others_is_packed_soundly() {
             if file.ends_with(name) {
                 let (by, mut all) = (strategy.name(), strategies());
                 let found = ratios[all.position(|other| other.name() == by).unwrap()];
-                // Some of the published ratios were cut off, not rounded.
+                // Some of the published ratios were truncated, not rounded.
                 let apart = found.abs_diff(published);
                 assert!(apart <= 1, "{name}: {by} {found}, published {published}");
             }
@@ -127,7 +127,7 @@ fn every_instance_of_others_is_packed_soundly() {
     }
 }
 
-/// Places an instance in its capacity, whatever the unit of sizes, the direction of time and the order of items.
+/// Packs an instance within its capacity, for different units of size, directions of time and orders of items.
 fn is_placed(file: &Path, capacity: u64) {
     let problem = read(file);
     for (scale, reversed) in [(1, false), (7919, true)] {

@@ -16,7 +16,7 @@ use tileheap_testkit::counting;
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// Never ends a search.
+/// A callback that never ends a search.
 fn go_on(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

@@ -1,4 +1,4 @@
-//! Perfect packings of our own generator, whose optimum is known by construction.
+//! Perfect packings from our own generator, whose optimum is known by construction.
 
 use tileheap_pack::units::Bytes;
 use tileheap_pack::{Problem, ProblemDesc, Steps, Strategy, Verdict, check, fit, minimise};
@@ -19,7 +19,7 @@ fn desc(items: usize, pinwheels: u64) -> PerfectDesc {
     }
 }
 
-/// No rule reaches the optimum of most of these: the searches do.
+/// No rule reaches the optimum of most of these; only the searches do.
 #[test]
 fn the_optimum_of_perfect_packings_is_found_and_proved() {
     let mut beyond_the_rules = 0;
@@ -40,7 +40,7 @@ fn the_optimum_of_perfect_packings_is_found_and_proved() {
         let packing = answer.packing.unwrap_or_else(|| panic!("seed {seed}"));
         check(&problem, &packing).unwrap();
         assert!(packing.fits(&problem), "seed {seed}");
-        // One byte less, and one item is too much.
+        // With one byte less, one item does not fit.
         let tight = problem.into_desc().capacity(Bytes(HEIGHT - 1));
         let answer = fit(
             &tight.build().unwrap(),
@@ -54,7 +54,7 @@ fn the_optimum_of_perfect_packings_is_found_and_proved() {
     assert!(beyond_the_rules >= 5, "{beyond_the_rules}");
 }
 
-/// Small members of all families, and large perfect packings, which only their rectangles give away.
+/// Small members of all families, and large perfect packings that are only found by their rectangles.
 #[test]
 fn families_are_packed_at_their_optimum() {
     let mut glued = 0;

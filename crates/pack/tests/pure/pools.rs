@@ -1,4 +1,4 @@
-//! Problems with pools: against every placement there is, and each kind of damage refused by the checker.
+//! Problems with pools: answers are compared with all possible placements, and the checker refuses each kind of damage.
 
 use tileheap_pack::pools::{
     Place, Pool, PoolItem, PoolsDesc, PoolsError, PoolsPacking, Reserved, check, solve,
@@ -17,7 +17,7 @@ fn spans(random: &mut SplitMix64, count: u64) -> Vec<Span> {
     (0..count).map(span).collect()
 }
 
-/// A few items with every feature, now and then.
+/// A few items; every feature occurs now and then.
 fn random(random: &mut SplitMix64) -> PoolsDesc {
     let mut desc = PoolsDesc::default();
     let pools = 1 + random.below(2);
@@ -73,7 +73,7 @@ fn random(random: &mut SplitMix64) -> PoolsDesc {
     desc
 }
 
-/// The lowest (height of the pool without a capacity, cost) of all placements.
+/// Returns the lowest (height of the pool without a capacity, cost) of all placements.
 fn best(desc: &PoolsDesc, room: u64) -> Option<(u64, u64)> {
     let packing = PoolsPacking {
         places: Vec::new(),
@@ -111,7 +111,7 @@ fn place_next(desc: &PoolsDesc, room: u64, packing: PoolsPacking, best: &mut Opt
     }
 }
 
-/// Whether the last place is allowed beside those before; adds its cost and height.
+/// Returns true if the last place is compatible with those before; adds its cost and height.
 fn extend(desc: &PoolsDesc, packing: &mut PoolsPacking) -> bool {
     let last = packing.places.len() - 1;
     let (item, at) = (&desc.items[last], packing.places[last]);
@@ -170,7 +170,7 @@ fn extend(desc: &PoolsDesc, packing: &mut PoolsPacking) -> bool {
 fn few_items_with_every_feature_are_placed_at_the_lowest_cost() {
     let mut chances = SplitMix64::new(20);
     let (mut valid, mut infeasible, mut paid) = (0, 0, 0);
-    // 100,000 rounds pass as well (2026-11-23), and take three times as long.
+    // 100,000 rounds also pass (2026-11-23), and take three times as long.
     for round in 0..30_000 {
         let desc = random(&mut chances);
         let Ok(problem) = desc.clone().build() else {
@@ -179,7 +179,7 @@ fn few_items_with_every_feature_are_placed_at_the_lowest_cost() {
         valid += 1;
         let answer = solve(&problem, Steps::default(), &mut go_on);
         assert_eq!(answer.verdict, Verdict::Proved, "round {round}: {desc:?}");
-        // Everything on top of everything else, around what is reserved.
+        // Enough room to stack everything, around reserved ranges.
         let expected = best(&desc, 16);
         let open = desc.pools.iter().position(|pool| pool.capacity.is_none());
         let found = answer.packing.as_ref().map(|packing| {
@@ -200,7 +200,7 @@ fn few_items_with_every_feature_are_placed_at_the_lowest_cost() {
     );
 }
 
-/// What is written is read back; of a damaged document no search trusts more than was checked.
+/// Serialized documents are read back unchanged; searches trust no more of a damaged document than was checked.
 #[test]
 fn damaged_documents_are_refused_or_are_other_problems() {
     let mut chances = SplitMix64::new(22);
@@ -316,7 +316,7 @@ fn the_checker_refuses_each_kind_of_damage() {
     assert_eq!(cheaper, PoolsError::Cost(4, 5));
     let fewer = refused(&|packing| packing.places.truncate(3));
     assert_eq!(fewer, PoolsError::Count(3, 6));
-    // Without the exclusive pair, the second lifetime or the conflict, the same packing is another matter.
+    // Without the exclusive pair, the second lifetime or the conflict, the verdict on the same packing changes.
     let judged = |change: &dyn Fn(&mut PoolsDesc)| {
         let mut desc = desc.clone();
         change(&mut desc);
@@ -363,7 +363,7 @@ fn contradictions_are_named() {
     }
 }
 
-/// What no packing holds is an answer, with the items that are too much.
+/// If no packing exists, the answer lists the items that do not fit.
 #[test]
 fn too_much_for_a_pool_is_an_answer() {
     let (mut desc, _) = sound();
@@ -374,7 +374,7 @@ fn too_much_for_a_pool_is_an_answer() {
     assert!(!answer.conflict.is_empty());
 }
 
-/// What best fit by size packs without penalties is packed at once with them.
+/// If best fit by size meets a capacity without penalties, the search with penalties meets it at once.
 #[test]
 fn a_capacity_that_best_fit_meets_is_met() {
     for (family, seed) in FAMILIES.iter().zip(0..) {

@@ -1,4 +1,4 @@
-//! Drawn packing problems through every strategy: judged, repeated, and compared with an exhaustive search.
+//! Runs every strategy on random packing problems: checked, repeated, and compared with an exhaustive search.
 
 use proptest::prelude::*;
 use tileheap_pack::units::{Alignment, Bytes, Span};
@@ -9,13 +9,13 @@ use tileheap_pack::{
 
 use crate::go_on;
 
-/// How the items of a drawn problem look.
+/// Parameters of the items of a random problem.
 #[derive(Clone, Copy)]
 struct Draw {
     items: usize,
     steps: u32,
     size: u64,
-    /// Fixed offsets are below.
+    /// Upper limit of fixed offsets.
     reach: u64,
     alignments: &'static [u64],
 }
@@ -36,7 +36,7 @@ const TINY: Draw = Draw {
     alignments: &[1, 1, 2, 3],
 };
 
-/// Sparse steps, which take other ways through the sorting than dense ones.
+/// Sparse steps, which are sorted by a different path than dense ones.
 const SPARSE: Draw = Draw {
     items: 60,
     steps: u32::MAX,
@@ -51,7 +51,7 @@ fn item(draw: Draw) -> impl Strategy<Value = Item> {
     let fixed = proptest::option::weighted(0.1, 0..=draw.reach);
     let together = proptest::option::weighted(0.15, 0..3u32);
     let span = (0..=draw.steps, 0..=draw.steps).prop_map(|(a, b)| match a.cmp(&b) {
-        // A tenth or so of all spans is empty, some of them backwards.
+        // About a tenth of all spans are empty, some of them reversed.
         std::cmp::Ordering::Greater if a % 8 != 0 => Span::new(b, a),
         _ => Span::new(a, b),
     });
@@ -66,7 +66,7 @@ fn item(draw: Draw) -> impl Strategy<Value = Item> {
     )
 }
 
-/// Problems with fixed offsets, groups and conflicts; and, one time in three each, without some of these.
+/// Problems with fixed offsets, groups and conflicts; each is left out in one of three problems.
 fn problem(draw: Draw) -> impl Strategy<Value = Problem> {
     let items = proptest::collection::vec(item(draw), 0..=draw.items);
     let pairs = proptest::collection::vec((0..draw.items as u32, 0..draw.items as u32), 0..draw.items / 2);
@@ -87,16 +87,16 @@ fn problem(draw: Draw) -> impl Strategy<Value = Problem> {
     })
 }
 
-/// Lets go of what the validation refuses: a drawn offset that collides, a conflict inside a group.
+/// Removes what validation refuses: a random offset that collides, a conflict inside a group.
 fn repaired(mut desc: ProblemDesc) -> Problem {
     loop {
         match desc.clone().build() {
             Ok(problem) => return problem,
             Err(Error::FixedCollision(_, item) | Error::Misaligned(item, ..)) => {
-                // The fixed member of a group may be another one.
+                // Another member of the group may be the fixed one.
                 members(&mut desc, item).for_each(|member| member.fixed = None);
             }
-            // A lowest offset and a fixed one met in a group.
+            // A lowest offset and a fixed one in the same group.
             Err(Error::EmptyBounds { item, .. }) => {
                 members(&mut desc, item).for_each(|member| member.lowest = Bytes::ZERO);
             }
@@ -107,7 +107,7 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
     }
 }
 
-/// An item, and those of its group.
+/// An item and the other members of its group.
 fn members(desc: &mut ProblemDesc, item: u32) -> impl Iterator<Item = &mut Item> {
     let group = desc.items[item as usize].together;
     let items = (0..).zip(&mut desc.items);
@@ -122,7 +122,7 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
     let (mut rules, mut searches) = (Bytes(u64::MAX), Bytes(u64::MAX));
     for strategy in Packs::ALL {
         let searching = matches!(strategy, Packs::HillClimb | Packs::Exact | Packs::Auto);
-        // Those that search are judged on the small problems.
+        // Strategies that search are only checked on small problems.
         if problem.items().len() > 12 && searching {
             continue;
         }
@@ -152,7 +152,7 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
         prop_assert_eq!(answer.packing.as_ref(), Some(&packing));
         prop_assert!(packing.height <= rules, "{} > {rules}", packing.height);
         prop_assert!(answer.bound <= rules.min(searches), "the bound is no bound");
-        // Two searches of the same budget that both run out of it may end a hair apart; nothing is below what is proved.
+        // Two searches with the same budget that both exhaust it may end slightly apart; nothing is below what is proved.
         let is_proved = answer.verdict == Verdict::Proved;
         let apart = if is_proved { 0 } else { searches.0 / 1_000_000_000 };
         prop_assert!(
@@ -198,7 +198,7 @@ proptest! {
         }
     }
 
-    /// Within the optimum everything fits; with a byte less nothing does, and each item of a minimal conflict is needed.
+    /// Within the optimum everything fits; with one byte less nothing does, and each item of a minimal conflict is needed.
     #[test]
     fn a_capacity_is_met_or_proved_too_small(problem in problem(TINY)) {
         let naive = pack(&problem, Packs::Naive).height.0;
@@ -239,7 +239,7 @@ proptest! {
         }
     }
 
-    /// Loads alone know no alignments and no groups; for few items every choice is tried, and the best is proved.
+    /// Loads ignore alignments and groups; for few items every choice is tried, and the best is proved.
     #[test]
     fn a_selection_is_the_best_of_all_subsets(
         items in proptest::collection::vec(item(TINY), 0..6),
@@ -286,7 +286,7 @@ proptest! {
         prop_assert!(selection.height.0 <= capacity);
     }
 
-    /// A shelf is a first fit in any order: what it gives is free, and nothing lower is.
+    /// A shelf is a first fit in any order: the offset it returns is free, and no lower one is.
     #[test]
     fn a_shelf_gives_the_lowest_free_offset(items in proptest::collection::vec(item(TINY), 0..12)) {
         let capacity = 12;
@@ -306,7 +306,7 @@ proptest! {
                 let best = shelf.best_fit(item.span, item.size, item.alignment);
                 prop_assert_eq!(best.is_some(), lowest.is_some());
                 prop_assert!(best.is_none_or(|offset| free(offset.0)));
-                // The free bytes around an offset; above all blocks there is no end.
+                // The free bytes around an offset; unbounded above all blocks.
                 let around = |offset: u64| {
                     let beside = placed.iter().filter(|(other, _)| other.size.0 > 0 && other.span.overlaps(item.span));
                     let below = beside.clone().map(|(other, at)| at + other.size.0).filter(|&end| end <= offset).max();
@@ -330,7 +330,7 @@ proptest! {
     }
 }
 
-/// The lowest height of all packings up to `limit`, found by trying every offset of every item.
+/// Returns the lowest height of all packings up to `limit`, by trying every offset of every item.
 fn optimum(problem: &Problem, limit: u64) -> u64 {
     fn size(items: &[Item], index: usize) -> u64 {
         let group = items[index].together;
@@ -429,7 +429,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     };
     let far = u64::MAX - 3;
     for (offsets, height, fault) in [
-        // Shifted to where it is not aligned; onto the group's second member; away from it; ...
+        // Shifted to a misaligned offset; onto the group's second member; away from it; ...
         (
             vec![0, 0, 12, 12, 7],
             24,
@@ -473,7 +473,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     }
 }
 
-/// A group takes its largest size for each of its members, also for the small ones.
+/// A group takes its largest size for each of its members, including small ones.
 #[test]
 fn the_judge_counts_a_group_at_its_largest() {
     let member = |first, end, size| Item {
