@@ -69,7 +69,7 @@ pub(crate) fn compile(
         .map_err(|error| failed(error.to_string()))
 }
 
-/// Includes are relative to the file's folder, and found nowhere else.
+/// Includes are relative to the file's folder, and are not searched elsewhere.
 struct Includes(PathBuf);
 
 impl IncludeHandler for Includes {

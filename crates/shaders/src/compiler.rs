@@ -1,4 +1,4 @@
-//! One shader at a time, by the installed compiler.
+//! Compiles single shaders with the installed compiler.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ pub struct Compiler {
 #[derive(Clone, Debug)]
 struct Program {
     path: PathBuf,
-    /// The options of `glslc` rather than those of `glslangValidator`.
+    /// True if the program takes the options of `glslc`, not those of `glslangValidator`.
     is_glslc: bool,
 }
 
 impl Compiler {
-    /// The compiler that `GLSLANG` names, else the first of `glslangValidator`, `glslang` and `glslc` on the `PATH`, else the
-    /// bundled one.
+    /// Finds the compiler named by `GLSLANG`, otherwise the first of `glslangValidator`, `glslang` and `glslc` on the `PATH`, otherwise the bundled
+    /// one.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no compiler is found.
     pub fn find() -> Result<Compiler> {
         let named = env::var_os("GLSLANG").map(PathBuf::from);
         let found = named.or_else(|| {
@@ -43,7 +43,7 @@ impl Compiler {
         Ok(Compiler { program })
     }
 
-    /// SPIR-V 1.`minor` of a shader (1.3, for Vulkan 1.1, is what the shaders of this project are).
+    /// Compiles a shader to SPIR-V 1.`minor` (this project's shaders use 1.3, for Vulkan 1.1).
     ///
     /// # Errors
     /// The compiler's messages, each with file and line.
@@ -63,10 +63,10 @@ impl Compiler {
         }
     }
 
-    /// SPIR-V 1.`minor` of a shader, and what it declares.
+    /// Compiles a shader to SPIR-V 1.`minor`, and reads its declarations.
     ///
     /// # Errors
-    /// As [`Compiler::compile`]; and above SPIR-V 1.3, which SPIRV-Reflect does not read.
+    /// As [`Compiler::compile`]; and above SPIR-V 1.3, which SPIRV-Reflect does not support.
     #[cfg(feature = "reflect")]
     pub fn compile_with_interface(
         &self,
@@ -160,7 +160,7 @@ fn on_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The compiler's log as `file:line: message`. glslang writes `ERROR: file:line: message`, glslc `file:line: error: message`.
+/// Formats the compiler's log as `file:line: message`. glslang writes `ERROR: file:line: message`, glslc `file:line: error: message`.
 fn messages(log: &str, input: &Path, label: &str) -> Vec<String> {
     let input = input.display().to_string();
     let errors = log.lines().filter_map(|line| {
@@ -169,7 +169,7 @@ fn messages(log: &str, input: &Path, label: &str) -> Vec<String> {
             .or_else(|| line.contains(": error: ").then_some(line))
     });
     let mut lines: Vec<String> = errors
-        // The closing count of errors says nothing new.
+        // The final count of errors adds no information.
         .filter(|line| !line.ends_with("No code generated.") && !line.contains("compilation terminated"))
         .map(|line| line.replace(&input, label))
         .collect();

@@ -1,8 +1,8 @@
-//! Why a shader was not compiled.
+//! Errors of shader compilation.
 
 use std::path::{Path, PathBuf};
 
-/// `Ok`, or an [`Error`].
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A shader that does not compile, or a compiler that does not start.
@@ -18,10 +18,10 @@ pub enum Error {
     /// The compiler rejected the shader.
     #[error("{}", .lines.join("\n"))]
     Compile {
-        /// `file:line: message`, one per mistake.
+        /// One `file:line: message` per error.
         lines: Vec<String>,
     },
-    /// A file could not be read or written, or a program not be started.
+    /// A file could not be read or written, or a program could not be started.
     #[error("{}: {message}", .path.display())]
     Io {
         /// The file.

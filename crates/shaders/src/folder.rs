@@ -1,4 +1,4 @@
-//! A folder of shaders as a Rust module, for build scripts.
+//! Compiles a folder of shaders into a Rust module, for build scripts.
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +9,14 @@ use crate::output::{fail, write_output};
 use crate::reflect::Interface;
 use crate::source::{Source, Stage};
 
-/// Compiles every `*.vert`, `*.frag` and `*.comp` of `folder` to SPIR-V 1.3 and writes `OUT_DIR/shaders.rs` with one
-/// `pub static GBUFFER_FRAG: Shader` per file, the type `Shader`, and functions that make the infos of set layouts and pipeline
-/// layouts of shaders. A mistake in a shader stops the build with its file and line.
+/// Compiles every `*.vert`, `*.frag` and `*.comp` of `folder` to SPIR-V 1.3 and writes `OUT_DIR/shaders.rs` with one `pub static GBUFFER_FRAG:
+/// Shader` per file, the type `Shader`, and functions that create the infos of set layouts and pipeline layouts of shaders. An error in a shader
+/// stops the build with its file and line.
 ///
 /// # Panics
 /// Outside a build script.
 pub fn build_folder(folder: &Path) {
-    // The folder itself, so that a new file is seen.
+    // Watches the folder itself too, so that new files are noticed.
     println!("cargo::rerun-if-changed={}", folder.display());
     println!("cargo::rerun-if-env-changed=GLSLANG");
     let compiler = Compiler::find().unwrap_or_else(|error| fail(&[error]));
@@ -41,7 +41,7 @@ pub fn build_folder(folder: &Path) {
     write_output("shaders.rs", module.as_bytes());
 }
 
-/// `gbuffer.frag` becomes `GBUFFER_FRAG`.
+/// Writes the static of a shader: `gbuffer.frag` becomes `GBUFFER_FRAG`.
 fn write_shader(module: &mut String, path: &Path, stage: Stage, words: &[u32], interface: &Interface) {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let name = file.replace(['.', '-'], "_").to_uppercase();

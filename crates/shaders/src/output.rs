@@ -1,4 +1,4 @@
-//! What a build script leaves behind: files for the crate to include, or errors.
+//! Output of build scripts: files for the crate to include, and errors.
 
 use std::path::Path;
 use std::process::exit;
@@ -20,7 +20,7 @@ pub fn write_output(name: &str, contents: &[u8]) {
 
 /// Stops the build; Cargo shows each line once, as an error.
 pub fn fail(errors: &[Error]) -> ! {
-    // A mistake in an included file comes back from every file that includes it.
+    // An error in an included file is reported by every file that includes it.
     let mut shown = Vec::new();
     for error in errors {
         for line in error.to_string().lines() {

@@ -1,10 +1,9 @@
-//! What a shader declares, read from its SPIR-V by SPIRV-Reflect.
+//! Declarations of a shader, read from its SPIR-V by SPIRV-Reflect.
 //!
-//! SPIRV-Reflect 0.2.3 trusts its input and aborts on what it does not know, so only modules that [`crate::Compiler`] made come
-//! here, up to SPIR-V 1.3. Of these it misses storage buffers: they are of the storage class `StorageBuffer` since SPIR-V 1.3 and
-//! of the class `Uniform`, decorated `BufferBlock`, before; and it does not know specialization constants. It gets both rewritten
-//! ([`rewrite`]). The crate's safe functions make slices of null pointers, at which programs with debug assertions abort; so
-//! the C library's own tables are read here.
+//! SPIRV-Reflect 0.2.3 trusts its input and aborts on unknown constructs, so it only reads modules compiled by [`crate::Compiler`], up to SPIR-V 1.3.
+//! It misses storage buffers in these: they have the storage class `StorageBuffer` since SPIR-V 1.3, and before that the class `Uniform` with the
+//! decoration `BufferBlock`. It also does not support specialization constants. Both are rewritten before it reads them ([`rewrite`]). The crate's
+//! safe functions make slices of null pointers, which aborts programs with debug assertions, so this module reads the C library's own tables.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -13,14 +12,14 @@ use std::mem::MaybeUninit;
 
 use spirv_reflect::ffi;
 
-/// What a shader declares.
+/// The declarations of a shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
     /// Its descriptors, by set and binding.
     pub bindings: Vec<Binding>,
     /// Bytes of push constants from offset 0; 0 if there are none.
     pub push_constant_bytes: u32,
-    /// The workgroup size of a compute shader, where it is no specialization constant; 0 of other stages.
+    /// The workgroup size of a compute shader, unless it is a specialization constant; 0 for other stages.
     pub local_size: [u32; 3],
     /// The vertex attributes of a vertex shader, by location.
     pub vertex_inputs: Vec<VertexInput>,
@@ -31,13 +30,13 @@ pub struct Interface {
 pub struct Binding {
     /// The descriptor set.
     pub set: u32,
-    /// The binding in it.
+    /// The binding in the set.
     pub binding: u32,
     /// The `VkDescriptorType`.
     pub descriptor_type: u32,
     /// The number of descriptors; 0 for a runtime array.
     pub count: u32,
-    /// The variable's name; of a block without one, the block's.
+    /// The variable's name, or its block's if it has none.
     pub name: String,
 }
 
@@ -48,11 +47,11 @@ pub struct VertexInput {
     pub location: u32,
     /// The `VkFormat` of 32-bit components.
     pub format: u32,
-    /// The bytes of that format.
+    /// The size of that format in bytes.
     pub size: u32,
 }
 
-/// What a module made by this crate's compiler declares.
+/// Returns the declarations of a module compiled by this crate.
 pub(crate) fn reflect(words: &[u32]) -> Result<Interface, String> {
     let rewritten = rewrite(words);
     let module = Module::new(&rewritten.words)?;
@@ -64,14 +63,14 @@ pub(crate) fn reflect(words: &[u32]) -> Result<Interface, String> {
     })
 }
 
-/// A module of SPIRV-Reflect's.
+/// A module of SPIRV-Reflect.
 struct Module(Box<ffi::SpvReflectShaderModule>);
 
 impl Module {
     fn new(words: &[u32]) -> Result<Module, String> {
         let mut module = Box::new(MaybeUninit::<ffi::SpvReflectShaderModule>::zeroed());
-        // SAFETY: the words are a whole module that a compiler made, of a version that the library knows; it copies them, and
-        // fills in the structure.
+        // SAFETY: the words are a complete module made by a compiler, of a version that the library supports; it copies them, and fills in the
+        // structure.
         let result = unsafe {
             ffi::spvReflectCreateShaderModule(size_of_val(words), words.as_ptr().cast(), module.as_mut_ptr())
         };
@@ -90,7 +89,7 @@ impl Module {
         bindings
     }
 
-    /// To the end of the last member, without padding.
+    /// Returns the end of the last member, without padding.
     fn push_constant_bytes(&self) -> u32 {
         // SAFETY: the library's count and array.
         let blocks = unsafe { slice(self.0.push_constant_blocks, self.0.push_constant_block_count) };
@@ -133,7 +132,7 @@ impl Drop for Module {
 }
 
 fn binding(found: &ffi::SpvReflectDescriptorBinding) -> Binding {
-    // SAFETY: a string of the module's, or null.
+    // SAFETY: a string of the module, or null.
     let mut name = unsafe { text(found.name) };
     if name.is_empty() && !found.type_description.is_null() {
         // SAFETY: the library's description of the type, not null.
@@ -170,10 +169,10 @@ unsafe fn text(string: *const c_char) -> String {
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
-/// A module with storage buffers as SPIR-V 1.0 has them, and specialization constants as ordinary ones.
+/// A module with storage buffers as in SPIR-V 1.0, and specialization constants as ordinary ones.
 struct Rewritten {
     words: Vec<u32>,
-    /// Of the execution mode `LocalSize`; 0 if there is none.
+    /// The size in the execution mode `LocalSize`; 0 if there is none.
     local_size: [u32; 3],
 }
 
@@ -193,7 +192,7 @@ fn rewrite(words: &[u32]) -> Rewritten {
 
     let mut local_size = [0; 3];
     let mut rewritten = words.to_vec();
-    // Element types by array type, the types of storage buffers, and where types are decorated `Block`.
+    // Element types by array type, the types of storage buffers, and the positions at which types are decorated `Block`.
     let mut elements = std::collections::BTreeMap::new();
     let mut buffers = BTreeSet::new();
     let mut blocks = Vec::new();

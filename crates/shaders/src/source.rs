@@ -1,4 +1,4 @@
-//! What is compiled: sources, stages and macro definitions.
+//! Inputs of the compiler: sources, stages and macro definitions.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The stage of a file by its extension; `None` for anything else, such as files that are included.
+    /// Returns the stage of a file by its extension; `None` for other files, such as included ones.
     pub fn of_file(path: &Path) -> Option<Stage> {
         let extension = path.extension()?;
         let mut stages = [Stage::Vertex, Stage::Fragment, Stage::Compute].into_iter();
         stages.find(|stage| extension == stage.extension())
     }
 
-    /// The stage's extension.
+    /// Returns the stage's file extension.
     pub const fn extension(self) -> &'static str {
         match self {
             Stage::Vertex => "vert",
@@ -31,7 +31,7 @@ impl Stage {
     }
 }
 
-/// What to compile.
+/// The source of a shader.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// A file; its includes are relative to its own folder.

@@ -1,4 +1,4 @@
-//! What is read from shaders that the installed compiler made.
+//! Reads the declarations of shaders compiled by the installed compiler.
 
 use tileheap_shaders::{Binding, Compiler, Error, Interface, Source, Stage, VertexInput};
 
