@@ -1,4 +1,4 @@
-//! Instructions that every invocation executes if it runs the entry point to its end, and those executed by every invocation that meets guards.
+//! Instructions executed by every invocation that runs the entry point to its end, or by every such invocation that meets guards.
 //!
 //! ```text
 //!        entry            always                    if (x < n)     region 0
@@ -7,16 +7,16 @@
 //!              │          the invocation may        \        /
 //!              c ◄─┐      end before it               region 0
 //!              │ \─┘
-//!            return       a loop that can end is taken to end
+//!            return       a loop that can end is assumed to end
 //! ```
-//! An instruction is certain if it lies on every path from the start of a function to an exit, and the function is called by a
-//! certain instruction. Exits are returns, everything that may end the invocation or turn it into a helper invocation, calls of
-//! functions that may do so, and endless loops. The blocks on all paths dominate each other in order, so certain instructions
-//! have an order of execution too. All of it takes time in proportion to the instructions.
+//! An instruction is certain if it lies on every path from the start of a function to an exit, and the function is called by a certain instruction.
+//! Exits are returns, everything that may end the invocation or turn it into a helper invocation, calls of functions that may do so, and endless
+//! loops. The blocks on all paths dominate each other in order, so certain instructions also have an order of execution. The analysis takes time
+//! proportional to the number of instructions.
 //!
-//! Guards compare numbers that do not change while an invocation runs. Where such a comparison decides a certain branch, the instructions on all
-//! paths from one of its sides to the next certain block are a region: invocations that meet the guards execute all of it. Regions have
-//! branches and regions of their own.
+//! Guards compare numbers that do not change while an invocation runs. If such a comparison decides a certain branch, the instructions on all paths
+//! from one of its sides to the next certain block are a region: invocations that meet the guards execute all of it. Regions have branches and
+//! regions of their own.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +26,17 @@ use crate::control_flow::{ControlFlow, callee, may_end};
 use crate::guard::Guard;
 use crate::module::Module;
 
-/// No region or position.
+/// Marks the absence of a region or position.
 const NONE: u32 = u32::MAX;
 
-/// The most regions: each takes a look at the blocks of a function.
+/// Maximum number of regions: each requires a pass over the blocks of a function.
 pub(crate) const MAX_REGIONS: usize = 64;
 
 /// Instructions that invocations execute in this order if they meet guards.
 #[derive(Default)]
 pub(crate) struct Region {
     pub(crate) guards: Vec<Guard>,
-    /// The region that it is part of, and the position of the branch that leads here.
+    /// The enclosing region, and the position of the branch that leads here.
     parent: Option<(usize, u32)>,
     /// Numbers of the instructions, in the order of their first execution.
     pub(crate) sequence: Vec<usize>,
@@ -47,23 +47,23 @@ pub(crate) struct Region {
 /// A conditional branch that is certain in a region.
 #[derive(Clone, Copy)]
 pub(crate) struct Branch {
-    /// The number of its instruction.
+    /// Number of its instruction.
     pub(crate) number: usize,
     pub(crate) function: usize,
-    /// The next node on all paths.
+    /// The next node that is on all paths.
     to: u32,
 }
 
 /// The instructions that are certainly executed.
 pub(crate) struct CertainInstructions {
-    /// The first one has no guards; the others follow the region that contains them.
+    /// The first region has no guards; the others follow the region that contains them.
     pub(crate) regions: Vec<Region>,
-    /// By instruction, its region and its position there.
+    /// For each instruction, its region and its position there.
     places: Vec<(u32, u32)>,
 }
 
 impl CertainInstructions {
-    /// The instructions that every invocation executes.
+    /// Finds the instructions that every invocation executes.
     pub(crate) fn new(functions: &mut Functions<'_>, entry: usize) -> CertainInstructions {
         let instructions = functions.module.code.instructions.len();
         let mut always = CertainInstructions {
@@ -76,7 +76,7 @@ impl CertainInstructions {
         always
     }
 
-    /// Adds the region on one side of a branch, for invocations that meet these guards, all of those of the region around it included.
+    /// Adds the region on one side of a branch, for invocations that meet `guards`, which include those of the enclosing region.
     pub(crate) fn add_region(
         &mut self,
         functions: &mut Functions<'_>,
@@ -107,7 +107,7 @@ impl CertainInstructions {
                 open.pop();
                 continue;
             };
-            // One that is in another region already stays there.
+            // An instruction that is already in another region stays there.
             if self.places[step.number].0 != NONE {
                 continue;
             }
@@ -125,7 +125,7 @@ impl CertainInstructions {
         }
     }
 
-    /// When an instruction that every invocation executes is first executed, relative to others; `None` if it may be skipped.
+    /// Returns the position of an instruction's first execution among those that every invocation executes; `None` if it may be skipped.
     pub(crate) fn rank(&self, number: usize) -> Option<u32> {
         let place = self.places.get(number);
         place.filter(|(region, _)| *region == 0).map(|(_, rank)| *rank)
@@ -145,7 +145,7 @@ impl CertainInstructions {
             else {
                 return false;
             };
-            // What precedes the branch, and the branch itself.
+            // The instructions before the branch, and the branch itself.
             (at, before) = (parent as u32, branch + 1);
         }
         position < before
@@ -158,12 +158,12 @@ struct Step {
     branch: Option<Branch>,
 }
 
-/// The control flow of the functions of a module, each read once.
+/// The control flow of the functions of a module, computed once for each.
 pub(crate) struct Functions<'a> {
     module: &'a Module,
     may_end: Vec<bool>,
     graphs: BTreeMap<usize, Option<ControlFlow>>,
-    /// Functions whose certain instructions were added.
+    /// Functions whose certain instructions have been added.
     seen: Vec<bool>,
 }
 
@@ -177,7 +177,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// The control flow of a function; `None` if its blocks are malformed.
+    /// Returns the control flow of a function; `None` if its blocks are malformed.
     pub(crate) fn graph(&mut self, function: usize) -> Option<&ControlFlow> {
         let (module, may_end) = (self.module, &self.may_end);
         let body = || &module.functions[function].body;
@@ -187,8 +187,8 @@ impl<'a> Functions<'a> {
             .as_ref()
     }
 
-    /// The instructions that every call of a function executes before it reaches an exit, or those on all paths between two nodes; none if the
-    /// blocks are malformed.
+    /// Returns the instructions that every call of a function executes before it reaches an exit, or those on all paths between two nodes; none if
+    /// the blocks are malformed.
     fn certain(&mut self, function: usize, between: Option<(u32, u32)>) -> Vec<Step> {
         let module = self.module;
         let Some(graph) = self.graph(function) else {

@@ -1,7 +1,7 @@
-//! Accesses through descriptors that every invocation, or every one that meets guards, performs, and the accessed parts of buffers and images.
+//! Certain accesses through descriptors, by every invocation or by every one that meets guards, and the accessed parts of buffers and images.
 //!
-//! Only what is proved is claimed. The variable of the descriptor must be known and must not be an array; parts need constant indices, or
-//! components of an invocation's ids in a compute shader whose local size is known. Specialization constants are unknown.
+//! Only proven facts are reported. The variable of the descriptor must be known and must not be an array; parts need constant indices, or components
+//! of invocation ids in a compute shader with known local size. Specialization constants are treated as unknown.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,27 +22,27 @@ use crate::reach::PointerReach;
 use crate::solid::PackedTypes;
 use crate::variable::{MAX_STEPS, is_one_descriptor, variable_of};
 
-/// The most instructions that are followed for all indices of an entry point together.
+/// Maximum number of instructions followed for all indices of an entry point together.
 const MAX_INDEX_STEPS: u32 = 1 << 20;
 
-/// The most variables of which the order of reads and writes is searched for.
+/// Maximum number of variables for which the order of reads and writes is searched.
 const MAX_SEARCHES: usize = 64;
 
-/// The most parts that are remembered of one variable.
+/// Maximum number of parts recorded per variable.
 pub(crate) const MAX_REGIONS: usize = 64;
 
-/// Accesses to a descriptor that are certain.
+/// The certain accesses to a descriptor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CertainUse {
-    /// By every invocation.
+    /// Read or written by every invocation.
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// An invocation that writes through the descriptor reads through it before.
+    /// Every invocation that writes through the descriptor reads through it first.
     pub(crate) reads_first: bool,
     pub(crate) accesses: BTreeSet<CertainAccess>,
 }
 
-/// Certain accesses to descriptors, by variable. O(words x log definitions), and O(words) for each of a bounded number of guarded regions.
+/// Finds certain accesses to descriptors, by variable. O(words x log definitions), and O(words) for each of a bounded number of guarded regions.
 pub(crate) fn certain(
     module: &Module,
     reach: &PointerReach,
@@ -50,7 +50,7 @@ pub(crate) fn certain(
     entry: usize,
 ) -> BTreeMap<u32, CertainUse> {
     let mut certain: BTreeMap<u32, CertainUse> = BTreeMap::new();
-    // Other shaders may terminate an invocation of a ray tracing stage.
+    // Invocations of ray tracing stages may be terminated by other shaders.
     let followed = vk::ShaderStageFlags::ALL_GRAPHICS
         | vk::ShaderStageFlags::COMPUTE
         | vk::ShaderStageFlags::TASK_EXT
@@ -77,7 +77,7 @@ pub(crate) fn certain(
         indices: source.after(&always),
         solid: PackedTypes::new(module),
     };
-    // The first read through each variable, unguarded ones before others.
+    // The first read through each variable, unguarded ones before guarded ones.
     let mut first_reads: BTreeMap<u32, usize> = BTreeMap::new();
     let all = always.regions.iter().enumerate();
     let all = all.flat_map(|(at, region)| region.sequence.iter().map(move |number| (at, region, *number)));
@@ -103,7 +103,7 @@ pub(crate) fn certain(
             }
             let is_whole = writes || reads_whole(module, &live, instruction);
             let part = is_whole.then(|| regions.region(instruction, handle)).flatten();
-            // That an unguarded one is performed is known without its part.
+            // An unguarded access is already recorded without its part.
             known
                 .accesses
                 .extend((is_guarded || part.is_some()).then(|| CertainAccess {
@@ -120,7 +120,7 @@ pub(crate) fn certain(
         let Some(&read) = first_reads.get(variable) else {
             continue;
         };
-        // An atomic that comes first reads before it writes.
+        // If the first access is an atomic, it reads before it writes.
         let rank = always.rank(read);
         known.reads_first = rank.is_some_and(|rank| rank <= writes.before(*variable));
         if !known.reads_first && compute && searches > 0 && module.functions[entry].body.contains(&read) {
@@ -133,17 +133,17 @@ pub(crate) fn certain(
     certain
 }
 
-/// The writes through variables, and the ranks from which on they may happen.
+/// The writes through variables, and the earliest ranks at which they may happen.
 #[derive(Default)]
 struct FirstWrites {
     of_variables: BTreeMap<u32, u32>,
     of_any: Option<u32>,
-    /// The numbers of the instructions, by variable; `None` where it is not known.
+    /// Numbers of the instructions, by variable; `None` if the variable is not known.
     all: BTreeSet<(Option<u32>, usize)>,
 }
 
 impl FirstWrites {
-    /// One that may be skipped, or that a called function executes, counts as the first of all.
+    /// A write that may be skipped, or is executed by a called function, counts as the first of all.
     fn new(module: &Module, reach: &PointerReach, always: &CertainInstructions, entry: usize) -> FirstWrites {
         let body = &module.functions[entry].body;
         let mut first = FirstWrites::default();
@@ -171,24 +171,24 @@ impl FirstWrites {
         own.min(self.of_any.unwrap_or(u32::MAX))
     }
 
-    /// The instructions that may write through a variable.
+    /// Iterates over the instructions that may write through a variable.
     fn of(&self, variable: u32) -> impl Iterator<Item = usize> + '_ {
         let of = |variable| self.all.range((variable, 0)..=(variable, usize::MAX));
         of(Some(variable)).chain(of(None)).map(|(_, number)| *number)
     }
 }
 
-/// Whether what an instruction reads matters.
+/// Returns `true` if the value that an instruction reads is used.
 fn is_read(module: &Module, live: &LiveResults, instruction: &Instruction) -> bool {
     let result = module.code.result(instruction);
     match instruction.op {
-        // Asks which texels a sample would read.
+        // Queries which texels a sample would read.
         Op::ImageSampleFootprintNV => false,
         op => result == 0 || is_atomic(op) || live.is_used(module, result),
     }
 }
 
-/// Whether all of what an instruction reads matters: structures are loaded whole for the sake of a member.
+/// Returns `true` if the whole value that an instruction reads is used: compilers load whole structures to access one member.
 fn reads_whole(module: &Module, live: &LiveResults, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Load => live.is_used_whole(module, module.code.result(instruction)),
@@ -201,12 +201,12 @@ fn is_atomic(op: Op) -> bool {
     is_atomic_update(op) || matches!(op, Op::AtomicLoad | Op::AtomicStore | Op::AtomicFlagClear)
 }
 
-/// Whether an atomic writes only if it finds an expected value.
+/// Returns `true` if an atomic writes only when it finds an expected value.
 fn is_compare_exchange(op: Op) -> bool {
     matches!(op, Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak)
 }
 
-/// The local size of a compute shader; `None` if it may be specialized.
+/// Returns the local size of a compute shader; `None` if it may be specialized.
 fn local_size(module: &Module, entry: usize) -> Option<[u32; 3]> {
     let code = &module.code;
     let constants = |ids: &[u32]| -> Option<[u32; 3]> {
@@ -240,7 +240,7 @@ struct Regions<'a> {
 }
 
 impl Regions<'_> {
-    /// The part that an instruction accesses through a handle; `None` if it is not known.
+    /// Returns the part that an instruction accesses through a handle; `None` if it is not known.
     fn region(&mut self, instruction: &Instruction, handle: u32) -> Option<AccessRegion> {
         let module = self.indices.module;
         match instruction.op {
@@ -256,7 +256,7 @@ impl Regions<'_> {
         }
     }
 
-    /// Whether image operands leave the texel as the coordinate says, in level 0.
+    /// Returns `true` if image operands keep the texel at the coordinate, in level 0.
     fn has_plain_operands(&self, operands: &[u32]) -> bool {
         let Some((&bits, ids)) = operands.split_first() else {
             return true;
@@ -276,7 +276,7 @@ impl Regions<'_> {
         others == 0 || others == ImageOperands::LOD.bits() && first_level()
     }
 
-    /// The texel at a coordinate of an image without layers and samples.
+    /// Returns the texel at a coordinate of an image without layers and samples.
     fn texel(&self, image: u32, coordinate: u32) -> Option<AccessRegion> {
         let module = self.indices.module;
         let variable = module
@@ -307,7 +307,7 @@ impl Regions<'_> {
                 Value::Constant(texel) => TexelIndex::Constant(texel),
                 value => {
                     let of = self.indices.invocation(value)?;
-                    // On a diagonal, the texels are not a box.
+                    // On a diagonal, the texels do not form a box.
                     if std::mem::replace(&mut used[usize::from(of.axis)], true) {
                         return None;
                     }
@@ -318,7 +318,7 @@ impl Regions<'_> {
         Some(AccessRegion::Texel(texel))
     }
 
-    /// The bytes that a pointer into a buffer's block points to.
+    /// Returns the bytes that a pointer into a buffer's block points to.
     fn bytes(&mut self, pointer: u32) -> Option<AccessRegion> {
         let module = self.indices.module;
         let (variable, indices) = self.chain(pointer)?;
@@ -334,7 +334,7 @@ impl Regions<'_> {
             kind = step.kind;
             offset = offset.checked_add(step.offset)?;
             if step.element.is_some() {
-                // Two indices do not cover a range in general.
+                // Two indices do not cover a contiguous range in general.
                 if element.is_some() {
                     return None;
                 }
@@ -350,7 +350,7 @@ impl Regions<'_> {
         })
     }
 
-    /// The variable that a pointer is into, and the indices that lead there.
+    /// Returns the variable that a pointer points into, and the indices that lead there.
     fn chain(&self, mut pointer: u32) -> Option<(u32, Vec<u32>)> {
         let (module, reach) = (self.indices.module, self.indices.reach);
         let mut indices = Vec::new();
@@ -378,7 +378,7 @@ impl Regions<'_> {
         None
     }
 
-    /// The type and offset that an index of an access chain selects.
+    /// Returns the type and offset that an index of an access chain selects.
     fn step(&self, kind: u32, index: u32) -> Option<Step> {
         let module = self.indices.module;
         let composite = module.code.definition(kind)?;
@@ -425,12 +425,12 @@ impl Regions<'_> {
     }
 }
 
-/// A step of a chain.
+/// One index of an access chain.
 struct Step {
     /// The type of the element or member.
     kind: u32,
-    /// Its distance in bytes.
+    /// Its offset in bytes.
     offset: u32,
-    /// The array, where invocations index it.
+    /// The array, if invocations index it.
     element: Option<ElementIndex>,
 }

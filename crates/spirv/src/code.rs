@@ -1,7 +1,7 @@
-//! SPIR-V as words: its header, its instructions, and where every id is defined.
+//! SPIR-V as words: its header, its instructions, and the definition of every id.
 //!
-//! Replaces `rspirv`'s parser, since reading a hostile file must take time and memory in proportion to its length: that parser
-//! builds a vector of operands for each instruction, and its loader a tree of them. Only its grammar tables are used.
+//! Replaces `rspirv`'s parser, since reading a hostile file must take time and memory proportional to its length: that parser builds a vector of
+//! operands for each instruction, and its loader a tree of them. Only its grammar tables are used.
 
 use std::sync::LazyLock;
 
@@ -10,30 +10,30 @@ use rspirv::spirv::{self, Op};
 
 use crate::ShaderError;
 
-/// The most words of a module (64 MiB); the largest shaders known have a hundredth of it.
+/// Maximum number of words of a module (64 MiB); the largest known shaders have a hundredth of it.
 const MOST_WORDS: usize = 1 << 24;
 const HEADER_WORDS: usize = 5;
 
-/// An instruction's place in the words.
+/// The location of an instruction in the words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
     pub(crate) op: Op,
-    /// Whether a result type, and a result, come first.
+    /// True if the first words are a result type, and a result.
     has_type: bool,
     has_result: bool,
-    /// Words after the first one.
+    /// The range of words after the first one.
     first: u32,
     end: u32,
 }
 
 impl Instruction {
-    /// Where its first word is.
+    /// Returns the position of its first word.
     pub(crate) fn word(&self) -> usize {
         self.first as usize - 1
     }
 }
 
-/// A definition's position in [`Code::definitions`]: what analyses keep their tables by.
+/// A definition's position in [`Code::definitions`], which indexes the tables of analyses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Node(pub(crate) u32);
 
@@ -43,7 +43,7 @@ impl Node {
     }
 }
 
-/// A module, cut into instructions.
+/// A module, split into instructions.
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
     pub(crate) words: Vec<u32>,
@@ -53,7 +53,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Cuts a module into instructions. O(words x log words), and as much memory as a few times the words.
+    /// Splits a module into instructions. O(words x log words); the memory is a few times that of the words.
     pub(crate) fn read(mut words: Vec<u32>) -> Result<Code, ShaderError> {
         if words.len() < HEADER_WORDS || words.len() > MOST_WORDS {
             return Err(ShaderError::Size {
@@ -103,17 +103,17 @@ impl Code {
         })
     }
 
-    /// Major and minor version.
+    /// Returns the major and minor version.
     pub(crate) fn version(&self) -> (u32, u32) {
         (self.words[1] >> 16 & 0xFF, self.words[1] >> 8 & 0xFF)
     }
 
-    /// The number of definitions.
+    /// Returns the number of definitions.
     pub(crate) fn node_count(&self) -> usize {
         self.definitions.len()
     }
 
-    /// The definition of `id`.
+    /// Returns the definition of `id`.
     pub(crate) fn node(&self, id: u32) -> Option<Node> {
         let position = self.definitions.binary_search_by_key(&id, |&(id, _)| id).ok()?;
         Some(Node(position as u32))
@@ -123,17 +123,17 @@ impl Code {
         self.definitions[node.index()].0
     }
 
-    /// The number of the instruction that a definition is.
+    /// Returns the number of the instruction of a definition.
     pub(crate) fn number(&self, node: Node) -> usize {
         self.definitions[node.index()].1 as usize
     }
 
-    /// The instruction that defines `id`.
+    /// Returns the instruction that defines `id`.
     pub(crate) fn definition(&self, id: u32) -> Option<&Instruction> {
         Some(&self.instructions[self.number(self.node(id)?)])
     }
 
-    /// All words of an instruction after the first one: result type and result, if it has them, and operands.
+    /// Returns all words of an instruction after the first one: result type and result, if it has them, and operands.
     pub(crate) fn all(&self, instruction: &Instruction) -> &[u32] {
         &self.words[instruction.first as usize..instruction.end as usize]
     }
@@ -142,12 +142,12 @@ impl Code {
         &self.all(instruction)[usize::from(instruction.has_type) + usize::from(instruction.has_result)..]
     }
 
-    /// The n-th operand; 0, which is no id, where a malformed instruction has none.
+    /// Returns the n-th operand; 0, which is not an id, if a malformed instruction lacks it.
     pub(crate) fn operand(&self, instruction: &Instruction, n: usize) -> u32 {
         self.operands(instruction).get(n).copied().unwrap_or(0)
     }
 
-    /// The id of the result; 0 if there is none.
+    /// Returns the id of the result; 0 if there is none.
     pub(crate) fn result(&self, instruction: &Instruction) -> u32 {
         match instruction.has_result {
             true => self.all(instruction)[usize::from(instruction.has_type)],
@@ -155,7 +155,7 @@ impl Code {
         }
     }
 
-    /// The id of the result's type; 0 if there is none.
+    /// Returns the id of the result's type; 0 if there is none.
     pub(crate) fn result_type(&self, instruction: &Instruction) -> u32 {
         match instruction.has_type {
             true => self.all(instruction)[0],
@@ -168,12 +168,12 @@ impl Code {
     }
 }
 
-/// A word that is wrong, and why.
+/// Makes the error for an invalid word.
 fn malformed(word: usize, problem: String) -> ShaderError {
     ShaderError::Malformed { word, problem }
 }
 
-/// The instruction whose first word is at `at`.
+/// Returns the instruction whose first word is at `at`.
 fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
     let (length, opcode) = ((words[at] >> 16) as usize, words[at] as u16);
     let Some((op, shape)) = Op::from_u32(u32::from(opcode)).zip(GRAMMAR.shape(opcode)) else {
@@ -194,16 +194,16 @@ fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
     })
 }
 
-/// What must be known of an opcode to cut its instruction up.
+/// The properties of an opcode needed to split its instruction.
 #[derive(Clone, Copy)]
 struct InstructionShape {
     has_type: bool,
     has_result: bool,
-    /// The fewest words after the first.
+    /// Minimum number of words after the first.
     least: u8,
 }
 
-/// The shapes, and per opcode 1 + its position among them: opcodes are 16 bits, and `rspirv` searches its table in order.
+/// The shapes, and per opcode 1 + its position among them: opcodes are 16 bits, and `rspirv` searches its table linearly.
 struct Grammar {
     shapes: Vec<InstructionShape>,
     positions: Vec<u16>,
@@ -228,7 +228,7 @@ static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| {
         grammar.shapes.push(InstructionShape {
             has_type: has(OperandKind::IdResultType),
             has_result: has(OperandKind::IdResult),
-            // Every operand takes one word at least.
+            // Every operand takes at least one word.
             least: required.count() as u8,
         });
         grammar.positions[instruction.opcode as usize & 0xFFFF] = grammar.shapes.len() as u16;

@@ -7,23 +7,23 @@ use rspirv::spirv::Op;
 use crate::code::{Code, Instruction};
 use crate::module::Module;
 
-/// No node or position.
+/// Marks the absence of a node or position.
 const NONE: u32 = u32::MAX;
 
-/// The blocks of a function, cut after instructions that may end the invocation, and one node more: the exit.
+/// The blocks of a function, split after instructions that may end the invocation, plus an exit node.
 pub(crate) struct ControlFlow {
-    /// Instructions of each node but the exit.
+    /// Instructions of each node except the exit.
     pub(crate) nodes: Vec<Range<usize>>,
-    /// Ids of labels and the first nodes of their blocks, sorted.
+    /// Label ids with the first nodes of their blocks, sorted.
     labels: Vec<(u32, u32)>,
-    /// The first edge of each node, and the end.
+    /// The position of the first edge of each node, and the end.
     starts: Vec<usize>,
     /// Successors.
     edges: Vec<u32>,
 }
 
 impl ControlFlow {
-    /// The graph of a function; `None` if blocks do not begin and end as they must, or if a branch leads nowhere.
+    /// Builds the graph of a function; `None` if blocks do not begin and end as required, or if a branch has no valid target.
     pub(crate) fn new(module: &Module, may_end: &[bool], body: &Range<usize>) -> Option<ControlFlow> {
         let code = &module.code;
         let (mut nodes, mut labels) = (Vec::new(), Vec::new());
@@ -61,7 +61,7 @@ impl ControlFlow {
         Some(graph)
     }
 
-    /// The node that stands for the end of the function or invocation.
+    /// Returns the node that represents the end of the function or invocation.
     pub(crate) fn exit(&self) -> u32 {
         self.nodes.len() as u32
     }
@@ -73,7 +73,7 @@ impl ControlFlow {
         }
     }
 
-    /// Adds the edges from a node, by its last instruction.
+    /// Adds the edges from a node, given by its last instruction.
     fn add_successors(&mut self, module: &Module, node: usize) -> Option<()> {
         let code = &module.code;
         let last = &code.instructions[self.nodes[node].end - 1];
@@ -96,7 +96,7 @@ impl ControlFlow {
         }
     }
 
-    /// Connects every node that cannot reach the exit, as in an endless loop, to the exit.
+    /// Connects every node that cannot reach the exit, for example in an endless loop, to the exit.
     fn close_endless_loops(&mut self) {
         let exit = self.exit();
         let mut predecessors: Vec<(u32, u32)> = Vec::with_capacity(self.edges.len());
@@ -123,16 +123,15 @@ impl ControlFlow {
         (self.starts, self.edges) = (starts, edges);
     }
 
-    /// The node with which the block of a label begins.
+    /// Returns the first node of a label's block.
     pub(crate) fn node_of_label(&self, label: u32) -> Option<u32> {
         node_of_label(&self.labels, label)
     }
 
-    /// The nodes that lie on every path from one node to another, without the latter, in their order on these paths. Every path from the
-    /// first one that ends must lead to the other.
+    /// Returns the nodes that lie on every path from `from` to `to`, without `to`, in their order on these paths. Every finite path from `from` must
+    /// lead to `to`.
     ///
-    /// Walks one path. A node of it can be passed by if an earlier node of the path has a detour, over nodes that are not on the
-    /// path, to a later one.
+    /// Walks one path. A node of it can be bypassed if an earlier node of the path has a detour, over nodes that are not on the path, to a later one.
     pub(crate) fn nodes_on_all_paths(&self, from: u32, to: u32) -> Vec<u32> {
         let path = self.path(from, to);
         let mut positions = vec![NONE; self.nodes.len() + 1];
@@ -162,7 +161,7 @@ impl ControlFlow {
         certain
     }
 
-    /// A path from a node to another, both included; empty if there is none.
+    /// Returns a path between two nodes, both included; empty if there is none.
     fn path(&self, from: u32, to: u32) -> Vec<u32> {
         let mut before = vec![NONE; self.nodes.len() + 1];
         let mut open = vec![from];
@@ -186,7 +185,7 @@ impl ControlFlow {
         path
     }
 
-    /// Returns `true` if every path to any of these instructions executes another one, which may be among them, at the same time or before.
+    /// Returns `true` if every path to any of the instructions `others` executes `first`, which may be one of them, no later.
     pub(crate) fn dominates(&self, first: usize, others: &[usize]) -> bool {
         let node_of = |number: usize| {
             let node = self.nodes.partition_point(|node| node.end <= number);
@@ -209,7 +208,7 @@ impl ControlFlow {
     }
 }
 
-/// The labels that a branch may go to; `None` if they cannot be told.
+/// Returns the labels that a branch may go to; `None` if they are unknown.
 pub(crate) fn branch_targets(code: &Code, branch: &Instruction) -> Option<Vec<u32>> {
     let operands = code.operands(branch);
     match branch.op {
@@ -228,13 +227,13 @@ pub(crate) fn branch_targets(code: &Code, branch: &Instruction) -> Option<Vec<u3
     }
 }
 
-/// The node with which the block of a label begins.
+/// Returns the first node of a label's block.
 fn node_of_label(labels: &[(u32, u32)], label: u32) -> Option<u32> {
     let found = labels.binary_search_by_key(&label, |&(id, _)| id).ok()?;
     Some(labels[found].1)
 }
 
-/// The defined function that an instruction calls.
+/// Returns the defined function that an instruction calls.
 pub(crate) fn callee(module: &Module, instruction: &Instruction) -> Option<usize> {
     if instruction.op != Op::FunctionCall {
         return None;
@@ -275,7 +274,7 @@ fn continues(op: Op) -> bool {
     )
 }
 
-/// Per function, whether an invocation may end in it or in a function that it calls.
+/// For each function, computes whether an invocation may end in it or in a function that it calls.
 pub(crate) fn may_end(module: &Module) -> Vec<bool> {
     let mut may_end = vec![false; module.functions.len()];
     let mut callers = Vec::new();

@@ -1,30 +1,30 @@
-//! What single instructions do to memory, and where their results come from.
+//! The effects of single instructions on memory, and the origins of their results.
 
 use rspirv::spirv::Op;
 
 use crate::code::Instruction;
 use crate::module::Module;
 
-/// What is done with memory through a handle, as bits.
+/// Kinds of memory access through a handle, as bits.
 pub(crate) type Bits = u8;
 
 pub(crate) const READ: Bits = 1 << 0;
 pub(crate) const WRITE: Bits = 1 << 1;
 /// Contents are read or written as decorations permit, by an instruction that is not known here.
 pub(crate) const UNKNOWN: Bits = 1 << 2;
-/// All of that.
+/// All kinds of access.
 pub(crate) const CONTENTS: Bits = READ | WRITE | UNKNOWN;
-/// How far [`CONTENTS`] are shifted where they are done to the memory whose addresses the contents are.
+/// Number of bits by which [`CONTENTS`] are shifted for accesses to memory whose addresses are in the contents.
 pub(crate) const BY_ADDRESS: u32 = 3;
 
-/// Calls `report` with every handle that an instruction reads or writes memory through.
+/// Calls `report` with every handle through which an instruction reads or writes memory.
 ///
-/// An instruction that is not known here may do anything through every handle it has as operand.
+/// An instruction that is not known here may access memory through every handle among its operands.
 pub(crate) fn effects(module: &Module, instruction: &Instruction, mut report: impl FnMut(u32, Bits)) {
     let code = &module.code;
     let operand = |n| code.operand(instruction, n);
     match instruction.op {
-        // Loading a descriptor's handle reads nothing.
+        // Loading a descriptor's handle reads no contents.
         Op::Load if module.is_opaque(code.result_type(instruction)) => {}
         Op::Load
         | Op::AtomicLoad
@@ -120,7 +120,7 @@ pub(crate) fn reads_image(op: Op) -> bool {
     )
 }
 
-/// Whether an instruction touches no contents although handles, or literals that look like ids, are among its operands.
+/// Returns `true` if an instruction accesses no contents, although handles, or literals that look like ids, are among its operands.
 fn is_silent(module: &Module, instruction: &Instruction) -> bool {
     let hands_on = matches!(
         origin(module, instruction),
@@ -157,23 +157,23 @@ fn is_silent(module: &Module, instruction: &Instruction) -> bool {
         )
 }
 
-/// Where the value of an instruction's result comes from.
+/// The origin of an instruction's result.
 pub(crate) enum Origin<'a> {
-    /// From these operands, unchanged.
+    /// These operands, unchanged.
     Operands(&'a [u32]),
-    /// From every other one of these operands, from the first.
+    /// Every second one of these operands, starting with the first.
     EveryOther(&'a [u32]),
-    /// From memory.
+    /// Memory.
     Loaded,
-    /// From the callers.
+    /// The arguments of callers.
     Parameter,
-    /// From the callee with this id.
+    /// The callee with this id.
     Call(u32),
-    /// From nowhere that could be followed.
+    /// No origin that can be followed.
     Nowhere,
 }
 
-/// Where an instruction's result comes from, as far as handles and addresses can pass through it.
+/// Returns the origin of an instruction's result, as far as handles and addresses can pass through it.
 pub(crate) fn origin<'a>(module: &'a Module, instruction: &Instruction) -> Origin<'a> {
     let operands = module.code.operands(instruction);
     let first = |n: usize| Origin::Operands(&operands[..operands.len().min(n)]);
@@ -195,13 +195,13 @@ pub(crate) fn origin<'a>(module: &'a Module, instruction: &Instruction) -> Origi
         | Op::ImageTexelPointer
         | Op::CompositeExtract
         | Op::VectorExtractDynamic => first(1),
-        // The type of the base, or of the image, comes before it.
+        // The type of the base, or of the image, precedes it.
         Op::UntypedAccessChainKHR
         | Op::UntypedInBoundsAccessChainKHR
         | Op::UntypedPtrAccessChainKHR
         | Op::UntypedInBoundsPtrAccessChainKHR
         | Op::UntypedImageTexelPointerEXT => Origin::Operands(operands.get(1..2).unwrap_or_default()),
-        // An address may be a sum, or put together from halves. What is multiplied or widened is an index.
+        // An address may be a sum, or composed of halves. Multiplied or widened values are indices.
         Op::CompositeInsert | Op::VectorInsertDynamic | Op::VectorShuffle => first(2),
         Op::IAdd | Op::ISub | Op::IAddCarry | Op::BitwiseOr | Op::BitwiseAnd => first(2),
         Op::CompositeConstruct => Origin::Operands(operands),

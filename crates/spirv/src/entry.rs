@@ -1,4 +1,4 @@
-//! What one entry point does with memory, as plain data.
+//! The memory accesses of one entry point, as plain data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,35 +25,35 @@ pub struct EntryPoint {
     pub name: String,
     /// Its stage.
     pub stage: vk::ShaderStageFlags,
-    /// Descriptors of images and buffers that it refers to, by set and binding; samplers and acceleration structures hold
-    /// no contents of a frame, and are left out.
+    /// Descriptors of images and buffers that it references, by set and binding. Samplers and acceleration structures do not hold contents of a
+    /// frame, and are omitted.
     pub bindings: Vec<Binding>,
-    /// Memory that it reaches by address, by where the address is.
+    /// Memory that it accesses by address, by the source of the address.
     pub addresses: Vec<AddressUse>,
     /// For a fragment shader, the colour attachments that it writes, or reads in place, by location.
     pub outputs: Vec<Output>,
-    /// Whether a fragment shader writes depth or the stencil reference itself.
+    /// True if a fragment shader writes depth or the stencil reference.
     pub writes_depth: bool,
 }
 
-/// A descriptor that an entry point refers to.
+/// A descriptor that an entry point references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// Descriptor set.
     pub set: u32,
     /// Binding in the set.
     pub binding: u32,
-    /// What the descriptor is.
+    /// Kind of the descriptor.
     pub kind: AccessKind,
     /// Name of the variable or its block, if the module has names.
     pub name: String,
-    /// Whether contents are read.
+    /// True if contents are read.
     pub reads: bool,
-    /// Whether contents are written. Neither: only the size is asked for.
+    /// True if contents are written. If neither, only the size is queried.
     pub writes: bool,
-    /// Pipeline stages that do so.
+    /// Pipeline stages of these accesses.
     pub stages: vk::PipelineStageFlags2,
-    /// Descriptors in the array; `None` for an array without a fixed length.
+    /// Number of descriptors in the array; `None` for an array without a fixed length.
     pub count: Option<u32>,
     /// For an input attachment, its index.
     pub input_attachment_index: Option<u32>,
@@ -63,19 +63,19 @@ pub struct Binding {
     pub non_readable: bool,
     /// Declared `coherent`.
     pub coherent: bool,
-    /// How far from its own pixel a fragment shader reads, in texels of an image as large as the attachments: zero for input
-    /// attachments, the constants added to `gl_FragCoord` for fetches, unbounded otherwise.
+    /// Distance from its own pixel at which a fragment shader reads, in texels of an image as large as the attachments: zero for input attachments,
+    /// the constants added to `gl_FragCoord` for fetches, unbounded otherwise.
     pub reach: ReadReach,
-    /// Whether every invocation that runs the entry point to its end executes a read, before anything may end it or turn it into
-    /// a helper invocation. Reads whose result is not used do not count. Never true of arrays of descriptors.
+    /// True if every invocation that runs the entry point to its end executes a read, before anything may end it or turn it into a helper invocation.
+    /// Reads whose result is not used do not count. Never true for arrays of descriptors.
     pub always_reads: bool,
-    /// Whether every invocation that runs the entry point to its end executes a write, as [`always_reads`](Self::always_reads).
+    /// True if every invocation that runs the entry point to its end executes a write, as for [`always_reads`](Self::always_reads).
     pub always_writes: bool,
-    /// `true` if every invocation that writes through this descriptor has read through it before. Meaningless if nothing is written, or if no
-    /// read is certain.
+    /// True if every invocation that writes through this descriptor has read through it before. Meaningless if nothing is written, or if no read is
+    /// certain.
     pub reads_first: bool,
-    /// Accesses, other than atomics, to known parts of the descriptor by every invocation that runs the entry point to its end; in a compute
-    /// shader, also all accesses by every such invocation that meets guards. Sorted. [`read_extent`](Self::read_extent),
+    /// Accesses, other than atomics, to known parts of the descriptor by every invocation that runs the entry point to its end; in a compute shader,
+    /// also all accesses by every such invocation that meets guards. Sorted. [`read_extent`](Self::read_extent),
     /// [`certainly_reads`](Self::certainly_reads) and their counterparts summarize them.
     pub certain: Vec<CertainAccess>,
 }
@@ -94,55 +94,55 @@ impl Binding {
         self.always_writes || is_performed(&self.certain, |access| access.writes, &dispatch.into())
     }
 
-    /// The largest part that a dispatch, or a draw with an invocation, certainly reads all of: every byte or texel is read
-    /// by some invocation. `None` if no part is known.
+    /// Returns the largest part that a dispatch, or a draw with at least one invocation, certainly reads completely: every byte or texel is read by
+    /// some invocation. `None` if no part is known.
     ///
-    /// The number of workgroups is enough for a dispatch without guards; for graphics stages pass `[1; 3]`.
-    /// `range` is the size of the buffer descriptor in bytes, and elements beyond it are not accessed; images ignore it. O(accesses²).
+    /// For a dispatch without guards the number of workgroups is enough; for graphics stages pass `[1; 3]`. `range` is the size of the buffer
+    /// descriptor in bytes, and elements beyond it are not accessed; images ignore it. O(accesses²).
     pub fn read_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<Extent> {
         largest(&self.certain, |access| access.reads, &dispatch.into(), range)
     }
 
-    /// The largest part that a dispatch, or a draw with an invocation, certainly writes all of, as
+    /// Returns the largest part that a dispatch, or a draw with at least one invocation, certainly writes completely, as
     /// [`read_extent`](Binding::read_extent).
     pub fn written_extent<'a>(&self, dispatch: impl Into<Dispatch<'a>>, range: u64) -> Option<Extent> {
         largest(&self.certain, |access| access.writes, &dispatch.into(), range)
     }
 }
 
-/// Where a shader finds a buffer device address.
+/// The source of a buffer device address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressSource {
     /// In the push constants.
     PushConstant {
-        /// At this byte; `None` for an index or copy that could not be followed.
+        /// The byte offset; `None` for an index or copy that could not be followed.
         offset: Option<u32>,
     },
-    /// In a buffer of a descriptor.
+    /// In the buffer of a descriptor.
     Descriptor {
         /// Descriptor set.
         set: u32,
         /// Binding in the set.
         binding: u32,
-        /// At this byte; `None` for an index or copy that could not be followed.
+        /// The byte offset; `None` for an index or copy that could not be followed.
         offset: Option<u32>,
     },
-    /// In memory that was itself reached by address.
+    /// In memory that was itself accessed by address.
     Memory,
-    /// Made by arithmetic, or handed over by another stage.
+    /// Computed by arithmetic, or passed from another stage.
     Computed,
 }
 
-/// Memory reached by address.
+/// Memory accessed by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressUse {
-    /// Where the address is.
+    /// The source of the address.
     pub source: AddressSource,
-    /// Whether contents are read.
+    /// True if contents are read.
     pub reads: bool,
-    /// Whether contents are written.
+    /// True if contents are written.
     pub writes: bool,
-    /// Pipeline stages that do so.
+    /// Pipeline stages of these accesses.
     pub stages: vk::PipelineStageFlags2,
 }
 
@@ -151,13 +151,13 @@ pub struct AddressUse {
 pub struct Output {
     /// Its location: the index of the attachment.
     pub location: u32,
-    /// Whether it is read in place (tile images).
+    /// True if it is read in place (tile images).
     pub reads: bool,
-    /// Whether it is written.
+    /// True if it is written.
     pub writes: bool,
 }
 
-/// The most attachments that an array of outputs is spread over.
+/// Maximum number of attachments that an array of outputs can cover.
 const MOST_LOCATIONS: u32 = 32;
 
 pub(crate) fn analyze(
@@ -235,7 +235,7 @@ fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
     }
 }
 
-/// Every descriptor that a reachable instruction names.
+/// Finds every descriptor that a reachable instruction refers to.
 fn bindings(
     module: &Module,
     reach: &PointerReach,
@@ -249,7 +249,7 @@ fn bindings(
         let operands = module.code.operands(&module.code.instructions[number]);
         named.extend(operands.iter().filter(|id| globals.contains(id)));
     }
-    // Several variables may share a descriptor, as one kind or as several.
+    // Several variables may share a descriptor, with the same kind or different kinds.
     let mut bindings: BTreeMap<(u32, u32, AccessKind), Binding> = BTreeMap::new();
     let mut blocks = BTreeMap::new();
     let looks = match stages {
@@ -295,13 +295,13 @@ impl Binding {
         self.reach = self.reach.max(other.reach);
         self.always_reads |= other.always_reads;
         self.always_writes |= other.always_writes;
-        // Both variables are of the same memory.
+        // Both variables refer to the same memory.
         self.reads_first &= other.reads_first;
         self.certain.extend(other.certain);
     }
 }
 
-/// What the decorations of a variable, or of all members of its block, permit.
+/// Accesses permitted by the decorations of a variable, or of all members of its block.
 #[derive(Clone, Copy)]
 struct Permissions {
     non_writable: bool,
@@ -329,7 +329,7 @@ fn binding(
     let variable = module.code.definition(id)?;
     let descriptor = module.descriptor(variable)?;
     let own = module.decorations(id);
-    // Kept, since many variables may share a block of many members.
+    // Cached, since many variables may share a block with many members.
     let block = blocks
         .entry(descriptor.structure)
         .or_insert_with(|| Permissions::of_block(module, descriptor.structure));
@@ -363,7 +363,7 @@ fn binding(
     })
 }
 
-/// Every place from which an address is taken.
+/// Finds every source of an address.
 fn addresses(module: &Module, flow: &Flow, stages: vk::PipelineStageFlags2) -> Vec<AddressUse> {
     let placed = flow.placed.iter();
     let placed = placed.map(|(&(variable, offset), &bits)| (variable, Some(offset), bits));
@@ -379,7 +379,7 @@ fn addresses(module: &Module, flow: &Flow, stages: vk::PipelineStageFlags2) -> V
     if flow.chained != 0 {
         uses.insert(AddressSource::Memory, flow.chained);
     }
-    // What no source accounts for was made somewhere.
+    // Accesses that no known source accounts for use a computed address.
     let found = uses.values().fold(0, |found, bits| found | bits);
     let made = flow.by_address & CONTENTS & !found;
     if made != 0 {
@@ -411,7 +411,7 @@ fn address_source(module: &Module, variable: u32, offset: Option<u32>) -> Addres
     }
 }
 
-/// The colour attachments that are written or read in place.
+/// Finds the colour attachments that are written or read in place.
 fn outputs(module: &Module, flow: &Flow) -> Vec<Output> {
     let mut outputs: BTreeMap<u32, Bits> = BTreeMap::new();
     for &id in &module.globals {
@@ -437,7 +437,7 @@ fn outputs(module: &Module, flow: &Flow) -> Vec<Output> {
         .collect()
 }
 
-/// The locations that a variable takes: its own and those after it for an array, or those of its members.
+/// Returns the locations that a variable takes: its own and the following ones for an array, or those of its members.
 fn locations(module: &Module, id: u32) -> Vec<u32> {
     let Some(variable) = module.code.definition(id) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Why words cannot be read as a SPIR-V module.
+//! Errors in reading words as a SPIR-V module.
 
 use ash::vk;
 
@@ -6,48 +6,48 @@ use ash::vk;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShaderError {
-    /// Too short for a header, or longer than any shader.
+    /// Too short for a header, or longer than any real shader.
     #[error("SPIR-V length of {words} words is not between 5 and {most}")]
     Size {
-        /// How many words there are.
+        /// The number of words.
         words: usize,
-        /// How many there may be.
+        /// The maximum number of words.
         most: usize,
     },
-    /// Bytes that are no whole number of words.
+    /// The number of bytes is not a multiple of the word size.
     #[error("SPIR-V length {bytes} is not a multiple of 4")]
     Bytes {
-        /// How many bytes there are.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// Something else than SPIR-V.
+    /// Not SPIR-V.
     #[error("SPIR-V magic number is 0x{found:08X} instead of 0x07230203")]
     Magic {
         /// The first word.
         found: u32,
     },
-    /// A version that is not known.
+    /// An unsupported version.
     #[error("SPIR-V version word 0x{found:08X} is not supported: 1.0 to 1.6 are")]
     Version {
         /// The second word.
         found: u32,
     },
-    /// An instruction that cannot be.
+    /// An invalid instruction.
     #[error("SPIR-V word {word}: {problem}")]
     Malformed {
-        /// Where.
+        /// The position of the word.
         word: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// No entry point of that name and stage.
+    /// No entry point has this name and stage.
     #[error("the SPIR-V module has no {stage:?} entry point `{name}`: it has {present}")]
     EntryPoint {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The stage asked for.
+        /// The requested stage.
         stage: vk::ShaderStageFlags,
-        /// What the module has.
+        /// The entry points of the module.
         present: String,
     },
 }

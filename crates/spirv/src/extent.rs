@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use crate::guard::{Dispatch, Guard, GuardValue, InvocationIndex, Invocations};
 
-/// An array in a buffer of which each invocation accesses an element.
+/// An array in a buffer, indexed by invocations: each accesses one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ElementIndex {
     /// The index of the element.
@@ -26,9 +26,9 @@ pub struct ElementIndex {
 /// A coordinate of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TexelIndex {
-    /// The same in all invocations.
+    /// The same value in all invocations.
     Constant(u32),
-    /// A component of an id of the invocation.
+    /// A component of an invocation id.
     Invocation(InvocationIndex),
 }
 
@@ -37,7 +37,7 @@ pub enum TexelIndex {
 pub enum AccessRegion {
     /// Bytes of a buffer.
     Bytes {
-        /// The first one, relative to the descriptor's; with an index, that of element 0.
+        /// The first byte, relative to the descriptor's; with an index, that of element 0.
         offset: u32,
         /// Number of bytes that each invocation accesses.
         size: u32,
@@ -48,16 +48,16 @@ pub enum AccessRegion {
     Texel([TexelIndex; 3]),
 }
 
-/// An access that every invocation that meets its guards performs, if the invocation runs the entry point to its end.
+/// An access performed by every invocation that meets its guards and runs the entry point to its end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CertainAccess {
     /// Reads contents.
     pub reads: bool,
     /// Writes contents.
     pub writes: bool,
-    /// The part that is accessed; `None` if it is not known.
+    /// The accessed part; `None` if it is not known.
     pub region: Option<AccessRegion>,
-    /// Conditions, all of which an invocation must meet. Empty for an access that every invocation performs.
+    /// Conditions that an invocation must all meet. Empty for an access that every invocation performs.
     pub guards: Vec<Guard>,
 }
 
@@ -75,7 +75,7 @@ impl CertainAccess {
 }
 
 impl AccessRegion {
-    /// The indices that depend on the invocation.
+    /// Iterates over the indices that depend on the invocation.
     pub fn indices(&self) -> impl Iterator<Item = InvocationIndex> {
         let all = match *self {
             AccessRegion::Bytes { element, .. } => [element.map(|element| element.index), None, None],
@@ -93,7 +93,7 @@ impl AccessRegion {
 pub enum Extent {
     /// Bytes, relative to the first byte of the descriptor.
     Bytes(Range<u64>),
-    /// A box of texels of level 0 of the view. It may be larger than the image: texels outside are not accessed.
+    /// A box of texels of level 0 of the view. It may exceed the image: texels outside are not accessed.
     Texels {
         /// The first texel.
         start: [u32; 3],
@@ -103,7 +103,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// Bytes or texels.
+    /// Returns the number of bytes or texels.
     fn volume(&self) -> u128 {
         match self {
             Extent::Bytes(bytes) => u128::from(bytes.end - bytes.start),
@@ -125,14 +125,14 @@ pub(crate) fn is_performed(
     counted.any(|access| Invocations::passing(&access.guards, dispatch).is_some())
 }
 
-/// The largest range or box that the accesses cover.
+/// Returns the largest range or box that the accesses cover.
 pub(crate) fn largest(
     accesses: &[CertainAccess],
     counts: impl Fn(&CertainAccess) -> bool,
     dispatch: &Dispatch<'_>,
     range: u64,
 ) -> Option<Extent> {
-    // By all invocations that meet the guards of an access.
+    // Performed by all invocations that meet the guards of an access.
     let counted = accesses.iter().filter(|access| counts(access));
     let performed = counted.filter_map(|access| {
         let region = access.region?;
@@ -161,9 +161,9 @@ struct Elements {
     stride: u32,
 }
 
-/// Bytes that invocations access together in a buffer.
+/// Returns the bytes that invocations access together in a buffer.
 fn byte_ranges(performed: &[(AccessRegion, Invocations)], range: u64) -> Vec<Range<u64>> {
-    // Parts of the elements of one array may cover them together.
+    // Parts of the elements of one array may together cover the elements.
     let mut arrays: Vec<(Option<Elements>, Vec<Range<u64>>)> = Vec::new();
     for (region, invocations) in performed {
         let AccessRegion::Bytes {
@@ -202,7 +202,7 @@ fn byte_ranges(performed: &[(AccessRegion, Invocations)], range: u64) -> Vec<Ran
     covered
 }
 
-/// Bytes that invocations access together, where element 0 has `part`; of elements with gaps between them, the first.
+/// Returns the bytes that invocations access together, if element 0 has `part`; if elements have gaps between them, those of the first.
 fn bytes_of(part: Range<u64>, elements: Option<&Elements>, range: u64) -> Option<Range<u64>> {
     let (first, last) = match elements {
         None => (0, 0),
@@ -212,7 +212,7 @@ fn bytes_of(part: Range<u64>, elements: Option<&Elements>, range: u64) -> Option
             let last = if has_gaps {
                 elements.indices.start
             } else {
-                // Only elements that are inside.
+                // Only elements inside the range.
                 let inside = range.saturating_sub(part.end) / stride;
                 inside.min(elements.indices.end - 1)
             };
@@ -222,7 +222,7 @@ fn bytes_of(part: Range<u64>, elements: Option<&Elements>, range: u64) -> Option
     (first <= last && part.end + first <= range).then(|| part.start + first..part.end + last)
 }
 
-/// The union of ranges, as ranges that do not touch, in order.
+/// Returns the union of ranges, as ranges that do not touch, in ascending order.
 fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::new();
@@ -235,7 +235,7 @@ fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     merged
 }
 
-/// The texels that invocations access together.
+/// Returns the texels that invocations access together.
 fn texels(region: &AccessRegion, invocations: &Invocations) -> Option<Extent> {
     let AccessRegion::Texel(indices) = *region else {
         return None;
@@ -253,14 +253,14 @@ fn texels(region: &AccessRegion, invocations: &Invocations) -> Option<Extent> {
     Some(Extent::Texels { start, end })
 }
 
-/// Joins boxes that form a box together.
+/// Joins boxes whose union is a box.
 fn merge_boxes(mut boxes: Vec<Extent>) -> Vec<Extent> {
     let mut at = 0;
     while at < boxes.len() {
         let joined = (0..at).find_map(|other| Some((other, join(&boxes[other], &boxes[at])?)));
         match joined {
             Some((other, whole)) => {
-                // The result may join with those before.
+                // The result may join with earlier ones.
                 boxes.remove(at);
                 boxes.remove(other);
                 boxes.insert(other, whole);
@@ -272,7 +272,7 @@ fn merge_boxes(mut boxes: Vec<Extent>) -> Vec<Extent> {
     boxes
 }
 
-/// The union of two boxes, if it is a box: one contains the other, or they differ on one axis on which they touch.
+/// Returns the union of two boxes, if it is a box: one contains the other, or they differ on one axis on which they touch.
 fn join(one: &Extent, two: &Extent) -> Option<Extent> {
     let (Extent::Texels { start: a, end: b }, Extent::Texels { start: c, end: d }) = (one, two) else {
         return None;

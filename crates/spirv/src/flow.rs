@@ -1,4 +1,4 @@
-//! From what instructions do to handles, back to the variables that the handles come from.
+//! Data flow from the accesses of instructions back to the variables that their handles come from.
 //!
 //! ```text
 //! %p = OpAccessChain %lights %i  ◄── write ── OpStore %p %v
@@ -8,10 +8,9 @@
 //! %b = OpLoad %a                 ◄── write ── OpStore %b %v      │ a pointer from memory
 //!  └─────────────────────────────────────────────────────────────┘
 //! ```
-//! Bits travel from use to definition: through chains, copies, selections and phis, from parameters to the arguments of
-//! every reachable call, from a loaded pointer to whatever was stored in the same private memory. Every id is visited at most
-//! once for each bit, so the work is a constant times the length of the module, whatever its graph looks like. The answer
-//! errs on one side: what might be accessed is reported.
+//! Bits are propagated from use to definition: through chains, copies, selections and phis, from parameters to the arguments of every reachable call,
+//! from a loaded pointer to whatever was stored in the same private memory. Every id is visited at most once for each bit, so the work is
+//! proportional to the length of the module, regardless of its graph. The result is conservative: every possible access is reported.
 
 use std::collections::BTreeMap;
 
@@ -24,22 +23,22 @@ use crate::private::{Class, PrivateMemory, Stored};
 use crate::reach::PointerReach;
 use crate::types::Memory;
 
-/// What an entry point does with the module's variables.
+/// The accesses of an entry point to the module's variables.
 pub(crate) struct Flow {
-    /// Per definition, what is done through it.
+    /// For each definition, the accesses through it.
     demand: Vec<Bits>,
-    /// Addresses found at a known offset of a variable, and what is done at them.
+    /// Addresses found at a known offset of a variable, and the accesses at them.
     pub(crate) placed: BTreeMap<(u32, u32), Bits>,
-    /// Variable to what is done at addresses found anywhere in it.
+    /// For each variable, the accesses at addresses found at unknown offsets in it.
     pub(crate) unplaced: BTreeMap<u32, Bits>,
-    /// What is done at addresses found in memory that was reached by address itself.
+    /// The accesses at addresses found in memory that was itself accessed by address.
     pub(crate) chained: Bits,
-    /// What is done by address at all.
+    /// All accesses by address.
     pub(crate) by_address: Bits,
 }
 
 impl Flow {
-    /// What the reachable instructions do.
+    /// Collects the accesses of the reachable instructions.
     pub(crate) fn new(module: &Module, reach: &PointerReach) -> Flow {
         let mut tracer = Tracer {
             module,
@@ -63,13 +62,13 @@ impl Flow {
                 }
                 tracer.push(handle, bits);
             });
-            // What is settled early is not queued again; what is queued stays short.
+            // Propagating at once avoids repeated work and keeps the queue short.
             tracer.settle();
         }
         tracer.flow
     }
 
-    /// What is done with a variable's contents.
+    /// Returns the accesses to a variable's contents.
     pub(crate) fn demand(&self, module: &Module, variable: u32) -> Bits {
         module
             .code
@@ -78,14 +77,14 @@ impl Flow {
     }
 }
 
-/// Something with bits that its origins have not got yet.
+/// A queued item whose bits have not been propagated to its origins.
 #[derive(Clone, Copy)]
 enum Open {
     /// A definition.
     Definition(Node),
     /// Contents of private memory.
     Class(Class),
-    /// Contents of the memory behind the pointer with this id.
+    /// Contents of the memory that the pointer with this id points to.
     Contents(u32),
 }
 
@@ -94,7 +93,7 @@ struct Tracer<'a> {
     reach: &'a PointerReach,
     private: PrivateMemory,
     flow: Flow,
-    /// Per function, what is done through the values that it returns.
+    /// For each function, the accesses through the values that it returns.
     returned: Vec<Bits>,
     open: Vec<(Open, Bits)>,
 }
@@ -125,7 +124,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Hands the bits of a definition to where its value comes from.
+    /// Propagates the bits of a definition to its origins.
     fn trace(&mut self, node: Node, bits: Bits) {
         let (module, reach) = (self.module, self.reach);
         let number = module.code.number(node);
@@ -136,7 +135,7 @@ impl Tracer<'_> {
             Origin::Parameter => reach.arguments(module, number).for_each(|id| self.push(id, bits)),
             Origin::Call(callee) => {
                 if let Some(callee) = module.function(callee) {
-                    // Once for each bit, and not once for each call.
+                    // Once for each bit, instead of once for each call.
                     let new = bits & !self.returned[callee];
                     self.returned[callee] |= new;
                     if new != 0 {
@@ -158,7 +157,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Hands the bits of a value to where the memory it was loaded from has it from.
+    /// Propagates the bits of a loaded value to the source of the memory's contents.
     fn trace_contents(&mut self, pointer: u32, bits: Bits) {
         let plain = bits & CONTENTS;
         match self.module.pointee_memory(pointer) {
@@ -180,7 +179,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Hands the bits of private memory to everything that is stored there.
+    /// Propagates the bits of private memory to everything that is stored there.
     fn trace_stores(&mut self, class: Class, bits: Bits) {
         for index in self.private.stores_in(class) {
             match self.private.stores[index].1 {

@@ -22,19 +22,19 @@ pub enum InvocationId {
     Local,
 }
 
-/// An index that is a component of an invocation's id.
+/// An index that is a component of an invocation id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InvocationIndex {
     /// The id.
     pub id: InvocationId,
     /// The component: 0, 1 or 2.
     pub axis: u8,
-    /// Invocations of a workgroup along the axis.
+    /// Number of invocations of a workgroup along the axis.
     pub local_size: u32,
 }
 
 impl InvocationIndex {
-    /// The number of values in a dispatch from base zero: they begin at 0.
+    /// Returns the number of values in a dispatch with base zero: they begin at 0.
     pub fn count(&self, groups: [u32; 3]) -> u64 {
         let groups = groups.get(usize::from(self.axis)).copied().unwrap_or(0);
         match self.id {
@@ -50,19 +50,19 @@ impl InvocationIndex {
     }
 }
 
-/// A number that a guard compares: 32 bits.
+/// A 32-bit number that a guard compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GuardValue {
-    /// The same in all invocations of all dispatches.
+    /// The same value in all invocations of all dispatches.
     Constant(u32),
-    /// A component of an id of the invocation.
+    /// A component of an invocation id.
     Invocation(InvocationIndex),
     /// A word of the push constants.
     PushConstant {
         /// Its first byte.
         offset: u32,
     },
-    /// A side of level 0 of an image view, in texels.
+    /// The size of level 0 of an image view along an axis, in texels.
     ImageSize {
         /// Descriptor set.
         set: u32,
@@ -85,7 +85,7 @@ pub enum GuardValue {
 }
 
 impl GuardValue {
-    /// The length of a runtime array in a buffer descriptor with this many bytes; `None` of other values.
+    /// Returns the length of a runtime array in a buffer descriptor of this many bytes; `None` for other values.
     pub fn length_in(&self, range: u64) -> Option<u32> {
         let GuardValue::ArrayLength { offset, stride, .. } = *self else {
             return None;
@@ -95,7 +95,7 @@ impl GuardValue {
     }
 }
 
-/// How a guard compares.
+/// The operator of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Comparison {
     /// `<`
@@ -115,19 +115,19 @@ pub struct Guard {
     pub left: GuardValue,
     /// The comparison.
     pub comparison: Comparison,
-    /// Both numbers are signed.
+    /// True if both numbers are signed.
     pub signed: bool,
     /// The number on the right.
     pub right: GuardValue,
 }
 
 impl Guard {
-    /// Both numbers.
+    /// Returns both numbers.
     pub fn values(&self) -> [GuardValue; 2] {
         [self.left, self.right]
     }
 
-    /// The guard that is true where this one is not.
+    /// Returns the guard that is true exactly if this one is not.
     pub(crate) fn negated(self) -> Guard {
         let swapped = Guard {
             left: self.right,
@@ -158,15 +158,15 @@ impl Guard {
 /// A dispatch, as far as it is known.
 #[derive(Clone, Copy)]
 pub struct Dispatch<'a> {
-    /// The number of workgroups, from base zero (`vkCmdDispatchBase`). At least these run: `[1; 3]` is right of any dispatch from base zero
-    /// that runs at all.
+    /// The number of workgroups, from base zero (`vkCmdDispatchBase`). At least these run: `[1; 3]` is valid for any non-empty dispatch from base
+    /// zero.
     pub groups: [u32; 3],
-    /// The value of a push constant, image size or array length; `None` where it is not known.
+    /// Returns the value of a push constant, image size or array length; `None` if it is not known.
     pub values: &'a dyn Fn(GuardValue) -> Option<u32>,
 }
 
 impl From<[u32; 3]> for Dispatch<'_> {
-    /// A dispatch of which only the number of workgroups is known.
+    /// A dispatch with known workgroups and no other known values.
     fn from(groups: [u32; 3]) -> Self {
         Dispatch {
             groups,
@@ -175,25 +175,25 @@ impl From<[u32; 3]> for Dispatch<'_> {
     }
 }
 
-/// The most invocations along an axis: more of them would be negative as signed numbers.
+/// Maximum number of invocations along an axis: more of them would be negative as signed numbers.
 const MAX_INVOCATIONS: u64 = i32::MAX as u64;
 
 /// The invocations that meet guards on one axis.
 #[derive(Clone, Debug)]
 struct Axis {
     groups: u64,
-    /// Half-open ranges of the ids; the end is too large where nothing limits it.
+    /// Half-open ranges of the ids; the end is too large if nothing limits it.
     global: Range<u64>,
     workgroup: Range<u64>,
     local: Range<u64>,
 }
 
-/// Invocations of a dispatch: those on all axes.
+/// Invocations of a dispatch: the product of those on all axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Invocations([Axis; 3]);
 
 impl Invocations {
-    /// The invocations that meet all guards; `None` if it is not known which do, or if none does.
+    /// Returns the invocations that meet all guards; `None` if they are not known, or if there are none.
     pub(crate) fn passing(guards: &[Guard], dispatch: &Dispatch<'_>) -> Option<Invocations> {
         if dispatch.groups.contains(&0) {
             return None;
@@ -217,7 +217,7 @@ impl Invocations {
         Some(all)
     }
 
-    /// Leaves out invocations that do not meet a guard.
+    /// Removes invocations that do not meet a guard.
     fn restrict(&mut self, guard: &Guard, dispatch: &Dispatch<'_>) -> Option<()> {
         let number = |value: GuardValue| -> Option<i64> {
             let bits = match value {
@@ -246,7 +246,7 @@ impl Invocations {
                     }
                     Comparison::NotEqual if bound < 0 || !range.contains(&at(bound)) => {}
                     Comparison::NotEqual if range.start == at(bound) => range.start += 1,
-                    // Those on one side.
+                    // Keeps the values on one side.
                     Comparison::NotEqual => range.end = at(bound),
                 }
                 Some(())
@@ -281,7 +281,7 @@ impl Invocations {
         }
     }
 
-    /// The values of an index that were left so far; `None` if there are more than signed numbers can count.
+    /// Returns the remaining values of an index; `None` if there are more than signed numbers can count.
     fn range(&mut self, index: InvocationIndex) -> Option<&mut Range<u64>> {
         let axis = self.0.get_mut(usize::from(index.axis))?;
         if axis.groups * u64::from(index.local_size) > MAX_INVOCATIONS {
@@ -294,7 +294,7 @@ impl Invocations {
         })
     }
 
-    /// Consecutive values, all of which an index has in these invocations; `None` if they have gaps or there are too many.
+    /// Returns consecutive values that an index takes in these invocations; `None` if there are gaps or too many values.
     pub(crate) fn values(&self, index: &InvocationIndex) -> Option<Range<u64>> {
         let axis = self.0.get(usize::from(index.axis))?;
         let size = u64::from(index.local_size);
@@ -322,7 +322,7 @@ impl Invocations {
 }
 
 impl Axis {
-    /// The ranges without what is outside of the dispatch; `None` if one is empty, or if there are too many invocations.
+    /// Returns the ranges clipped to the dispatch; `None` if one is empty, or if there are too many invocations.
     fn clipped(&self, size: u64) -> Option<(Range<u64>, Range<u64>, Range<u64>)> {
         let count = self.groups * size;
         let global = self.global.start..self.global.end.min(count);
@@ -348,7 +348,7 @@ impl Axis {
 mod tests {
     use super::*;
 
-    /// Every combination of small ranges, against a search of all invocations.
+    /// Compares every combination of small ranges with a search of all invocations.
     #[test]
     fn ranges_are_those_of_a_search() {
         let (size, groups) = (3u32, 3u32);
@@ -453,7 +453,7 @@ mod tests {
             (of, C::Equal, false, Number(16), None),
             (Number(0), C::NotEqual, false, of, Some(1..16)),
             (of, C::NotEqual, true, Number(minus), Some(0..16)),
-            // One side of the gap.
+            // Keeps one side of the gap.
             (of, C::NotEqual, false, Number(4), Some(0..4)),
             (Number(1), C::Less, false, Number(2), Some(0..16)),
             (Number(2), C::Less, false, Number(1), None),

@@ -20,16 +20,16 @@ use crate::index::{IndexSource, Indices, Value};
 use crate::module::Module;
 use crate::reach::PointerReach;
 
-/// The most guards of a region.
+/// Maximum number of guards of a region.
 const MAX_GUARDS: usize = 12;
 
-/// The most regions that are looked at; some turn out to be empty.
+/// Maximum number of regions that are tried; some turn out to be empty.
 const MAX_ATTEMPTS: usize = 2 * MAX_REGIONS;
 
-/// The deepest nesting of conditions.
+/// Maximum nesting depth of conditions.
 const MAX_DEPTH: u32 = 16;
 
-/// Adds the regions of invocations that meet guards.
+/// Adds the regions executed by invocations that meet guards.
 pub(crate) fn add_guarded(
     always: &mut CertainInstructions,
     functions: &mut Functions<'_>,
@@ -76,7 +76,7 @@ struct Side {
 struct Blocks {
     /// The label of each block and the number of its last instruction.
     ends: BTreeMap<u32, usize>,
-    /// Labels of blocks, and of a block that may branch to it. Sorted.
+    /// Labels of blocks, each with the label of a block that may branch to it. Sorted.
     predecessors: Vec<(u32, u32)>,
 }
 
@@ -126,7 +126,7 @@ struct Conditions<'a> {
     blocks: &'a Blocks,
 }
 
-/// Guards that are true together.
+/// Guards that all hold.
 type Guards = Vec<Guard>;
 
 impl Conditions<'_> {
@@ -147,7 +147,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// Guards that together make a component of a condition true, or false; `None` if none are known.
+    /// Returns guards that together make a component of a condition true, or false; `None` if none are known.
     fn sufficient(&self, (id, component): (u32, u32), wanted: bool, depth: u32) -> Option<Guards> {
         let depth = depth.checked_sub(1)?;
         let (id, component) = self.indices.source(id, component)?;
@@ -160,7 +160,7 @@ impl Conditions<'_> {
             Op::ConstantFalse | Op::ConstantNull => (!wanted).then(Vec::new),
             Op::LogicalNot => of(0, !wanted),
             Op::LogicalAnd | Op::LogicalOr => {
-                // Both sides, or one of them.
+                // Both operands, or one of them.
                 if (one.op == Op::LogicalAnd) == wanted {
                     both(of(0, wanted), of(1, wanted))
                 } else {
@@ -205,7 +205,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// The component of a condition that selects a component: a single condition may select whole vectors.
+    /// Returns the component of a condition that selects a component: a single condition may select whole vectors.
     fn part_of(&self, condition: u32, component: u32) -> u32 {
         let kind = self.indices.module.code.type_of(condition);
         match kind.is_some_and(|kind| kind.op == Op::TypeVector) {
@@ -214,11 +214,11 @@ impl Conditions<'_> {
         }
     }
 
-    /// The label of the block that a phi is in.
+    /// Returns the label of the block that contains a phi.
     fn block_of(&self, phi: u32) -> Option<u32> {
         let code = &self.indices.module.code;
         let mut number = code.number(code.node(phi)?);
-        // Only other phis and line numbers come before it.
+        // Only other phis and line numbers precede it.
         loop {
             number = number.checked_sub(1)?;
             let one = &code.instructions[number];
@@ -231,7 +231,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// The value that a condition must have for a block that tests it to branch to another one: in `a || b`, `a` is true if `b` is skipped.
+    /// Returns the value that a condition has if the block that tests it branches to `to`: in `a || b`, `a` is true if `b` is skipped.
     fn branches_by(&self, from: u32, to: u32, condition: u32) -> Option<bool> {
         let code = &self.indices.module.code;
         let last = &code.instructions[*self.blocks.ends.get(&from)?];
@@ -255,7 +255,7 @@ impl Conditions<'_> {
         None
     }
 
-    /// Guards with which a block never branches to another one.
+    /// Returns guards under which a block never branches to another one.
     fn avoided(&self, from: u32, to: u32, depth: u32) -> Option<Guards> {
         let depth = depth.checked_sub(1)?;
         let code = &self.indices.module.code;
@@ -268,7 +268,7 @@ impl Conditions<'_> {
             _ => None,
         };
         other_side.or_else(|| {
-            // Or the block is never executed; the first one of a function has no predecessors.
+            // Or the block is never executed; the first block of a function has no predecessors.
             let mut before = self.blocks.predecessors(from).peekable();
             before.peek()?;
             before.try_fold(Vec::new(), |all, one| {
@@ -277,7 +277,7 @@ impl Conditions<'_> {
         })
     }
 
-    /// The guard that a comparison is.
+    /// Returns the guard expressed by a comparison.
     fn compared(&self, op: Op, operands: [u32; 2], component: u32, wanted: bool) -> Option<Guards> {
         use Comparison as C;
         let (comparison, signed, is_swapped) = match op {
@@ -326,7 +326,7 @@ impl Conditions<'_> {
         })
     }
 
-    /// The guards of the invocation whose `LocalInvocationIndex` is 0.
+    /// Returns the guards that select the invocation with `LocalInvocationIndex` 0.
     fn first_of_workgroup(&self) -> Option<Guards> {
         let size = self.indices.local_size?;
         let guards = (0..).zip(size).map(|(axis, local_size)| Guard {
@@ -343,7 +343,7 @@ impl Conditions<'_> {
     }
 }
 
-/// The guards of both conditions.
+/// Returns the guards of both conditions.
 fn both(one: Option<Guards>, other: Option<Guards>) -> Option<Guards> {
     let (mut all, other) = (one?, other?);
     all.extend(other);

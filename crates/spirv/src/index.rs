@@ -1,4 +1,4 @@
-//! Indices, coordinates and the numbers that guards compare: constants, components of an invocation's ids, and what is the same in a dispatch.
+//! Indices, coordinates and compared numbers: constants, components of invocation ids, and values that are the same in a whole dispatch.
 
 use std::cell::Cell;
 
@@ -12,10 +12,10 @@ use crate::module::Module;
 use crate::reach::PointerReach;
 use crate::variable::{is_one_descriptor, variable_of};
 
-/// The most instructions between an index and the constant or built-in variable that it is.
+/// Maximum number of instructions between an index and its constant or built-in variable.
 const MAX_STEPS: usize = 64;
 
-/// The most components of a vector.
+/// Maximum number of components of a vector.
 const MAX_COMPONENTS: u32 = 4;
 
 /// The value of a component.
@@ -23,7 +23,7 @@ const MAX_COMPONENTS: u32 = 4;
 pub(crate) enum Value {
     /// A constant below 2^31.
     Constant(u32),
-    /// This component of an id of the invocation.
+    /// This component of an invocation id.
     Invocation(InvocationId, u32),
     /// `LocalInvocationIndex`.
     LocalIndex,
@@ -36,9 +36,9 @@ pub(crate) struct IndexSource<'a> {
     pub(crate) module: &'a Module,
     pub(crate) reach: &'a PointerReach,
     pub(crate) locals: &'a Locals,
-    /// Of a compute shader; `None` if it may be specialized.
+    /// The local size of a compute shader; `None` if it may be specialized.
     pub(crate) local_size: Option<[u32; 3]>,
-    /// Left for all indices together: a hostile module may use every value many times.
+    /// Steps left for all indices together: a hostile module may use every value many times.
     pub(crate) steps: Cell<u32>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Indices<'a> {
 }
 
 impl IndexSource<'_> {
-    /// The indices that are known if these instructions are certain.
+    /// Returns an evaluator of indices, given that these instructions are certain.
     pub(crate) fn after<'a>(&'a self, always: &'a CertainInstructions) -> Indices<'a> {
         Indices {
             module: self.module,
@@ -68,7 +68,7 @@ impl IndexSource<'_> {
 }
 
 impl Indices<'_> {
-    /// A component of an integer or vector of integers; of an integer, component 0. `None` if it is computed.
+    /// Returns a component of an integer or vector of integers; of an integer, component 0. `None` if it is computed.
     pub(crate) fn value(&self, id: u32, component: u32) -> Option<Value> {
         let (id, component) = self.source(id, component)?;
         let code = &self.module.code;
@@ -79,7 +79,7 @@ impl Indices<'_> {
         }
     }
 
-    /// The index that a value is; `None` of constants and others, and where the local size is not known.
+    /// Returns the invocation index of a value; `None` for constants and other values, and if the local size is not known.
     pub(crate) fn invocation(&self, value: Value) -> Option<InvocationIndex> {
         let size = self.local_size?;
         let (id, axis) = match value {
@@ -94,8 +94,8 @@ impl Indices<'_> {
         })
     }
 
-    /// The instruction that a component of a value comes from unchanged, and the component there: through copies, vectors, calls and variables
-    /// that hold one value.
+    /// Returns the instruction that a component of a value comes from unchanged, and the component there. Follows copies, vectors, calls and
+    /// variables that hold one value.
     pub(crate) fn source(&self, mut id: u32, mut component: u32) -> Option<(u32, u32)> {
         let code = &self.module.code;
         for _ in 0..MAX_STEPS {
@@ -138,7 +138,7 @@ impl Indices<'_> {
         None
     }
 
-    /// The value of a component of an instruction that gives it by itself.
+    /// Returns the value of a component if the instruction itself determines it.
     fn source_value(&self, id: u32, component: u32) -> Option<Value> {
         let code = &self.module.code;
         let number = code.number(code.node(id)?);
@@ -165,7 +165,7 @@ impl Indices<'_> {
         }
     }
 
-    /// The component of `GlobalInvocationID` that a shader computes as `WorkgroupID * WorkgroupSize + LocalInvocationID`.
+    /// Returns the component of `GlobalInvocationID` that a shader computes as `WorkgroupID * WorkgroupSize + LocalInvocationID`.
     fn global_index(&self, sum: &Instruction, component: u32) -> Option<Value> {
         let code = &self.module.code;
         let factor = |product: &Instruction, n, component| {
@@ -190,7 +190,7 @@ impl Indices<'_> {
             })
     }
 
-    /// A side of level 0 of an image.
+    /// Returns a queried dimension of level 0 of an image.
     fn image_size(&self, id: u32, query: &Instruction, component: u32) -> Option<Value> {
         let module = self.module;
         let code = &module.code;
@@ -199,7 +199,7 @@ impl Indices<'_> {
         if kind.op == Op::TypeSampledImage {
             kind = code.definition(code.operand(kind, 0))?;
         }
-        // The number of layers comes after the sides.
+        // The number of layers follows the dimensions.
         let sides = match Dim::from_u32(code.operand(kind, 1)).filter(|_| kind.op == Op::TypeImage)? {
             Dim::Dim1D => 1,
             Dim::Dim2D | Dim::DimCube => 2,
@@ -216,7 +216,7 @@ impl Indices<'_> {
         is_known.then_some(Value::Uniform(size))
     }
 
-    /// The length of the runtime array of a buffer.
+    /// Returns the queried length of the runtime array of a buffer.
     fn array_length(&self, id: u32, query: &Instruction) -> Option<Value> {
         let module = self.module;
         let code = &module.code;
@@ -236,7 +236,7 @@ impl Indices<'_> {
         is_known.then_some(Value::Uniform(length))
     }
 
-    /// The value of a 32-bit constant below 2^31.
+    /// Returns the value of a 32-bit constant below 2^31.
     pub(crate) fn constant(&self, id: u32) -> Option<u32> {
         let code = &self.module.code;
         let kind = code.type_of(id)?;
@@ -246,7 +246,7 @@ impl Indices<'_> {
             .filter(|value| word && *value <= i32::MAX as u32)
     }
 
-    /// The value of a load: a component of a built-in variable, a push constant, or a component of the value stored in a local variable.
+    /// Returns the value of a load: a component of a built-in variable, a push constant, or a component of the value stored in a local variable.
     fn loaded(&self, load: usize, component: u32) -> Option<Loaded> {
         let (module, code) = (self.module, &self.module.code);
         let one = &code.instructions[load];
@@ -286,7 +286,7 @@ impl Indices<'_> {
         Some(Loaded::Stored(value, component))
     }
 
-    /// The constituent of a vector that holds a component, and the component's place in it.
+    /// Returns the constituent of a vector that contains a component, and the component's position in it.
     fn constituent(&self, id: u32, component: u32) -> Option<(u32, u32)> {
         let code = &self.module.code;
         let length = self.vector_length(id)?;
@@ -305,19 +305,19 @@ impl Indices<'_> {
         None
     }
 
-    /// The number of components of a vector.
+    /// Returns the number of components of a vector.
     fn vector_length(&self, id: u32) -> Option<u32> {
         let code = &self.module.code;
         let vector = code.type_of(id).filter(|kind| kind.op == Op::TypeVector)?;
         Some(code.operand(vector, 1)).filter(|length| *length <= MAX_COMPONENTS)
     }
 
-    /// Whether an id is an integer, or a vector of integers with such a component.
+    /// Returns `true` if an id is an integer, or a vector of integers, that has this component.
     fn is_integer(&self, id: u32, component: u32) -> bool {
         self.shape(id).is_some_and(|(_, length)| component < length)
     }
 
-    /// Bits and components of an integer or vector of integers.
+    /// Returns the bit width and number of components of an integer or vector of integers.
     fn shape(&self, id: u32) -> Option<(u32, u32)> {
         let code = &self.module.code;
         let (kind, length) = match self.vector_length(id) {
@@ -332,21 +332,21 @@ impl Indices<'_> {
         self.shape(id).is_some_and(|(bits, _)| bits == 32)
     }
 
-    /// Whether a bit cast only changes whether integers are signed.
+    /// Returns `true` if a bitcast only changes whether integers are signed.
     fn keeps_words(&self, to: u32, from: u32) -> bool {
         self.shape(to).is_some_and(|to| self.shape(from) == Some(to))
     }
 
-    /// Whether a conversion of unsigned integers keeps their values.
+    /// Returns `true` if a conversion of unsigned integers preserves their values.
     fn widens(&self, to: u32, from: u32) -> bool {
         let shapes = self.shape(to).zip(self.shape(from));
         shapes.is_some_and(|(to, from)| to.0 >= from.0)
     }
 }
 
-/// Where the value of a load comes from.
+/// The origin of a loaded value.
 enum Loaded {
-    /// The value itself.
+    /// A known value.
     Value(Value),
     /// A component of a stored value.
     Stored(u32, u32),

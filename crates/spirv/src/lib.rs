@@ -40,7 +40,7 @@ impl ShaderModule {
     /// Reads a module's words, in either byte order. O(words x log words).
     ///
     /// # Errors
-    /// [`ShaderError`] with the place of the first word that is wrong.
+    /// [`ShaderError`] with the position of the first invalid word.
     pub fn parse(words: &[u32]) -> Result<ShaderModule, ShaderError> {
         let code = code::Code::read(words.to_vec())?;
         Ok(ShaderModule {
@@ -48,10 +48,10 @@ impl ShaderModule {
         })
     }
 
-    /// Reads a module's bytes, as they are in a file.
+    /// Reads a module's bytes, as stored in a file.
     ///
     /// # Errors
-    /// As [`ShaderModule::parse`], and where the length is not a multiple of 4.
+    /// As [`ShaderModule::parse`], and if the length is not a multiple of 4.
     pub fn from_bytes(bytes: &[u8]) -> Result<ShaderModule, ShaderError> {
         let words = bytes.chunks_exact(4);
         if !words.remainder().is_empty() {
@@ -65,12 +65,12 @@ impl ShaderModule {
         })
     }
 
-    /// Major and minor version of SPIR-V.
+    /// Returns the major and minor version of SPIR-V.
     pub fn version(&self) -> (u32, u32) {
         self.module.code.version()
     }
 
-    /// Name and stage of every entry point, as declared.
+    /// Iterates over the name and stage of every entry point, as declared.
     pub fn entry_points(&self) -> impl ExactSizeIterator<Item = (&str, vk::ShaderStageFlags)> {
         let declared = self.module.entry_points.iter();
         declared.map(|entry| (entry.name.as_str(), entry.stage))
@@ -79,7 +79,7 @@ impl ShaderModule {
     /// Analyzes the memory accesses of an entry point. O(words x log words).
     ///
     /// # Errors
-    /// [`ShaderError::EntryPoint`] where there is none of that name and stage.
+    /// [`ShaderError::EntryPoint`] if none has this name and stage.
     pub fn entry_point(&self, name: &str, stage: vk::ShaderStageFlags) -> Result<EntryPoint, ShaderError> {
         entry::analyze(&self.module, name, stage)
     }

@@ -1,7 +1,7 @@
 //! Liveness of results: a load whose result is never used does not count as a read.
 //!
-//! Components of vectors are told apart, through vectors of the same length, since `w` of a position may be loaded and never be
-//! defined. What cannot be followed by component is used, but no component of it certainly is.
+//! Components of vectors are tracked separately, through vectors of the same length, since `w` of a position may be loaded but never be defined. A
+//! value that cannot be tracked by component counts as used, but none of its components is certainly used.
 
 use rspirv::spirv::{Op, StorageClass};
 
@@ -11,13 +11,13 @@ use crate::module::Module;
 use crate::reach::PointerReach;
 use crate::types::Memory;
 
-/// The most chains between a pointer and its variable.
+/// Maximum number of chains between a pointer and its variable.
 const MAX_STEPS: usize = 64;
 
-/// Used components, as bits from 0; a scalar has component 0, and a pointer the components of what it points to.
+/// Used components, as bits from 0; a scalar has component 0, and a pointer has the components of its target.
 type Uses = u8;
 
-/// Used at all.
+/// Used in any way.
 const USED: Uses = 1 << 7;
 /// Every component.
 const COMPONENTS: Uses = 0b1111;
@@ -29,7 +29,7 @@ pub(crate) struct LiveResults {
 }
 
 impl LiveResults {
-    /// Starts from the reachable instructions that do more than give a result. O(words x log definitions).
+    /// Starts from the reachable instructions that do more than return a result. O(words x log definitions).
     pub(crate) fn new(module: &Module, reach: &PointerReach) -> LiveResults {
         let mut tracer = Tracer {
             module,
@@ -57,7 +57,7 @@ impl LiveResults {
         LiveResults { uses: tracer.uses }
     }
 
-    /// Whether something depends on the result with this id.
+    /// Returns `true` if something depends on the result with this id.
     pub(crate) fn is_used(&self, module: &Module, id: u32) -> bool {
         module
             .code
@@ -65,7 +65,7 @@ impl LiveResults {
             .is_some_and(|node| self.uses[node.index()] != 0)
     }
 
-    /// Whether something depends on every component of a number or vector.
+    /// Returns `true` if something depends on every component of a number or vector.
     pub(crate) fn is_used_whole(&self, module: &Module, id: u32) -> bool {
         let uses = module.code.node(id).map_or(0, |node| self.uses[node.index()]);
         let all = components(length(module, id));
@@ -73,7 +73,7 @@ impl LiveResults {
     }
 }
 
-/// A store to a local variable: the variable, the component of a vector if only that is stored, and the value.
+/// A store to a local variable: the variable, the component if only one is stored, and the value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct LocalStore {
     variable: u32,
@@ -92,7 +92,7 @@ struct Tracer<'a> {
     module: &'a Module,
     reach: &'a PointerReach,
     uses: Vec<Uses>,
-    /// Per function, uses of the values that it returns.
+    /// For each function, uses of the values that it returns.
     returned: Vec<Uses>,
     /// Sorted.
     stores: Vec<LocalStore>,
@@ -207,18 +207,18 @@ impl Tracer<'_> {
     }
 }
 
-/// The use of component `to` of an operand by component `from` of a result.
+/// Returns the use of component `to` of an operand, given uses of component `from` of a result.
 fn moved(uses: Uses, from: u32, to: u32) -> Uses {
     let used = from < 4 && to < 4 && uses & 1 << from != 0;
     USED | if used { 1 << to } else { 0 }
 }
 
-/// All components of a number or vector of this length.
+/// Returns all components of a number or vector of this length.
 fn components(length: u32) -> Uses {
     COMPONENTS >> (4 - length.min(4))
 }
 
-/// Components of a number (1) or vector of numbers; 0 of anything else.
+/// Returns the number of components of a number (1) or vector of numbers; 0 for anything else.
 fn length(module: &Module, id: u32) -> u32 {
     let Some(kind) = module.code.type_of(id) else {
         return 0;
@@ -230,7 +230,7 @@ fn length(module: &Module, id: u32) -> u32 {
     }
 }
 
-/// The component of a vector that a chain of one constant index leads to.
+/// Returns the component of a vector that a chain of one constant index selects.
 fn component_of_chain(module: &Module, chain: &Instruction) -> Option<u32> {
     let code = &module.code;
     let &[base, index] = code.operands(chain) else {
@@ -241,7 +241,7 @@ fn component_of_chain(module: &Module, chain: &Instruction) -> Option<u32> {
     module.constant(index).filter(|_| vector)
 }
 
-/// Whether an instruction does something with its operands whatever happens to its result.
+/// Returns `true` if an instruction uses its operands even if its result is unused.
 fn is_root(module: &Module, instruction: &Instruction) -> bool {
     let code = &module.code;
     match instruction.op {
@@ -255,14 +255,14 @@ fn is_root(module: &Module, instruction: &Instruction) -> bool {
     }
 }
 
-/// Whether a pointer is to an output of the stage.
+/// Returns `true` if a pointer points to an output of the stage.
 fn is_output(module: &Module, pointer: u32) -> bool {
     let class = module.code.definition(pointer);
     let class = class.and_then(|definition| module.storage_class(module.code.result_type(definition)));
     class == Some(StorageClass::Output)
 }
 
-/// Every store to a variable of a function, and every initializer.
+/// Finds every store to a variable of a function, and every initializer.
 fn local_stores(module: &Module, reach: &PointerReach) -> Vec<LocalStore> {
     let mut stores = Vec::new();
     for &number in &reach.instructions {
@@ -281,7 +281,7 @@ fn local_stores(module: &Module, reach: &PointerReach) -> Vec<LocalStore> {
     stores
 }
 
-/// The variable of a function, or the part of it, that a pointer leads to.
+/// Returns the variable of a function, or the part of it, that a pointer points to.
 fn local_part(module: &Module, mut pointer: u32) -> Option<(u32, StoredPart)> {
     let mut part = StoredPart::Whole;
     for _ in 0..MAX_STEPS {

@@ -12,29 +12,29 @@ use crate::module::Module;
 use crate::reach::PointerReach;
 use crate::types::Memory;
 
-/// The most chains, copies and parameters between a pointer and its variable.
+/// Maximum number of chains, copies and parameters between a pointer and its variable.
 const MAX_STEPS: usize = 64;
 
 /// The variable that a pointer leads to.
 enum Root {
-    /// A variable, and whether the pointer is to all of it.
+    /// A variable, and whether the pointer points to all of it.
     Variable(u32, bool),
-    /// Several variables or none. The variables already count as unknown where such a pointer is created.
+    /// Several variables or none. The contents of these variables are already marked as unknown where such a pointer is created.
     Unknown,
-    /// Too far to be followed.
+    /// The limit of steps was reached.
     TooFar,
 }
 
-/// What is known of a variable's contents.
+/// Knowledge about a variable's contents.
 #[derive(Clone, Copy)]
 enum Contents {
-    /// This value is stored by the instruction with this number; as initializer, by none.
+    /// This value, stored by the instruction with this number; `None` for an initializer.
     Stored(u32, Option<usize>),
     /// Stored more than once, in part, or through a pointer that is not followed.
     Unknown,
 }
 
-/// What is stored in variables of functions and of the invocation.
+/// The values stored in variables of functions and of the invocation.
 pub(crate) struct Locals {
     contents: BTreeMap<u32, Contents>,
     /// The instructions of each function, and the last one of its first block.
@@ -57,7 +57,7 @@ impl Locals {
         let globals = globals.map(|node| module.code.number(node));
         for number in globals.chain(reach.instructions.iter().copied()) {
             if locals.note(module, reach, number).is_none() {
-                // A pointer that could not be followed may lead anywhere.
+                // A pointer that could not be followed may point anywhere.
                 locals.contents.clear();
                 break;
             }
@@ -65,7 +65,7 @@ impl Locals {
         locals
     }
 
-    /// The value that a variable certainly holds when an instruction loads it whole through a pointer.
+    /// Returns the value that a variable certainly holds when an instruction loads the whole variable through a pointer.
     pub(crate) fn value(
         &self,
         module: &Module,
@@ -78,7 +78,7 @@ impl Locals {
             return None;
         };
         let variable = module.code.definition(id)?;
-        // Other invocations write shared memory too.
+        // Other invocations also write shared memory.
         let class = module.variable_class(variable)?;
         if !matches!(class, StorageClass::Function | StorageClass::Private) {
             return None;
@@ -130,7 +130,7 @@ impl Locals {
                 }
                 self.give_up(module, reach, &operands[1..])
             }
-            // These only read through the pointer, or hand it on to where `root` follows it.
+            // These only read through the pointer, or pass it on in a way that `root` follows.
             Op::Load
             | Op::AccessChain
             | Op::InBoundsAccessChain
@@ -149,7 +149,7 @@ impl Locals {
         known.and_modify(|it| *it = Contents::Unknown).or_insert(contents);
     }
 
-    /// Takes the contents of all variables among these ids as unknown.
+    /// Marks the contents of all variables among these ids as unknown.
     fn give_up(&mut self, module: &Module, reach: &PointerReach, ids: &[u32]) -> Option<()> {
         for &id in ids.iter().filter(|id| is_private(module, **id)) {
             match root(module, reach, id) {
@@ -162,14 +162,14 @@ impl Locals {
     }
 }
 
-/// The argument of a parameter, by the number of its instruction, if its function is called once.
+/// Returns the argument of a parameter, by the number of its instruction, if its function is called once.
 pub(crate) fn only_argument(module: &Module, reach: &PointerReach, parameter: usize) -> Option<u32> {
     let mut arguments = reach.arguments(module, parameter);
     let argument = arguments.next()?;
     arguments.next().is_none().then_some(argument)
 }
 
-/// Whether the arguments of a call are the only ones of the callee's parameters.
+/// Returns `true` if a call is the only one of its callee.
 fn is_only_call(module: &Module, reach: &PointerReach, call: &Instruction) -> bool {
     let callee = module.function(module.code.operand(call, 0));
     callee.is_some_and(|callee| reach.call_count(callee) == 1)

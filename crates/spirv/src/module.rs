@@ -1,4 +1,4 @@
-//! What a module declares: names, decorations, global variables, functions, entry points.
+//! Declarations of a module: names, decorations, global variables, functions, entry points.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use rspirv::spirv::{Decoration, Op, StorageClass};
 use crate::ShaderError;
 use crate::code::{Code, Instruction};
 
-/// Decorations of an id, or of a member of one, that concern memory.
+/// Decorations of an id, or of one of its members, that concern memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Decorations {
     pub(crate) set: Option<u32>,
@@ -26,7 +26,7 @@ pub(crate) struct Decorations {
 }
 
 impl Decorations {
-    /// Takes over what `other` says.
+    /// Merges the decorations of `other`.
     fn add(&mut self, other: &Decorations) {
         self.set = other.set.or(self.set);
         self.binding = other.binding.or(self.binding);
@@ -43,12 +43,12 @@ impl Decorations {
     }
 }
 
-/// A function's place among the instructions.
+/// The location of a function among the instructions.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     /// Instructions between `OpFunction` and `OpFunctionEnd`.
     pub(crate) body: std::ops::Range<usize>,
-    /// Whether it has blocks; a mere declaration has not.
+    /// True if it has blocks; a forward declaration has none.
     pub(crate) defined: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Declared {
     pub(crate) function: u32,
 }
 
-/// A module and an index of what it declares.
+/// A module and an index of its declarations.
 #[derive(Clone, Debug)]
 pub(crate) struct Module {
     pub(crate) code: Code,
@@ -70,9 +70,9 @@ pub(crate) struct Module {
     /// Ids of the variables outside functions.
     pub(crate) globals: Vec<u32>,
     pub(crate) functions: Vec<Function>,
-    /// Function id to its position, sorted.
+    /// Positions by function id.
     functions_by_id: BTreeMap<u32, usize>,
-    /// Ids of imported instruction sets without a meaning for memory: debug information, `printf`.
+    /// Ids of imported instruction sets that do not access memory: debug information, `printf`.
     pub(crate) inert_sets: BTreeSet<u32>,
     pub(crate) entry_points: Vec<Declared>,
     /// Execution modes of entry points.
@@ -132,7 +132,7 @@ impl Module {
         Ok(module)
     }
 
-    /// The position of a function in [`Module::functions`].
+    /// Returns the position of a function in [`Module::functions`].
     pub(crate) fn function(&self, id: u32) -> Option<usize> {
         self.functions_by_id.get(&id).copied()
     }
@@ -146,7 +146,7 @@ impl Module {
         found.copied().unwrap_or_default()
     }
 
-    /// Takes note of an instruction outside functions.
+    /// Records an instruction outside functions.
     fn declare(&mut self, instruction: &Instruction) {
         let operands = self.code.operands(instruction);
         match instruction.op {
@@ -217,7 +217,7 @@ impl Module {
     }
 }
 
-/// The string at the start of `words`; what is not UTF-8 is replaced, what does not end is none.
+/// Returns the string at the start of `words`; invalid UTF-8 is replaced, and an unterminated string is `None`.
 fn string(words: &[u32]) -> Option<String> {
     let end = words.iter().position(|word| word.to_le_bytes().contains(&0))?;
     let bytes: Vec<u8> = words[..=end].iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -244,7 +244,7 @@ fn decorate(decorations: &mut Decorations, decoration: u32, parameters: &[u32]) 
     }
 }
 
-/// The Vulkan stage of an execution model; none for kernels.
+/// Returns the Vulkan stage of an execution model; `None` for kernels.
 fn stage(model: u32) -> Option<vk::ShaderStageFlags> {
     use rspirv::spirv::ExecutionModel as M;
     use vk::ShaderStageFlags as S;

@@ -1,4 +1,4 @@
-//! How far from its own pixel a fragment shader fetches: where coordinates are `gl_FragCoord` and constants.
+//! Distances from its own pixel at which a fragment shader fetches, if coordinates consist of `gl_FragCoord` and constants.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use tileheap_units::ReadReach;
 /// A component of a coordinate.
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
-    /// That of the pixel on this axis, and so much more.
+    /// The pixel's coordinate on this axis, plus an offset.
     Pixel(u32, i64),
     Constant(i64),
 }
@@ -22,11 +22,11 @@ enum Value {
 struct Coordinates<'a> {
     module: &'a Module,
     private: PrivateMemory,
-    /// Left for all coordinates together: a hostile module may use every value many times.
+    /// Steps left for all coordinates together: a hostile module may use every value many times.
     steps: u32,
 }
 
-/// How far an entry point's fetches from images look, by variable: those that are not named look anywhere.
+/// Returns the reach of an entry point's fetches from images, by variable; variables that are not listed are read anywhere.
 pub(crate) fn reaches(module: &Module, reach: &PointerReach) -> BTreeMap<u32, ReadReach> {
     let mut reaches: BTreeMap<u32, ReadReach> = BTreeMap::new();
     let instructions = || {
@@ -50,7 +50,7 @@ pub(crate) fn reaches(module: &Module, reach: &PointerReach) -> BTreeMap<u32, Re
             _ => continue,
         };
         let Some(variable) = image_variable(module, module.code.operand(one, 0)) else {
-            return BTreeMap::new(); // It may be any.
+            return BTreeMap::new(); // It may be any image.
         };
         let look = look.map_or(ReadReach::Anywhere, ReadReach::Texels);
         let known = reaches.entry(variable).or_insert(look);
@@ -59,7 +59,7 @@ pub(crate) fn reaches(module: &Module, reach: &PointerReach) -> BTreeMap<u32, Re
     reaches
 }
 
-/// The variable of a descriptor, or of an array of them.
+/// Returns the variable of a descriptor, or of an array of descriptors.
 fn image_variable(module: &Module, mut id: u32) -> Option<u32> {
     for _ in 0..8 {
         let one = module.code.definition(id)?;
@@ -80,7 +80,7 @@ fn image_variable(module: &Module, mut id: u32) -> Option<u32> {
 }
 
 impl Coordinates<'_> {
-    /// How far a fetch of the first level looks, in texels.
+    /// Returns the reach of a fetch from level 0, in texels.
     fn look(&mut self, fetch: &Instruction) -> Option<u32> {
         let operands = self.module.code.operands(fetch);
         let (&coordinate, mut rest) = (operands.get(1)?, operands.get(2..)?);
@@ -125,7 +125,7 @@ impl Coordinates<'_> {
         u32::try_from(farthest).ok()
     }
 
-    /// A component of a value; of a scalar, component 0.
+    /// Returns a component of a value; of a scalar, component 0.
     fn part(&mut self, id: u32, index: u32, depth: u32) -> Option<Value> {
         self.steps = self.steps.checked_sub(1)?;
         let module = self.module;
@@ -198,7 +198,7 @@ impl Coordinates<'_> {
                     StorageClass::Function => {
                         let (class, _) = self.private.add_demand(module.code.node(variable)?, 0);
                         let stores = self.private.stores_in(class);
-                        // What is stored more than once, or in part, is not known.
+                        // Values stored more than once, or in part, are not known.
                         let &[(_, Stored::Value(value))] = &self.private.stores[stores] else {
                             return None;
                         };
@@ -214,7 +214,7 @@ impl Coordinates<'_> {
     }
 }
 
-/// Components of a value; 1 of a scalar.
+/// Returns the number of components of a value; 1 for a scalar.
 fn width(module: &Module, id: u32) -> u32 {
     let vector = module.code.type_of(id).filter(|one| one.op == Op::TypeVector);
     vector.map_or(1, |one| module.code.operand(one, 1))

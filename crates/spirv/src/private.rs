@@ -1,4 +1,4 @@
-//! Memory that only the module itself can fill: variables of functions, of the invocation, of the workgroup.
+//! Memory that only the module itself can write: variables of functions, of the invocation, of the workgroup.
 
 use rspirv::spirv::Op;
 
@@ -8,27 +8,27 @@ use crate::module::Module;
 use crate::reach::PointerReach;
 use crate::types::Memory;
 
-/// Private memory that some pointer may reach, by the definition that represents it.
+/// A class of private memory that some pointer may reach, given by its representative definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class(u32);
 
-/// What is stored in private memory.
+/// A value stored in private memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stored {
     /// The value with this id.
     Value(u32),
-    /// What the memory behind this pointer holds.
+    /// The contents of the memory that this pointer points to.
     CopyOf(u32),
 }
 
-/// Which private pointers may reach the same memory, and what is stored there.
+/// Private pointers that may point to the same memory, and the values stored there.
 ///
-/// Pointers that may come from each other are one class (a union-find forest): not as sharp as sets of variables for each
-/// pointer, and linear. A variable that no pointer is mixed with is a class of its own.
+/// Pointers that may come from each other form one class (a union-find forest): less precise than a set of variables for each pointer, but linear. A
+/// variable whose pointers are not mixed with others has its own class.
 pub(crate) struct PrivateMemory {
     parents: Vec<u32>,
     demands: Vec<Bits>,
-    /// Class and what is stored there, sorted.
+    /// Classes and the values stored there, sorted.
     pub(crate) stores: Vec<(Class, Stored)>,
 }
 
@@ -57,7 +57,7 @@ impl PrivateMemory {
         memory
     }
 
-    /// Adds bits to what is done with the contents behind a pointer; gives the class and the bits that are new to it.
+    /// Adds accesses to the contents that a pointer points to; returns the class and the bits that are new to it.
     pub(crate) fn add_demand(&mut self, pointer: Node, bits: Bits) -> (Class, Bits) {
         let class = self.class(pointer);
         let demand = &mut self.demands[class.0 as usize];
@@ -66,7 +66,7 @@ impl PrivateMemory {
         (class, new)
     }
 
-    /// The positions in [`PrivateMemory::stores`] of what is stored in a class.
+    /// Returns the positions in [`PrivateMemory::stores`] of the values stored in a class.
     pub(crate) fn stores_in(&self, class: Class) -> std::ops::Range<usize> {
         let first = self.stores.partition_point(|(other, _)| *other < class);
         let end = self.stores.partition_point(|(other, _)| *other <= class);
@@ -76,7 +76,7 @@ impl PrivateMemory {
     fn class(&mut self, pointer: Node) -> Class {
         let mut node = pointer.0;
         while self.parents[node as usize] != node {
-            // Halving the path keeps it short.
+            // Path halving keeps it short.
             let grandparent = self.parents[self.parents[node as usize] as usize];
             self.parents[node as usize] = grandparent;
             node = grandparent;
@@ -89,7 +89,7 @@ impl PrivateMemory {
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// Puts a private pointer into one class with the pointers it comes from.
+    /// Puts a private pointer into the same class as the pointers it comes from.
     fn unite_origins(&mut self, module: &Module, reach: &PointerReach, number: usize) {
         let instruction = &module.code.instructions[number];
         let id = module.code.result(instruction);
@@ -115,13 +115,13 @@ impl PrivateMemory {
                     .for_each(&mut unite);
             }
             Origin::Call(callee) => {
-                // One stands for all: what a function returns is united among itself.
+                // One represents all: the values that a function returns are united with each other.
                 let returned = module
                     .function(callee)
                     .and_then(|callee| reach.returned(callee).next());
                 returned.into_iter().for_each(&mut unite);
             }
-            // Private pointers are not stored anywhere (they would need physical addressing of kernels).
+            // Private pointers are not stored anywhere (that would need the physical addressing of kernels).
             Origin::Loaded | Origin::Nowhere => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What an entry point can reach: functions, calls, returned values.
+//! The functions, calls and returned values that an entry point can reach.
 
 use std::cmp::Reverse;
 
@@ -65,7 +65,7 @@ impl PointerReach {
         reach
     }
 
-    /// The ids passed for a parameter, by the number of its instruction.
+    /// Iterates over the ids passed for a parameter, given by the number of its instruction.
     pub(crate) fn arguments<'a>(
         &'a self,
         module: &'a Module,
@@ -76,7 +76,7 @@ impl PointerReach {
             .binary_search_by_key(&parameter, |&(number, ..)| number);
         let found = found.ok().map(|index| self.parameters[index]);
         found.into_iter().flat_map(move |(_, function, position)| {
-            // Skips calls without such an argument: malformed calls may pass fewer arguments than the function declares.
+            // Skips calls without this argument: malformed calls may pass fewer arguments than the function declares.
             let calls = run(&self.calls, function).iter();
             let calls = calls.take_while(move |(_, (arguments, _))| arguments.0 > position);
             calls.map(move |&(_, (_, call))| {
@@ -86,7 +86,7 @@ impl PointerReach {
         })
     }
 
-    /// The number of reachable calls of a function.
+    /// Returns the number of reachable calls of a function.
     pub(crate) fn call_count(&self, function: usize) -> usize {
         run(&self.calls, function).len()
     }
@@ -96,7 +96,7 @@ impl PointerReach {
     }
 }
 
-/// The elements of a sorted table that belong to `key`.
+/// Returns the elements of a sorted table that belong to `key`.
 fn run<K: Ord + Copy, V>(table: &[(K, V)], key: K) -> &[(K, V)] {
     let first = table.partition_point(|(other, _)| *other < key);
     let end = table.partition_point(|(other, _)| *other <= key);

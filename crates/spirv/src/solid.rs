@@ -1,4 +1,4 @@
-//! Sizes of types without padding, of which a load or store accesses every byte.
+//! Sizes of types without padding: a load or store of such a type accesses every byte.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use rspirv::spirv::Op;
 
 use crate::module::Module;
 
-/// The deepest nesting of types that is followed: malformed modules may have cyclic types.
+/// Maximum nesting depth of types: malformed modules may have cyclic types.
 const MAX_DEPTH: usize = 16;
 
 /// Sizes of types without padding, each computed once.
@@ -23,12 +23,12 @@ impl PackedTypes<'_> {
         }
     }
 
-    /// The size of a type in bytes, if a load or store of it accesses all of them. O(members), once for each type.
+    /// Returns the size of a type in bytes, if a load or store of it accesses all of them. O(members), once for each type.
     pub(crate) fn size(&mut self, id: u32) -> Option<u32> {
         self.size_within(id, 0)
     }
 
-    /// The size of an integer or floating-point number in bytes.
+    /// Returns the size of an integer or floating-point number in bytes.
     pub(crate) fn scalar(&self, id: u32) -> Option<u32> {
         let kind = self.module.code.definition(id)?;
         let width = self.module.code.operand(kind, 0);

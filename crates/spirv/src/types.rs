@@ -1,4 +1,4 @@
-//! What types say about memory: descriptors, addresses, offsets.
+//! Properties of types that concern memory: descriptors, addresses, offsets.
 
 use rspirv::spirv::{Dim, Op, StorageClass};
 
@@ -6,30 +6,30 @@ use crate::code::Instruction;
 use crate::module::{Decorations, Module};
 use tileheap_device::AccessKind;
 
-/// The deepest nesting of arrays that is followed: malformed modules may have cyclic types.
+/// Maximum nesting depth of arrays: malformed modules may have cyclic types.
 const DEEPEST: usize = 16;
 
-/// The most indices that are followed to an offset.
+/// Maximum number of indices followed to an offset.
 const MOST_INDICES: usize = 64;
 
-/// What a descriptor variable stands for.
+/// The descriptor type of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DescriptorType {
     pub(crate) kind: AccessKind,
-    /// Elements of a descriptor array; `None` where the array has no fixed length.
+    /// Elements of a descriptor array; `None` if the array has no fixed length.
     pub(crate) count: Option<u32>,
     /// The id of the block's structure; 0 for images.
     pub(crate) structure: u32,
 }
 
-/// How a pointer's memory is followed.
+/// The kind of memory that a pointer points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// Memory of the pipeline: what is stored there comes from elsewhere in the module.
+    /// Memory of the pipeline: its contents come from elsewhere in the module.
     Private,
-    /// Descriptors, push constants, attachments: what is there comes from outside.
+    /// Descriptors, push constants, attachments: their contents come from outside.
     Interface,
-    /// Memory reached by address.
+    /// Memory accessed by address.
     Addressed,
 }
 
@@ -51,13 +51,13 @@ pub(crate) fn memory_of(class: StorageClass) -> Memory {
 }
 
 impl Module {
-    /// The memory that an id points to, if it is a pointer.
+    /// Returns the kind of memory that an id points to, if it is a pointer.
     pub(crate) fn pointee_memory(&self, id: u32) -> Option<Memory> {
         let pointer = self.code.definition(id)?;
         Some(memory_of(self.storage_class(self.code.result_type(pointer))?))
     }
 
-    /// Whether an id is a pointer, image or image with sampler: something through which contents are reached.
+    /// Returns `true` if an id is a pointer, image or sampled image, through which contents are accessed.
     pub(crate) fn is_handle(&self, id: u32) -> bool {
         let handles = [
             Op::TypePointer,
@@ -70,7 +70,7 @@ impl Module {
             .is_some_and(|kind| handles.contains(&kind.op))
     }
 
-    /// Whether values of the type are handles of descriptors, which loading them does not read.
+    /// Returns `true` if values of the type are descriptor handles; loading these does not read contents.
     pub(crate) fn is_opaque(&self, id: u32) -> bool {
         let Some((element, _)) = self.element(id) else {
             return false;
@@ -85,7 +85,7 @@ impl Module {
         )
     }
 
-    /// The type inside arrays, and the number of elements of all of them; `None` for no fixed number.
+    /// Returns the innermost element type of arrays, and the total number of elements; `None` if that is not fixed.
     fn element(&self, id: u32) -> Option<(&Instruction, Option<u32>)> {
         let mut kind = self.code.definition(id)?;
         let mut count = Some(1u32);
@@ -105,7 +105,7 @@ impl Module {
         None
     }
 
-    /// The type that a global variable has behind its pointer.
+    /// Returns the type of a global variable's contents.
     pub(crate) fn variable_type(&self, variable: &Instruction) -> u32 {
         match variable.op {
             // An untyped variable names the type of its data itself.
@@ -121,7 +121,7 @@ impl Module {
         StorageClass::from_u32(self.code.operand(variable, 0))
     }
 
-    /// What a global variable with a descriptor stands for; none for samplers, acceleration structures and the rest.
+    /// Returns the descriptor type of a global variable; `None` for samplers, acceleration structures and variables without a descriptor.
     pub(crate) fn descriptor(&self, variable: &Instruction) -> Option<DescriptorType> {
         use StorageClass as S;
         let class = self.variable_class(variable)?;
@@ -131,7 +131,7 @@ impl Module {
             (S::TileAttachmentQCOM, Op::TypeImage | Op::TypeSampledImage) => (AccessKind::TileAttachment, 0),
             (S::UniformConstant, Op::TypeSampledImage) => {
                 let image = self.code.definition(self.code.operand(element, 0))?;
-                // Always sampled, whatever the image type says.
+                // Always sampled, regardless of the image type.
                 (self.image_kind(image, false)?, 0)
             }
             (S::UniformConstant, Op::TypeImage) => {
@@ -161,7 +161,7 @@ impl Module {
         })
     }
 
-    /// Whether every member of a structure, or the structure's variable, is decorated so.
+    /// Returns `true` if a structure has members, and the decorations of all of them satisfy `has`.
     pub(crate) fn all_members(&self, structure: u32, has: impl Fn(&Decorations) -> bool) -> bool {
         let Some(definition) = self.code.definition(structure) else {
             return false;
@@ -170,18 +170,18 @@ impl Module {
         members > 0 && (0..members).all(|member| has(&self.member(structure, member)))
     }
 
-    /// The value of an integer constant; a specialization constant has only its default.
+    /// Returns the value of an integer constant; a specialization constant has only a default, so it is `None`.
     pub(crate) fn constant(&self, id: u32) -> Option<u32> {
         let constant = self.code.definition(id)?;
         (constant.op == Op::Constant).then(|| self.code.operand(constant, 0))
     }
 
-    /// The global variable and byte offset that a chain of constant indices leads to; `None` for any other pointer.
+    /// Returns the global variable and byte offset that a chain of constant indices selects; `None` for any other pointer.
     pub(crate) fn place(&self, pointer: u32) -> Option<(u32, u32)> {
         self.place_within(pointer, false)
     }
 
-    /// As [`place`](Self::place), also of a component of a vector of 32-bit integers.
+    /// As [`place`](Self::place), and also for a component of a vector of 32-bit integers.
     pub(crate) fn vector_place(&self, pointer: u32) -> Option<(u32, u32)> {
         self.place_within(pointer, true)
     }
@@ -225,7 +225,7 @@ impl Module {
         Some((id, offset))
     }
 
-    /// The type and the distance in bytes of a component of a vector of 32-bit integers.
+    /// Returns the type and byte offset of a component of a vector of 32-bit integers.
     fn component(&self, id: u32, index: u32) -> Option<(u32, u32)> {
         let vector = self.code.definition(id)?;
         let inner = self.code.operand(vector, 0);
@@ -235,7 +235,7 @@ impl Module {
         (is_word && component < self.code.operand(vector, 1)).then_some((inner, 4 * component))
     }
 
-    /// The type and the distance in bytes of an element or member.
+    /// Returns the type and byte offset of an element or member.
     fn step(&self, id: u32, index: u32) -> Option<(u32, u32)> {
         let composite = self.code.definition(id)?;
         match composite.op {

@@ -1,4 +1,4 @@
-//! Variables of descriptors that pointers and images come from.
+//! Finds the descriptor variables that pointers and images come from.
 
 use rspirv::spirv::Op;
 
@@ -6,10 +6,10 @@ use crate::locals::only_argument;
 use crate::module::Module;
 use crate::reach::PointerReach;
 
-/// The most instructions between a handle and its variable.
+/// Maximum number of instructions between a handle and its variable.
 pub(crate) const MAX_STEPS: usize = 64;
 
-/// The variable that a pointer or image comes from.
+/// Returns the variable that a pointer or image comes from.
 pub(crate) fn variable_of(module: &Module, reach: &PointerReach, mut id: u32) -> Option<u32> {
     for _ in 0..MAX_STEPS {
         let number = module.code.number(module.code.node(id)?);

@@ -1,16 +1,16 @@
-//! Each way to reach memory.
+//! Tests each way to access memory.
 
 use super::*;
 use tileheap_spirv::Binding;
 
-/// A binding up to its certain accesses: how structures are copied differs between versions.
+/// Formats a binding without its certain accesses: copies of structures differ between versions.
 fn described_binding(binding: &Binding) -> String {
     let description = format!("{binding:?}");
     let possible = description.split_once(", always_reads");
     format!("{} }}", possible.expect("certain accesses come last").0)
 }
 
-/// Every binding, address and output of each shader.
+/// Compares every binding, address and output of each shader with the expected ones.
 #[test]
 fn shaders_are_read_as_what_they_do() {
     tileheap_testkit::assert_cases("shaders", |_, case| {
@@ -101,6 +101,6 @@ fn what_is_no_module_is_refused() {
             .to_string(),
         "the SPIR-V module has no VERTEX entry point `main`: it has COMPUTE `main`"
     );
-    // The bound may be anything: nothing is allocated for it.
+    // The id bound may be anything: nothing is allocated for it.
     assert!(ShaderModule::parse(&with(3, u32::MAX)).is_ok());
 }

@@ -34,7 +34,7 @@ const COMPUTE: &str = "
 /// The groups of every dispatch here: 96 by 4 by 5 invocations.
 const GROUPS: [u32; 3] = [3, 2, 5];
 
-/// A compute shader's binding in several versions of SPIR-V, which agree.
+/// Returns a binding of a shader, which must be the same in several versions of SPIR-V.
 fn binding_of(stage: Stage, source: &str, number: u32) -> Binding {
     let find = |minor| {
         let bindings = entry_of(stage, source, minor).bindings;
@@ -72,7 +72,7 @@ fn texels(end: [u32; 3]) -> Option<Extent> {
     Some(Extent::Texels { start: [0; 3], end })
 }
 
-/// What a compute shader writes of a binding.
+/// Returns the part of a binding that a compute shader writes.
 fn written(body: &str, number: u32) -> Option<Extent> {
     let binding = computed(body, number);
     let extent = binding.written_extent(GROUPS, u64::MAX);
@@ -80,7 +80,7 @@ fn written(body: &str, number: u32) -> Option<Extent> {
     extent
 }
 
-/// What a compute shader reads of a binding.
+/// Returns the part of a binding that a compute shader reads.
 fn read(body: &str, number: u32) -> Option<Extent> {
     let binding = computed(body, number);
     let extent = binding.read_extent(GROUPS, u64::MAX);
@@ -131,7 +131,7 @@ fn arrays_indexed_by_the_invocation_are_written_whole() {
     ] {
         assert_eq!(written(body, 0), bytes(16, 16 + 96 * 4), "{body}");
     }
-    // Atomics do not race with each other: that they are performed is claimed, and not where.
+    // Atomics do not race with each other: that they are performed is reported, but not where.
     let atomic = "atomicAdd(a[gl_GlobalInvocationID.x], 1);";
     assert!(computed(atomic, 0).always_writes);
     assert_eq!(written(atomic, 0), None);
@@ -164,7 +164,7 @@ fn accesses_that_may_be_skipped_are_not_claimed() {
         assert!(!binding.always_writes && binding.writes, "{body}");
         assert_eq!(written(body, 0), None, "{body}");
     }
-    // Both sides do; neither is certain.
+    // Both sides write; neither write is certain.
     let both = "if (u.limit == 1) a[0] = 1; else a[0] = 2;";
     assert!(!computed(both, 0).always_writes);
 }
@@ -233,13 +233,13 @@ fn constant_chains_are_exact() {
         ("last = vec4(0);", bytes(208, 224)),
         ("last.z = 0;", bytes(216, 220)),
         ("padded[1].position = vec3(0);", bytes(96, 108)),
-        // All members of all elements, though the arrays end after 8.
+        // All members of all elements, although the arrays end after 8.
         (
             "pairs[gl_GlobalInvocationID.x].one = 1; pairs[gl_GlobalInvocationID.x].two = 1;",
             bytes(4, 68),
         ),
         ("pairs[gl_GlobalInvocationID.x] = Pair(1, 2);", bytes(4, 68)),
-        // Elements with gaps: the first one.
+        // Elements with gaps: only the first one.
         ("pairs[gl_GlobalInvocationID.x].two = 1;", bytes(8, 12)),
         (
             "padded[gl_GlobalInvocationID.x].position = vec3(0);",
@@ -249,7 +249,7 @@ fn constant_chains_are_exact() {
             "pairs[gl_GlobalInvocationID.x].one = 1; pairs[gl_GlobalInvocationID.y].two = 1;",
             bytes(4, 12),
         ),
-        // Two halves, apart and together.
+        // Two halves, separate and adjacent.
         (
             "pairs[0].one = 1; pairs[0].two = 2; last = vec4(0);",
             bytes(208, 224),
@@ -279,7 +279,7 @@ fn constant_chains_are_exact() {
         written("grid[2][gl_GlobalInvocationID.x] = 1;", 11),
         bytes(64, 96)
     );
-    // A part of an array of descriptors is of one of them.
+    // An access to an array of descriptors accesses only one of them.
     assert_eq!(written("many[0].d[0] = 1;", 6), None);
     assert!(!computed("many[0].d[0] = 1;", 6).always_writes);
 }
@@ -316,14 +316,14 @@ fn only_what_is_used_is_read() {
     }
     let unused = computed("vec4 v = c[gl_GlobalInvocationID.x]; float w = v.x * 2;", 2);
     assert!(unused.reads && !unused.always_reads);
-    // A structure is loaded for the sake of a member.
+    // A whole structure is loaded to access one member.
     let whole = "Pair p = pairs[gl_GlobalInvocationID.x]; a[0] = p.one;";
     assert!(computed(whole, 1).always_reads);
     assert_eq!(read(whole, 1), None);
     assert_eq!(read("a[0] = pairs[gl_GlobalInvocationID.x].one;", 1), bytes(4, 8));
     assert!(computed("a[0] = atomicAdd(first, 1);", 1).always_reads);
     assert_eq!(read("a[0] = u.limit;", 8), bytes(0, 4));
-    // Compared first: nothing is certainly written.
+    // It compares first: a write is not certain.
     let compared = computed("atomicCompSwap(a[gl_GlobalInvocationID.x], 1, 2);", 0);
     assert!(compared.always_reads && !compared.always_writes);
     assert_eq!(compared.written_extent(GROUPS, u64::MAX), None);
@@ -336,7 +336,7 @@ fn images_are_covered_by_boxes() {
         ("imageStore(image, ivec2(gl_GlobalInvocationID.xy), uvec4(1));".to_owned(), texels([96, 4, 1])),
         ("ivec2 p = ivec2(gl_GlobalInvocationID.xy); imageStore(image, p, uvec4(1));".to_owned(), texels([96, 4, 1])),
         ("imageStore(image, ivec2(id().xy), uvec4(1));".to_owned(), texels([96, 4, 1])),
-        // The other way round, the box is too.
+        // With swapped coordinates, the box is swapped too.
         ("imageStore(image, ivec2(gl_GlobalInvocationID.yx), uvec4(1));".to_owned(), texels([4, 96, 1])),
         (format!("imageStore(image, ivec2({x}, 0), uvec4(1));"), texels([96, 1, 1])),
         (format!("imageStore(image, ivec2({x}, 0), uvec4(1)); imageStore(image, ivec2({x}, 1), uvec4(1));"), texels([96, 2, 1])),
@@ -407,13 +407,13 @@ fn extents_follow_groups_and_ranges() {
     for groups in [[0, 1, 1], [1, 0, 1], [1, 1, 0]] {
         assert_eq!(extent(groups, u64::MAX), None);
     }
-    // Only elements that are inside.
+    // Only elements inside the range.
     assert_eq!(extent([1, 1, 1], 16), None);
     assert_eq!(extent([1, 1, 1], 19), None);
     assert_eq!(extent([1, 1, 1], 20), bytes(16, 20));
     assert_eq!(extent([1, 1, 1], 27), bytes(16, 24));
     assert_eq!(extent([1, 1, 1], 144), bytes(16, 144));
-    // More than signed indices can name.
+    // More than signed indices can represent.
     assert_eq!(extent([u32::MAX, 1, 1], u64::MAX), None);
     assert_eq!(binding.read_extent([1, 1, 1], u64::MAX), None);
 }
@@ -463,7 +463,7 @@ fn accesses_by_address_are_not_claimed() {
     assert_eq!(binding.read_extent([1; 3], u64::MAX), None);
 }
 
-/// What a fragment shader with this body always does with binding 0, a storage buffer: reads, writes.
+/// Returns whether a fragment shader with this body always reads and always writes binding 0, a storage buffer.
 fn fragment(body: &str) -> (bool, bool) {
     let source = format!(
         "#version 460
@@ -476,7 +476,7 @@ fn fragment(body: &str) -> (bool, bool) {
     );
     let entry = entry_of(Stage::Fragment, &source, 6);
     let binding = entry.bindings.iter().find(|it| it.binding == 0);
-    // The compiler removes what follows an unconditional `discard`.
+    // The compiler removes code after an unconditional `discard`.
     binding.map_or((false, false), |it| (it.always_reads, it.always_writes))
 }
 

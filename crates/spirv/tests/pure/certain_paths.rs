@@ -1,11 +1,11 @@
-//! Random control flow, against a search of all paths.
+//! Random control flow, compared with a search of all paths.
 
 use super::*;
 
-/// The blocks of each random function.
+/// Number of blocks of each random function.
 const BLOCKS: usize = 7;
 
-/// How a block ends.
+/// The terminator of a block.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
     Return,
@@ -29,7 +29,7 @@ impl Ending {
 
 fn random(next: &mut impl FnMut(usize) -> usize) -> Vec<Ending> {
     let mut ending = || {
-        // Forward more often than not, so that exits are reached.
+        // Mostly forward, so that exits are reached.
         let mut to = || next(BLOCKS - 1) + 1;
         let (a, b, c) = (to(), to(), to());
         match next(12) {
@@ -44,7 +44,7 @@ fn random(next: &mut impl FnMut(usize) -> usize) -> Vec<Ending> {
     (0..BLOCKS).map(|_| ending()).collect()
 }
 
-/// Whether a path leads from the first block to an exit without `avoided`; endless loops are exits.
+/// Returns true if a path leads from the first block to an exit without `avoided`; endless loops are exits.
 fn can_avoid(blocks: &[Ending], avoided: usize) -> bool {
     let reached_from = |start: usize, avoided: Option<usize>| {
         let mut seen = vec![false; blocks.len()];
@@ -65,7 +65,7 @@ fn can_avoid(blocks: &[Ending], avoided: usize) -> bool {
     (0..blocks.len()).any(|block| reached[block] && exits(block))
 }
 
-/// Whether each block certainly writes its own buffer, as the reader says; in a function that `main` calls if `called`.
+/// Returns, for each block, whether the reader finds a certain write to its own buffer; in a function that `main` calls if `called`.
 fn found(blocks: &[Ending], called: bool) -> Vec<bool> {
     let mut assembler = Assembler::new();
     let types = Types::new(&mut assembler);
@@ -129,7 +129,7 @@ fn certain_blocks_are_those_on_all_paths() {
         let mut expected: Vec<bool> = (0..BLOCKS).map(|block| !can_avoid(&blocks, block)).collect();
         assert_eq!(found(&blocks, false), expected, "{blocks:?}");
         later += expected[1..].iter().filter(|certain| **certain).count();
-        // The caller goes on unless the callee may end the invocation; an unreachable block may.
+        // The caller continues unless the callee may end the invocation; an unreachable block may.
         let ends = |ending: &Ending| matches!(ending, Ending::Kill | Ending::Unreachable);
         expected.push(!blocks.iter().any(ends));
         assert_eq!(found(&blocks, true), expected, "{blocks:?}");

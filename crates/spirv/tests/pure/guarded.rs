@@ -66,13 +66,13 @@ fn binding_of(body: &str, number: u32, minor: usize) -> Binding {
     found.unwrap_or_else(|| panic!("binding {number} in {body}"))
 }
 
-/// The certain writes of a dispatch to a binding that is not always written: `true` if there are any, and their part.
+/// Returns the certain writes of a dispatch to a binding that is not always written: `true` if there are any, and the written part.
 fn written(body: &str, number: u32) -> (bool, Option<Extent>) {
     let binding = binding_of(body, number, 6);
     assert!(!binding.always_writes, "{body}");
     let part = binding.written_extent(KNOWN, u64::MAX);
     assert!(part.is_none() || binding.certainly_writes(KNOWN), "{body}");
-    // Of one of which nothing is known, no more is certain.
+    // If only the number of groups is known, no more is certain.
     let unknown = binding.written_extent(KNOWN.groups, u64::MAX);
     assert!(unknown.is_none() || unknown == part, "{body}");
     (binding.certainly_writes(KNOWN), part)
@@ -178,7 +178,7 @@ fn the_part_is_that_of_the_invocations_that_pass() {
         ("if (x < uint(n)) a[x] = 1;", elements(0, 96)),
         ("if (int(x) < n) a[x] = 1;", NOTHING),
         ("if (int(x) > n) a[x] = 1;", elements(0, 96)),
-        // By one invocation of each group.
+        // Executed by one invocation of each group.
         (
             "if (gl_LocalInvocationIndex == 0) a[gl_WorkGroupID.x] = 1;",
             elements(0, 3),
@@ -189,12 +189,12 @@ fn the_part_is_that_of_the_invocations_that_pass() {
         ),
         ("if (gl_LocalInvocationID.x < 4) a[x] = 1;", (true, None)),
         ("if (x < 40) a[gl_WorkGroupID.x] = 1;", elements(0, 2)),
-        // It is known that it is accessed, and not where.
+        // The access is certain, but not its position.
         ("if (x < count) a[x + 1] = 1;", (true, None)),
         ("if (x < count) a[u.limit] = 1;", (true, None)),
         ("if (x < count) atomicAdd(a[x], 1);", (true, None)),
         ("if (x < count) a[3] = 1;", elements(3, 4)),
-        // Both sides together.
+        // Together, both sides cover it.
         ("if (x < count) a[x] = 1; else a[x] = 2;", elements(0, 96)),
     ] {
         assert_eq!(written(body, 0), expected, "{body}");
@@ -229,7 +229,7 @@ fn the_part_is_that_of_the_invocations_that_pass() {
 #[test]
 fn what_is_not_proved_is_not_claimed() {
     for body in [
-        // What is compared is not known, or is not the same whenever it is compared.
+        // The compared value is not known, or changes between comparisons.
         "if (x < u.limit) a[x] = 1;",
         "if (x < head[0]) a[x] = 1;",
         "if (u.flag) a[x] = 1;",
@@ -253,7 +253,7 @@ fn what_is_not_proved_is_not_claimed() {
         "s[gl_LocalInvocationIndex] = count; barrier(); if (x < s[0]) a[x] = 1;",
         "uint e; if (u.flag) e = count; if (x < e) a[x] = 1;",
         "x++; if (x < count) a[0] = 1;",
-        // More decides than the bounds.
+        // The access depends on more than the bounds.
         "if (x < count && u.flag) a[x] = 1;",
         "if (u.flag && x < count) a[x] = 1;",
         "if (x >= count || u.flag) return; a[x] = 1;",
@@ -271,12 +271,12 @@ fn what_is_not_proved_is_not_claimed() {
         "if (x < count) { if (u.limit == 1) for (;;) {} a[x] = 1; }",
         "put(x, count); put(x, u.limit);",
         "if (u.flag) store(); else global = 1;",
-        // The side of the branch that passes goes elsewhere.
+        // The passing side of the branch leads elsewhere.
         "while (true) { if (x < count) break; if (u.flag) continue; a[x] = 1; }",
     ] {
         assert_eq!(written(body, 0), NOTHING, "{body}");
     }
-    // Unknown values are not certain.
+    // With unknown values nothing is certain.
     let binding = binding_of("if (x < count) a[x] = 1;", 0, 6);
     assert!(!binding.certainly_writes([3, 2, 1]));
     assert_eq!(binding.written_extent([3, 2, 1], u64::MAX), None);
@@ -292,7 +292,7 @@ fn what_is_not_proved_is_not_claimed() {
     assert!(!binding.certainly_writes(many));
 }
 
-/// A literal of a switch may be the number of a label, such as that of the first block, which the phi of a short circuit names.
+/// A literal of a switch may equal the number of a label, such as that of the first block, which the phi of a short circuit names.
 #[test]
 fn literals_of_a_switch_are_not_labels() {
     for literal in 0..40 {

@@ -1,4 +1,4 @@
-//! Words that no compiler writes: the reader never panics, never loops, and takes time in proportion.
+//! Words that no compiler emits: the reader never panics, never loops forever, and takes time proportional to the input.
 
 use super::*;
 use std::sync::LazyLock;
@@ -14,14 +14,14 @@ const SOURCES: [(Stage, &str); 5] = [
     (Stage::Compute, "layout(local_size_x = 1) in; void main() {}"),
 ];
 
-/// Sound modules of several versions, to damage.
+/// Valid modules of several versions, to be damaged.
 static CORPUS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
     let versions = [0, 3, 6].into_iter();
     let compile = |minor| SOURCES.map(|(stage, source)| glsl::compile(stage, source, minor));
     versions.flat_map(compile).collect()
 });
 
-/// Reads the words and every entry point in them; says whether they could be read.
+/// Reads the words and every entry point in them; returns true if they could be read.
 fn survive(words: &[u32]) -> bool {
     let Ok(module) = ShaderModule::parse(words) else {
         return false;
@@ -31,7 +31,7 @@ fn survive(words: &[u32]) -> bool {
         .map(|(name, stage)| (name.to_owned(), stage))
         .collect();
     for (name, stage) in declared {
-        // A missing function is an answer too.
+        // A missing function is also a valid answer.
         let _ = module.entry_point(&name, stage);
     }
     true
@@ -60,7 +60,7 @@ fn twenty_thousand_damaged_modules_are_survived() {
                 4 => words.insert(at, other),
                 5 => drop(words.remove(at)),
                 6 => words[at] = u32::MAX,
-                // Another length or opcode for what may be an instruction.
+                // A different length or opcode for a word that may start an instruction.
                 _ => words[at] = (next(8) as u32) << 16 | words[at] & 0xFFFF,
             }
             if words.is_empty() {
@@ -69,7 +69,7 @@ fn twenty_thousand_damaged_modules_are_survived() {
         }
         readable += usize::from(survive(&words));
     }
-    // The damage is neither always fatal nor never.
+    // The damage is fatal in some cases, but not in all.
     assert!((2_000..18_000).contains(&readable), "{readable}");
 }
 
@@ -93,7 +93,7 @@ fn end(assembler: &mut Assembler) {
     assembler.push(Op::FunctionEnd, &[]);
 }
 
-/// Whether binding 0, a storage buffer, is written, after `build` has written the module's functions.
+/// Returns whether binding 0, a storage buffer, is written, after `build` has emitted the module's functions.
 fn writes(build: impl FnOnce(&mut Assembler, &Types, u32)) -> bool {
     let mut assembler = Assembler::new();
     let types = Types::new(&mut assembler);
@@ -104,7 +104,7 @@ fn writes(build: impl FnOnce(&mut Assembler, &Types, u32)) -> bool {
     entry.bindings.iter().any(|binding| binding.writes)
 }
 
-/// Large enough that anything quadratic would take hours.
+/// Large enough that quadratic work would take hours.
 const MANY: u32 = 100_000;
 
 #[test]
@@ -166,7 +166,7 @@ fn a_long_chain_is_followed_without_recursion() {
         for _ in 0..MANY {
             pointer = assembler.value(Op::CopyObject, types.pointer, &[pointer]);
         }
-        // Through memory too.
+        // Also through memory.
         let function = StorageClass::Function as u32;
         let mut private = assembler.value(Op::Variable, types.pointer_to_pointer, &[function]);
         assembler.push(Op::Store, &[private, pointer]);
@@ -193,7 +193,7 @@ fn deep_calls_and_recursion_end() {
             assembler.push(Op::Function, &[types.void, id, 0, types.function]);
             let parameter = assembler.value(Op::FunctionParameter, types.pointer, &[]);
             assembler.declare(Op::Label, &[]);
-            // The last calls the first again.
+            // The last one calls the first one again.
             let callee = functions[(index + 1) % functions.len()];
             assembler.value(Op::FunctionCall, types.void, &[callee, parameter]);
             if index + 1 == functions.len() {
@@ -262,7 +262,7 @@ fn many_blocks_and_branches_are_not_multiplied() {
     let found = writes(|assembler, types, buffer| {
         let labels: Vec<u32> = (0..MANY).map(|_| assembler.id()).collect();
         begin(assembler, types);
-        // A pyramid of branches back and forth, and a switch to many blocks.
+        // Many nested branches forwards and backwards, and a switch to many blocks.
         for (&label, number) in labels.iter().zip(0..) {
             let to = |distance: u32| labels[((number + distance) % MANY) as usize];
             assembler.push(Op::BranchConditional, &[types.zero, label, to(MANY / 3)]);

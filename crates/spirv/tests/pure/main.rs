@@ -1,4 +1,4 @@
-//! What shaders do with memory, read from SPIR-V of every version: each way to reach memory, what is proved, damaged modules.
+//! Memory accesses of shaders, read from SPIR-V of every version: each way to access memory, proven accesses, damaged modules.
 
 use tileheap_testkit::glsl;
 use tileheap_testkit::spirv;

@@ -1,4 +1,4 @@
-//! How far from its own pixel a fragment shader fetches.
+//! Distances from its own pixel at which a fragment shader fetches.
 
 use super::*;
 use tileheap_units::ReadReach;
@@ -25,7 +25,7 @@ fn fetches_at_the_own_pixel_have_a_reach() {
             two,
         ),
         ("o = texelFetch(t, ivec2(gl_FragCoord.xy - vec2(2, 0)), 0);", two),
-        // Swapped, of another level, scaled, in a loop, conditional, sampled.
+        // Swapped, from another level, scaled, in a loop, conditional, sampled.
         ("o = texelFetch(t, ivec2(gl_FragCoord.yx), 0);", anywhere),
         ("o = texelFetch(t, ivec2(gl_FragCoord.xy), 1);", anywhere),
         ("o = texelFetch(t, ivec2(gl_FragCoord.xy) * 2, 0);", anywhere),

@@ -1,8 +1,8 @@
-//! Pointers that no compiler writes: modules by hand.
+//! Pointers that no compiler emits, in modules assembled by hand.
 
 use super::*;
 
-/// A module with five storage buffers, whose entry point has the given body; and what it does with the buffers.
+/// Assembles a module with five storage buffers and the given entry point body; returns the accesses to the buffers.
 fn by_hand(body: impl FnOnce(&mut Assembler, &Types, [u32; 5])) -> Vec<Row> {
     let mut assembler = Assembler::new();
     let types = Types::new(&mut assembler);
@@ -18,7 +18,7 @@ fn by_hand(body: impl FnOnce(&mut Assembler, &Types, [u32; 5])) -> Vec<Row> {
     rows(&module.entry_point("main", vk::ShaderStageFlags::COMPUTE).unwrap())
 }
 
-/// Rows of the storage buffers 0, 1, …, by whether they are read and written.
+/// Returns rows of the storage buffers 0, 1, … with the given reads and writes.
 fn buffers(done: [(bool, bool); 5]) -> Vec<Row> {
     let rows = (0u32..).zip(done);
     rows.map(|(binding, (reads, writes))| (binding, K::StorageBuffer, reads, writes))
@@ -86,7 +86,7 @@ fn stored_pointers_come_from_what_was_stored_there() {
 #[test]
 fn an_unknown_use_of_a_pointer_may_be_anything() {
     let found = by_hand(|assembler, types, [a, b, ..]| {
-        // No shader has this; what it does with memory is not known here.
+        // No shader has this instruction; its memory accesses are not known here.
         assembler.value(Op::GenericPtrMemSemantics, types.uint, &[a]);
         assembler.push(Op::LifetimeStart, &[b, 0]);
     });

@@ -1,7 +1,7 @@
-//! A second opinion on descriptors: SPIRV-Reflect beside our own reader, on what our own compiler makes.
+//! Compares the descriptors found by our own reader with SPIRV-Reflect, on the output of our own compiler.
 //!
-//! SPIRV-Reflect 0.2.3 trusts its input, so it gets modules of the shader compiler alone, and none past SPIR-V 1.3. It does not tell
-//! reads from writes. So the names, kinds and places of what a module declares are compared.
+//! SPIRV-Reflect 0.2.3 trusts its input, so it only gets modules of the shader compiler, up to SPIR-V 1.3. It does not distinguish reads from writes.
+//! So only the names, kinds and locations of declarations are compared.
 
 use super::flags;
 use ash::vk;
@@ -38,7 +38,7 @@ fn compile(source: Source<'_>, stage: Stage, minor: u32) -> (Vec<u32>, Interface
     compiled.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What SPIRV-Reflect finds declared.
+/// Returns the declarations that SPIRV-Reflect finds.
 fn theirs(interface: &Interface) -> Vec<Row> {
     let rows = interface.bindings.iter().filter_map(|it| {
         let kind = kind_of(it)?;
@@ -49,7 +49,7 @@ fn theirs(interface: &Interface) -> Vec<Row> {
     rows
 }
 
-/// What our own reader finds used.
+/// Returns the declarations that our own reader finds used.
 fn ours(words: &[u32], stage: Stage, minor: u32) -> Vec<Row> {
     let module = ShaderModule::parse(words).unwrap();
     assert_eq!(module.version(), (1, minor));
@@ -88,7 +88,7 @@ fn both_readers_find_the_same_descriptors_in_the_shaders_of_the_examples() {
     for folder in [root.clone(), root.join("store")] {
         for file in std::fs::read_dir(&folder).unwrap() {
             let path = file.unwrap().path();
-            // Other files are there to be included.
+            // Other files are only included.
             let Some(stage) = Stage::of_file(&path) else {
                 continue;
             };
