@@ -1,4 +1,4 @@
-//! Data about a captured frame besides the frame itself: the object `capture` of a frame document.
+//! The object `capture` of a frame document: data about a captured frame in addition to the frame itself.
 //!
 //! ```json
 //! {
@@ -6,8 +6,8 @@
 //!   "capture": { "version": 2, "program": "vkcube", "passes": […], "resources": […], "recording": { … }, … }
 //! }
 //! ```
-//! `tileheap plan`, `advise` and `report` read the frame and skip this object. Indices are those of the frame that the document
-//! describes: resources and passes in the order in which the document lists them. [`recording`] has indices of its own.
+//! `tileheap plan`, `advise` and `report` read the frame and skip this object. Indices are those of the frame that the document describes: resources
+//! and passes in the order in which the document lists them. [`recording`] has its own indices.
 
 use serde::{Deserialize, Serialize};
 use tileheap_json::{JsonSyntaxError, is_default};
@@ -18,10 +18,10 @@ pub use recording::{Layout, Placement, SemaphoreUse, UnresolvedKind};
 
 /// The field of the frame document.
 pub const FIELD: &str = "capture";
-/// The version that is written.
+/// The version that this crate writes.
 pub const VERSION: u64 = 2;
 
-/// A captured frame, apart from its passes and accesses.
+/// A captured frame, except its passes and accesses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capture {
@@ -37,10 +37,10 @@ pub struct Capture {
     pub frame: u64,
     /// The event that ended it.
     pub border: Border,
-    /// The frames from which this one was chosen; `None` if it was requested by its number.
+    /// The result of the search that chose this frame; `None` if it was requested by its number.
     #[serde(skip_serializing_if = "is_default")]
     pub choice: Option<FrameChoice>,
-    /// The next frame was captured too, and compared with this one.
+    /// True if the next frame was also captured, and compared with this one.
     #[serde(skip_serializing_if = "is_default")]
     pub compared: bool,
     /// Loads and stores of attachments whose results nothing reads.
@@ -50,7 +50,7 @@ pub struct Capture {
     pub passes: Vec<PassFacts>,
     /// Facts of each resource, in the frame's order.
     pub resources: Vec<ResourceFacts>,
-    /// Bytes of the accesses that were followed: those of every access in the frame, reads and writes counted one by one.
+    /// Bytes of the accesses that were followed: the sum over all accesses in the frame, with reads and writes counted separately.
     pub followed_bytes: u64,
     /// Accesses that could not be followed, by kind.
     pub unresolved: Vec<Unresolved>,
@@ -71,18 +71,18 @@ pub enum Border {
     Submits,
     /// The signal file disappeared.
     Signal,
-    /// The device was destroyed, or lost, or the program ended: the capture has what was recorded until then.
+    /// The device was destroyed or lost, or the program ended: the capture contains what was recorded until then.
     End,
 }
 
-/// Facts about a pass besides its accesses.
+/// Facts about a pass in addition to its accesses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PassFacts {
-    /// Draw commands, those of indirect draws counted by their upper limit.
+    /// Number of draws; indirect draws count with their upper limit.
     #[serde(skip_serializing_if = "is_default")]
     pub draws: u64,
-    /// The indirect ones among them; their vertices and indices are not known.
+    /// Number of indirect draws among them; their vertices and indices are not known.
     #[serde(skip_serializing_if = "is_default")]
     pub indirect_draws: u64,
     /// Vertices, times instances.
@@ -91,31 +91,31 @@ pub struct PassFacts {
     /// Indices, times instances.
     #[serde(skip_serializing_if = "is_default")]
     pub indices: u64,
-    /// Bytes of vertices and indices that the draws fetch, each vertex counted once for each time it is drawn.
+    /// Bytes of vertices and indices that the draws fetch; a vertex counts each time it is drawn.
     #[serde(skip_serializing_if = "is_default")]
     pub vertex_bytes: u64,
-    /// Dispatches.
+    /// Number of dispatches.
     #[serde(skip_serializing_if = "is_default")]
     pub dispatches: u64,
-    /// Copies, blits, resolves, fills, updates and clears.
+    /// Number of copies, blits, resolves, fills, updates and clears.
     #[serde(skip_serializing_if = "is_default")]
     pub transfers: u64,
     /// The index of its subpass in its render pass; the first pass of an instance has 0.
     #[serde(skip_serializing_if = "is_default")]
     pub subpass: u32,
-    /// Its render pass instance, numbered from 1 in the frame; 0 if it renders nothing.
+    /// Its render pass instance, numbered from 1 in the frame; 0 outside of render passes.
     #[serde(skip_serializing_if = "is_default")]
     pub instance: u32,
-    /// The resources that its render pass loads from memory at its beginning, by LOAD_OP_LOAD.
+    /// The resources that its render pass loads from memory at its beginning (LOAD_OP_LOAD).
     #[serde(skip_serializing_if = "is_default")]
     pub loads: Vec<u32>,
-    /// The resources that its render pass stores to memory at its end, by STORE_OP_STORE.
+    /// The resources that its render pass stores to memory at its end (STORE_OP_STORE).
     #[serde(skip_serializing_if = "is_default")]
     pub stores: Vec<u32>,
-    /// Whether it continues a dynamic rendering instance that another command buffer suspended.
+    /// True if it continues a dynamic rendering instance that another command buffer suspended.
     #[serde(skip_serializing_if = "is_default")]
     pub resumes: bool,
-    /// Whether it has queries, atomics by unresolved accesses, or anything else that forbids running it twice.
+    /// True if it has queries, atomics by unresolved accesses, or anything else that forbids running it twice.
     #[serde(skip_serializing_if = "is_default")]
     pub has_side_effects: bool,
 }
@@ -124,11 +124,11 @@ pub struct PassFacts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inferred {
-    /// Written before it is read, and not read in the next frame as far as this one shows.
+    /// Written before it is read, and not read in the next frame, as far as this one shows.
     Transient,
     /// Read before it is written, and written later.
     History,
-    /// Never written in the frame, or shared with the outside.
+    /// Never written in the frame, or accessible from outside.
     #[default]
     External,
 }
@@ -137,23 +137,24 @@ pub enum Inferred {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FrameChoice {
-    /// Bytes that each frame accesses, from the first one on.
+    /// Bytes that each frame accesses, starting with the first one.
     pub moved_bytes: Vec<u64>,
-    /// The frames that the next one repeats, with passes of the same kinds and attachments: no uploads, and nothing that is computed once.
+    /// Number of frames that the next frame repeats, with passes of the same kinds and attachments: these contain no uploads or one-time
+    /// computations.
     pub repeated_frames: u64,
-    /// Whether the chosen frame is one of those.
+    /// True if the chosen frame is one of these.
     pub is_repeated: bool,
 }
 
-/// What shows the lifetime of a resource.
+/// The evidence for the lifetime of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// The captured frame and the objects of the program.
     Frame,
-    /// The next frame: a pass of it reads or replaces what the captured one leaves.
+    /// The next frame: one of its passes reads or replaces the contents that the captured frame leaves.
     NextFrame,
-    /// The next frame does not use it, or was not captured: the captured frame is assumed to come again.
+    /// The next frame does not use it, or was not captured: the captured frame is assumed to repeat.
     #[default]
     Assumed,
 }
@@ -172,12 +173,12 @@ pub struct WastedOperation {
     pub bytes: u64,
     /// The reason, in words.
     pub reason: String,
-    /// The next frame does not show it: the captured frame is assumed to come again.
+    /// True if the next frame does not show this, and the captured frame is assumed to repeat.
     #[serde(skip_serializing_if = "is_default")]
     pub assumed: bool,
 }
 
-/// An operation of an attachment.
+/// A load or store operation of an attachment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -196,23 +197,23 @@ pub struct ResourceFacts {
     pub inferred: Inferred,
     /// The reason, in words.
     pub reason: String,
-    /// What shows that.
+    /// The evidence for it.
     pub decided: Decision,
-    /// Whether it could be lazily allocated: without wasted loads and stores, its contents stay inside a render pass in both frames.
+    /// True if it could be lazily allocated: without wasted loads and stores, its contents stay inside a render pass in both frames.
     #[serde(skip_serializing_if = "is_default")]
     pub memoryless: bool,
-    /// Usages of it that lazily allocated images cannot have, and that neither frame uses: `SAMPLED | TRANSFER_SRC`.
+    /// Usage flags that lazily allocated images cannot have, and that neither frame uses: `SAMPLED | TRANSFER_SRC`.
     #[serde(skip_serializing_if = "is_default")]
     pub unused_usage: String,
-    /// Bytes of its texels, or of the buffer, without padding.
+    /// Size of its texels, or of the buffer, in bytes without padding.
     pub bytes: u64,
     /// The memory that the program bound it to, if it was bound.
     #[serde(skip_serializing_if = "is_default")]
     pub memory: Option<Placement>,
-    /// Whether the tiling is linear.
+    /// True for linear tiling.
     #[serde(skip_serializing_if = "is_default")]
     pub linear: bool,
-    /// Whether it is an image of a swapchain.
+    /// True for an image of a swapchain.
     #[serde(skip_serializing_if = "is_default")]
     pub swapchain: bool,
 }
@@ -221,11 +222,11 @@ pub struct ResourceFacts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unresolved {
-    /// Why they could not be followed.
+    /// The reason why they could not be followed.
     pub kind: UnresolvedKind,
     /// The number of commands that make them.
     pub count: u64,
-    /// An upper limit of the bytes they access, if there is one.
+    /// An upper limit of the bytes that they access, if there is one.
     #[serde(skip_serializing_if = "is_default")]
     pub bytes: Option<u64>,
     /// The passes that make them, in order.
@@ -238,7 +239,7 @@ pub struct Unresolved {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The text is not JSON, or the object has another form.
+    /// The text is not JSON, or the object has a different form.
     #[error(transparent)]
     Syntax(#[from] JsonSyntaxError),
     /// A later version.
@@ -249,12 +250,12 @@ pub enum CaptureError {
 }
 
 impl Capture {
-    /// The object of a frame document, if it has one.
+    /// Reads the object of a frame document, if it has one.
     ///
-    /// Objects of earlier versions are read too: their [`recording`](Capture::recording) is empty.
+    /// Also reads objects of earlier versions; their [`recording`](Capture::recording) is empty.
     ///
     /// # Errors
-    /// The position where the text is not JSON, or where the object does not have this form; or a version later than [`VERSION`].
+    /// The position at which the text is not JSON, or at which the object has a different form; or a version later than [`VERSION`].
     pub fn from_json(text: &str) -> Result<Option<Capture>, CaptureError> {
         #[derive(Deserialize)]
         struct Document<T> {
@@ -265,7 +266,7 @@ impl Capture {
             #[serde(default)]
             version: u64,
         }
-        // The header first: a later version may have other fields.
+        // The header first: a later version may have different fields.
         let header: Document<Header> = tileheap_json::parse(text)?;
         match header.capture {
             Some(Header { version }) if version > VERSION => Err(CaptureError::Version(version)),
@@ -273,7 +274,7 @@ impl Capture {
         }
     }
 
-    /// The share of the accessed bytes that was followed, from 0 to 1; `None` if something was not followed whose size is unknown.
+    /// Returns the share of the accessed bytes that was followed, from 0 to 1; `None` if an access of unknown size was not followed.
     pub fn followed(&self) -> Option<f64> {
         let mut unresolved = 0u64;
         for one in &self.unresolved {

@@ -5,15 +5,15 @@
 //!                       │ objects, and commands as they are recorded
 //!                       └ at the border of a frame: passes, accesses, lifetimes ──► frame-N.json ──► tileheap plan | advise | report
 //! ```
-//! `README.md` says what is followed and what is not. [`settings`] has the settings, [`document`] what a document says
-//! besides its frame.
+//! `README.md` documents what is followed and what is not, [`settings`] the settings, and [`document`] the contents of a document in addition to its
+//! frame.
 //!
 //! ```text
 //! document, settings, tables ◄── model ◄── hooks
-//!                                │         └ unpack arguments, tell the model, call the next layer
-//!                                └ recordings, passes, lifetimes; knows no device and no command table
+//!                                 │         └ unpack arguments, update the model, call the next layer
+//!                                 └ recordings, passes, lifetimes; independent of devices and command tables
 //! ```
-//! The library exports [`vkNegotiateLoaderLayerInterfaceVersion`] for desktop loaders, and what Android's loader looks up
+//! The library exports [`vkNegotiateLoaderLayerInterfaceVersion`] for desktop loaders, and the functions that Android's loader looks up
 //! (`tileheap_layer::enumerate`).
 
 pub mod check;

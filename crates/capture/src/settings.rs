@@ -1,4 +1,4 @@
-//! What is captured, and where documents go.
+//! The settings of the layer: the frames to capture, and the folder for documents.
 
 use std::ffi::CStr;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use crate::document::Border;
 
 /// The layer's name.
 pub const LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_capture";
-/// The setting that names the folder for documents: `frame-N.json` each, `frame-N-device-D.json` of further devices. Without it nothing is
-/// captured, except on Android.
+/// The setting for the document folder: `frame-N.json` for each frame, `frame-N-device-D.json` for further devices. Without it nothing is captured,
+/// except on Android.
 pub const FOLDER: &str = "folder";
-/// The setting that chooses frames: `N`, or `N..M` without M; `heaviest:N`, the heaviest of the first N, preferably one that the next frame
-/// repeats. If unset, `heaviest:120`. If the program ends before, the last frame or the heaviest so far is written.
+/// The setting for the captured frames: `N`; `N..M`, excluding M; or `heaviest:N`, the heaviest of the first N, preferably one that the next frame
+/// repeats. Default: `heaviest:120`. If the program ends earlier, the last frame or the heaviest so far is written.
 pub const FRAMES: &str = "frames";
-/// The setting that says where frames end: `present` (if unset), `label:NAME` of a debug label or marker that begins or is inserted,
-/// `submits:N`, `signal:FILE` for each time that somebody creates the file, which the layer removes.
+/// The setting for the end of frames: `present` (the default), `label:NAME` for a debug label or marker that begins or is inserted, `submits:N`, or
+/// `signal:FILE` for each time that the file is created; the layer removes the file.
 pub const BORDER: &str = "border";
 
-/// The layer, with all its settings.
+/// The layer with all its settings.
 pub static LAYER: LayerDesc = LayerDesc {
     name: LAYER_NAME,
     description: c"Writes a frame as a frame document of tileheap",
@@ -48,24 +48,24 @@ pub static LAYER: LayerDesc = LayerDesc {
     ],
 };
 
-/// The folder for documents on Android if no other is given, in the application's own folder.
+/// The default document folder on Android, in the application's own folder.
 const APP_FOLDER: &str = "tileheap-capture";
 
-/// The file in the folder in which the layer tells what it could not do, a line each: why nothing was captured is its last.
+/// The log file in the folder, one line per problem; the last line is the reason why nothing was captured.
 pub const LOG: &str = "capture.log";
 
 /// Checks settings before a program runs with them; `get` returns the text of a setting by its key.
 ///
 /// # Errors
-/// The setting, its value and what it can be.
+/// A message with the setting, its value and the valid values.
 pub fn check(get: impl Fn(&str) -> Option<String>) -> Result<(), String> {
     Settings::read(get).map(|_| ())
 }
 
-/// The frames that are searched for the heaviest if nothing else is requested: two seconds at 60 frames per second.
+/// Default number of frames to search for the heaviest: two seconds at 60 frames per second.
 const DEFAULT_SEARCH: u64 = 120;
 
-/// Which frames are captured.
+/// The frames to capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FrameRule {
     /// The heaviest of the first frames.
@@ -74,7 +74,7 @@ pub(crate) enum FrameRule {
 }
 
 impl FrameRule {
-    /// Whether a frame is captured, or compared with one that is.
+    /// Returns true if a frame is captured, or compared with a captured one.
     pub(crate) fn needs(&self, frame: u64) -> bool {
         match self {
             FrameRule::Heaviest(count) => frame <= *count,
@@ -82,12 +82,12 @@ impl FrameRule {
         }
     }
 
-    /// Whether a frame is requested by its number.
+    /// Returns true if a frame is requested by its number.
     pub(crate) fn requests(&self, frame: u64) -> bool {
         matches!(self, FrameRule::Range(range) if range.contains(&frame))
     }
 
-    /// The last frame that is compared.
+    /// Returns the last frame that is compared.
     pub(crate) fn last(&self) -> u64 {
         match self {
             FrameRule::Heaviest(count) => *count,
@@ -96,7 +96,7 @@ impl FrameRule {
     }
 }
 
-/// What ends a frame.
+/// The event that ends a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BorderRule {
     Present,
@@ -106,7 +106,7 @@ pub(crate) enum BorderRule {
 }
 
 impl BorderRule {
-    /// As the document says it.
+    /// Returns the border as stored in the document.
     pub(crate) fn kind(&self) -> Border {
         match self {
             BorderRule::Present => Border::Present,
@@ -117,7 +117,7 @@ impl BorderRule {
     }
 }
 
-/// What is captured, and where it goes.
+/// The settings of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) folder: PathBuf,
@@ -126,10 +126,10 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads the settings; `None` where nothing is to be captured.
+    /// Reads the settings; `None` if nothing is to be captured.
     ///
     /// # Errors
-    /// The setting, its value and what it can be.
+    /// A message with the setting, its value and the valid values.
     pub(crate) fn read(get: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, String> {
         let of = |key: &str| get(key).filter(|value| !value.is_empty());
         let Some(folder) = folder(&get) else {
@@ -157,10 +157,10 @@ impl Settings {
     }
 }
 
-/// The folder for documents; `None` where nothing is to be captured.
+/// Returns the document folder; `None` if nothing is to be captured.
 pub(crate) fn folder(get: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let given = get(FOLDER).filter(|folder| !folder.is_empty());
-    // Whoever enables the layer on Android wants a frame, and cannot know the application's folder.
+    // Users who enable the layer on Android want a frame, and cannot know the application's folder.
     let default = cfg!(target_os = "android").then(|| APP_FOLDER.to_owned());
     given.or(default).map(|folder| resolve(Path::new(&folder)))
 }

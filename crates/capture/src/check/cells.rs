@@ -3,7 +3,7 @@
 use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L};
 use tileheap_sync::program::{Tag, Texels};
 
-/// A layout, and the command that changed the image to it; `None` if a command that expected it was the first to name it.
+/// A layout, and the command that changed the image to it; `None` if a command only expected it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct KnownLayout {
     pub(super) layout: L,
@@ -13,16 +13,16 @@ pub(super) struct KnownLayout {
 /// The layouts of an image.
 #[derive(Clone, Debug)]
 pub(super) enum SubresourceLayouts {
-    /// All subresources are in the same one.
+    /// All subresources have the same layout.
     Equal(Option<KnownLayout>),
-    /// By aspect, level and layer.
+    /// One layout for each aspect, level and layer.
     Each(Vec<Option<KnownLayout>>),
 }
 
 /// An image, or several that interpret the same bytes alike.
 pub(super) struct Image {
     pub(super) all: Texels,
-    /// The depth of a 3D image: levels have fewer slices.
+    /// The depth of a 3D image: smaller levels have fewer slices.
     pub(super) depth: Option<u32>,
     /// The queue that used it last.
     pub(super) queue: Option<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// The aspects, one by one.
+    /// Iterates over the single aspects.
     fn aspects(&self) -> impl Iterator<Item = Aspects> + use<> {
         let all = self.all.aspects.as_raw();
         (0..u32::BITS)
@@ -39,7 +39,7 @@ impl Image {
             .map(Aspects::from_raw)
     }
 
-    /// The end of the layers, or of the slices of a level.
+    /// Returns the end of the layers, or of the slices of a level.
     fn end_of_layers(&self, level: u32) -> u32 {
         let slices = self.depth.map(|depth| (depth >> level.min(31)).max(1));
         slices.map_or(self.all.layers.end, |slices| slices.min(self.all.layers.end))
@@ -50,7 +50,7 @@ impl Image {
         (all.aspects, all.levels, all.layers) == (is.aspects, is.levels, is.layers)
     }
 
-    /// The positions of the cells of a part, with their aspect, level and layer.
+    /// Returns the positions of the cells of a part, with their aspect, level and layer.
     fn positions(&self, texels: &Texels) -> Vec<(usize, Aspects, u32, u32)> {
         let (levels, layers) = (self.all.levels.end, self.all.layers.end);
         let mut positions = Vec::new();
@@ -68,7 +68,7 @@ impl Image {
         positions
     }
 
-    /// Calls `see` with every subresource of a part, or once for each aspect if all are in one layout.
+    /// Calls `see` with every subresource of a part, or once for each aspect if all have the same layout.
     pub(super) fn each(&self, texels: &Texels, mut see: impl FnMut(Aspects, u32, u32, Option<KnownLayout>)) {
         match &self.cells {
             SubresourceLayouts::Equal(known) => {
@@ -123,14 +123,14 @@ impl Image {
     }
 }
 
-/// Whether two layouts are one for an aspect.
+/// Returns true if two layouts are equivalent for an aspect.
 ///
 /// Source: "Image Layouts", the equivalences; "Image Layout Matching Rules".
 pub(super) fn is_equal(one: L, other: L, aspect: Aspects) -> bool {
     of_aspect(one, aspect) == of_aspect(other, aspect)
 }
 
-/// The layout of a single aspect that a layout stands for.
+/// Returns the equivalent layout for a single aspect.
 fn of_aspect(layout: L, aspect: Aspects) -> L {
     match (layout, aspect) {
         (

@@ -1,4 +1,4 @@
-//! Recorded commands, as the model has them.
+//! Recorded commands, converted to the model.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::document::recording::{self, Access, Action, CommandBuffer, Dependency
 /// All command buffers. The tag of a command is its position in `sites`.
 #[derive(Default)]
 pub(super) struct Commands {
-    /// By index in the recording.
+    /// Indexed as in the recording.
     pub(super) buffers: Vec<Arc<program::CommandBuffer>>,
-    /// The accesses in each of them.
+    /// The accesses in each command buffer.
     pub(super) accesses: Vec<u64>,
-    /// By index: the tag of the first command of each of them.
+    /// By index: the tag of the first command of each command buffer.
     first_tags: Vec<u64>,
-    /// By tag.
+    /// Indexed by tag.
     pub(super) sites: Vec<CommandPosition>,
     /// Accesses that may not happen, by tag.
     doubtful: HashMap<Tag, Vec<(program::Access, Doubt)>>,
-    /// Barriers that transfer a resource to or from a queue family outside of the device.
+    /// Barriers that transfer a resource to or from an external queue family.
     outside: HashSet<(Tag, ResourceId)>,
-    /// Render pass instances so far.
+    /// Number of render pass instances so far.
     instances: u32,
 }
 
@@ -35,13 +35,13 @@ pub(super) struct Commands {
 pub(super) struct CommandPosition {
     /// The command buffer.
     pub(super) buffer: usize,
-    /// The command in it.
+    /// The index of the command in it.
     pub(super) index: usize,
-    /// The render pass instance, unique in the recording, and the subpass; those that it begins or ends with it.
+    /// The render pass instance, unique in the recording, and the subpass; also for the commands that begin and end it.
     pub(super) place: Option<(u32, u32)>,
 }
 
-/// Why an access may not happen.
+/// The reason why an access may not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
     /// A shader may skip it or use another descriptor, or an indirect or conditional command may do nothing.
@@ -90,7 +90,7 @@ impl Commands {
         self.buffers.push(Arc::new(commands));
     }
 
-    /// The commands of the model that stand for one command.
+    /// Returns the commands of the model that represent one command.
     fn command(
         &mut self,
         tag: Tag,
@@ -126,7 +126,7 @@ impl Commands {
         made
     }
 
-    /// The accesses of a draw, with those of attachments where they are due, or of another command.
+    /// Returns the accesses of a draw, with those of attachments when they are due, or of another command.
     fn access(
         &mut self,
         tag: Tag,
@@ -184,12 +184,12 @@ impl Commands {
         self.doubtful.entry(tag).or_default().push((access, doubt));
     }
 
-    /// The tag of the first command of a command buffer.
+    /// Returns the tag of the first command of a command buffer.
     pub(super) fn first_tag(&self, buffer: usize) -> u64 {
         self.first_tags[buffer]
     }
 
-    /// Why an access of a command may not happen.
+    /// Returns the reason why an access of a command may not happen, if any.
     pub(super) fn doubt_of(&self, used: &tileheap_sync::Use) -> Option<Doubt> {
         let tileheap_sync::Action::Access(stage, access) = used.action else {
             return None;
@@ -197,7 +197,7 @@ impl Commands {
         let is_same = |one: &program::Access| {
             let is_same_part = match (one.part, used.part) {
                 (program::Part::Texels(own), program::Part::Texels(other)) => {
-                    // The area was left out where it covers the level.
+                    // The area is omitted if it covers the level.
                     program::Texels { area: None, ..own } == program::Texels { area: None, ..other }
                 }
                 (own, other) => own == other,
@@ -208,7 +208,7 @@ impl Commands {
         all.iter().find(|(one, _)| is_same(one)).map(|(_, doubt)| *doubt)
     }
 
-    /// Whether a command transfers a resource to or from a queue family outside of the device.
+    /// Returns true if a command transfers a resource to or from an external queue family.
     pub(super) fn is_outside(&self, used: &tileheap_sync::Use) -> bool {
         self.outside.contains(&(used.tag, used.resource))
     }
@@ -229,7 +229,7 @@ impl Commands {
                     if let Extent::Part(resource, _) = extent {
                         self.outside.insert((tag, resource));
                     }
-                    // Others use it between two transfers: what comes after is ordered after the transfer, not after what was before.
+                    // Others use it between two transfers: later uses are ordered after the transfer, not after earlier uses.
                     Change::Layout { discards: false }
                 }
                 (_, Some([from, to])) => Change::Family { from, to },
@@ -252,7 +252,7 @@ impl Commands {
     }
 }
 
-/// Queue families outside of the device: `VK_QUEUE_FAMILY_EXTERNAL`, `VK_QUEUE_FAMILY_FOREIGN_EXT` and `VK_QUEUE_FAMILY_IGNORED`.
+/// External queue families: `VK_QUEUE_FAMILY_EXTERNAL`, `VK_QUEUE_FAMILY_FOREIGN_EXT` and `VK_QUEUE_FAMILY_IGNORED`.
 pub(super) fn is_outside(family: u32) -> bool {
     matches!(
         family,
@@ -276,7 +276,7 @@ fn extent(memory: &Memory, resources: &Resources<'_>) -> Extent {
     extent.unwrap_or(Extent::Execution)
 }
 
-/// Leaves out the areas of accesses that cover a level.
+/// Removes the areas of accesses that cover a level.
 fn narrow(command: &mut Command, resources: &Resources<'_>) {
     let Command::Action(accesses) = command else {
         return;

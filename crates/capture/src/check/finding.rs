@@ -1,4 +1,4 @@
-//! Findings, as `check-frame` prints and writes them.
+//! Findings, as printed and written by `check-frame`.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,15 @@ pub struct Report {
     pub command_buffers: u64,
     /// Submitted commands.
     pub commands: u64,
-    /// Accesses that were checked, those of render passes and of the presentation engine included.
+    /// Number of accesses that were checked, including those of render passes and of the presentation engine.
     pub checked: u64,
-    /// Findings: first certain ones, then those by the letter, then possible ones, each in submission order.
+    /// Findings: certain ones first, then those by the letter, then possible ones, each in submission order.
     pub findings: Vec<Finding>,
-    /// Everything that was not checked.
+    /// Accesses that were not checked.
     pub unchecked: Vec<Unchecked>,
 }
 
-/// A rule that the program breaks, or may break.
+/// A rule that the program violates, or may violate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The certainty.
@@ -36,7 +36,7 @@ pub struct Finding {
     pub second: Use,
     /// The bytes or texels that both access.
     pub overlap: Overlap,
-    /// What is unknown, for a possible finding: in words.
+    /// For a possible finding, a description of what is unknown.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unknown: Option<String>,
     /// A barrier or semaphore that fixes it; `None` if the program must change in another way.
@@ -47,7 +47,7 @@ pub struct Finding {
     /// The identifier of the valid usage rule, if there is one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vuid: Option<String>,
-    /// How often it occurs: in resubmitted command buffers, and between equal commands.
+    /// Number of occurrences: in resubmitted command buffers, and between equal commands.
     pub count: u64,
 }
 
@@ -67,7 +67,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Problem {
-    /// Nothing orders the two.
+    /// Nothing orders the two commands.
     Unordered,
     /// They are ordered, but the first one's write is not made available.
     NotAvailable,
@@ -81,12 +81,12 @@ pub enum Problem {
     Overwritten,
     /// The second reads contents that the first wrote through another resource, which interprets the bytes alike. This may be intended.
     WrittenThrough,
-    /// The image is in another layout than the command expects.
+    /// The image is not in the layout that the command expects.
     Layout {
-        /// The layout that it is in.
+        /// The actual layout.
         #[serde(with = "names::value")]
         is: vk::ImageLayout,
-        /// The layout that the command names.
+        /// The expected layout.
         #[serde(with = "names::value")]
         expected: vk::ImageLayout,
     },
@@ -95,7 +95,7 @@ pub enum Problem {
 /// A command's use of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Use {
-    /// The command, as `vkCmdDispatch`; `vkQueuePresentKHR` and `vkAcquireNextImageKHR` for the presentation engine.
+    /// The command, such as `vkCmdDispatch`; `vkQueuePresentKHR` and `vkAcquireNextImageKHR` for the presentation engine.
     pub call: String,
     /// Its command buffer; empty for steps of the host.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -105,7 +105,7 @@ pub struct Use {
     pub number: u32,
     /// The submission, from 1.
     pub submission: u64,
-    /// The innermost debug label around it.
+    /// The innermost enclosing debug label.
     #[serde(default, skip_serializing_if = "is_default")]
     pub label: String,
     /// The secondary command buffer that it was recorded in.
@@ -115,11 +115,11 @@ pub struct Use {
     pub resource: String,
     /// Its format and size, in words: `R16G16B16A16_SFLOAT, 1920x1080, 7 levels`.
     pub description: String,
-    /// What it does to the resource.
+    /// The action on the resource.
     pub action: Action,
 }
 
-/// What a command does to a resource.
+/// A command's action on a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -152,7 +152,7 @@ pub enum Action {
     Present,
 }
 
-/// The bytes or texels that two uses have in common.
+/// The bytes or texels that two uses share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
@@ -164,18 +164,18 @@ pub enum Overlap {
         memory: u32,
         /// The first byte.
         first: u64,
-        /// The byte after the last.
+        /// The byte after the last one.
         end: u64,
     },
 }
 
-/// What fixes a finding.
+/// A fix of a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
-    /// A memory barrier before the second command, or these scopes in the one that transitions the image.
+    /// A memory barrier before the second command, or these scopes in the barrier that transitions the image.
     Barrier(Scopes),
-    /// The two run on different queues: a semaphore, with this stage where the second batch waits.
+    /// The commands run on different queues: a semaphore, for which the second batch waits at this stage.
     Semaphore {
         /// The stage that waits.
         #[serde(with = "names::bits")]
@@ -186,11 +186,11 @@ pub enum Fix {
 /// Accesses that were not checked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unchecked {
-    /// What was not checked, in words that can follow a number: `commands access memory by buffer device addresses`.
+    /// A description of these accesses that can follow a number: `commands access memory by buffer device addresses`.
     pub what: String,
-    /// How many.
+    /// The number of them.
     pub count: u64,
-    /// The first of them, in words.
+    /// A description of the first one.
     pub first: String,
     /// Names of at most eight resources that they may access; empty if they may access any.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -198,7 +198,7 @@ pub struct Unchecked {
     /// The number of these resources.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resource_count: u64,
-    /// A limit of every check, such as accesses of the host, rather than a gap in this recording.
+    /// True for a limit of every check, such as accesses of the host; false for a gap in this recording.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
 }

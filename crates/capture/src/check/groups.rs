@@ -1,4 +1,4 @@
-//! Equal findings as one, with a count.
+//! Groups equal findings, with a count.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::{Discriminant, discriminant};
@@ -9,7 +9,7 @@ use super::finding::{Action, Finding, Fix, Overlap, Problem, Verdict};
 use super::sites::{Sites, UsePosition};
 use crate::document::recording::Scopes;
 
-/// A finding, with positions in place of words.
+/// A finding, with positions instead of words.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) verdict: Verdict,
@@ -24,7 +24,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Merges a finding that the same dependency fixes. Keeps the more certain one or, before the same command, the one with the later
+    /// Merges a finding that the same dependency fixes. Keeps the more certain one or, if both are before the same command, the one with the later
     /// first command. The fix covers both.
     pub(super) fn merge(&mut self, mut other: Draft) {
         let order = |draft: &Draft| draft.first.map(|first| (first.step, first.tag));
@@ -48,7 +48,7 @@ impl Draft {
     }
 }
 
-/// A command by its name, its label, its resource and its action: equal ones are not told apart.
+/// A command's name, label, resource and action: commands with equal ones are grouped.
 type Likeness<'a> = (&'a str, &'a str, usize, Action);
 
 /// The properties that equal findings share.
@@ -63,7 +63,7 @@ struct Alike<'a> {
 /// The hash key of a group; groups with equal keys are compared in full.
 type Key = (u8, Discriminant<Problem>, Option<usize>, usize);
 
-/// A command by its step and tag.
+/// The step and tag of a command.
 type At = (u64, Tag);
 
 /// Equal findings.
@@ -82,7 +82,7 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Adds a finding to those that are equal to it.
+    /// Adds a finding to its group.
     pub(super) fn add(&mut self, sites: &Sites<'a>, draft: Draft) {
         let of = |spot: &UsePosition| {
             let label = sites
@@ -119,7 +119,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// The findings by verdict, each in the order of submission.
+    /// Returns the findings by verdict, each in submission order.
     pub(super) fn finish(mut self, sites: &Sites<'a>) -> Vec<Finding> {
         self.groups.sort_by_key(|group| {
             let second = group.shown.second;

@@ -1,4 +1,4 @@
-//! Missing order: the model's hazards, with what is unknown about them.
+//! Missing ordering: the model's hazards, with what is unknown about them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub(super) type Pair = [(u64, Tag); 2];
 /// Two units of commands, each with its step and the resource that it uses.
 type Merged = [(u64, Unit, usize); 2];
 
-/// The hazards between two commands as one draft each, and the pairs with certain ones.
+/// Drafts the hazards, one draft for each pair of commands; also returns the pairs with certain hazards.
 pub(super) fn drafts(sites: &Sites<'_>) -> (Vec<Draft>, HashSet<Pair>) {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut known: HashMap<Merged, usize> = HashMap::new();
@@ -70,7 +70,7 @@ fn draft(sites: &Sites<'_>, hazard: &Hazard) -> Draft {
     }
 }
 
-/// The verdict, and for a possible finding what is unknown.
+/// Returns the verdict, and for a possible finding what is unknown.
 fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Verdict, Option<String>) {
     if let Some(unknown) = doubt(sites, hazard) {
         return (Verdict::Possible, Some(unknown));
@@ -85,7 +85,7 @@ fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Verdict, Option<String>) {
     }
 }
 
-/// The reason why a hazard is at most possible, other than unknown elements.
+/// Returns the reason why a hazard is at most possible, other than unknown elements.
 fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
     let uses = [&hazard.before, &hazard.after];
     for used in uses {
@@ -118,7 +118,7 @@ fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
     is_feedback(sites, hazard).then(|| words::RASTERIZATION_ORDER.to_owned())
 }
 
-/// Why an access may not happen.
+/// Returns the reason why an access may not happen.
 pub(super) fn doubt_of(sites: &Sites<'_>, used: &Use) -> Option<String> {
     let (call, name) = (sites.call(used.batch, used.tag), sites.name(used.resource));
     let doubt = sites.batch(used.batch).and(sites.commands.doubt_of(used))?;
@@ -128,8 +128,8 @@ pub(super) fn doubt_of(sites: &Sites<'_>, used: &Use) -> Option<String> {
     })
 }
 
-/// A release and an acquire on a queue that has waited for a semaphore: at a stage, while transfers are in `ALL_COMMANDS` only. Programs
-/// wait at the stage of the first access, and no known implementation minds.
+/// Returns true for a release and an acquire on a queue that has waited for a semaphore. The wait is at one stage, but transfers are only in
+/// `ALL_COMMANDS`. Programs wait at the stage of the first access, and no known implementation requires more.
 fn is_transfer_by_letter(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let is_transfer =
         [hazard.before.action, hazard.after.action] == [ModelAction::Release, ModelAction::Acquire];
@@ -144,15 +144,15 @@ fn is_transfer_by_letter(sites: &Sites<'_>, hazard: &Hazard) -> bool {
         })
 }
 
-/// Whether two resources have bytes in common, not only pages of `bufferImageGranularity`.
+/// Returns true if two resources share bytes, not only pages of `bufferImageGranularity`.
 fn share_bytes(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let uses = [&hazard.before, &hazard.after];
     let [own, other] = uses.map(|used| bytes(sites, used.resource, used.part));
     hazard.before.resource == hazard.after.resource || own.0 < other.1 && other.0 < own.1
 }
 
-/// Two commands of one render pass instance, of which one accesses an attachment and the other the same image in a shader: whether they
-/// access the same pixels is not known.
+/// Returns true if one command of a render pass instance accesses an attachment and another one the same image in a shader: whether they access the
+/// same pixels is not known.
 fn is_feedback(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let uses = [&hazard.before, &hazard.after];
     let places = uses.map(|used| sites.site(used.batch, used.tag).and_then(|site| site.place));
@@ -170,8 +170,8 @@ fn is_feedback(sites: &Sites<'_>, hazard: &Hazard) -> bool {
         && (is_shader(before) && is_attachment(after) || is_attachment(before) && is_shader(after))
 }
 
-/// Fragment shaders of two draws of one subpass access the same storage image or buffer. No barrier fits between them, and programs let
-/// each pixel access its own elements, or only one fragment of it pass the depth test: the recording does not show which.
+/// Returns true if fragment shaders of two draws of one subpass access the same storage image or buffer. No barrier can be recorded between them, and
+/// programs let each pixel access its own elements, or let only one of its fragments pass the depth test: the recording does not show this.
 pub(super) fn is_between_fragments(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let uses = [&hazard.before, &hazard.after];
     let [before, after] = uses.map(|used| sites.site(used.batch, used.tag).and_then(|site| site.place));
@@ -189,7 +189,7 @@ pub(super) fn is_between_fragments(sites: &Sites<'_>, hazard: &Hazard) -> bool {
         && judge(sites, hazard).0 == Verdict::Possible
 }
 
-/// What is unknown about a hazard that the model gives as possible.
+/// Describes what is unknown about a hazard that the model reports as possible.
 fn elements(sites: &Sites<'_>, hazard: &Hazard) -> String {
     let uses = [&hazard.before, &hazard.after];
     let some = uses.map(is_partial);
@@ -205,7 +205,7 @@ fn elements(sites: &Sites<'_>, hazard: &Hazard) -> String {
     }
 }
 
-/// Whether an access may be one to unknown elements: by a shader, through a descriptor.
+/// Returns true if an access may be to unknown elements: by a shader, through a descriptor.
 fn is_partial(used: &Use) -> bool {
     let ModelAction::Access(_, access) = used.action else {
         return false;
@@ -213,7 +213,7 @@ fn is_partial(used: &Use) -> bool {
     !super::passes::is_of_attachment(access) && !access.intersects(A::TRANSFER_READ | A::TRANSFER_WRITE)
 }
 
-/// What fixes a hazard.
+/// Returns the fix of a hazard.
 fn fix(sites: &Sites<'_>, hazard: &Hazard) -> Fix {
     let remedy = hazard.remedy();
     let mut scopes = Scopes {
@@ -250,7 +250,7 @@ fn fix(sites: &Sites<'_>, hazard: &Hazard) -> Fix {
     }
 }
 
-/// The bytes or texels in which two uses meet.
+/// Returns the bytes or texels that two uses share.
 pub(super) fn overlap(sites: &Sites<'_>, first: &Use, second: &Use) -> Overlap {
     if first.resource == second.resource {
         return Overlap::Resource(common(first.part, second.part));
@@ -264,7 +264,7 @@ pub(super) fn overlap(sites: &Sites<'_>, first: &Use, second: &Use) -> Overlap {
     let exact = shared(1);
     let (first, end) = match exact.0 < exact.1 {
         true => exact,
-        // A page of `bufferImageGranularity`.
+        // They share a page of `bufferImageGranularity`.
         false => shared(sites.recording.granularity.max(1)),
     };
     let placement = sites.resources.get(second.resource).placement;
@@ -275,7 +275,7 @@ pub(super) fn overlap(sites: &Sites<'_>, first: &Use, second: &Use) -> Overlap {
     }
 }
 
-/// The bytes of memory in which a part may be.
+/// Returns the bytes of memory that may contain a part.
 fn bytes(sites: &Sites<'_>, resource: ResourceId, part: Part) -> (u64, u64) {
     let placed = sites.resources.placed(resource);
     match part {
@@ -287,12 +287,12 @@ fn bytes(sites: &Sites<'_>, resource: ResourceId, part: Part) -> (u64, u64) {
     }
 }
 
-/// A part as the report has it.
+/// Converts a part for the report.
 pub(super) fn part(part: Part) -> recording::Part {
     common(part, part)
 }
 
-/// The common part of two parts; of areas that do not meet, their subresources.
+/// Returns the intersection of two parts; if their areas are disjoint, of their subresources.
 fn common(first: Part, second: Part) -> recording::Part {
     let meet = |a: Run, b: Run| [a.first.max(b.first), a.end.min(b.end)];
     match (first, second) {

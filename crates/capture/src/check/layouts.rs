@@ -1,8 +1,8 @@
-//! Layouts: the layout of every subresource, step by step, and the commands that expect another one.
+//! Tracks the layout of every subresource step by step, and reports commands that expect a different one.
 //!
-//! The layout is unknown until a command names it, and again after another queue has used the image or the presentation engine has given
-//! it to the program. Images that interpret the same bytes alike have one layout ("Image Layouts": transitions apply to all of them).
-//! Accesses that may not happen expect nothing, and an access to unknown texels expects its layout of one subresource at least.
+//! The layout is unknown until a command names it, and again after another queue has used the image or the presentation engine has released it to the
+//! program. Images that interpret the same bytes alike share one layout ("Image Layouts": transitions apply to all of them). Accesses that may not
+//! happen expect nothing, and an access to unknown texels expects its layout in at least one subresource.
 
 use std::collections::HashMap;
 
@@ -33,13 +33,13 @@ struct At {
     queue: Option<u32>,
 }
 
-/// Subresources in another layout than expected.
+/// Subresources that are not in the expected layout.
 struct Mismatch {
     known: KnownLayout,
     range: SubresourceRange,
 }
 
-/// The findings about layouts, in host order.
+/// Drafts the findings about layouts, in host order.
 pub(super) fn drafts(sites: &Sites<'_>) -> Vec<Draft> {
     let is_new = new_images(sites);
     let queues = sites.recording.steps.iter().filter_map(|step| match step {
@@ -71,7 +71,7 @@ pub(super) fn drafts(sites: &Sites<'_>) -> Vec<Draft> {
     layouts.drafts
 }
 
-/// By index of the first image that interprets the bytes alike: whether all of them were created in the frame, in `UNDEFINED`.
+/// By index of the first image that interprets the bytes alike: true if all of these images were created in the frame, in `UNDEFINED`.
 fn new_images(sites: &Sites<'_>) -> Vec<bool> {
     let resources = &sites.recording.resources;
     // Linear images may begin in `PREINITIALIZED`.
@@ -88,9 +88,9 @@ fn new_images(sites: &Sites<'_>) -> Vec<bool> {
 struct Layouts<'a> {
     sites: &'a Sites<'a>,
     is_new: &'a [bool],
-    /// All batches with commands are of one queue, and run in the order of submission.
+    /// All batches with commands use one queue, and run in submission order.
     is_one_queue: bool,
-    /// By the index of the first image that interprets the bytes alike.
+    /// Keyed by the index of the first image that interprets the bytes alike.
     images: HashMap<usize, Image>,
     drafts: Vec<Draft>,
 }
@@ -98,7 +98,7 @@ struct Layouts<'a> {
 impl Layouts<'_> {
     fn batch(&mut self, step: u64, batch: &Batch) {
         if !self.is_one_queue {
-            // Batches of several queues may run in another order than that of submission.
+            // Batches of several queues may run in a different order than submitted.
             let images = self.images.values_mut();
             images.for_each(|image| image.cells = SubresourceLayouts::Equal(None));
         }
@@ -187,7 +187,7 @@ impl Layouts<'_> {
         }
     }
 
-    /// A render pass instance begins: its attachments are in their initial layouts.
+    /// Begins a render pass instance: its attachments are in their initial layouts.
     fn begin(&mut self, at: At, instance: &Instance, call: &str) {
         for (index, one) in (0..).zip(&instance.attachments) {
             if one.initial == L::UNDEFINED {
@@ -205,7 +205,7 @@ impl Layouts<'_> {
         }
     }
 
-    /// A subpass begins: its attachments change to its layouts.
+    /// Begins a subpass: its attachments change to their layouts in it.
     fn subpass(&mut self, at: At, instance: &Instance, subpass: usize) {
         for one in &instance.subpasses[subpass].uses {
             let attachment = &instance.attachments[one.attachment as usize];
@@ -213,12 +213,12 @@ impl Layouts<'_> {
         }
     }
 
-    /// A render pass instance changes an attachment to a layout.
+    /// Changes an attachment of a render pass instance to a layout.
     fn render(&mut self, at: At, instance: &Instance, attachment: &Attachment, layout: L) {
         let image = &self.sites.recording.resources[attachment.resource as usize];
         let is_3d = matches!(image.kind, ResourceKind::Image { is_3d: true, .. });
         if is_3d && layout != attachment.initial {
-            // All slices change with one, unless VK_KHR_maintenance9 is enabled: which is not known.
+            // All slices change together, unless VK_KHR_maintenance9 is enabled, which is not known.
             let layers = Run::new(0, u32::MAX);
             let range = SubresourceRange {
                 layers,
@@ -231,7 +231,7 @@ impl Layouts<'_> {
         }
     }
 
-    /// The presentation engine takes an image.
+    /// Presents an image.
     fn present(&mut self, step: u64, resource: u32) {
         let range = SubresourceRange::ALL;
         let expected = L::PRESENT_SRC_KHR;
@@ -247,12 +247,12 @@ impl Layouts<'_> {
         }
     }
 
-    /// The presentation engine gives an image to the program, in a layout that is not recorded.
+    /// Acquires an image, in a layout that is not recorded.
     fn forget(&mut self, resource: u32) {
         self.images.remove(&self.sites.resources.class(resource as usize));
     }
 
-    /// A command expects a part of an image in a layout.
+    /// Checks that a part of an image is in the layout that a command expects.
     fn expect(
         &mut self,
         at: At,
@@ -309,7 +309,7 @@ impl Layouts<'_> {
         });
     }
 
-    /// The image that a command uses, unless it is not checked. What another queue did is not known to come before.
+    /// Returns the image that a command uses, unless it is not checked. Uses by another queue are not known to come before.
     fn image(&mut self, at: At, resource: u32) -> Option<&mut Image> {
         let resources = self.sites.resources;
         resources.id(resource)?;
@@ -337,7 +337,7 @@ impl Layouts<'_> {
         Some(image)
     }
 
-    /// The subresources of a part that are in another layout; of a part of which not all is accessed, only if no subresource fits.
+    /// Returns the subresources of a part that are in a different layout; if the part is not accessed as a whole, only if no subresource matches.
     fn mismatch(
         &mut self,
         at: At,
@@ -376,7 +376,7 @@ impl Layouts<'_> {
         found.filter(|_| is_whole || all_differ)
     }
 
-    /// Takes the layout that a command expects as that of subresources whose layout is unknown.
+    /// Assumes the layout that a command expects for subresources whose layout is unknown.
     fn learn(&mut self, at: At, resource: u32, range: SubresourceRange, layout: L, is_whole: bool) {
         let Some(texels) = self.texels(resource, range) else {
             return;
@@ -391,7 +391,7 @@ impl Layouts<'_> {
         }
     }
 
-    /// A command changes a part of an image to a layout, or to an unknown one.
+    /// Changes a part of an image to a layout, or to an unknown one.
     fn change(&mut self, at: At, resource: u32, range: SubresourceRange, layout: Option<L>) {
         let Some(texels) = self.texels(resource, range) else {
             return;
@@ -415,7 +415,7 @@ impl Layouts<'_> {
     }
 }
 
-/// The layers of an attachment that an instance renders.
+/// Returns the layers of an attachment that an instance renders.
 fn rendered(instance: &Instance, attachment: &Attachment) -> Vec<SubresourceRange> {
     let all = instance
         .subpasses
@@ -430,7 +430,7 @@ fn rendered(instance: &Instance, attachment: &Attachment) -> Vec<SubresourceRang
         .collect()
 }
 
-/// What a command that begins an instance does to an attachment, and the rule about its layout.
+/// Returns the action of a command that begins an instance on an attachment, and the rule about its layout.
 fn begins(call: &str, aspects: Aspects, role: Option<Role>) -> (finding::Action, Option<&'static str>) {
     let is_color = !aspects.intersects(Aspects::DEPTH | Aspects::STENCIL);
     let vuid = match (call, role) {

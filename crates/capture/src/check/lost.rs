@@ -1,4 +1,4 @@
-//! Lost contents: the model's findings, except where an untracked access may have written the contents.
+//! Lost contents: the model's findings, unless an untracked access may have written the contents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use super::sites::Sites;
 use super::words;
 use crate::document::recording::Step;
 
-/// The drafts of lost contents; those with a certain hazard between the same commands are left out.
+/// Drafts the lost contents, without those that a certain hazard between the same commands explains.
 pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft> {
     let untracked = Untracked::new(sites);
     let mut drafts = Vec::new();
@@ -35,8 +35,8 @@ pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft>
     drafts
 }
 
-/// A note instead of a finding, about a new resource that nothing has written. Programs use one render pass for all frames and cover the loaded
-/// contents with draws, or bind such resources where the shader does not use them: the recording does not show whether they are read.
+/// Returns a note instead of a finding for a new resource that nothing has written. Programs use one render pass for all frames and cover the loaded
+/// contents with draws, or bind such resources although the shader does not use them: the recording does not show whether they are read.
 pub(super) fn note(sites: &Sites<'_>, lost: &LostContents) -> Option<&'static str> {
     let is_new = lost.last.is_none() && sites.resources.get(lost.reader.resource).created;
     // A render pass that discards what it loads contradicts itself.
@@ -62,16 +62,16 @@ pub(super) fn note(sites: &Sites<'_>, lost: &LostContents) -> Option<&'static st
     }
 }
 
-/// The use that discarded or overwrote the contents.
+/// Returns the use that discarded or overwrote the contents.
 fn by(loss: &Loss) -> Option<&Use> {
     match loss {
-        // Recordings have no discards of memory.
+        // Recordings contain no discards of memory.
         Loss::NeverWritten | Loss::MemoryDiscarded { .. } => None,
         Loss::Discarded(by) | Loss::Overwritten(by) | Loss::WrittenThrough(by) => Some(by),
     }
 }
 
-/// Whether the reader needs contents: neither an image that is being acquired, nor a test that may be disabled.
+/// Returns true if the reader needs contents, unlike an image that is being acquired, or a test that may be disabled.
 fn is_read(sites: &Sites<'_>, reader: &Use) -> bool {
     match sites.step(reader.batch) {
         Step::Acquire { .. } => false,
@@ -105,7 +105,7 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
     }
 }
 
-/// The verdict, and for a possible finding what is unknown.
+/// Returns the verdict, and for a possible finding what is unknown.
 fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Verdict, Option<String>) {
     let uses = by(&lost.loss).into_iter().chain([&lost.reader]);
     let reader = sites.name(lost.reader.resource);
@@ -116,12 +116,12 @@ fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Verdict, Option<String>) {
         if sites.resources.is_inexact(used.resource) {
             return (Verdict::Possible, Some(words::texels(sites.name(used.resource))));
         }
-        // Batches may have run in another order.
+        // Batches may have run in a different order.
         if sites.outcome.is_unknown(used.batch) {
             return (Verdict::Possible, Some(words::OUTSIDE.to_owned()));
         }
     }
-    // To load undefined contents is allowed, and draws may overwrite all of them.
+    // Loading undefined contents is allowed, and draws may overwrite all of them.
     let is_attachment =
         matches!(lost.reader.action, ModelAction::Access(_, access) if is_of_attachment(access));
     if is_attachment && !matches!(lost.loss, Loss::WrittenThrough(_)) {
@@ -164,11 +164,11 @@ fn section(sites: &Sites<'_>, loss: &Loss) -> &'static str {
     }
 }
 
-/// Accesses that could not be followed, and may be writes.
+/// Accesses that could not be followed, and that may be writes.
 struct Untracked {
-    /// By command buffer: the tags of commands with accesses of any resource.
+    /// By command buffer: the tags of commands with accesses to any resource.
     any: Vec<Vec<Tag>>,
-    /// The same of single resources.
+    /// The same for single resources.
     of: Vec<HashMap<u32, Vec<Tag>>>,
 }
 
@@ -199,7 +199,7 @@ impl Untracked {
         all
     }
 
-    /// Whether such an access may come between the loss and the read.
+    /// Returns true if such an access may happen between the loss and the read.
     fn may_write(&self, sites: &Sites<'_>, lost: &LostContents) -> bool {
         let reader = &lost.reader;
         let resource = sites.resources.index(reader.resource) as u32;
@@ -215,7 +215,7 @@ impl Untracked {
             _ => None,
         });
         batches.any(|(step, batch)| {
-            // Batches of one queue begin in the order of submission; others may run at any time.
+            // Batches of one queue begin in submission order; others may run at any time.
             let is_later = step > last.0 && (last.1 == Some(batch.queue) || last.1.is_none());
             let is_earlier = before.is_some_and(|before| step < before.0 && before.1 == Some(batch.queue));
             if is_later || is_earlier {

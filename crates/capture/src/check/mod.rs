@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! Recording ─► validate ─► resources, commands (passes) ─► steps ─────────► hazards ─► groups ─► Report
-//!               indices     as tileheap_sync has them       batches run in   caps       equal      ▲
+//!               indices     as types of tileheap_sync       batches run in   caps       equal      ▲
 //!               nesting          │                          the model        words      ones       │
 //!                                └─► layouts: the layout of every subresource, in host order ──────┤
-//!                                └─► unchecked: whatever could not be checked ─────────────────────┘
+//!                                └─► unchecked: everything that could not be checked ──────────────┘
 //! ```
-//! [`tileheap_sync`] knows the rules of order and contents; the modules here convert the recording and put findings into words. A finding is
-//! certain only if it holds whatever the recording leaves open. One that depends on something unknown is possible, or an entry of
+//! [`tileheap_sync`] implements the rules of order and contents; the modules here convert the recording and describe findings. A finding is certain
+//! only if it holds for everything that the recording leaves open. One that depends on something unknown is possible, or an entry of
 //! [`Report::unchecked`].
 //!
-//! Work before the frame counts as complete, and its contents as defined. Accesses of the host to mapped memory are not recorded.
+//! Work before the frame is assumed to be complete, and its contents to be defined. Host accesses to mapped memory are not recorded.
 
 use tileheap_sync::Model;
 
@@ -77,7 +77,7 @@ pub fn check(recording: &Recording) -> Result<Report, Malformed> {
 }
 
 impl Recording {
-    /// The command buffers of all batches, in the order of submission.
+    /// Iterates over the command buffers of all batches, in submission order.
     fn submitted(&self) -> impl Iterator<Item = usize> {
         let batches = self.steps.iter().filter_map(|step| match step {
             crate::document::recording::Step::Submit(batch) => Some(batch),

@@ -1,11 +1,11 @@
-//! Render pass instances, as the model has them.
+//! Render pass instances, converted to the model.
 //!
 //! ```text
 //! attachment, layers [4, 8), view masks 0b1001 and 0b1000      subpass 0    subpass 1
 //!   layer 4 (view 0)                                           drawn
 //!   layer 7 (view 3)                                           drawn        drawn
 //! ```
-//! One attachment of the model for each run of layers that the same subpasses render.
+//! The model has one attachment for each run of layers that the same subpasses render.
 
 use ash::vk::{self, ImageAspectFlags as Aspects};
 use tileheap::frame::SubresourceRange;
@@ -20,9 +20,9 @@ use crate::document::recording::{self, Instance};
 /// An instance whose commands are being converted.
 pub(super) struct Open {
     pass: RenderPass,
-    /// By subpass.
+    /// Indexed by subpass.
     view_masks: Vec<u32>,
-    /// By attachment of the model: the views that it is of, or 0 for all.
+    /// By attachment of the model: its views, or 0 for all.
     views: Vec<u32>,
     area: Option<[[u32; 2]; 2]>,
     number: u32,
@@ -32,7 +32,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// An instance, by its number in the recording, before its first subpass.
+    /// Converts an instance, given its number in the recording; the first subpass has not begun yet.
     pub(super) fn new(instance: &Instance, number: u32, resources: &Resources<'_>) -> Open {
         let masks: Vec<u32> = instance
             .subpasses
@@ -42,7 +42,7 @@ impl Open {
         let runs = runs(&masks);
         let mut attachments = Vec::new();
         let mut views = Vec::new();
-        // By attachment of the recording.
+        // The model's attachments for each attachment of the recording.
         let mut of: Vec<std::ops::Range<usize>> = Vec::new();
         for one in &instance.attachments {
             let first = attachments.len();
@@ -92,22 +92,22 @@ impl Open {
         }
     }
 
-    /// The number of the instance, and the current subpass.
+    /// Returns the number of the instance, and the current subpass.
     pub(super) fn place(&self) -> (u32, u32) {
         (self.number, self.subpass)
     }
 
-    /// The render area, unless it covers every attachment.
+    /// Returns the render area, unless it covers every attachment.
     pub(super) fn area(&self) -> Option<[[u32; 2]; 2]> {
         self.area
     }
 
-    /// The instance begins.
+    /// Begins the instance.
     pub(super) fn begin(&mut self) -> Vec<Command> {
         self.pass.begin(0)
     }
 
-    /// The next subpass begins.
+    /// Begins the next subpass.
     pub(super) fn next(&mut self) -> Vec<Command> {
         let mut commands = self.stores();
         self.subpass += 1;
@@ -116,22 +116,22 @@ impl Open {
         commands
     }
 
-    /// The instance ends.
+    /// Ends the instance.
     pub(super) fn end(&mut self) -> Vec<Command> {
         self.stores()
     }
 
-    /// The end of the current subpass. Which aspects draws have written is not known: none, for a store operation `NONE`.
+    /// Ends the current subpass. Which aspects draws have written is not known: with the store operation `NONE`, none are assumed.
     fn stores(&self) -> Vec<Command> {
         self.pass.end(self.subpass, |_| Aspects::empty())
     }
 
-    /// A barrier within the subpass: draws after it access the attachments again.
+    /// Notes a barrier within the subpass: draws after it access the attachments again.
     pub(super) fn after_barrier(&mut self) {
         self.is_drawn = false;
     }
 
-    /// The accesses of a draw to the attachments of the subpass, the first time; `true` for those that depth and stencil state decides.
+    /// Returns the accesses of the first draw to the attachments of the subpass; `true` for those that depend on depth and stencil state.
     pub(super) fn draw(&mut self) -> Vec<(program::Access, bool)> {
         let mut accesses = Vec::new();
         if std::mem::replace(&mut self.is_drawn, true) {
@@ -163,7 +163,7 @@ impl Open {
     }
 }
 
-/// The aspects of an attachment that its store operation leaves as they are, if no draw writes them: which is not known.
+/// Returns the aspects of an attachment that its store operation preserves if no draw writes them, which is not known.
 fn kept_by_store(attachment: &Attachment) -> Aspects {
     let all = attachment.texels.aspects;
     let of = |aspects: Aspects, store: Store| {
@@ -176,7 +176,7 @@ fn kept_by_store(attachment: &Attachment) -> Aspects {
     of(all & !Aspects::STENCIL, attachment.store) | of(all & Aspects::STENCIL, attachment.stencil_store)
 }
 
-/// Runs of views that the same subpasses render; one without an end if there are no views.
+/// Returns runs of views that the same subpasses render; one without an end if there are no views.
 pub(super) fn runs(masks: &[u32]) -> Vec<Run> {
     if masks.iter().all(|mask| *mask == 0) {
         return vec![Run::new(0, u32::MAX)];
@@ -192,7 +192,7 @@ pub(super) fn runs(masks: &[u32]) -> Vec<Run> {
     runs
 }
 
-/// The views of a run; 0 if it has no end.
+/// Returns the mask of the views of a run; 0 if it has no end.
 fn mask_of(run: Run) -> u32 {
     match run.end {
         u32::MAX => 0,
@@ -200,7 +200,7 @@ fn mask_of(run: Run) -> u32 {
     }
 }
 
-/// The layers of an attachment that a run of views is of.
+/// Returns the layers of an attachment for a run of views.
 pub(super) fn layers_of(one: &recording::Attachment, run: Run) -> Run {
     let all = one.range.layers;
     Run::new(
@@ -209,7 +209,7 @@ pub(super) fn layers_of(one: &recording::Attachment, run: Run) -> Run {
     )
 }
 
-/// The part of an attachment in a run of views; `None` if it is not checked, or does not exist.
+/// Returns the part of an attachment in a run of views; `None` if it is not checked, or does not exist.
 fn attachment(one: &recording::Attachment, run: Run, resources: &Resources<'_>) -> Option<Attachment> {
     let range = SubresourceRange {
         layers: layers_of(one, run),
@@ -239,7 +239,7 @@ fn role(one: &recording::AttachmentUse) -> Role {
     }
 }
 
-/// Whether an access is one of a render pass to an attachment.
+/// Returns true if an access type is one of a render pass to an attachment.
 pub(super) fn is_of_attachment(access: A) -> bool {
     access.intersects(
         A::COLOR_ATTACHMENT_READ
@@ -249,7 +249,7 @@ pub(super) fn is_of_attachment(access: A) -> bool {
     )
 }
 
-/// Scopes, as the model has them.
+/// Converts scopes to the model.
 pub(super) fn scopes(scopes: &recording::Scopes) -> Scopes {
     Scopes {
         src: scopes.src_stages,

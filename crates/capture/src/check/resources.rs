@@ -1,4 +1,4 @@
-//! The resources of a recording, as the model has them.
+//! The resources of a recording, converted to the model.
 
 use ash::vk;
 use tileheap::format;
@@ -12,12 +12,12 @@ use crate::document::recording::{Part, Recording, Resource, ResourceKind};
 /// The resources that are checked.
 pub(super) struct Resources<'a> {
     all: &'a [Resource],
-    /// By index in the recording; `None` if its accesses are not checked.
+    /// Indexed as in the recording; `None` if its accesses are not checked.
     ids: Vec<Option<ResourceId>>,
-    /// By id.
+    /// Indices in the recording, by id.
     indices: Vec<usize>,
     placed: Vec<program::Resource>,
-    /// By index: a linear image that shares bytes, whose texels are somewhere in them.
+    /// By index: true for a linear image that shares bytes, since the bytes of its texels are not known.
     inexact: Vec<bool>,
     /// By index: the first of the images that interpret the same bytes alike.
     classes: Vec<usize>,
@@ -80,7 +80,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// The first image that interprets the same bytes alike.
+    /// Finds the first image that interprets the same bytes alike.
     fn class_of(&self, index: usize) -> usize {
         let same = |other: &Resource| {
             let (Some(own), Some(place)) = (alias_group(&self.all[index]), self.all[index].placement) else {
@@ -94,32 +94,32 @@ impl<'a> Resources<'a> {
         self.all[..index].iter().position(same).unwrap_or(index)
     }
 
-    /// The id of a resource that is checked.
+    /// Returns the id of a resource that is checked.
     pub(super) fn id(&self, index: u32) -> Option<ResourceId> {
         self.ids[index as usize]
     }
 
-    /// The index in the recording.
+    /// Returns the index in the recording.
     pub(super) fn index(&self, id: ResourceId) -> usize {
         self.indices[id.0 as usize]
     }
 
-    /// The resource as it was recorded.
+    /// Returns the resource as recorded.
     pub(super) fn get(&self, id: ResourceId) -> &'a Resource {
         &self.all[self.index(id)]
     }
 
-    /// The resource as the model has it.
+    /// Returns the resource in the model.
     pub(super) fn placed(&self, id: ResourceId) -> &program::Resource {
         &self.placed[id.0 as usize]
     }
 
-    /// Whether the bytes of its texels are not known, although it shares them.
+    /// Returns true if the bytes of its texels are not known, although it shares them.
     pub(super) fn is_inexact(&self, id: ResourceId) -> bool {
         self.inexact[self.index(id)]
     }
 
-    /// Whether a resource whose accesses are not checked is in the same memory.
+    /// Returns true if a resource whose accesses are not checked is in the same memory.
     pub(super) fn shares_unchecked(&self, id: ResourceId) -> bool {
         let object = |resource: &Resource| resource.placement.map(|placement| placement.object);
         let own = object(self.get(id));
@@ -127,12 +127,12 @@ impl<'a> Resources<'a> {
         own.is_some() && unchecked.any(|resource| object(resource) == own)
     }
 
-    /// The index of the first image that interprets the same bytes alike.
+    /// Returns the index of the first image that interprets the same bytes alike.
     pub(super) fn class(&self, index: usize) -> usize {
         self.classes[index]
     }
 
-    /// All texels of an image.
+    /// Returns all texels of an image.
     pub(super) fn all_texels(&self, index: usize) -> Texels {
         Texels {
             aspects: self.aspects(index),
@@ -142,7 +142,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// The depth of a 3D image.
+    /// Returns the depth of a 3D image.
     pub(super) fn depth(&self, index: usize) -> Option<u32> {
         match self.all[index].kind {
             ResourceKind::Image {
@@ -152,7 +152,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// The aspects of an image.
+    /// Returns the aspects of an image.
     pub(super) fn aspects(&self, index: usize) -> vk::ImageAspectFlags {
         match self.all[index].kind {
             ResourceKind::Image { format, .. } => format::aspects(format),
@@ -167,7 +167,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Array layers, or slices.
+    /// Returns the number of array layers, or slices.
     fn layers(&self, index: usize) -> u32 {
         match self.all[index].kind {
             ResourceKind::Image {
@@ -178,7 +178,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Texels of an image that exist. An area that covers a level is left out, as barriers have none.
+    /// Returns the texels of an image that exist. An area that covers a level is omitted, since barriers have none.
     pub(super) fn texels(
         &self,
         index: usize,
@@ -196,7 +196,7 @@ impl<'a> Resources<'a> {
         self.existing(index, texels)
     }
 
-    /// The same for texels of the model.
+    /// Does the same for texels of the model.
     pub(super) fn existing(&self, index: usize, mut texels: Texels) -> Option<Texels> {
         let is_empty = |run: Run| run.first >= run.end;
         if is_empty(texels.levels) || is_empty(texels.layers) {
@@ -217,7 +217,7 @@ impl<'a> Resources<'a> {
         Some(texels)
     }
 
-    /// A part as the model has it; `None` if there is nothing in it.
+    /// Converts a part to the model; `None` if it is empty.
     pub(super) fn part(&self, index: usize, part: &Part) -> Option<program::Part> {
         match *part {
             Part::Bytes(first, end) => (first < end).then_some(program::Part::Bytes(first, end)),
@@ -237,14 +237,14 @@ fn is_linear(resource: &Resource) -> bool {
     matches!(resource.kind, ResourceKind::Image { linear: true, .. })
 }
 
-/// The host may have written it before its first command.
+/// Returns true if the host may have written it before its first command.
 fn is_written_by_host(recording: &Recording, resource: &Resource) -> bool {
     let is_linear = is_linear(resource) || matches!(resource.kind, ResourceKind::Buffer { .. });
     let placed = resource.placement;
     is_linear && placed.is_some_and(|place| recording.memories[place.object as usize].mapped)
 }
 
-/// Whether another resource has bytes in the same pages of `bufferImageGranularity`.
+/// Returns true if another resource has bytes in the same pages of `bufferImageGranularity`.
 fn shares_pages(recording: &Recording, index: usize) -> bool {
     let page = recording.granularity.max(1);
     let pages = |resource: &Resource| {

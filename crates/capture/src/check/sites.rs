@@ -11,7 +11,7 @@ use super::steps::Outcome;
 use super::words;
 use crate::document::recording::{self, Batch, Command, Dependency, Memory, Recording, Step};
 
-/// The recording, converted and run.
+/// The recording, converted and executed by the model.
 pub(super) struct Sites<'a> {
     pub(super) recording: &'a Recording,
     pub(super) resources: &'a Resources<'a>,
@@ -24,15 +24,15 @@ pub(super) struct Sites<'a> {
 pub(super) struct UsePosition {
     /// The step that submits it.
     pub(super) step: u64,
-    /// The command; of no meaning for the presentation engine.
+    /// The command; unused for the presentation engine.
     pub(super) tag: Tag,
     /// The resource in the recording.
     pub(super) resource: usize,
-    /// What it does.
+    /// Its action on the resource.
     pub(super) action: Action,
 }
 
-/// Commands that one dependency orders: those of a render pass instance that access its attachments, or a command.
+/// Commands that one dependency orders: either those of a render pass instance that access its attachments, or a single command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Unit {
     Instance(u32),
@@ -40,12 +40,12 @@ pub(super) enum Unit {
 }
 
 impl<'a> Sites<'a> {
-    /// The step of a batch.
+    /// Returns the step of a batch.
     pub(super) fn step(&self, step: u64) -> &'a Step {
         &self.recording.steps[step as usize]
     }
 
-    /// The batch of a step, unless it is of the presentation engine.
+    /// Returns the batch of a step, unless it is of the presentation engine.
     pub(super) fn batch(&self, step: u64) -> Option<&'a Batch> {
         match self.step(step) {
             Step::Submit(batch) => Some(batch),
@@ -53,18 +53,18 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// The position of a command, unless the step is of the presentation engine.
+    /// Returns the position of a command, unless the step is of the presentation engine.
     pub(super) fn site(&self, step: u64, tag: Tag) -> Option<CommandPosition> {
         self.batch(step).map(|_| self.commands.sites[tag.0 as usize])
     }
 
-    /// The command, unless the step is of the presentation engine.
+    /// Returns the command, unless the step is of the presentation engine.
     pub(super) fn command(&self, step: u64, tag: Tag) -> Option<&'a Command> {
         let site = self.site(step, tag)?;
         Some(&self.recording.command_buffers[site.buffer].commands[site.index])
     }
 
-    /// Its name.
+    /// Returns its name.
     pub(super) fn call(&self, step: u64, tag: Tag) -> &'a str {
         match (self.command(step, tag), self.step(step)) {
             (Some(command), _) => &command.call,
@@ -73,12 +73,12 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// The name of a resource.
+    /// Returns the name of a resource.
     pub(super) fn name(&self, resource: ResourceId) -> &'a str {
         &self.resources.get(resource).name
     }
 
-    /// A use of the model by its position.
+    /// Converts a use of the model to a position.
     pub(super) fn spot(&self, used: &ModelUse) -> UsePosition {
         UsePosition {
             step: used.batch,
@@ -104,7 +104,7 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// A release to a queue family outside of the device, or an acquire from one.
+    /// Returns whether a use is a release to an external queue family, or an acquire from one.
     fn outside(&self, used: &ModelUse) -> Action {
         let resource = self.resources.index(used.resource) as u32;
         let is_release = |one: &Dependency| {
@@ -126,7 +126,7 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// The commands that one dependency orders together with a spot.
+    /// Returns the commands that one dependency orders together with a use.
     pub(super) fn unit(&self, spot: &UsePosition) -> Unit {
         let place = self.site(spot.step, spot.tag).and_then(|site| site.place);
         let is_of_instance = match spot.action {
@@ -140,7 +140,7 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// A spot as the report has it.
+    /// Converts a use for the report.
     pub(super) fn used(&self, spot: &UsePosition) -> Use {
         let resource = &self.recording.resources[spot.resource];
         let mut used = Use {

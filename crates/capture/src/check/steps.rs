@@ -1,6 +1,6 @@
-//! The steps of the host, performed by the model. The number of a batch is the index of its step.
+//! Executes the host's steps in the model. The number of a batch is the index of its step.
 //!
-//! The presentation engine is a queue of its own: it reads an image, then signals a semaphore or fence.
+//! The presentation engine has its own queue: it reads an image, then signals a semaphore or fence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,33 +19,33 @@ use crate::document::recording::{Action, Batch, Recording, Step};
 /// The queue of the presentation engine.
 const PRESENTATION: QueueId = QueueId(u64::MAX);
 
-/// Everything that the model finds, and what the steps leave open.
+/// The findings of the model, and the unknowns of the steps.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// The model's findings, in the order in which batches run.
     pub(super) findings: Findings,
-    /// Accesses that were checked.
+    /// Number of accesses that were checked.
     pub(super) checked: u64,
-    /// By step: the submissions so far, that of the step included.
+    /// By step: the number of submissions so far, including that of the step.
     pub(super) submissions: Vec<u64>,
     /// The first step that something outside of the recording may have ordered after earlier ones.
     pub(super) first_unknown: Option<u64>,
     /// Batches that wait for a signal that was not recorded.
     pub(super) waits_outside: Vec<u64>,
-    /// Events that the host sets or resets, each time.
+    /// Events that the host sets or resets, one entry for each time.
     pub(super) host_events: Vec<u32>,
     /// Calls after which work may be ordered in a way that is not recorded.
     pub(super) outside_calls: Vec<String>,
 }
 
 impl Outcome {
-    /// Whether something outside of the recording may have ordered a step after earlier ones.
+    /// Returns true if something outside of the recording may have ordered a step after earlier ones.
     pub(super) fn is_unknown(&self, step: u64) -> bool {
         self.first_unknown.is_some_and(|first| step >= first)
     }
 }
 
-/// Performs all steps.
+/// Executes all steps.
 pub(super) fn run(
     recording: &Recording,
     resources: &Resources<'_>,
@@ -79,7 +79,7 @@ pub(super) fn run(
         }
         outcome.findings.extend(model.step(&step));
     }
-    // Whatever still waits is run, with possible findings.
+    // Everything that still waits is executed, with possible findings.
     outcome
         .findings
         .extend(model.step(&program::Step::WaitIdle(None)));
@@ -89,7 +89,7 @@ pub(super) fn run(
     outcome
 }
 
-/// The number of accesses of a batch of the presentation engine.
+/// Returns the number of accesses of a batch of the presentation engine.
 fn accesses(batch: &program::Batch) -> u64 {
     let commands = batch.command_buffers.iter().flat_map(|buffer| &buffer.commands);
     let accesses = commands.map(|(_, command)| match command {
@@ -127,7 +127,7 @@ fn convert(
             fence: fence.map(fence_of),
             ..presentation(&[*resource], number, resources)
         }),
-        // `vkQueuePresentKHR`: what is available when it is called is visible to the presentation engine without a barrier.
+        // `vkQueuePresentKHR`: memory that is available when it is called is visible to the presentation engine without a barrier.
         Step::Present {
             resources: images,
             waits,
@@ -171,7 +171,7 @@ fn uses(semaphores: impl Iterator<Item = u32>) -> Vec<SemaphoreUse> {
     uses.collect()
 }
 
-/// A batch in which the presentation engine reads images.
+/// Makes a batch in which the presentation engine reads images.
 fn presentation(images: &[u32], number: u64, resources: &Resources<'_>) -> program::Batch {
     let reads = images.iter().filter_map(|&image| {
         Some(program::Access {
@@ -193,13 +193,13 @@ fn presentation(images: &[u32], number: u64, resources: &Resources<'_>) -> progr
     }
 }
 
-/// The signals of the recording, to recognize waits for others.
+/// The signals of the recording, used to recognize waits for unrecorded ones.
 struct Signals {
-    /// Timeline semaphores with the values that they have before the frame.
+    /// Timeline semaphores with their values before the frame.
     initial: BTreeMap<u32, u64>,
     /// The highest value that is signaled anywhere in the recording.
     highest: BTreeMap<u32, u64>,
-    /// The same for the steps so far.
+    /// The highest value signaled by the steps so far.
     reached: BTreeMap<u32, u64>,
     /// Binary semaphores that are signaled.
     binary: BTreeSet<u32>,
@@ -216,7 +216,7 @@ impl Signals {
                 _ => None,
             })
         };
-        // A value is that of a timeline semaphore.
+        // Only timeline semaphores have a value.
         for one in batches().flat_map(|batch| batch.waits.iter().chain(&batch.signals)) {
             if one.value != 0 {
                 initial.entry(one.semaphore).or_default();
@@ -245,7 +245,7 @@ impl Signals {
         signals
     }
 
-    /// Notes what a step leaves open.
+    /// Records the unknowns of a step.
     fn follow(&mut self, step: &Step, number: u64, recording: &Recording, outcome: &mut Outcome) {
         let mut is_outside = false;
         match step {
@@ -288,7 +288,7 @@ impl Signals {
         }
     }
 
-    /// Whether a batch waits for an event that the host sets.
+    /// Returns true if a batch waits for an event that the host sets.
     fn waits_for_host(&self, batch: &Batch, recording: &Recording) -> bool {
         if self.host_events.is_empty() {
             return false;
@@ -302,7 +302,7 @@ impl Signals {
     }
 }
 
-/// The values of timeline semaphores that a step signals.
+/// Returns the values of timeline semaphores that a step signals.
 fn signaled(step: &Step) -> Vec<(u32, u64)> {
     match step {
         Step::Submit(batch) => {

@@ -1,4 +1,4 @@
-//! Everything that was not checked.
+//! Entries of the report for everything that was not checked.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,7 +10,7 @@ use super::words;
 use crate::document::UnresolvedKind;
 use crate::document::recording::{Action, Command};
 
-/// The resources that an entry lists by name.
+/// Maximum number of resources that an entry lists by name.
 const MAX_NAMES: usize = 8;
 
 /// The entries of a report.
@@ -54,7 +54,7 @@ pub(super) fn list(sites: &Sites<'_>) -> Vec<Unchecked> {
     entries.finish(sites)
 }
 
-/// Adds what the recording cannot show about draws.
+/// Adds facts about draws that the recording cannot show.
 fn draws(sites: &Sites<'_>, entries: &mut Entries) {
     let findings = &sites.outcome.findings;
     let lost = findings.lost.iter();
@@ -122,7 +122,7 @@ fn of_kind(kind: UnresolvedKind) -> &'static str {
     }
 }
 
-/// The resources that a command accesses, once for each access.
+/// Returns the resources that a command accesses, once for each access.
 fn accessed(command: &Command) -> Vec<u32> {
     match &command.action {
         Action::Access(accesses) => accesses.iter().map(|access| access.resource).collect(),
@@ -138,7 +138,7 @@ struct EntryResources {
     resources: Vec<u32>,
 }
 
-/// Entries in the order in which they first occur.
+/// Entries in order of first occurrence.
 #[derive(Default)]
 struct Entries {
     all: Vec<(Unchecked, EntryResources)>,
@@ -146,7 +146,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// Counts one, of some resources or of any.
+    /// Counts one occurrence, for some resources or for any.
     fn add(&mut self, what: String, first: impl Fn() -> String, resources: &[u32]) -> &mut Unchecked {
         let next = self.all.len();
         let index = *self.by_what.entry(what.clone()).or_insert(next);

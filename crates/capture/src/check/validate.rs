@@ -4,7 +4,7 @@ use crate::document::recording::{
     Access, Action, CommandBuffer, Dependency, Instance, Memory, Part, Recording, ResourceKind, Step,
 };
 
-/// The most levels and layers that an image can have.
+/// Maximum number of levels and layers of an image.
 const MAX_LEVELS: u32 = 32;
 const MAX_LAYERS: u32 = 1 << 16;
 
@@ -71,7 +71,7 @@ fn within(what: &str, index: u32, length: usize) -> Result<(), Malformed> {
 }
 
 fn commands(recording: &Recording, buffer: &CommandBuffer) -> Result<(), Malformed> {
-    // The subpasses of the open instance, and the current one.
+    // The number of subpasses of the open instance, and the current one.
     let mut open: Option<(usize, usize)> = None;
     for command in &buffer.commands {
         let misplaced = || {
@@ -117,7 +117,7 @@ fn commands(recording: &Recording, buffer: &CommandBuffer) -> Result<(), Malform
 }
 
 fn access(recording: &Recording, access: &Access) -> Result<(), Malformed> {
-    // The model takes an access of no type as one of unknown type, which conflicts with all others.
+    // The model would treat an access of no type as one of unknown type, which conflicts with all others.
     if access.access.is_empty() || access.stage.is_empty() {
         return error("an access has no stage or no type".to_owned());
     }

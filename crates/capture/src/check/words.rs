@@ -1,11 +1,11 @@
-//! Resources, commands and what is unknown, in words.
+//! Descriptions of resources, commands and unknowns.
 
 use tileheap::names::{self, Vocabulary};
 use tileheap::units::Bytes;
 
 use crate::document::recording::{Recording, Resource, ResourceKind};
 
-/// The format and the size of a resource: `R16G16B16A16_SFLOAT, 1920x1080, 7 levels`.
+/// Describes the format and the size of a resource: `R16G16B16A16_SFLOAT, 1920x1080, 7 levels`.
 pub(super) fn description(resource: &Resource) -> String {
     match resource.kind {
         ResourceKind::Buffer { size } => format!("buffer, {:#}", Bytes(size)),
@@ -31,7 +31,7 @@ pub(super) fn description(resource: &Resource) -> String {
     }
 }
 
-/// The name of a value without the prefix of its type.
+/// Returns the name of a value without the prefix of its type.
 fn short<T: Vocabulary>(value: T) -> String {
     let name = names::name_of(value);
     match name.strip_prefix("VK_FORMAT_") {
@@ -40,7 +40,7 @@ fn short<T: Vocabulary>(value: T) -> String {
     }
 }
 
-/// A command by its position.
+/// Describes a command by its position.
 pub(super) fn command(recording: &Recording, buffer: usize, index: usize) -> String {
     let buffer = &recording.command_buffers[buffer];
     let command = &buffer.commands[index];
@@ -78,7 +78,7 @@ pub(super) fn texels(resource: &str) -> String {
     format!("which bytes the texels of `{resource}` occupy")
 }
 
-/// For order that something outside of the recording may give.
+/// For an order that something outside of the recording may establish.
 pub(super) const OUTSIDE: &str =
     "whether an unrecorded signal orders them, from the host, another device or another process";
 
@@ -96,7 +96,7 @@ pub(super) fn attachment(resource: &str) -> String {
     format!("whether the undefined contents of `{resource}` are used: draws may cover them")
 }
 
-/// For queue family transfers of which one half was not recorded.
+/// For a queue family transfer with one unrecorded half.
 pub(super) const TRANSFER: &str = "where the other half of the queue family transfer is";
 
 /// For a read through another resource that interprets the bytes alike.
@@ -112,11 +112,11 @@ pub(super) fn copied(resource: &str) -> String {
     format!("whether anything uses the undefined contents that are copied from `{resource}`")
 }
 
-/// Of attachments that hold nothing before a render pass loads them, in words that can follow a number.
+/// For attachments that hold nothing before a render pass loads them; can follow a number.
 pub(super) const FIRST_LOADS: &str = "attachments are loaded before anything was drawn into them: whether draws cover their undefined contents is unknown";
 
-/// Of descriptors that shaders may leave unused, in words that can follow a number.
+/// For descriptors that shaders may leave unused; can follow a number.
 pub(super) const UNWRITTEN: &str = "descriptors name resources that no recorded command has written: whether the shaders read them is unknown";
 
-/// Of accesses between which no barrier fits, in words that can follow a number.
+/// For accesses between which no barrier fits; can follow a number.
 pub(super) const FRAGMENTS: &str = "storage descriptors are used by fragment shaders of several draws of a subpass: whether these access the same elements is unknown";

@@ -1,9 +1,9 @@
-//! The recorded commands of a frame and what the host did between its submissions: the object `recording` of a captured frame, which
-//! `tileheap check-frame` checks.
+//! The recorded commands of a frame, and the host's actions between its submissions: the object `recording` of a captured frame, which `tileheap
+//! check-frame` checks.
 //!
-//! It does not depend on the frame's passes and resources: commands are not merged, alternating images are two, and queues are the
+//! It does not depend on the frame's passes and resources: commands are not merged, alternating images are separate, and queues are the
 //! program's. Indices refer to the lists of [`Recording`]. Memories, resources and queues are numbered in order of first use; semaphores,
-//! fences and events have arbitrary numbers, the same one for the same handle.
+//! fences and events have arbitrary numbers, which are the same for the same handle.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -20,15 +20,15 @@ pub struct Recording {
     pub granularity: u64,
     /// Allocations of memory, by the numbers in [`Placement`].
     pub memories: Vec<MemoryFacts>,
-    /// The images and buffers that commands name.
+    /// The images and buffers that commands refer to.
     pub resources: Vec<Resource>,
     /// Command buffers as they were recorded: one that is submitted twice is listed once.
     pub command_buffers: Vec<CommandBuffer>,
-    /// Submissions, and what the host did before, between and after them.
+    /// Submissions, and the host's actions before, between and after them.
     pub steps: Vec<Step>,
     /// Timeline semaphores, with the highest value that was signaled or submitted before the frame.
     pub timelines: Vec<(u32, u64)>,
-    /// Binary semaphores that were signaled or submitted before the frame, and not waited for.
+    /// Binary semaphores that were signaled or submitted before the frame, and not yet waited for.
     pub signaled: Vec<u32>,
 }
 
@@ -36,7 +36,7 @@ pub struct Recording {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFacts {
-    /// The host has it mapped.
+    /// True if the host has mapped it.
     #[serde(skip_serializing_if = "is_default")]
     pub mapped: bool,
 }
@@ -44,36 +44,36 @@ pub struct MemoryFacts {
 /// An image or a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resource {
-    /// Its debug name, or one made of its kind and the order of creation.
+    /// Its debug name, or a name made of its kind and the order of creation.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ResourceKind,
-    /// Where it is bound; `None` for images of a swapchain.
+    /// The memory that it is bound to; `None` for images of a swapchain.
     #[serde(default, skip_serializing_if = "is_default")]
     pub placement: Option<Placement>,
-    /// It was created in the frame, and holds nothing before its first write.
+    /// True if it was created in the frame, and holds nothing before its first write.
     #[serde(default, skip_serializing_if = "is_default")]
     pub created: bool,
-    /// The host may write it: a buffer or a linear image in mapped memory, or an image that the host can copy to and transition.
+    /// True if the host may write it: a buffer or a linear image in mapped memory, or an image that the host can copy to and transition.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host_writes: bool,
-    /// Why its accesses cannot be checked: sparse, protected or external memory, several planes.
+    /// The reason why its accesses cannot be checked: sparse, protected or external memory, multiple planes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unchecked: Option<String>,
 }
 
-/// Where a resource is bound.
+/// The memory that a resource is bound to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// The allocation: in a recording an index of [`Recording::memories`], otherwise its number in order of allocation.
     pub object: u32,
     /// Offset in bytes.
     pub offset: u64,
-    /// Size in bytes, as the driver requires.
+    /// Size in bytes, as required by the driver.
     pub size: u64,
 }
 
-/// What a resource is.
+/// The kind of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResourceKind {
@@ -93,16 +93,16 @@ pub enum ResourceKind {
         levels: u32,
         /// Array layers.
         layers: u32,
-        /// Its slices count as layers.
+        /// True for a 3D image, whose slices count as layers.
         #[serde(default, skip_serializing_if = "is_default")]
         is_3d: bool,
-        /// Linear tiling.
+        /// True for linear tiling.
         #[serde(default, skip_serializing_if = "is_default")]
         linear: bool,
-        /// An image of a swapchain.
+        /// True for an image of a swapchain.
         #[serde(default, skip_serializing_if = "is_default")]
         swapchain: bool,
-        /// Images with the same number are created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
+        /// Images with the same number were created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
         #[serde(default, skip_serializing_if = "is_default")]
         alias_group: Option<u32>,
     },
@@ -111,40 +111,40 @@ pub enum ResourceKind {
 /// A command buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandBuffer {
-    /// Its debug name, or one made of its position.
+    /// Its debug name, or a name made of its position.
     pub name: String,
-    /// The commands that access or synchronize, in recording order; those of secondary command buffers appear where they are executed.
+    /// The commands that access or synchronize, in recording order; those of secondary command buffers are listed where they are executed.
     pub commands: Vec<Command>,
 }
 
 /// A recorded command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
-    /// Its name, as `vkCmdDispatch`. A draw stands for the draws that follow it with the same pipeline and descriptors.
+    /// Its name, such as `vkCmdDispatch`. A draw represents the following draws with the same pipeline and descriptors.
     pub call: String,
-    /// Its position among all commands of the command buffer, from 1. Commands that neither access nor synchronize count as well.
+    /// Its position among all commands of the command buffer, from 1, including commands that neither access nor synchronize.
     pub number: u32,
-    /// The innermost debug label around it.
+    /// The innermost enclosing debug label.
     #[serde(default, skip_serializing_if = "is_default")]
     pub label: String,
     /// The secondary command buffer that it was recorded in.
     #[serde(default, skip_serializing_if = "is_default")]
     pub secondary: String,
-    /// What it does.
+    /// Its effect.
     pub action: Action,
-    /// What it accesses that could not be followed.
+    /// Accesses that could not be followed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unresolved: Vec<Unresolved>,
 }
 
-/// What a command does.
+/// The effect of a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Nothing that was followed.
+    /// No effect that was followed.
     #[default]
     None,
-    /// A draw or a clear of attachments, which accesses the attachments of its subpass as well, or any command outside of render passes.
+    /// A draw or a clear of attachments, which also accesses the attachments of its subpass, or any command outside of render passes.
     Access(Vec<Access>),
     /// A pipeline barrier.
     Barrier(Vec<Dependency>),
@@ -176,19 +176,19 @@ pub enum Action {
     End,
 }
 
-/// An access that a command makes and that could not be followed.
+/// An access of a command that could not be followed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unresolved {
-    /// Why.
+    /// The reason.
     pub kind: UnresolvedKind,
     /// The shader, descriptor or command, in words.
     pub what: String,
-    /// The resources that it may be of; empty if any.
+    /// The resources that it may access; empty for any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resources: Vec<u32>,
 }
 
-/// Why an access could not be followed.
+/// The reason why an access could not be followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnresolvedKind {
@@ -198,7 +198,7 @@ pub enum UnresolvedKind {
     DescriptorBuffer,
     /// An array of descriptors, any element of which a shader may use.
     BindlessArray,
-    /// A shader that was not understood, or that the layer has not seen: binary shader objects, pipelines that come only from a cache.
+    /// A shader that was not understood, or that the layer has not seen: binary shader objects, pipelines that only come from a cache.
     Shader,
     /// Acceleration structures and ray tracing.
     RayTracing,
@@ -207,12 +207,12 @@ pub enum UnresolvedKind {
     /// A command that the layer does not follow, such as device-generated commands or transform feedback.
     #[default]
     Command,
-    /// A descriptor, a view or a resource that the layer has not seen created.
+    /// A descriptor, a view or a resource whose creation the layer has not seen.
     UnknownObject,
 }
 
 impl UnresolvedKind {
-    /// In words.
+    /// Returns a description.
     pub fn words(self) -> &'static str {
         match self {
             UnresolvedKind::DeviceAddress => "buffer device addresses",
@@ -240,10 +240,10 @@ pub struct Access {
     /// The access type, a single one.
     #[serde(with = "names::bits")]
     pub access: vk::AccessFlags2,
-    /// It accesses all of the part; otherwise an unknown subset of it.
+    /// True if it accesses the whole part; otherwise it accesses an unknown subset.
     #[serde(default, skip_serializing_if = "is_default")]
     pub whole: bool,
-    /// The command may not perform it: on some paths of a shader, through one of several descriptors, or in an indirect or conditional draw.
+    /// True if the command may not perform it: on some paths of a shader, through one of several descriptors, or in an indirect or conditional draw.
     #[serde(default, skip_serializing_if = "is_default")]
     pub conditional: bool,
     /// The layout in which it expects the image.
@@ -264,7 +264,7 @@ pub enum Part {
     Bytes(u64, u64),
     /// Subresources of an image, or an area of them.
     Texels {
-        /// Aspects, levels and layers, with none left open. Slices of 3D images are layers.
+        /// Aspects, levels and layers, fully specified. Slices of 3D images are layers.
         range: SubresourceRange,
         /// Columns and rows, `[first, end)` each, in a single level; `None` for all.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -278,10 +278,10 @@ pub struct Dependency {
     /// Its scopes.
     #[serde(flatten)]
     pub scopes: Scopes,
-    /// The memory that it is for.
+    /// The affected memory.
     #[serde(default, skip_serializing_if = "is_default")]
     pub memory: Memory,
-    /// Queue families of a transfer of ownership.
+    /// Queue families of an ownership transfer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub families: Option<[u32; 2]>,
 }
@@ -305,7 +305,7 @@ pub struct Scopes {
 }
 
 impl Scopes {
-    /// The scopes of a barrier.
+    /// Converts the scopes of a barrier.
     pub(crate) fn of(one: &dependencies::Dependency) -> Scopes {
         Scopes {
             src_stages: one.src,
@@ -316,46 +316,46 @@ impl Scopes {
     }
 }
 
-/// The memory of a dependency.
+/// The memory affected by a dependency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Memory {
-    /// An execution dependency only, or a barrier for a resource whose creation was not recorded.
+    /// None: an execution dependency only, or a barrier for a resource whose creation was not recorded.
     #[default]
     None,
-    /// All: a global memory barrier.
+    /// All memory: a global memory barrier.
     All,
-    /// Of a buffer.
+    /// A buffer.
     Buffer {
         /// The buffer.
         resource: u32,
         /// Its first byte.
         first: u64,
-        /// The byte after its last.
+        /// The byte after its last one.
         end: u64,
     },
-    /// Of an image; a transition if the layouts differ.
+    /// An image; a transition if the layouts differ.
     Image {
         /// The image.
         resource: u32,
-        /// The part of it, with nothing left open.
+        /// The part of it, fully specified.
         range: SubresourceRange,
-        /// The layout before.
+        /// The old layout.
         #[serde(with = "names::value")]
         old: vk::ImageLayout,
-        /// The layout after.
+        /// The new layout.
         #[serde(with = "names::value")]
         new: vk::ImageLayout,
     },
 }
 
-/// A render pass instance: a render pass object with its framebuffer, or dynamic rendering as one subpass whose attachments have equal
-/// layouts before and after.
+/// A render pass instance: a render pass object with its framebuffer, or dynamic rendering, represented as one subpass whose attachments have the
+/// same layouts before and after.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Instance {
-    /// The attachments. Depth and stencil of one view with different layouts are two.
+    /// The attachments. Depth and stencil of one view with different layouts are listed separately.
     pub attachments: Vec<Attachment>,
-    /// Columns and rows of the render area, `[first, end)` each; `None` where it covers every attachment.
+    /// Columns and rows of the render area, `[first, end)` each; `None` if it covers every attachment.
     #[serde(default, skip_serializing_if = "is_default")]
     pub area: Option<[[u32; 2]; 2]>,
     /// The subpasses.
@@ -363,10 +363,10 @@ pub struct Instance {
     /// The dependencies of the render pass object between different subpasses.
     #[serde(default, skip_serializing_if = "is_default")]
     pub dependencies: Vec<SubpassDependency>,
-    /// Dynamic rendering that continues a suspended instance.
+    /// True for dynamic rendering that continues a suspended instance.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resumes: bool,
-    /// Dynamic rendering that is suspended.
+    /// True for dynamic rendering that is suspended.
     #[serde(default, skip_serializing_if = "is_default")]
     pub suspends: bool,
 }
@@ -378,16 +378,16 @@ pub struct Attachment {
     pub resource: u32,
     /// The subresources of its view that the instance renders.
     pub range: SubresourceRange,
-    /// The load operation, of depth if there is stencil too.
+    /// The load operation, of the depth aspect if there is also stencil.
     #[serde(with = "names::value")]
     pub load: vk::AttachmentLoadOp,
-    /// The store operation, of depth if there is stencil too; `NONE` for a resolve target of dynamic rendering.
+    /// The store operation, of the depth aspect if there is also stencil; `NONE` for a resolve target of dynamic rendering.
     #[serde(with = "names::value")]
     pub store: vk::AttachmentStoreOp,
-    /// The load operation of stencil.
+    /// The load operation of the stencil aspect.
     #[serde(with = "names::value")]
     pub stencil_load: vk::AttachmentLoadOp,
-    /// The store operation of stencil.
+    /// The store operation of the stencil aspect.
     #[serde(with = "names::value")]
     pub stencil_store: vk::AttachmentStoreOp,
     /// The layout before the instance.
@@ -401,9 +401,9 @@ pub struct Attachment {
 /// The attachments that a subpass uses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subpass {
-    /// Without preserved and unused ones.
+    /// The attachments it uses, without preserved and unused ones.
     pub uses: Vec<AttachmentUse>,
-    /// The views that it renders, or 0.
+    /// The mask of views that it renders, or 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub view_mask: u32,
 }
@@ -413,7 +413,7 @@ pub struct Subpass {
 pub struct AttachmentUse {
     /// Its index in the instance.
     pub attachment: u32,
-    /// As which kind of attachment.
+    /// The kind of attachment that it is used as.
     pub role: Role,
     /// Its layout in the subpass.
     #[serde(with = "names::value")]
@@ -430,7 +430,7 @@ pub enum Role {
     DepthStencil,
     /// An input attachment.
     Input,
-    /// The source of a resolve operation, besides its use as a color or depth attachment.
+    /// The source of a resolve operation, in addition to its use as a color or depth attachment.
     ResolveSource,
     /// The target of a resolve operation.
     ResolveTarget,
@@ -456,11 +456,11 @@ pub struct SubpassDependency {
 pub enum Step {
     /// A batch is submitted.
     Submit(Batch),
-    /// A fence was seen signaled.
+    /// The host observed that a fence is signaled.
     WaitFence(u32),
     /// A fence is reset.
     ResetFence(u32),
-    /// A value of a timeline semaphore was seen.
+    /// The host observed a value of a timeline semaphore.
     WaitSemaphore {
         /// The semaphore.
         semaphore: u32,
@@ -474,9 +474,9 @@ pub enum Step {
         /// The value.
         value: u64,
     },
-    /// A queue is idle, or with `None` the device.
+    /// The host waits until a queue is idle, or the device if `None`.
     WaitIdle(Option<u32>),
-    /// The presentation engine gives an image to the program.
+    /// The program acquires an image from the presentation engine.
     Acquire {
         /// The image.
         resource: u32,
@@ -487,7 +487,7 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "is_default")]
         fence: Option<u32>,
     },
-    /// Images are given to the presentation engine.
+    /// The program presents images.
     Present {
         /// The images.
         resources: Vec<u32>,
@@ -496,8 +496,8 @@ pub enum Step {
     },
     /// The host sets or resets an event.
     HostEvent(u32),
-    /// A call after which the program may order its work in a way that is not recorded: an exported fence or semaphore, the status of an
-    /// event, a wait for presentation.
+    /// A call after which the program may order its work in a way that is not recorded: an exported fence or semaphore, the status of an event, a
+    /// wait for presentation.
     Outside(String),
 }
 
@@ -517,15 +517,15 @@ pub struct Batch {
     /// The semaphores that it signals.
     #[serde(default, skip_serializing_if = "is_default")]
     pub signals: Vec<SemaphoreUse>,
-    /// The fence that it signals, with all before it on its queue.
+    /// The fence that it signals, after all earlier work on its queue.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fence: Option<u32>,
 }
 
-/// A semaphore as the program submitted it.
+/// A semaphore in a submission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SemaphoreUse {
-    /// Its number in the capture: the same semaphore has the same number.
+    /// Its number in the capture, which identifies the semaphore.
     pub semaphore: u32,
     /// The value, for a timeline semaphore; 0 for a binary one.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -27,7 +27,7 @@ commands! {
     };
     vkCmdDrawMeshTasksEXT(x, y, z) |device, recording| recording.draw(DrawnElements::Groups([x, y, z]), Vec::new());
     vkCmdDispatch(x, y, z) |device, recording| recording.dispatch(Some([x, y, z]), None);
-    // The groups do not start at 0.
+    // The workgroup ids do not start at 0.
     vkCmdDispatchBase(base_x, base_y, base_z, x, y, z) |device, recording| recording.dispatch(None, None);
     vkCmdDispatchIndirect(buffer, offset) |device, recording| {
         recording.dispatch(None, parameters(device, buffer, offset, Rows::one(DISPATCH)));
@@ -39,18 +39,18 @@ commands! {
     vkCmdEndConditionalRenderingEXT() |device, recording| recording.set_conditional(false);
 }
 
-/// Bytes of `VkDispatchIndirectCommand`.
+/// Size of `VkDispatchIndirectCommand` in bytes.
 const DISPATCH: u64 = size_of::<vk::DispatchIndirectCommand>() as u64;
-/// Bytes of a count of draws.
+/// Size of a draw count in bytes.
 const COUNT: u64 = size_of::<u32>() as u64;
 
-/// Parameters in a buffer, one after the other.
+/// Parameters in a buffer, in rows with a stride.
 #[derive(Clone, Copy)]
 struct Rows {
     bytes: u64,
     stride: u64,
     count: u32,
-    /// The command reads all of them.
+    /// True if the command reads all of them.
     are_all: bool,
 }
 
@@ -65,7 +65,7 @@ impl Rows {
     }
 }
 
-/// The parameters that a command reads.
+/// Returns the access to the parameters that a command reads.
 fn parameters(device: &Device, buffer: vk::Buffer, offset: u64, rows: Rows) -> Option<Access> {
     let last = u64::from(rows.count.checked_sub(1)?);
     let size = rows.stride.saturating_mul(last).saturating_add(rows.bytes);
@@ -77,7 +77,7 @@ fn parameters(device: &Device, buffer: vk::Buffer, offset: u64, rows: Rows) -> O
     })
 }
 
-/// Draws whose parameters are in a buffer, and their number in another.
+/// Declares draws whose parameters are in a buffer, and those whose count is in a second buffer.
 macro_rules! indirect {
     ($($command:ident, $parameters:ident, $indexed:expr;)+; $($counted:ident, $counted_parameters:ident, $counted_indexed:expr;)+) => {
         commands! {

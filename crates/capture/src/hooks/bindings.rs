@@ -1,4 +1,4 @@
-//! Entry points that bind pipelines, descriptors, vertices and indices, and debug labels.
+//! Entry points that bind pipelines, descriptors, vertices and indices, and set debug labels.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn index_bytes(kind: vk::IndexType) -> u64 {
     }
 }
 
-/// The bind points of stages.
+/// Iterates over the indices of the bind points of stages.
 fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = usize> {
     descriptors::points_of(stages).filter_map(point_index)
 }
@@ -158,7 +158,7 @@ fn bind_sets(
     });
 }
 
-/// Changes a copy of the pushed set: draws before keep the old one.
+/// Changes a copy of the pushed set: earlier draws keep the old one.
 fn change(
     device: &Device,
     it: &mut Recording,

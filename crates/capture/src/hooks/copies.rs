@@ -14,10 +14,10 @@ use crate::model::access::{Access, Coverage};
 use crate::model::objects::{BufferRange, Image};
 use crate::model::recording::Recording;
 
-/// Part of an image: layers, and the texels inside.
+/// Part of an image: layers, offset and extent.
 type Place = (vk::ImageSubresourceLayers, vk::Offset3D, vk::Extent3D);
 
-/// Texels of an image in a buffer: the offset, and the texels of a row and rows of a slice, or 0 for those of the copy.
+/// The layout of texels in a buffer: the offset, the row length and the image height in texels; 0 for those of the copy.
 type Packing = (u64, u32, u32);
 
 fn of_image(
@@ -49,7 +49,7 @@ fn from_buffer(range: Option<&BufferRange>) -> Option<Access> {
     Some(Access::of_buffer(range?, TransferSource).reading().whole())
 }
 
-/// A write of every byte of a range.
+/// A write of all bytes of a range.
 fn to_buffer(range: Option<&BufferRange>) -> Option<Access> {
     let range = range?;
     let is_all = (range.first, range.end) == (0, range.buffer.desc.size.0);
@@ -79,7 +79,7 @@ fn images(
     recording.transfer(stage, places.flat_map(both).collect());
 }
 
-/// Copies of source offset, target offset and size.
+/// Records copies, each given by source offset, target offset and size.
 fn buffers(
     device: &Device,
     recording: &mut Recording,
@@ -96,8 +96,8 @@ fn buffers(
     recording.transfer(S::COPY, regions.flat_map(both).collect());
 }
 
-/// The bytes of texels in a buffer, and whether a copy accesses all of these bytes; up to the end of the buffer if the size of a texel is
-/// not known.
+/// Returns the range of bytes that texels take in a buffer, and whether a copy accesses all of it; up to the end of the buffer if the size of a texel
+/// is not known.
 fn packed(
     image: Option<&Arc<Image>>,
     (layers, _, extent): Place,
@@ -153,10 +153,10 @@ fn download(
     recording.transfer(S::COPY, places.flat_map(both).collect());
 }
 
-/// A write of bytes that are not in memory. Source of the stage: *Clear Commands*, which has fills and updates of buffers.
+/// Records a write of bytes that do not come from memory. Source of the stage: *Clear Commands*, which includes fills and updates of buffers.
 fn fill(device: &Device, recording: &mut Recording, buffer: vk::Buffer, offset: u64, size: u64) {
     let range = device.objects.buffer_range(buffer, offset, size).map(|range| {
-        // `VK_WHOLE_SIZE` is rounded down to words.
+        // `VK_WHOLE_SIZE` is rounded down to a multiple of 4.
         let rest = if size == vk::WHOLE_SIZE {
             (range.end - range.first) % 4
         } else {
@@ -170,14 +170,14 @@ fn fill(device: &Device, recording: &mut Recording, buffer: vk::Buffer, offset: 
     recording.transfer(S::CLEAR, vec![to_buffer(range.as_ref())]);
 }
 
-/// Results of queries; those that are not available leave their bytes as they are.
+/// Records a copy of query results; unavailable ones leave their bytes unchanged.
 fn query_results(
     device: &Device,
     recording: &mut Recording,
     buffer: vk::Buffer,
     (offset, stride, count): (u64, u64, u32),
 ) {
-    // The last one is at most four words longer than the stride says.
+    // The last result may be up to four words longer than the stride.
     let size = stride.saturating_mul(count.into()).saturating_add(32);
     let range = device.objects.buffer_range(buffer, offset, size);
     let access = to_buffer(range.as_ref()).map(|access| Access {
@@ -204,7 +204,7 @@ fn clear(
     recording.transfer(S::CLEAR, ranges.iter().map(one).collect());
 }
 
-/// The places of a region that is as large in both images; [`images`] adapts it to the texel blocks of the target.
+/// The parts of a region that has the same size in both images; [`images`] adapts it to the texel blocks of the target.
 macro_rules! copied {
     ($regions:expr) => {
         $regions.iter().map(|one| {
@@ -216,7 +216,7 @@ macro_rules! copied {
     };
 }
 
-/// The extent of a copy in the target, whose texel blocks may be of another size.
+/// Returns the extent of a copy in the target, whose texel blocks may have a different size.
 fn target_extent(from: &Image, to: &Image, extent: vk::Extent3D) -> vk::Extent3D {
     let blocks = [from, to].map(|image| format::texel_block(image.desc.format));
     let [Some(from), Some(to)] = blocks else {
@@ -248,7 +248,7 @@ macro_rules! blitted {
     };
 }
 
-/// Source offset, target offset and size.
+/// The regions as source offset, target offset and size.
 macro_rules! regions {
     ($regions:expr) => {
         $regions
@@ -282,7 +282,7 @@ fn corners([a, b]: [vk::Offset3D; 2]) -> (vk::Offset3D, vk::Extent3D) {
     (offset, extent)
 }
 
-/// Copies between images, by arguments and by a structure.
+/// Declares copies between images, in both forms: with separate arguments and with a structure.
 macro_rules! image_commands {
     ($($name:ident($($filter:ident)?), $name2:ident, $places:ident, $stage:ident;)+) => {
         commands! {$(

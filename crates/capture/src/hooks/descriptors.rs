@@ -66,11 +66,11 @@ fn pipeline(
     pipeline
 }
 
-/// A shader object; that of a binary is incomplete.
+/// Makes the pipeline of a shader object; it is incomplete for a binary.
 fn shader(info: &vk::ShaderCreateInfoEXT<'_>) -> Pipeline {
     let is_text = info.code_type == vk::ShaderCodeTypeEXT::SPIRV;
     let bytes = if is_text { info.code_size } else { 0 };
-    // SAFETY: Valid usage: a C string, where there is SPIR-V.
+    // SAFETY: Valid usage: a C string, if the code is SPIR-V.
     let name = is_text.then(|| unsafe { CStr::from_ptr(info.p_name) });
     let stage = Stage {
         words: array!(info.p_code.cast::<u32>(), (bytes / 4) as u32).into(),
@@ -82,7 +82,7 @@ fn shader(info: &vk::ShaderCreateInfoEXT<'_>) -> Pipeline {
     shader
 }
 
-/// Bindings with their strides, where the pipeline has them: the pointers are not valid in others.
+/// Returns the vertex bindings with their strides, if the pipeline has this state: otherwise the pointers are not valid.
 fn vertex_bindings(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Vec<(u32, u32, bool)> {
     let library = chained!(info.p_next => vk::GraphicsPipelineLibraryCreateInfoEXT<'_>);
     let has_input = match library {

@@ -1,4 +1,4 @@
-//! Devices: what is known of their objects.
+//! Devices, with the state of their objects.
 
 use std::collections::VecDeque;
 use std::fs::OpenOptions;
@@ -25,7 +25,7 @@ use crate::model::submits::{Queue, Semaphores, Submits};
 use crate::settings::{LAYER_NAME, LOG, Settings};
 use crate::tables::DeviceTable;
 
-/// Prints a message, and appends it to the log in the folder for documents, as far as that can be written.
+/// Prints a message, and appends it to the log in the document folder if that is writable.
 pub(crate) fn say(folder: Option<&Path>, severity: Severity, text: &str) {
     print(severity, &format!("{}: {text}", LAYER_NAME.to_string_lossy()));
     if let Some(folder) = folder {
@@ -40,7 +40,7 @@ pub(crate) fn say(folder: Option<&Path>, severity: Severity, text: &str) {
 /// A framebuffer.
 #[derive(Clone, Default)]
 pub(crate) struct Framebuffer {
-    /// None if it is imageless, or if one of its views is not known.
+    /// Empty if it is imageless, or if one of its views is not known.
     pub(crate) views: Vec<Arc<View>>,
     pub(crate) layers: u32,
 }
@@ -58,7 +58,7 @@ impl Swapchain {
     }
 }
 
-/// What the physical device says.
+/// Properties of the physical device.
 pub(crate) struct Known {
     pub(crate) device: String,
     pub(crate) api_version: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Known {
     pub(crate) granularity: u64,
 }
 
-/// A frame with those around it.
+/// A frame with the frames before and after it.
 #[derive(Clone, Default)]
 pub(crate) struct Candidate {
     pub(crate) before: Option<Arc<Submits>>,
@@ -77,7 +77,7 @@ pub(crate) struct Candidate {
     pub(crate) border: Border,
 }
 
-/// What became of the documents so far.
+/// The result of writing documents so far.
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// A document that a later one may replace.
@@ -85,7 +85,7 @@ pub(crate) struct Outcome {
     pub(crate) failed: bool,
 }
 
-/// The frame that is being submitted, and those before it.
+/// The frame that is being submitted, with earlier ones.
 #[derive(Default)]
 pub(crate) struct Progress {
     pub(crate) current: Submits,
@@ -96,13 +96,13 @@ pub(crate) struct Progress {
     pub(crate) search: FrameSearch,
     /// The measure of the last frame that ended.
     pub(crate) measure: FrameMeasure,
-    /// Calls of submit in this frame.
+    /// Number of submit calls in this frame.
     pub(crate) submits: u64,
     pub(crate) written: u64,
-    /// When the unfinished frame was written, and how long that took.
+    /// The time at which the unfinished frame was written, and the duration of writing it.
     pub(crate) saved: Option<(std::time::Instant, std::time::Duration)>,
     pub(crate) outcome: Outcome,
-    /// The semaphores after everything that was submitted.
+    /// The state of semaphores after everything that was submitted.
     pub(crate) semaphores: Semaphores,
 }
 
@@ -112,9 +112,9 @@ pub(crate) struct Device {
     pub(crate) next: DeviceTable,
     pub(crate) known: Known,
     pub(crate) settings: Option<Arc<Settings>>,
-    /// Devices are numbered in order of creation.
+    /// Number of the device, in order of creation.
     pub(crate) number: u64,
-    /// Nothing more is captured.
+    /// True once capturing is finished.
     done: AtomicBool,
     created: AtomicU64,
     allocated: AtomicU32,
@@ -124,7 +124,7 @@ pub(crate) struct Device {
     pub(crate) framebuffers: Sharded<Framebuffer>,
     pub(crate) modules: Sharded<Arc<[u32]>>,
     pub(crate) pipelines: Sharded<Arc<Pipeline>>,
-    /// Shader objects: pipelines of one stage.
+    /// Shader objects, as pipelines of one stage.
     pub(crate) shaders: Sharded<Arc<Pipeline>>,
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) layouts: SetLayouts,
@@ -177,52 +177,52 @@ impl Device {
         );
     }
 
-    /// Reports something of this device's capture.
+    /// Reports a message about this device's capture.
     pub(crate) fn say(&self, severity: Severity, text: &str) {
         let folder = self.settings.as_ref().map(|settings| settings.folder.as_path());
         say(folder, severity, text);
     }
 
-    /// Whether commands are still of interest.
+    /// Returns true if commands still have to be recorded.
     #[inline]
     pub(crate) fn is_capturing(&self) -> bool {
         !self.done.load(Ordering::Relaxed)
     }
 
-    /// Nothing more is captured.
+    /// Stops capturing.
     pub(crate) fn finish(&self) {
         self.done.store(true, Ordering::Relaxed);
     }
 
-    /// The number of the last image or buffer that was created.
+    /// Returns the number of the last image or buffer that was created.
     pub(crate) fn last_number(&self) -> u64 {
         self.created.load(Ordering::Relaxed)
     }
 
-    /// Allocations so far.
+    /// Returns the number of allocations so far.
     pub(crate) fn allocations(&self) -> u32 {
         self.allocated.load(Ordering::Relaxed)
     }
 
-    /// The number of a new allocation.
+    /// Returns the number for a new allocation.
     pub(crate) fn next_allocation(&self) -> u32 {
         self.allocated.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The host maps memory.
+    /// Marks memory as mapped by the host.
     pub(crate) fn map(&self, memory: vk::DeviceMemory) {
         if let Some(allocation) = self.objects.allocations.get(memory.as_raw()) {
             allocation.mapped.store(true, Ordering::Relaxed);
         }
     }
 
-    /// The number of a new image or buffer.
+    /// Returns the number for a new image or buffer.
     pub(crate) fn next_number(&self) -> u64 {
         self.created.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
-/// Declares entry points as `entry_points!` does, whose bodies run for the device of the first argument.
+/// Declares entry points like `entry_points!`; their bodies run for the device of the first argument.
 macro_rules! device_entry_points {
     ($($name:ident($handle:ident $(, $arg:tt)*) |$device:ident| $body:block)+) => {
         tileheap_layer::entry_points! { of $crate::tables::DeviceTable: $(

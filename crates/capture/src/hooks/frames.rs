@@ -1,4 +1,4 @@
-//! Frames: where they end, which are written, and how.
+//! Ends frames, selects those to write, and writes them.
 
 use std::path::Path;
 use std::sync::{Arc, MutexGuard, Once, PoisonError};
@@ -22,17 +22,17 @@ use crate::model::submits::{Batch, Queue, Semaphores, Submits};
 use crate::model::timeline::ComparedFrames;
 use crate::settings::{BorderRule, FrameRule, Settings};
 
-/// An unfinished frame is written when so many times as long as writing it takes has passed: a crash leaves it readable.
+/// An unfinished frame is written when this many times the duration of writing it has passed, so that a crash leaves it readable.
 const PATIENCE: u32 = 20;
 
 unsafe extern "C" {
-    /// C's.
+    /// The C function.
     safe fn atexit(call: extern "C" fn()) -> std::ffi::c_int;
 }
 
-/// The program ends without destroying its devices.
+/// Called when the program ends without destroying its devices.
 extern "C" fn at_exit() {
-    // A thread that was stopped in the middle may hold the lock; and nothing may unwind into C.
+    // A thread that was stopped in the middle may hold the lock, and nothing may unwind into C.
     let end = |device: Arc<Device>| {
         let free = device.progress.try_lock().is_ok();
         if free {
@@ -75,7 +75,7 @@ impl Device {
         }
         let is_wanted = settings.frames.needs(progress.current.number);
         if is_wanted {
-            // Descriptors may be updated once this is submitted.
+            // Descriptors may be updated after the submission.
             let resources = &mut progress.current.resources;
             for commands in batches.iter_mut().flat_map(|batch| &mut batch.commands) {
                 commands.flat = Some(flatten(&commands.ops, resources));
@@ -126,7 +126,7 @@ impl Device {
         }
     }
 
-    /// The host waited.
+    /// Records a wait of the host.
     pub(crate) fn waited(&self, wait: HostWait) {
         self.step(|_| {
             Some(match wait {
@@ -170,19 +170,19 @@ impl Device {
         current.step(step);
     }
 
-    /// A semaphore is created; of a timeline with its value.
+    /// Records the creation of a semaphore, with the value of a timeline semaphore.
     pub(crate) fn create_semaphore(&self, number: u32, value: Option<u64>) {
         let progress = &mut *self.progress();
         progress.semaphores.create(number, value);
         progress.current.before.create(number, value);
     }
 
-    /// Accesses the state of semaphores.
+    /// Gives access to the state of semaphores.
     pub(crate) fn semaphores<T>(&self, with: impl FnOnce(&mut Semaphores) -> T) -> T {
         with(&mut self.progress().semaphores)
     }
 
-    /// The family of a queue.
+    /// Returns the family of a queue.
     pub(crate) fn family_of(&self, queue: vk::Queue) -> u32 {
         self.queues.get(queue.as_raw()).unwrap_or_default().family
     }
@@ -275,7 +275,7 @@ impl Device {
         self.finish();
     }
 
-    /// Nothing follows: writes what there is, if it was not written.
+    /// Ends the capture: writes the available frame, if it was not written.
     pub(crate) fn end(&self) {
         let Some(settings) = self.settings.as_ref().filter(|_| self.is_capturing()) else {
             return;
@@ -300,7 +300,7 @@ impl Device {
             }
         }
         if progress.written == 0 {
-            // A frame that a border ended before one that the end of the program did.
+            // A frame that ended at a border is preferred to one that ended with the program.
             let complete = progress.recent.pop_back().map(flattened).filter(has_work);
             let complete = complete.map(|frame| (frame, settings.border.kind()));
             match complete.or(unfinished.map(|frame| (frame, Border::End))) {
@@ -325,7 +325,7 @@ impl Device {
         self.stop(progress);
     }
 
-    /// A lost device submits nothing more.
+    /// Ends the capture if the device is lost: it submits nothing more.
     pub(crate) fn lose(&self, result: vk::Result) -> vk::Result {
         if result == vk::Result::ERROR_DEVICE_LOST && self.is_capturing() {
             self.say(Severity::Error, "the device is lost");
@@ -334,7 +334,7 @@ impl Device {
         result
     }
 
-    /// Writes a frame, in the search for the heaviest one with the frames that were compared.
+    /// Writes a frame; in the search for the heaviest one, together with the frames that it was compared with.
     fn write_candidate(&self, settings: &Settings, progress: &mut Progress, one: &Candidate, finally: bool) {
         let Some(frame) = &one.frame else { return };
         let is_search = matches!(settings.frames, FrameRule::Heaviest(_));
@@ -429,7 +429,7 @@ impl Device {
 }
 
 impl Progress {
-    /// A frame after the recent ones.
+    /// Makes a candidate of a frame that follows the recent ones.
     fn candidate(&self, frame: Arc<Submits>, next: Option<Arc<Submits>>, border: Border) -> Candidate {
         Candidate {
             before: self.recent.back().cloned(),
@@ -449,7 +449,7 @@ impl Progress {
     }
 }
 
-/// A frame whose command buffers are flattened, those too that were not when they were submitted.
+/// Returns the frame with all command buffers flattened, including those that were not at submission.
 fn flattened(mut frame: Arc<Submits>) -> Arc<Submits> {
     if let Some(own) = Arc::get_mut(&mut frame) {
         own.flatten();
@@ -457,7 +457,7 @@ fn flattened(mut frame: Arc<Submits>) -> Arc<Submits> {
     frame
 }
 
-/// Writes a file so that it is there whole or not at all.
+/// Writes a file atomically.
 fn save(folder: &Path, name: &str, text: &str) -> Result<(), String> {
     let temporary = folder.join(format!(".{name}.{}", std::process::id()));
     let path = folder.join(name);
@@ -484,11 +484,11 @@ mod tests {
     #[test]
     fn a_lost_device_leaves_what_was_submitted() {
         let folder = std::env::temp_dir().join(format!("tileheap-lost-{}", std::process::id()));
-        // What the loader tells handles apart by: the word that they point to.
+        // The loader identifies handles by the word that they point to.
         let words: &'static [usize; 2] = Box::leak(Box::new([0x7115; 2]));
         let [handle, queue] = [0, 1].map(|index| (&raw const words[index]) as u64);
         let (handle, queue) = (vk::Device::from_raw(handle), vk::Queue::from_raw(queue));
-        // SAFETY: It finds nothing.
+        // SAFETY: It finds no commands.
         let next = unsafe { DeviceTable::load(|_| None) };
         let settings = Settings {
             folder: folder.clone(),

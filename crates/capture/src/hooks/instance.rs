@@ -20,7 +20,7 @@ pub(crate) struct Instance {
     api_version: u32,
     next: InstanceTable,
     pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
-    /// `None` where nothing is captured.
+    /// `None` if nothing is captured.
     pub(crate) settings: Option<Arc<Settings>>,
 }
 
@@ -40,7 +40,7 @@ entry_points! {
             // SAFETY: The next layer's look-up, the instance that it created and a C string.
             unsafe { look_up(handle, name.as_ptr()) }
         };
-        // SAFETY: The look-up gives nothing or the command of the name.
+        // SAFETY: The look-up returns null or the command of this name.
         let next = unsafe { InstanceTable::load(below) };
         let values = of_instance(&LAYER, given);
         let get = |key: &str| values.get(key).cloned();
@@ -84,7 +84,7 @@ entry_points! {
                 // SAFETY: The next layer's look-up, the device that it created and a C string.
                 unsafe { look_up(handle, name.as_ptr()) }
             };
-            // SAFETY: The look-up gives nothing or the command of the name.
+            // SAFETY: The look-up returns null or the command of this name.
             let next = unsafe { DeviceTable::load(below) };
             Device::remember(handle, next, instance.settings.clone(), instance.known(physical));
         }

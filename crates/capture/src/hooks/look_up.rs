@@ -21,7 +21,7 @@ use super::recorder::*;
 use super::synchronization::*;
 use crate::tables::{InstanceTable, device_commands};
 
-/// The entry point of a command.
+/// Selects the entry point of a command.
 macro_rules! entry {
     (down $command:ident) => {
         None
@@ -58,7 +58,7 @@ static INSTANCE_HOOKS: LazyLock<HashMap<&'static CStr, EntryPoint>> = LazyLock::
     }
 });
 static DEVICE_HOOKS: LazyLock<HashMap<&'static CStr, EntryPoint>> = LazyLock::new(|| device_commands!(hooks));
-/// What every device needs, whether its work is captured or not.
+/// Commands that are hooked for every device, whether or not its work is captured.
 const ALWAYS: [&CStr; 2] = [c"vkGetDeviceProcAddr", c"vkDestroyDevice"];
 
 entry_points! {

@@ -1,6 +1,6 @@
-//! The entry points, and the objects behind dispatchable handles.
+//! The entry points, and the state of dispatchable handles.
 //!
-//! An entry point converts Vulkan's arguments, tells the model, and calls the next layer; a panic ends inside it.
+//! An entry point converts Vulkan's arguments, updates the model, and calls the next layer; panics are caught inside it.
 
 pub(crate) mod actions;
 pub(crate) mod bindings;

@@ -15,7 +15,7 @@ use super::recorder;
 use crate::model::objects::{Allocation, Buffer, Image, View, new_number_of, number_of};
 use crate::model::render_passes::RenderPass;
 
-/// Declares entry points that create an object in the next layer, and remember it.
+/// Declares entry points that create an object in the next layer, and register it.
 macro_rules! creates {
     ($($command:ident |$device:ident, $info:ident, $created:ident| $remember:expr;)+) => {
         $crate::hooks::device::device_entry_points! {$(
@@ -128,7 +128,7 @@ destroys! {
     vkFreeMemory: objects.allocations;
 }
 
-/// Declares entry points that bind memory to one resource and to several.
+/// Declares entry points that bind memory to one resource and to several resources.
 macro_rules! binds {
     ($($one:ident, $several:ident($field:ident) of $needs:ident;)+) => {
         device_entry_points! {$(
@@ -146,7 +146,7 @@ macro_rules! binds {
     };
 }
 
-/// Notes where a resource is bound; an image of a swapchain is bound to no memory.
+/// Records the memory that a resource is bound to; an image of a swapchain has none.
 macro_rules! bound {
     ($device:ident, $field:ident, $resource:expr, $memory:expr, $offset:expr, $needs:ident) => {
         if let Some(known) = $device.objects.$field($resource).filter(|_| !$memory.is_null()) {

@@ -1,4 +1,4 @@
-//! Entry points of render passes of both kinds, and of secondary command buffers.
+//! Entry points of render pass objects and dynamic rendering, and of secondary command buffers.
 
 use std::sync::Arc;
 
@@ -81,13 +81,13 @@ fn begin_render_pass(
     }));
 }
 
-/// The views of a framebuffer; none if one of them is not known.
+/// Returns the views of a framebuffer; empty if one of them is not known.
 pub(crate) fn known_views(device: &Device, views: &[vk::ImageView]) -> Vec<Arc<View>> {
     let known: Option<Vec<_>> = views.iter().map(|view| device.objects.view(*view)).collect();
     known.unwrap_or_default()
 }
 
-/// Dynamic rendering while its attachments are read.
+/// The state while the attachments of dynamic rendering are read.
 struct DynamicRendering<'a> {
     device: &'a Device,
     info: &'a vk::RenderingInfo<'a>,
@@ -161,7 +161,7 @@ impl DynamicRendering<'_> {
         }
     }
 
-    /// The view and the load operation of an attachment, if it has a view; one more attachment of the recorded instance.
+    /// Returns the view and the load operation of an attachment, if it has a view, and adds it to the attachments of the recorded instance.
     fn attached(
         &mut self,
         info: &vk::RenderingAttachmentInfo<'_>,
@@ -200,7 +200,7 @@ impl DynamicRendering<'_> {
         Some((view, load))
     }
 
-    /// One more attachment of the recorded instance, without operations; returns its index.
+    /// Adds an attachment without operations to the recorded instance; returns its index.
     fn attach(
         &mut self,
         view: &Arc<View>,
@@ -227,7 +227,7 @@ impl DynamicRendering<'_> {
         index
     }
 
-    /// The access of what an attachment is resolved into.
+    /// Adds the access to the target of a resolve.
     fn resolve(&mut self, info: &vk::RenderingAttachmentInfo<'_>, source: &View) {
         let is_resolved = info.resolve_mode != vk::ResolveModeFlags::NONE;
         let target = self

@@ -1,4 +1,4 @@
-//! Entry points of queues, and the end of devices: what is submitted, and the borders of frames.
+//! Entry points of queues, and of the end of devices: submissions and the borders of frames.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -139,7 +139,7 @@ fn remember(device: &Device, queue: vk::Queue, family: u32) {
     device.queues.insert(queue.as_raw(), known);
 }
 
-/// An image of a swapchain.
+/// Returns an image of a swapchain.
 fn swapchain_image(device: &Device, swapchain: vk::SwapchainKHR, index: u32) -> Option<Resource> {
     let image = *device
         .swapchains
@@ -182,7 +182,7 @@ fn presented(device: &Device, info: &vk::PresentInfoKHR<'_>) {
     });
 }
 
-/// The semaphores as they were submitted: a binary one has no value, and a wait for the value 0 waits for nothing.
+/// Converts submitted semaphores: a binary one has no value, and a wait for the value 0 waits for nothing.
 fn semaphores(device: &Device, all: Vec<batches::SemaphoreUse>) -> Vec<SemaphoreUse> {
     let one = |(handle, value, stages): batches::SemaphoreUse| {
         let semaphore = number_of(handle);

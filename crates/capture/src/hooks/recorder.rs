@@ -1,4 +1,4 @@
-//! Command buffers, and how their commands are declared.
+//! Command buffers, and the declaration of their commands.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -22,7 +22,7 @@ pub(crate) struct Recorder {
 
 static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
 
-/// Records a command where that is of interest, and returns the command buffer.
+/// Records a command if its device is capturing, and returns the command buffer.
 #[inline]
 pub(crate) fn record(
     commands: vk::CommandBuffer,
@@ -58,7 +58,7 @@ macro_rules! commands {
 }
 pub(crate) use commands;
 
-/// The command buffer as it is submitted now.
+/// Returns the command buffer in its current state, for a submission.
 pub(crate) fn submitted(commands: vk::CommandBuffer) -> Submitted {
     let known = RECORDERS.get(commands.as_raw());
     Submitted {
@@ -70,14 +70,14 @@ pub(crate) fn submitted(commands: vk::CommandBuffer) -> Submitted {
     }
 }
 
-/// Names a command buffer.
+/// Sets the name of a command buffer.
 pub(crate) fn set_name(handle: u64, name: &str) {
     RECORDERS.with(handle, |one| {
         name.clone_into(&mut one.name.lock().unwrap_or_else(PoisonError::into_inner))
     });
 }
 
-/// Forgets the command buffers of a device.
+/// Removes the command buffers of a device.
 pub(crate) fn forget_device(device: vk::Device) {
     RECORDERS.remove_all(|one| one.device.handle == device);
 }

@@ -57,7 +57,7 @@ device_entry_points! {
     }
 }
 
-/// A dependency with the resource that it is for; for an unknown one, an execution dependency.
+/// Resolves the resource of a dependency; with an unknown resource it becomes an execution dependency.
 fn named(device: &Device, one: dependencies::Dependency) -> Dependency {
     use dependencies::Memory as M;
     let memory = match one.memory {
@@ -84,7 +84,7 @@ fn named(device: &Device, one: dependencies::Dependency) -> Dependency {
     }
 }
 
-/// The queue families of a transfer of ownership, which names two that differ.
+/// Returns the queue families of an ownership transfer, if there are two different ones.
 fn transfer((from, to): (u32, u32)) -> Option<[u32; 2]> {
     let ignored = [from, to].contains(&vk::QUEUE_FAMILY_IGNORED);
     (from != to && !ignored).then_some([from, to])

@@ -10,11 +10,11 @@ use super::objects::{BufferRange, Image, Resource, View};
 use crate::document::Layout;
 use crate::document::recording::{self, Part};
 
-/// How much of its range a write that reads nothing replaces.
+/// The share of its range that a write without a read replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coverage {
     Part,
-    /// A shader decides.
+    /// It depends on a shader.
     Unknown,
     Whole,
 }
@@ -35,20 +35,20 @@ pub(crate) struct Access {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) coverage: Coverage,
-    /// It touches every byte or texel of its part.
+    /// True if it accesses every byte or texel of its part.
     pub(crate) is_whole: bool,
-    /// The command may run without it.
+    /// True if the command may not perform it.
     pub(crate) is_conditional: bool,
     /// The load operation of an attachment; for other accesses it follows from the coverage.
     pub(crate) load: LoadOp,
     /// The store operation of an attachment.
     pub(crate) store: Option<vk::AttachmentStoreOp>,
-    /// `None` for the stages of the kind.
+    /// `None` for the default stages of the kind.
     pub(crate) stages: Option<vk::PipelineStageFlags2>,
     pub(crate) layout: Option<vk::ImageLayout>,
     /// The source of a resolve attachment.
     pub(crate) resolves: Option<Resource>,
-    /// How far from the pixel a shader reads; `None` for the default of the kind.
+    /// The distance from the pixel at which a shader reads; `None` for the default of the kind.
     pub(crate) reach: Option<ReadReach>,
 }
 
@@ -112,13 +112,13 @@ impl Access {
         self
     }
 
-    /// Touches every byte or texel of its part.
+    /// Marks it as accessing every byte or texel of its part.
     pub(crate) fn whole(mut self) -> Access {
         self.is_whole = true;
         self
     }
 
-    /// Width and height of an image in texels, at the first level.
+    /// Returns the width and height of an image in texels, at the first level.
     pub(crate) fn extent(&self) -> Option<(u32, u32)> {
         let Resource::Image(image) = &self.resource else {
             return None;
@@ -127,7 +127,7 @@ impl Access {
         Some((width, height))
     }
 
-    /// The access of a recording: one for each stage and access type.
+    /// Converts it for a recording: one access for each stage and access type.
     pub(crate) fn recorded(&self, resource: u32) -> Vec<recording::Access> {
         let part = match &self.resource {
             Resource::Buffer(_) => Part::Bytes(self.bytes[0], self.bytes[1]),
@@ -153,7 +153,7 @@ impl Access {
     }
 }
 
-/// The single bits of a mask.
+/// Iterates over the single bits of a mask.
 fn bits(mask: u64) -> impl Iterator<Item = u64> {
     (0..u64::BITS)
         .map(|bit| 1 << bit)

@@ -1,4 +1,4 @@
-//! From the submits of a frame to its document.
+//! Builds the document of a frame from its submits.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +22,7 @@ use super::timeline::{Cells, ComparedFrames, follow};
 use crate::document::recording::{Action, Memory};
 use crate::document::{Border, Decision, FIELD, FrameChoice, Inferred, UnresolvedKind};
 
-/// What does not follow from the submits.
+/// Information that does not follow from the submits.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) program: String,
@@ -30,32 +30,32 @@ pub(crate) struct Origin {
     pub(crate) api_version: u32,
     pub(crate) border: Border,
     pub(crate) choice: Option<FrameChoice>,
-    /// All buffers that have addresses.
+    /// All buffers with device addresses.
     pub(crate) addressed: Vec<Resource>,
     /// `bufferImageGranularity`.
     pub(crate) granularity: u64,
 }
 
-/// A resource of the frame and its uses: passes, and positions of accesses in them.
+/// A resource of the frame, with its uses by passes and the positions of the accesses in these.
 pub(super) struct Entry {
     pub(super) resource: Resource,
     name: String,
     uses: Vec<(usize, usize)>,
-    /// The layouts of images at the border and at the end, as far as the frame shows.
+    /// The layouts of images at the start and at the end, as far as the frame shows.
     layouts: Option<(vk::ImageLayout, vk::ImageLayout)>,
-    /// Why it cannot be followed.
+    /// The reason why it cannot be followed.
     missed: Option<&'static str>,
 }
 
-/// Writes the document of a frame, compared with those around it. All are flattened.
+/// Writes the document of a frame, compared with the frames around it. All must be flattened.
 ///
 /// # Errors
-/// What the frame's description breaks, where it breaks a rule of frames.
+/// If the frame violates a rule of frame descriptions, a message about it.
 pub(crate) fn document(frames: ComparedFrames<'_>, origin: &Origin) -> Result<String, String> {
     let frame = frames.captured;
     let described = Described::of(frames, origin);
     let built = described.build(frame, origin, false).or_else(|error| {
-        // Work on several queues that the host orders, which a frame cannot say.
+        // Work on several queues that the host orders, which a frame cannot express.
         described.build(frame, origin, true).map_err(|_| error)
     });
     let built = built.map_err(|error| format!("frame {}: {error}; it is not written", frame.number))?;
@@ -71,16 +71,16 @@ pub(crate) fn document(frames: ComparedFrames<'_>, origin: &Origin) -> Result<St
 pub(super) struct Described<'a> {
     pub(super) entries: Vec<Entry>,
     pub(super) index: HashMap<usize, usize>,
-    /// Of two that take turns, the one that is read, by key.
+    /// For each pair of alternating resources, the written one by the read one, by key.
     alternates: BTreeMap<usize, usize>,
     pub(super) passes: Vec<&'a Pass>,
     pub(super) pass_names: Vec<String>,
-    /// Per command buffer, its passes' first index.
+    /// For each command buffer, the index of its first pass.
     pub(super) first_pass: Vec<usize>,
     pub(super) found: Vec<Found>,
-    /// What becomes of the contents of each resource, by key.
+    /// The fate of the contents of each resource, by key.
     pub(super) contents: HashMap<usize, Followed>,
-    /// The passes of the next frame.
+    /// The names of the next frame's passes.
     pub(super) next_names: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Described<'a> {
             }
             all.follow_layouts(flat, &frame.resources);
         }
-        // What the next frame does with it must be known too.
+        // Accesses in the next frame must be known too.
         let missed = frame
             .flats()
             .chain(frames.next.into_iter().flat_map(Submits::flats));
@@ -123,7 +123,7 @@ impl<'a> Described<'a> {
         all
     }
 
-    /// The entry of a resource; of two that take turns, that of the one that is written.
+    /// Returns the entry of a resource; for alternating resources, that of the written one.
     fn entry(&mut self, resource: &Resource, names: &mut Names) -> usize {
         let key = self
             .alternates
@@ -197,14 +197,14 @@ impl<'a> Described<'a> {
         &self.passes[pass].accesses[position]
     }
 
-    /// Whether an attachment loads undefined contents.
+    /// Returns true if an attachment loads undefined contents.
     fn loads_undefined(&self, place: (usize, usize)) -> bool {
         let access = self.access(place);
         let contents = self.contents.get(&access.resource.key());
         access.writes && contents.is_some_and(|contents| contents.undefined.contains(&place))
     }
 
-    /// Whether the access is of the one of two resources that take turns which is read.
+    /// Returns true if the access is to the read one of two alternating resources.
     fn is_other(&self, access: &Access) -> bool {
         self.alternates.contains_key(&access.resource.key())
     }
@@ -217,7 +217,7 @@ impl<'a> Described<'a> {
             matches!(&entry.resource, Resource::Image(image) if attachments.contains(image.desc.usage));
         let uses = entry.uses.iter().map(|place| {
             let access = self.access(*place);
-            // What the pass itself clears is no content from before it.
+            // Contents that the pass itself clears do not come from before it.
             let own = access.kind == AccessKind::InputAttachment
                 && entry.uses.iter().filter(|other| other.0 == place.0).any(|other| {
                     let other = self.access(*other);
@@ -299,7 +299,7 @@ impl<'a> Described<'a> {
         }
         const UNDEFINED: vk::ImageLayout = vk::ImageLayout::UNDEFINED;
         let (before, after) = entry.layouts.unwrap_or_default();
-        // Contents that a program reads in spite of UNDEFINED are whatever they are.
+        // Contents that a program reads in spite of UNDEFINED are arbitrary.
         let needed = entry.uses.iter().zip(&found.rewrites).find_map(|(place, again)| {
             let access = self.access(*place);
             let needs = !again && (access.reads || access.writes && load(access, *again) == LoadOp::Load);
@@ -383,7 +383,7 @@ impl<'a> Described<'a> {
         builder.build().map_err(|error| error.to_string())
     }
 
-    /// That of the swapchain, or the one that most texels are rendered in.
+    /// Returns the extent of the swapchain, or the one in which most texels are rendered.
     fn base_extent(&self) -> vk::Extent2D {
         let mut areas: BTreeMap<(u32, u32), u64> = BTreeMap::from([((1, 1), 0)]);
         for vk::Extent2D { width, height } in self
@@ -450,7 +450,7 @@ impl<'a> Described<'a> {
             if found.previous[at] {
                 built = built.previous();
             }
-            // Texels are counted in the image that is read: they are the attachments' where the extents are equal.
+            // Reach is in texels of the image that is read: these are the attachments' texels if the extents are equal.
             let alike = access.reads && covered.is_some() && access.extent() == covered;
             if let Some(reach) = access.reach.filter(|_| alike) {
                 built = built.reaching(reach);
@@ -466,7 +466,7 @@ impl<'a> Described<'a> {
     }
 }
 
-/// The resources that take turns, by what the frame before does with them, or else the next one.
+/// Finds the alternating resources, from the frame before, or else from the next one.
 fn take_turns(frames: ComparedFrames<'_>) -> BTreeMap<usize, usize> {
     let now = frames.captured.first_uses();
     let mut all = BTreeMap::new();
@@ -479,7 +479,7 @@ fn take_turns(frames: ComparedFrames<'_>) -> BTreeMap<usize, usize> {
     all
 }
 
-/// The name of each pass: of its label, or of its kind and number.
+/// Returns the name of each pass: its label, or its kind and number.
 fn names_of_passes(frame: &Submits) -> Vec<String> {
     let mut names = Names::default();
     let passes = frame.flats().flat_map(|flat| &flat.passes).enumerate();
@@ -490,7 +490,7 @@ fn names_of_passes(frame: &Submits) -> Vec<String> {
     named.collect()
 }
 
-/// What an access that was missed may be of.
+/// Iterates over the resources that an unresolved access may be to.
 pub(super) fn resources_of<'a>(
     missed: &'a super::shader_use::UnresolvedAccess,
     origin: &'a Origin,
@@ -502,7 +502,7 @@ pub(super) fn resources_of<'a>(
         .chain(origin.addressed.iter().filter(move |_| by_address))
 }
 
-/// What a write does about what was there; `again` says that the frame has written it before.
+/// Returns the load operation of a write; `again` means that the frame has written the contents before.
 fn load(access: &Access, again: bool) -> LoadOp {
     match access.coverage {
         _ if access.kind.is_attachment() => access.load,

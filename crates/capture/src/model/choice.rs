@@ -1,4 +1,4 @@
-//! Chooses the frame that is captured: the heaviest of the first ones that the next frame repeats.
+//! Chooses the frame to capture: the heaviest of the first frames that the next frame repeats.
 //!
 //! ```text
 //! frame     0        1..9      10       11..   42       43..
@@ -14,7 +14,7 @@ use super::submits::Submits;
 use super::timeline::moved_bytes;
 use crate::document::FrameChoice;
 
-/// What a frame moves, and a hash of the kinds and attachments of its passes.
+/// The bytes that a frame accesses, and a hash of the kinds and attachments of its passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FrameMeasure {
     moved: u64,
@@ -48,14 +48,14 @@ impl FrameMeasure {
 /// The best frame so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameSearch {
-    /// Whether the next frame repeats it, and the bytes that it moves.
+    /// For the best frame: whether the next frame repeats it, and the bytes that it accesses.
     best: Option<(bool, u64)>,
     moved: Vec<u64>,
     repeated: u64,
 }
 
 impl FrameSearch {
-    /// Compares a frame and the next one with the best so far: true if it is a better one.
+    /// Compares a frame and the next one with the best so far; returns true if it is better.
     pub(crate) fn offer(&mut self, frame: FrameMeasure, next: Option<FrameMeasure>) -> bool {
         let is_repeated = next.is_some_and(|next| next.passes == frame.passes);
         self.moved.push(frame.moved);
@@ -82,7 +82,7 @@ impl FrameSearch {
 mod tests {
     use super::*;
 
-    /// The frame that is chosen of frames with these bytes and passes.
+    /// Returns the frame chosen among frames with these bytes and passes.
     fn chosen(frames: &[(u64, u64)]) -> Option<usize> {
         let mut search = FrameSearch::default();
         let measure = |&(moved, passes): &(u64, u64)| FrameMeasure { moved, passes };
@@ -100,14 +100,14 @@ mod tests {
         for (frames, expected) in [
             (&[][..], None),
             (&[(5, 1)], Some(0)),
-            // Uploads, a loading screen, one pass that is baked, then the game.
+            // Uploads, a loading screen, one baking pass, then the game.
             (
                 &[(900, 1), (8, 2), (8, 2), (300, 3), (140, 4), (141, 4), (140, 4)],
                 Some(5),
             ),
-            // Of equal frames the first.
+            // The first of equal frames.
             (&[(7, 1), (7, 1), (7, 1)], Some(0)),
-            // Nothing comes again.
+            // No frame repeats.
             (&[(3, 1), (9, 2), (4, 3)], Some(1)),
         ] {
             assert_eq!(chosen(frames), expected, "{frames:?}");

@@ -1,4 +1,4 @@
-//! Follows the contents of a resource through the frame before, the captured frame and the next one.
+//! Follows the contents of a resource through the previous frame, the captured frame and the next one.
 //!
 //! ```text
 //!          frame before │ captured frame         │ next frame
@@ -6,18 +6,18 @@
 //! bloom                 │ discard ─ load ─ store │ discard ─ load    the load is of undefined contents: it is wasted
 //! shadow                │ clear ─ store          │ read              the store is needed
 //! ```
-//! Parts are compared exactly: a clear of a quarter of an image replaces that quarter. After the next frame, the captured one is assumed to
-//! come again: that decides about resources that the next frame does not use, and is marked as an assumption.
+//! Parts are compared exactly: a clear of a quarter of an image replaces only that quarter. After the next frame, the captured one is assumed to
+//! repeat: this decides about resources that the next frame does not use, and is marked as an assumption.
 
 use std::collections::BTreeSet;
 
-/// One of the frames that are compared, in order.
+/// One of the compared frames, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ComparedFrame {
     Before,
     Captured,
     Next,
-    /// The captured frame again: an assumption.
+    /// The captured frame again, which is an assumption.
     Repeated,
 }
 
@@ -47,28 +47,29 @@ pub(crate) struct ContentUse {
     pub(crate) area: [(u32, u32); 2],
     pub(crate) reads: bool,
     pub(crate) effect: Effect,
-    /// It is an attachment or an input attachment.
+    /// True if it is an attachment or an input attachment.
     pub(crate) attached: bool,
-    /// The render pass loads it here from memory.
+    /// True if the render pass loads it here from memory.
     pub(crate) loads: bool,
-    /// What the loaded contents can change is only this attachment: a color.
+    /// True if the loaded contents can only affect this attachment: a color attachment.
     pub(crate) only_blends: bool,
-    /// The render pass ends its use here: contents are stored, or become undefined. `None` if neither, or if that is not known.
+    /// Set if the render pass ends its use here: true if contents are stored, false if they become undefined. `None` if neither, or if that is not
+    /// known.
     pub(crate) stores: Option<bool>,
 }
 
 /// All columns and rows.
 pub(crate) const WHOLE: [(u32, u32); 2] = [(0, u32::MAX); 2];
 
-/// What the next frame does first with what the captured one leaves.
+/// The first use by the next frame of the contents that the captured one leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NextUse {
-    /// It does not use all of it.
+    /// It does not use all of them.
     #[default]
     Unknown,
-    /// A pass of it reads some.
+    /// A pass of it reads some of them.
     Reads(usize),
-    /// It replaces all before it reads any; the pass that replaces it first.
+    /// It replaces all of them before it reads any; the pass that first replaces some.
     Replaces(usize),
 }
 
@@ -79,7 +80,7 @@ pub(crate) struct WastedOperation {
     pub(crate) place: (usize, usize),
     pub(crate) is_load: bool,
     pub(crate) why: WhyWasted,
-    /// The next frame does not show it: the captured frame is assumed to come again.
+    /// True if the next frame does not show this, and the captured frame is assumed to repeat.
     pub(crate) assumed: bool,
 }
 
@@ -88,24 +89,24 @@ pub(crate) struct WastedOperation {
 pub(crate) enum WhyWasted {
     /// The loaded contents are undefined.
     Undefined,
-    /// Nothing reads what the pass makes of them.
+    /// Nothing reads the results that the pass computes from them.
     Unread,
-    /// A pass replaces the stored contents first.
+    /// A pass replaces the stored contents before any read.
     Replaced(ComparedFrame, usize),
 }
 
-/// What becomes of the contents of a resource.
+/// The fate of the contents of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Followed {
     pub(crate) next: NextUse,
     pub(crate) wasted: Vec<WastedOperation>,
     /// Accesses that load undefined contents.
     pub(crate) undefined: BTreeSet<(usize, usize)>,
-    /// Without the wasted loads and stores, contents never leave their render pass.
+    /// True if, without the wasted loads and stores, contents never leave their render pass.
     pub(crate) memoryless: bool,
 }
 
-/// What happens next to a part.
+/// The next event for a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Untouched,
@@ -113,7 +114,7 @@ enum Fate {
     Replaced(ComparedFrame, usize, bool),
 }
 
-/// The parts that uses tell apart: cells, divided by the borders of all areas.
+/// The parts that uses distinguish: cells, divided by the borders of all areas.
 struct Grid {
     size: [u32; 3],
     borders: [Vec<u32>; 2],
@@ -200,7 +201,7 @@ pub(crate) fn contents(uses: &[ContentUse], size: [u32; 3]) -> Followed {
     found
 }
 
-/// Uses of one pass together: a pass reads what passes before it left.
+/// Iterates over the uses of each pass: a pass reads the contents that earlier passes left.
 fn passes(uses: &[ContentUse]) -> impl DoubleEndedIterator<Item = std::ops::Range<usize>> {
     let mut passes: Vec<std::ops::Range<usize>> = Vec::new();
     for (index, one) in uses.iter().enumerate() {
@@ -248,7 +249,7 @@ fn undefined_loads(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, foun
     }
 }
 
-/// Finds what the next frame does with what the captured one leaves, and the loads and stores whose results nothing reads.
+/// Finds the next frame's use of the contents that the captured one leaves, and the loads and stores whose results nothing reads.
 fn unread_results(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, found: &mut Followed) {
     let mut fates = vec![Fate::Untouched; count];
     let mut is_next_known = false;
@@ -278,12 +279,12 @@ fn unread_results(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, found
     }
 }
 
-/// A load of undefined contents in the captured frame reads nothing.
+/// Returns true for a load of undefined contents in the captured frame, which reads nothing.
 fn is_of_undefined(one: &ContentUse, found: &Followed) -> bool {
     one.frame == ComparedFrame::Captured && found.undefined.contains(&one.place)
 }
 
-/// What the next frame does with what the captured one wrote.
+/// Returns the next frame's use of the contents that the captured one wrote.
 fn next_use(uses: &[ContentUse], parts: &[Vec<usize>], fates: &[Fate]) -> NextUse {
     let written = uses.iter().zip(parts).filter(|(one, _)| {
         one.frame == ComparedFrame::Captured && !matches!(one.effect, Effect::None | Effect::Discards)
@@ -303,9 +304,9 @@ fn next_use(uses: &[ContentUse], parts: &[Vec<usize>], fates: &[Fate]) -> NextUs
         .map_or(NextUse::Unknown, NextUse::Replaces)
 }
 
-/// Judges the load and the store of a use by what happens next to its parts.
+/// Decides whether the load and the store of a use are wasted, by the next events of its parts.
 fn judge(one: &ContentUse, parts: &[usize], pass: &[ContentUse], fates: &[Fate], found: &mut Followed) {
-    // Of parts that are replaced by several passes, the first; `None` if any is read, or not used again.
+    // Of parts that several passes replace, the first one; `None` if any is read, or not used again.
     let mut replaced: Option<(ComparedFrame, usize, bool)> = None;
     let mut is_dead = !parts.is_empty();
     for part in parts {

@@ -1,4 +1,4 @@
-//! Facts of a captured frame besides the frame itself: its object `capture`.
+//! Facts of a captured frame in addition to the frame itself: its object `capture`.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ use crate::document::{
     Capture, Operation, PassFacts, ResourceFacts, Unresolved, UnresolvedKind, VERSION, WastedOperation,
 };
 
-/// Usages of attachments: other contents are read in their render pass only.
+/// Usages of attachments: without others, contents are only read in their render pass.
 const ATTACHMENTS: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
@@ -89,7 +89,7 @@ impl Described<'_> {
         all.into_iter().map(finish).collect()
     }
 
-    /// Facts of the passes, with what each loads from memory and stores to it.
+    /// Returns facts of the passes, with what each loads from memory and stores to it.
     fn pass_facts(&self, frame: &Submits) -> Vec<PassFacts> {
         let (mut all, mut instances) = (Vec::new(), 0);
         for flat in frame.flats() {
@@ -116,8 +116,8 @@ impl Described<'_> {
         all
     }
 
-    /// The loads and stores of attachments whose results nothing reads. None of what others may read: the screen, other processes and
-    /// devices, the host, and accesses that were not followed.
+    /// Returns the loads and stores of attachments whose results nothing reads. Excludes resources that may be read otherwise: by the screen, other
+    /// processes and devices, the host, or accesses that were not followed.
     fn wasted(&self, frames: ComparedFrames<'_>, origin: &Origin) -> Vec<WastedOperation> {
         let others = Readers::of(frames, origin);
         let mut all = Vec::new();
@@ -214,11 +214,11 @@ impl Described<'_> {
     }
 }
 
-/// What may read images besides the accesses that were followed.
+/// Potential readers of images other than the accesses that were followed.
 struct Readers {
-    /// Images that unresolved accesses name, by key.
+    /// Images that unresolved accesses may be to, by key.
     unresolved: Vec<usize>,
-    /// An access that was not followed may be of any image.
+    /// True if an unresolved access may be to any image.
     any: bool,
 }
 
@@ -231,7 +231,7 @@ impl Readers {
             any: false,
         };
         for (_, missed) in flats.flat_map(|flat| &flat.missed) {
-            // Addresses are of buffers.
+            // Addresses only refer to buffers.
             let is_anything = missed.resources.is_empty() && missed.kind != UnresolvedKind::DeviceAddress;
             readers.any |= is_anything;
             let keys = resources_of(missed, origin).map(Resource::key);

@@ -1,7 +1,7 @@
-//! From recorded commands to passes: what each accesses, with descriptors as they are now, and what synchronizes them.
+//! Converts recorded commands to passes, with their accesses through the current descriptors, and their synchronization.
 //!
-//! A pass is a subpass, a dynamic rendering instance (or what is between barriers inside), or dispatches or transfers between barriers.
-//! Beside the passes stand the commands themselves, each with its own accesses.
+//! A pass is a subpass, a dynamic rendering instance (or a part of it between barriers), or a series of dispatches or transfers between barriers. The
+//! individual commands are listed separately, each with its own accesses.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -29,21 +29,21 @@ pub(crate) struct Pass {
     pub(crate) area: Option<vk::Rect2D>,
     pub(crate) view_mask: u32,
     pub(crate) accesses: Vec<Access>,
-    /// Reads of other parts of what it renders to, which `accesses` does not list.
+    /// Reads of other parts of its render targets, which `accesses` does not list.
     pub(crate) also_read: Vec<(Resource, SubresourceRange)>,
     /// The render pass instance that it belongs to, numbered in its command buffer.
     pub(crate) instance: Option<usize>,
-    /// Another command buffer resumes the instance.
+    /// True if another command buffer resumes the instance.
     pub(crate) suspends: bool,
     pub(crate) facts: PassFacts,
 }
 
-/// A command buffer, flat.
+/// A flattened command buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Flat {
     pub(crate) passes: Vec<Pass>,
     pub(crate) commands: Vec<Command>,
-    /// What was not followed, and the pass in which.
+    /// Accesses that were not followed, each with its pass.
     pub(crate) missed: Vec<(Option<usize>, UnresolvedAccess)>,
     /// Layout transitions from UNDEFINED, and the number of passes before each.
     discards: Vec<(usize, Resource, SubresourceRange)>,
@@ -51,7 +51,7 @@ pub(crate) struct Flat {
 }
 
 impl Flat {
-    /// What loses its contents after `passes` passes, and before the next one.
+    /// Iterates over the ranges that lose their contents after the first `passes` passes, and before the next one.
     pub(crate) fn discards_before(
         &self,
         passes: usize,
@@ -63,14 +63,14 @@ impl Flat {
     }
 }
 
-/// Walks over recorded commands.
+/// Traverses recorded commands.
 struct Walker<'a> {
     flat: Flat,
     resources: &'a mut ResourceTable,
     labels: Vec<String>,
-    /// The secondary command buffer that is walked over, or nothing.
+    /// The secondary command buffer that is being traversed, or empty.
     secondary: String,
-    /// Conditional rendering is active around it.
+    /// True if conditional rendering is active around it.
     is_conditional: bool,
     /// The open pass.
     open: Option<usize>,
@@ -78,13 +78,13 @@ struct Walker<'a> {
     instance: Option<(&'a Instance, usize, bool)>,
     /// Pipelines and sets that the open pass has used.
     used: HashSet<Vec<usize>>,
-    /// What they access.
+    /// The accesses of their shaders, by their key.
     shaders: HashMap<Vec<usize>, Rc<ShaderUse>>,
     /// The accesses of the open pass, by resource.
     found: HashMap<usize, Vec<usize>>,
 }
 
-/// Follows the commands of a primary command buffer. O(commands + accesses of one resource²) of each pass.
+/// Flattens the commands of a primary command buffer. For each pass, O(commands + accesses of one resource²).
 pub(crate) fn flatten(ops: &[Recorded], resources: &mut ResourceTable) -> Flat {
     let mut walker = Walker {
         flat: Flat::default(),
@@ -140,7 +140,7 @@ impl<'a> Walker<'a> {
                     }
                 }
                 Op::EndPass => {
-                    // That of a render pass that was not seen created has no beginning.
+                    // A render pass whose creation was not seen has no beginning.
                     if self.instance.take().is_some() {
                         self.command(one, Action::End);
                     }
@@ -167,7 +167,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Layout transitions from UNDEFINED lose the contents.
+    /// Records layout transitions from UNDEFINED, which lose the contents.
     fn discard(&mut self, sync: &Synchronization) {
         let (Synchronization::Barrier(all) | Synchronization::WaitEvents(_, all)) = sync else {
             return;
@@ -187,7 +187,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Follows secondary command buffers.
+    /// Traverses secondary command buffers.
     fn execute(&mut self, all: &'a [(String, Arc<Vec<Recorded>>)]) {
         let depth = self.labels.len();
         for (name, ops) in all {
@@ -211,9 +211,9 @@ impl<'a> Walker<'a> {
         });
     }
 
-    /// The last command accesses something that was not followed.
+    /// Records that the last command accesses something that was not followed.
     fn unresolved(&mut self, missed: &UnresolvedAccess) {
-        /// The longest list of resources that is written out; a longer one is left empty, which means any resource.
+        /// The longest list of resources that is written; a longer one is left empty, which means any resource.
         const MAX_RESOURCES: usize = 16;
         let listed = if missed.resources.len() > MAX_RESOURCES {
             &[]
@@ -230,7 +230,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Accesses as a recording has them.
+    /// Converts accesses for a recording.
     fn recorded(&mut self, accesses: &[Access]) -> Vec<crate::document::recording::Access> {
         let one = |access: &Access| access.recorded(self.resources.number(&access.resource));
         accesses.iter().flat_map(one).collect()
@@ -263,7 +263,7 @@ impl<'a> Walker<'a> {
         &mut self.flat.passes[index]
     }
 
-    /// Dispatches and transfers between barriers are one pass each.
+    /// Opens a pass for dispatches or transfers, which form one pass between barriers.
     fn run(&mut self, kind: PassKind) {
         let is_open = self.open.is_some_and(|open| self.flat.passes[open].kind == kind);
         if self.instance.is_none() && !is_open {
@@ -271,7 +271,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Draws after a barrier inside a dynamic rendering instance are a pass of their own; those of a subpass that depends on itself are not.
+    /// Opens a pass for draws after a barrier inside a dynamic rendering instance; draws of a self-dependent subpass stay in the same pass.
     fn resume(&mut self) {
         match self.instance {
             Some((instance, subpass, secondary)) if self.open.is_none() && instance.dynamic => {
@@ -316,7 +316,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The accesses of a draw or dispatch, through the bound sets and to the buffers that it fetches from.
+    /// Adds the accesses of a draw or dispatch, through the bound sets and to the buffers that it fetches from.
     fn run_shaders(&mut self, one: &Recorded, shaded: &ShaderCommand) {
         let key = shaded.using.key();
         let known = self.shaders.get(&key).cloned();
@@ -343,7 +343,7 @@ impl<'a> Walker<'a> {
         fetches.for_each(|access| self.access(access.clone()));
     }
 
-    /// Adds an access to the open pass, merged with one that is alike or that writes the same.
+    /// Adds an access to the open pass, merged with an equal one or with a write to the same part.
     fn access(&mut self, access: Access) {
         let Some(open) = self.open else { return };
         let accesses = &mut self.flat.passes[open].accesses;
@@ -352,7 +352,7 @@ impl<'a> Walker<'a> {
             let other = &accesses[*index];
             let alike = (other.kind, other.range, other.format) == (access.kind, access.range, access.format);
             let shares = other.range.intersects(access.range);
-            // A feedback loop: no shader reads what its render pass writes as an attachment.
+            // A feedback loop: a shader must not read what its render pass writes as an attachment.
             let in_place = [AccessKind::InputAttachment, AccessKind::TileAttachment].contains(&access.kind);
             let loops = other.kind.is_attachment() && !access.kind.is_attachment() && !in_place;
             alike || other.writes && shares && (access.writes || loops)
@@ -363,7 +363,7 @@ impl<'a> Walker<'a> {
         };
         let other = &mut accesses[index];
         if other.kind.is_attachment() {
-            // The attachment says it all of its own part.
+            // The attachment access already covers its own part.
             other.reads |= access.reads;
             if access.reads && access.range != other.range {
                 let read = (access.resource, access.range);
@@ -391,7 +391,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// The smallest range with both.
+/// Returns the smallest range that contains both.
 fn hull(a: SubresourceRange, b: SubresourceRange) -> SubresourceRange {
     let both = |a: Run, b: Run| Run::new(a.first.min(b.first), a.end.max(b.end));
     SubresourceRange {

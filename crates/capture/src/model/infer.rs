@@ -1,8 +1,8 @@
-//! How long resources live: a search over the accesses of a frame in order, and what the next frame does with what is left.
+//! Infers lifetimes of resources from the accesses of a frame in order, and from the next frame's use of the remaining contents.
 //!
 //! ```text
-//! clear ─ write ─ read            transient: nothing of the frame before is read
-//!         read ─ … ─ write        history: what is read is replaced later
+//! clear ─ write ─ read            transient: nothing of the previous frame is read
+//!         read ─ … ─ write        history: the contents that are read are replaced later
 //!         read and write          external: updated in place, or written elsewhere
 //! ```
 
@@ -12,19 +12,19 @@ use crate::document::{Decision, Inferred};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResourceUse {
     pub(crate) pass: usize,
-    /// What of the resource, as indices `[first, end)` of its cells, in rows: `(first, end)` of each dimension.
+    /// The accessed cells of the resource: a range of indices `[first, end)` in each dimension.
     pub(crate) cells: [(u32, u32); 3],
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// A write that keeps what it does not replace.
+    /// True for a write that keeps the contents that it does not replace.
     pub(crate) keeps: bool,
-    /// Another version can be read instead: it is a read of shaders or transfers.
+    /// True if another version can be read instead: for reads of shaders or transfers.
     pub(crate) movable: bool,
-    /// Contents are not stored.
+    /// True if contents are not stored.
     pub(crate) discards: bool,
 }
 
-/// What the next frame does first with what this one leaves, and the pass.
+/// The first use by the next frame of the contents that this one leaves, with the pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NextPass {
     Unknown,
@@ -32,20 +32,20 @@ pub(crate) enum NextPass {
     Replaces(String),
 }
 
-/// What was found out.
+/// The inferred lifetime, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) inferred: Inferred,
     pub(crate) decided: Decision,
     pub(crate) reason: String,
-    /// Of each use: it reads what the frame before left.
+    /// For each use, true if it reads the contents that the previous frame left.
     pub(crate) previous: Vec<bool>,
-    /// Of each use: all of it was written before in the frame.
+    /// For each use, true if all of it was written before in the frame.
     pub(crate) rewrites: Vec<bool>,
 }
 
-/// Infers the lifetime of a resource of `size` cells; `attached` says that it can be nothing but an attachment, and `outside` why
-/// others have it too, if they do. O(uses x cells).
+/// Infers the lifetime of a resource of `size` cells. `attached` means that it can only be an attachment, and `outside` is the reason why it is also
+/// accessible from outside, if it is. O(uses x cells).
 pub(crate) fn infer(
     uses: &[ResourceUse],
     size: [u32; 3],
@@ -62,7 +62,7 @@ pub(crate) fn infer(
     let mut needed = vec![false; count];
     let mut index = 0;
     for of_pass in uses.chunk_by(|a, b| a.pass == b.pass) {
-        // A pass finds what passes before it left.
+        // A pass sees the contents that earlier passes left.
         for one in of_pass {
             let cells = cells_of(one, size);
             let known = cells.iter().filter(|cell| written[**cell]).count();
@@ -145,7 +145,7 @@ pub(crate) fn infer(
     }
 }
 
-/// A resource that the frame writes before it reads it, from its first to its last writing pass.
+/// Infers for a resource that the frame writes before it reads it, from its first to its last writing pass.
 fn written_first(
     next: &NextPass,
     [first, last]: [usize; 2],
@@ -244,7 +244,7 @@ mod tests {
         use Inferred::{External, History, Transient};
         let [reads, replaces] = [NextPass::Reads, NextPass::Replaces].map(|of| of("next".to_owned()));
         for (uses, next, inferred, decided) in [
-            // A depth buffer that is stored: the next frame clears it.
+            // A stored depth buffer: the next frame clears it.
             (&[CLEAR][..], &NextPass::Unknown, External, Decision::Assumed),
             (&[CLEAR], &replaces, Transient, Decision::NextFrame),
             (&[CLEAR], &reads, External, Decision::NextFrame),

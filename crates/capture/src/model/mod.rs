@@ -1,10 +1,10 @@
-//! A program's objects, what it records, and the frame that follows.
+//! A program's objects, its recorded commands, and the resulting frame.
 //!
 //! ```text
 //! objects ◄── recording ◄── flatten ◄── submits ◄── build ────► frame document: passes, resources, lifetimes, statistics
 //! │           │             │           │       ◄── recorded ─► its recording: commands, submissions, steps of the host
-//! │           │             │           │       ▲ timeline, contents: what the frame before and the next one do with the same resources
-//! │           │             │           └ what was submitted, and steps of the host
+//! │           │             │           │       ▲ timeline, contents: uses of the same resources by the previous frame and the next one
+//! │           │             │           └ submissions, and steps of the host
 //! │           │             └ passes and their accesses, and individual commands, with descriptors as they are at submission
 //! │           └ commands as they are recorded
 //! └ images, views, render passes, pipelines, descriptor sets

@@ -20,13 +20,13 @@ use crate::document::Placement;
 /// An allocation of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Allocation {
-    /// The order of allocation: a handle that is used again is another one.
+    /// The order of allocation, which distinguishes reuses of a handle.
     pub(crate) number: u32,
-    /// The host has mapped it.
+    /// True if the host has mapped it.
     pub(crate) mapped: AtomicBool,
 }
 
-/// Where a resource is bound.
+/// The memory that a resource is bound to.
 #[derive(Clone, Debug)]
 struct Bound {
     allocation: Arc<Allocation>,
@@ -34,18 +34,18 @@ struct Bound {
     size: u64,
 }
 
-/// What images and buffers have in common.
+/// The common properties of images and buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Common {
-    /// The order of creation, from 1: stable names where the program gave none.
+    /// The order of creation, from 1, for stable names of unnamed objects.
     pub(crate) number: u64,
     name: Mutex<String>,
     bound: Mutex<Option<Bound>>,
-    /// Memory of others, or sparse.
+    /// True for external or sparse memory.
     pub(crate) shared: AtomicBool,
 }
 
-/// The numbers of objects of which nothing else is known, by type and handle.
+/// Numbers of objects that are not tracked otherwise, by type and handle.
 #[derive(Default)]
 struct Numbers {
     known: HashMap<(vk::ObjectType, u64), u32>,
@@ -54,7 +54,7 @@ struct Numbers {
 
 static NUMBERS: LazyLock<Mutex<Numbers>> = LazyLock::new(Mutex::default);
 
-/// The number of a semaphore, fence, event or queue: the same one for the same handle until an object is created with that handle.
+/// Returns the number of a semaphore, fence, event or queue. It stays the same for a handle until an object is created with that handle.
 pub(crate) fn number_of<T: Handle>(handle: T) -> u32 {
     let numbers = &mut *lock(&NUMBERS);
     let number = numbers.known.entry((T::TYPE, handle.as_raw()));
@@ -64,7 +64,7 @@ pub(crate) fn number_of<T: Handle>(handle: T) -> u32 {
     })
 }
 
-/// The number of a new object.
+/// Assigns a number to a new object.
 pub(crate) fn new_number_of<T: Handle + Copy>(handle: T) -> u32 {
     lock(&NUMBERS).known.remove(&(T::TYPE, handle.as_raw()));
     number_of(handle)
@@ -107,7 +107,7 @@ impl Common {
         })
     }
 
-    /// Whether the host has mapped its memory.
+    /// Returns true if the host has mapped its memory.
     pub(crate) fn is_mapped(&self) -> bool {
         let bound = lock(&self.bound);
         bound
@@ -128,9 +128,9 @@ pub(crate) struct Image {
     pub(crate) extent: vk::Extent3D,
     pub(crate) linear: bool,
     pub(crate) swapchain: bool,
-    /// Equal for images that are created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
+    /// Equal for images created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
     pub(crate) alias_group: Option<u64>,
-    /// Its initial layout is `UNDEFINED`: it has neither contents nor another layout.
+    /// True if its initial layout is `UNDEFINED`: then it has neither contents nor another layout.
     pub(crate) starts_undefined: bool,
 }
 
@@ -163,7 +163,7 @@ fn alias_group(info: &vk::ImageCreateInfo<'_>) -> Option<u64> {
 }
 
 impl Image {
-    /// An image as it is created; what a frame cannot describe of it makes it shared with the outside.
+    /// A newly created image; properties that a frame cannot describe make it external.
     pub(crate) fn new(number: u64, info: &vk::ImageCreateInfo<'_>) -> Image {
         use vk::ImageCreateFlags as F;
         let known = F::MUTABLE_FORMAT
@@ -213,7 +213,7 @@ impl Image {
         self.desc.image_type == vk::ImageType::TYPE_3D
     }
 
-    /// A range with nothing left open; of 3D images all slices.
+    /// Returns a fully specified range; for 3D images with all slices.
     pub(crate) fn range(&self, range: vk::ImageSubresourceRange) -> SubresourceRange {
         let run = |first: u32, count: u32, all: u32| {
             let first = first.min(all - 1);
@@ -234,7 +234,7 @@ impl Image {
         }
     }
 
-    /// The layers of a copy.
+    /// Returns the layers of a copy.
     pub(crate) fn layers(&self, layers: vk::ImageSubresourceLayers) -> SubresourceRange {
         self.range(vk::ImageSubresourceRange {
             aspect_mask: layers.aspect_mask,
@@ -245,7 +245,7 @@ impl Image {
         })
     }
 
-    /// The layers of a copy, of 3D images the slices between two depths.
+    /// Returns the layers of a copy; for 3D images the slices between two depths.
     pub(crate) fn copied(
         &self,
         layers: vk::ImageSubresourceLayers,
@@ -261,12 +261,12 @@ impl Image {
         range
     }
 
-    /// Width and height of a level.
+    /// Returns the width and height of a level.
     pub(crate) fn level(&self, level: u32) -> [u32; 2] {
         [self.extent.width, self.extent.height].map(|texels| (texels >> level.min(31)).max(1))
     }
 
-    /// Columns and rows of a level; `None` for all of them.
+    /// Returns columns and rows of a level; `None` for all of them.
     pub(crate) fn area(&self, level: u32, at: [i32; 2], size: [u32; 2]) -> Option<[[u32; 2]; 2]> {
         let whole = self.level(level);
         let run = |axis: usize| {
@@ -277,7 +277,7 @@ impl Image {
         (area != [[0, whole[0]], [0, whole[1]]]).then_some(area)
     }
 
-    /// Whether texels are all of a level.
+    /// Returns true if texels cover a whole level.
     pub(crate) fn is_whole(&self, level: u32, offset: vk::Offset3D, extent: vk::Extent3D) -> bool {
         let side = |texels: u32| (texels >> level.min(31)).max(1);
         offset == vk::Offset3D::default()
@@ -308,7 +308,7 @@ impl Buffer {
     }
 }
 
-/// Some bytes of a buffer.
+/// A range of bytes in a buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferRange {
     pub(crate) buffer: Arc<Buffer>,
@@ -317,7 +317,7 @@ pub(crate) struct BufferRange {
 }
 
 impl BufferRange {
-    /// Bytes from an offset on; a size beyond the end, such as `VK_WHOLE_SIZE`, means all of them.
+    /// Bytes from an offset on; a size past the end, such as `VK_WHOLE_SIZE`, means up to the end.
     pub(crate) fn new(buffer: Arc<Buffer>, offset: u64, size: u64) -> BufferRange {
         let all = buffer.desc.size.0;
         let first = offset.min(all);
@@ -328,7 +328,7 @@ impl BufferRange {
         }
     }
 
-    /// Bytes of the range.
+    /// Returns a part of the range.
     pub(crate) fn part(&self, offset: u64, size: u64) -> BufferRange {
         let first = self.first.saturating_add(offset).min(self.end);
         BufferRange {
@@ -347,7 +347,7 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
-    /// What tells resources apart while they are held.
+    /// Returns a key that identifies the resource while it is held.
     pub(crate) fn key(&self) -> usize {
         match self {
             Resource::Image(image) => Arc::as_ptr(image) as usize,
@@ -355,7 +355,7 @@ impl Resource {
         }
     }
 
-    /// Whether they are created alike.
+    /// Returns true if two resources have equal descriptions.
     pub(crate) fn is_like(&self, other: &Resource) -> bool {
         match (self, other) {
             (Resource::Image(a), Resource::Image(b)) => a.desc == b.desc && !a.swapchain && !b.swapchain,
@@ -364,7 +364,7 @@ impl Resource {
         }
     }
 
-    /// In bytes, without padding.
+    /// Returns the size in bytes, without padding.
     pub(crate) fn size(&self) -> u64 {
         let Resource::Image(image) = self else {
             let Resource::Buffer(buffer) = self else { return 0 };
@@ -423,12 +423,12 @@ impl View {
     }
 }
 
-/// What a descriptor points to.
+/// The target of a descriptor.
 #[derive(Clone, Debug)]
 pub(crate) enum Descriptor {
     Image(Arc<View>, vk::ImageLayout),
     Buffer(BufferRange),
-    /// Bytes of a buffer from an offset on, which a dynamic offset moves: the offset and the size.
+    /// Bytes of a buffer that a dynamic offset moves: the offset and the size.
     Dynamic(Arc<Buffer>, u64, u64),
 }
 
@@ -459,7 +459,7 @@ impl Objects {
         self.buffers.get(buffer.as_raw())
     }
 
-    /// Bytes of a buffer from an offset on.
+    /// Returns a range of bytes of a buffer.
     pub(crate) fn buffer_range(&self, buffer: vk::Buffer, offset: u64, size: u64) -> Option<BufferRange> {
         Some(BufferRange::new(self.buffer(buffer)?, offset, size))
     }
@@ -488,7 +488,7 @@ impl Set {
         }
     }
 
-    /// The same descriptors, to change some of them.
+    /// Returns a copy of the descriptors, to change some of them.
     pub(crate) fn copied(&self) -> Set {
         Set {
             pool: self.pool,
@@ -506,7 +506,7 @@ impl Set {
         }
     }
 
-    /// Copies descriptors of another set, or of this one.
+    /// Copies descriptors of another set, or within this one.
     pub(crate) fn copy(&self, from: &Set, copy: &vk::CopyDescriptorSet<'_>) {
         let count = copy.descriptor_count;
         let places = |set: &Set, binding, element| {
@@ -527,7 +527,7 @@ impl Set {
         }
     }
 
-    /// The descriptors of a binding, moved by the dynamic offsets with which the set is bound.
+    /// Returns the descriptors of a binding, moved by the dynamic offsets with which the set is bound.
     pub(crate) fn at(&self, binding: u32, offsets: &[u32]) -> Vec<Descriptor> {
         let contents = lock(&self.contents);
         let of_binding = contents.range((binding, 0)..=(binding, u32::MAX));
@@ -546,7 +546,7 @@ impl Set {
         of_binding.map(moved).collect()
     }
 
-    /// All of them.
+    /// Returns all descriptors.
     pub(crate) fn all(&self) -> Vec<Descriptor> {
         lock(&self.contents).values().cloned().collect()
     }

@@ -1,11 +1,11 @@
-//! Pipelines, and what their shaders do with memory.
+//! Pipelines, and the memory accesses of their shaders.
 
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use tileheap_spirv::{EntryPoint, ShaderModule};
 
-/// A shader of a pipeline, as it was given.
+/// A shader of a pipeline, as given.
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) words: Arc<[u32]>,
@@ -17,19 +17,19 @@ pub(crate) struct Stage {
 #[derive(Debug, Default)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Stage>,
-    /// Of some stages the code was not seen.
+    /// True if the code of some stages was not seen.
     pub(crate) incomplete: bool,
     /// Pipelines that it is linked from.
     pub(crate) libraries: Vec<Arc<Pipeline>>,
-    /// They are shader objects, each bound to its stage.
+    /// True for shader objects, each bound to its stage.
     pub(crate) objects: bool,
-    /// Binding, stride, and whether it advances by instances.
+    /// Binding, stride, and whether it advances per instance.
     pub(crate) vertex: Vec<(u32, u32, bool)>,
     entries: OnceLock<Result<Vec<EntryPoint>, String>>,
 }
 
 impl Pipeline {
-    /// What its shaders do, read when it is first asked for.
+    /// Returns the entry points of its shaders, read on first use.
     pub(crate) fn entries(&self) -> Result<Vec<&EntryPoint>, String> {
         let own = self.entries.get_or_init(|| {
             if self.incomplete {
@@ -49,7 +49,8 @@ impl Pipeline {
         Ok(all)
     }
 
-    /// Shader objects that are bound, with another one of a stage, or none; `bound` is a pipeline, which they replace, or such objects.
+    /// Returns the bound shader objects with a stage replaced by another object, or removed. `bound` are such objects, or a pipeline that they
+    /// replace.
     pub(crate) fn with(
         bound: Option<&Pipeline>,
         stage: vk::ShaderStageFlags,
@@ -65,7 +66,7 @@ impl Pipeline {
         }
     }
 
-    /// The vertex bindings, its own or a library's.
+    /// Iterates over the vertex bindings of the pipeline and its libraries.
     pub(crate) fn vertex(&self) -> impl Iterator<Item = (u32, u32, bool)> {
         let libraries = self.libraries.iter().flat_map(|library| library.vertex.iter());
         self.vertex.iter().chain(libraries).copied()

@@ -12,7 +12,7 @@ use super::submits::{HostStep, Queue, Submits};
 use crate::document::Placement;
 use crate::document::recording::{self, Batch, CommandBuffer, MemoryFacts, Recording, Step};
 
-/// Small numbers for larger ones, in the order in which they occur.
+/// Maps numbers to smaller ones, in order of occurrence.
 #[derive(Default)]
 struct Renumbered(HashMap<u64, u32>);
 
@@ -23,18 +23,18 @@ impl Renumbered {
     }
 }
 
-/// Builds a recording.
+/// The state of building a recording.
 #[derive(Default)]
 struct Builder {
     recording: Recording,
     memories: Renumbered,
     alias_groups: Renumbered,
     queues: Renumbered,
-    /// The command buffers of each recorded list of commands: more than one if descriptors changed between submits.
+    /// The numbers of command buffers for each recorded list of commands: more than one if descriptors changed between submits.
     known: HashMap<*const Vec<Recorded>, Vec<u32>>,
 }
 
-/// Everything that a frame submitted, and the steps of the host.
+/// Builds a recording of everything that a frame submitted, and of the steps of the host.
 pub(crate) fn recording(frame: &Submits, granularity: u64) -> Recording {
     let mut builder = Builder::default();
     builder.recording.granularity = granularity;
@@ -62,7 +62,7 @@ pub(crate) fn recording(frame: &Submits, granularity: u64) -> Recording {
     builder.recording
 }
 
-/// The semaphores that a step names.
+/// Returns the semaphores that a step refers to.
 fn semaphores(step: &Step) -> Vec<u32> {
     match step {
         Step::Submit(batch) => {
@@ -107,7 +107,7 @@ impl Builder {
             object: self.memory(placed.object, common.is_mapped()),
             ..placed
         });
-        // What linear resources hold in memory that is older than the frame is not known.
+        // The contents of linear resources in memory older than the frame are not known.
         let in_new_memory = common
             .placement()
             .is_some_and(|placed| placed.object >= frame.allocated_before);
@@ -115,7 +115,7 @@ impl Builder {
             Resource::Buffer(_) => (common.is_mapped(), in_new_memory),
             Resource::Image(image) => {
                 let is_copied = image.desc.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
-                // Images that begin in `PREINITIALIZED` or `ZERO_INITIALIZED_EXT` keep what their memory holds.
+                // Images that begin in `PREINITIALIZED` or `ZERO_INITIALIZED_EXT` keep the contents of their memory.
                 let is_undefined = image.starts_undefined && !image.swapchain;
                 (
                     is_copied || image.linear && common.is_mapped(),
@@ -188,7 +188,7 @@ impl Builder {
         Step::Submit(step)
     }
 
-    /// The number of a command buffer: the same one if it is submitted again with equal accesses.
+    /// Returns the number of a command buffer, which is the same if it is submitted again with equal accesses.
     fn command_buffer(&mut self, submitted: &super::submits::Submitted) -> u32 {
         let commands = submitted.flat.as_ref().map_or(&[][..], |flat| &flat.commands);
         let known = self.known.entry(Arc::as_ptr(&submitted.ops)).or_default();
@@ -210,7 +210,7 @@ impl Builder {
     }
 }
 
-/// Why accesses of a resource cannot be checked.
+/// Returns the reason why accesses to a resource cannot be checked.
 fn why_unchecked(resource: &Resource) -> Option<&'static str> {
     if resource.common().is_shared() {
         return Some("sparse, protected or external memory");

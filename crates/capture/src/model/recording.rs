@@ -28,15 +28,15 @@ pub(crate) struct Rendering {
 pub(crate) struct Instance {
     pub(crate) subpasses: Vec<Rendering>,
     pub(crate) dynamic: bool,
-    /// Whether the first subpass is recorded in secondary command buffers.
+    /// True if the first subpass is recorded in secondary command buffers.
     pub(crate) secondary: bool,
-    /// The instance as a recording has it, without the numbers of its images: those of `views`.
+    /// The instance for a recording, without the numbers of its images, which come from `views`.
     pub(crate) recorded: recording::Instance,
     /// The view of each of its attachments.
     pub(crate) views: Vec<Arc<View>>,
 }
 
-/// A bound descriptor set, and its dynamic offsets.
+/// A bound descriptor set with its dynamic offsets.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundSet {
     pub(crate) set: Arc<Set>,
@@ -48,12 +48,12 @@ pub(crate) struct BoundSet {
 pub(crate) struct Use {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
     pub(crate) sets: BTreeMap<u32, BoundSet>,
-    /// Descriptor buffers replace sets.
+    /// True if descriptor buffers replace sets.
     pub(crate) buffers: bool,
 }
 
 impl Use {
-    /// Tells uses apart while they are held.
+    /// Returns a key that identifies the use while it is held.
     pub(crate) fn key(&self) -> Vec<usize> {
         let pipeline = self
             .pipeline
@@ -82,15 +82,15 @@ pub(crate) struct ShaderCommand {
     pub(crate) using: Arc<Use>,
     /// Vertex, index and indirect buffers.
     pub(crate) fetches: Vec<Access>,
-    /// The workgroups of a dispatch, where they are known.
+    /// The workgroups of a dispatch, if known.
     pub(crate) groups: Option<[u32; 3]>,
-    /// Those of a dispatch.
+    /// The push constants of a dispatch.
     pub(crate) push_constants: Arc<PushConstants>,
-    /// It may run no shader: its parameters are in a buffer, or a condition is.
+    /// True if it may run no shader: its parameters or its condition are in a buffer.
     pub(crate) is_conditional: bool,
 }
 
-/// A barrier or an operation of an event.
+/// A barrier or an event operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Synchronization {
     Barrier(Vec<Dependency>),
@@ -121,12 +121,12 @@ pub(crate) enum Memory {
     },
 }
 
-/// What a recorded command does.
+/// The effect of a recorded command.
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Draws inside a render pass.
     Draw(ShaderCommand),
-    /// A dispatch outside.
+    /// A dispatch outside a render pass.
     Dispatch(ShaderCommand),
     /// Clears attachments of the subpass.
     ClearAttachments,
@@ -140,7 +140,7 @@ pub(crate) enum Op {
         secondary: bool,
     },
     EndPass,
-    /// Secondary command buffers, each with its name; whether conditional rendering is active.
+    /// Secondary command buffers, each with its name; true if conditional rendering is active.
     Execute(bool, Vec<(String, Arc<Vec<Recorded>>)>),
     BeginLabel(String),
     EndLabel,
@@ -151,19 +151,19 @@ pub(crate) enum Op {
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) call: &'static str,
-    /// Of all commands of the command buffer, from 1.
+    /// Position among all commands of the command buffer, from 1.
     pub(crate) number: u32,
     pub(crate) op: Op,
 }
 
-/// What is bound at one bind point.
+/// The state of one bind point.
 #[derive(Default)]
 pub(crate) struct BoundState {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
     pub(crate) sets: BTreeMap<u32, BoundSet>,
-    /// Whether descriptor buffers replace sets.
+    /// True if descriptor buffers replace sets.
     pub(crate) buffers: bool,
-    /// The same, as commands refer to it.
+    /// The same state, as referred to by commands.
     using: Option<Arc<Use>>,
     changed: bool,
 }
@@ -202,38 +202,38 @@ impl Elements {
 pub(crate) enum DrawnElements {
     /// Vertices and instances.
     Vertices(Elements, Elements),
-    /// Indices and instances: the vertices are in the index buffer.
+    /// Indices and instances: the vertices are given by the index buffer.
     Indices(Elements, Elements),
-    /// In buffers, or otherwise not known; whether there are indices, and at most how many draws.
+    /// Parameters in buffers, or otherwise unknown; whether there are indices, and the maximum number of draws.
     Unknown { indexed: bool, draws: u64 },
-    /// None: mesh shaders, with the number of workgroups.
+    /// No elements: mesh shaders, with the number of workgroups.
     Groups([u32; 3]),
 }
 
-/// A command buffer while it is recorded, and what was recorded.
+/// A command buffer while it is recorded, and the result.
 #[derive(Default)]
 pub(crate) struct Recording {
     ops: Vec<Recorded>,
     /// The command that is being recorded.
     call: &'static str,
     number: u32,
-    /// Graphics and compute.
+    /// For graphics and compute.
     bound: [BoundState; 2],
     push_constants: Arc<PushConstants>,
     vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
-    /// The buffer, and the bytes of an index.
+    /// The index buffer, and the size of an index in bytes.
     indices: Option<(BufferRange, u64)>,
-    /// What was fetched since the last command that is not a draw: disjoint ranges of bytes, first to end, of each resource.
+    /// Bytes fetched since the last command that is not a draw: disjoint ranges of each resource, first to end.
     fetched: HashMap<(AccessKind, usize), BTreeMap<u64, u64>>,
-    /// The draw that stands for those that follow it.
+    /// The draw that represents the following ones.
     last_draw: Option<usize>,
-    /// Conditional rendering is active.
+    /// True while conditional rendering is active.
     is_conditional: bool,
-    /// The commands recorded when recording ended.
+    /// The commands of the last finished recording.
     pub(crate) ended: Arc<Vec<Recorded>>,
 }
 
-/// The index of a bind point in [`Recording::bound`]; `None` for ray tracing.
+/// Returns the index of a bind point in [`Recording::bound`]; `None` for ray tracing.
 pub(crate) fn point_index(point: vk::PipelineBindPoint) -> Option<usize> {
     [vk::PipelineBindPoint::GRAPHICS, vk::PipelineBindPoint::COMPUTE]
         .iter()
@@ -241,7 +241,7 @@ pub(crate) fn point_index(point: vk::PipelineBindPoint) -> Option<usize> {
 }
 
 impl Recording {
-    /// The next command begins.
+    /// Begins the next command.
     pub(crate) fn next(&mut self, call: &'static str) {
         self.call = call;
         self.number += 1;
@@ -256,14 +256,14 @@ impl Recording {
         let keeps = matches!(op, Op::BeginLabel(_) | Op::EndLabel | Op::Unresolved(..));
         self.add(op);
         if !keeps {
-            // What follows belongs to another pass, or part of a pass, and makes its accesses again.
+            // Later commands belong to another pass, or part of a pass, and repeat their accesses.
             self.bound.iter_mut().for_each(|bound| bound.changed = true);
             self.fetched.clear();
             self.last_draw = None;
         }
     }
 
-    /// Changes what is bound.
+    /// Changes the bound state.
     pub(crate) fn bind(&mut self, point: usize, change: impl FnOnce(&mut BoundState)) {
         let bound = &mut self.bound[point];
         change(bound);
@@ -280,14 +280,14 @@ impl Recording {
         self.indices = range.map(|range| (range, bytes));
     }
 
-    /// Changes push constants.
+    /// Updates push constants.
     pub(crate) fn push_constants(&mut self, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u8]) {
         Arc::make_mut(&mut self.push_constants).push(stages, offset, bytes);
     }
 
-    /// Secondary command buffers run.
+    /// Executes secondary command buffers.
     pub(crate) fn execute(&mut self, all: Vec<(String, Arc<Vec<Recorded>>)>) {
-        // They leave them undefined.
+        // This leaves push constants undefined.
         self.push_constants = Arc::default();
         self.push(Op::Execute(self.is_conditional, all));
     }
@@ -308,7 +308,7 @@ impl Recording {
         }
     }
 
-    /// A draw, with the buffers that hold its parameters.
+    /// Records a draw, with the buffers that contain its parameters.
     pub(crate) fn draw(&mut self, drawn: DrawnElements, parameters: Vec<Access>) {
         let is_empty = match drawn {
             DrawnElements::Vertices(elements, instances) | DrawnElements::Indices(elements, instances) => {
@@ -346,11 +346,11 @@ impl Recording {
         self.count_draw(drawn);
     }
 
-    /// Adds the fetches of a draw to an earlier one with the same bindings; adjacent ranges are joined.
+    /// Adds the fetches of a draw to an earlier one with the same bindings; joins adjacent ranges.
     fn fetch_too(&mut self, draw: usize, fetches: Vec<Access>) {
-        /// Draws read one buffer after the other: a fetch that goes on is among the last ones.
+        /// Draws read their buffers in turn: the range to extend is among the last ones.
         const LAST: usize = 8;
-        /// Ranges that are listed one by one.
+        /// Maximum number of ranges that are listed separately.
         const MAX: usize = 64;
         let Op::Draw(shaded) = &mut self.ops[draw].op else {
             return;
@@ -370,7 +370,7 @@ impl Recording {
             } else if is_listed {
                 shaded.fetches.push(access);
             } else if let Some(known) = shaded.fetches.iter_mut().find(is_like) {
-                // The bytes around both, of which some are read.
+                // The bytes that enclose both ranges, only some of which are read.
                 known.bytes = [
                     known.bytes[0].min(access.bytes[0]),
                     known.bytes[1].max(access.bytes[1]),
@@ -380,7 +380,7 @@ impl Recording {
         }
     }
 
-    /// A fetch that no draw since the last command of another kind has made.
+    /// Returns true if no draw since the last command of another kind has made this fetch.
     fn is_new_fetch(&mut self, access: &Access) -> bool {
         let [first, end] = access.bytes;
         let known = self
@@ -400,7 +400,7 @@ impl Recording {
         true
     }
 
-    /// The vertex and index buffers that a draw reads.
+    /// Returns the accesses of a draw to vertex and index buffers.
     fn fetches(&self, drawn: DrawnElements) -> Vec<Access> {
         let pipeline = self.bound[0].pipeline.clone();
         let (vertices, instances) = match drawn {
@@ -473,7 +473,7 @@ impl Recording {
         });
     }
 
-    /// A dispatch of workgroups, or of a number of them that is in a buffer.
+    /// Records a dispatch of workgroups; `None` if their number is in a buffer.
     pub(crate) fn dispatch(&mut self, groups: Option<[u32; 3]>, parameters: Option<Access>) {
         let bound = &mut self.bound[1];
         bound.changed = false;
@@ -495,7 +495,7 @@ impl Recording {
         self.count(|facts| facts.dispatches += 1);
     }
 
-    /// A transfer command that runs at this stage; `None` for accesses to objects that were not seen created.
+    /// Records a transfer command that runs at this stage; accesses to objects whose creation was not seen are `None`.
     pub(crate) fn transfer(&mut self, stage: vk::PipelineStageFlags2, accesses: Vec<Option<Access>>) {
         let is_unknown = accesses.iter().any(Option::is_none);
         let known = accesses.into_iter().flatten().map(|access| Access {
@@ -510,13 +510,13 @@ impl Recording {
         self.count(|facts| facts.transfers += 1);
     }
 
-    /// Ends the recording: what was recorded is kept, and can be submitted.
+    /// Ends the recording: the recorded commands are kept, and can be submitted.
     pub(crate) fn end(&mut self) {
         self.ended = Arc::new(std::mem::take(&mut self.ops));
     }
 }
 
-/// The part of a render area that is inside.
+/// Returns the part of a render area inside a limit.
 pub(crate) fn clip(area: vk::Rect2D, limit: vk::Extent2D) -> vk::Rect2D {
     let side = |at: i32, side: u32, limit: u32| {
         let end = (i64::from(at) + i64::from(side)).clamp(0, i64::from(limit));

@@ -1,4 +1,4 @@
-//! Render pass objects: read from their create infos, and begun with views: every subpass with its attachments.
+//! Render pass objects: reads them from create infos, and begins instances with views, with the attachments of every subpass.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::document::recording::{self, Attachment, AttachmentUse, Role, Scopes};
 #[derive(Debug)]
 pub(crate) struct RenderPass(pub(crate) RenderPassDesc);
 
-/// What is rendered: the area, and how many layers if there are no views.
+/// The rendered area, and the number of layers if there are no views.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rendered {
     pub(crate) area: vk::Rect2D,
@@ -25,7 +25,7 @@ pub(crate) struct Rendered {
 }
 
 impl RenderPass {
-    /// An instance with these views and clear values.
+    /// Begins an instance with these views and clear values.
     pub(crate) fn begin(
         &self,
         views: &[Arc<View>],
@@ -59,7 +59,7 @@ impl RenderPass {
         instance
     }
 
-    /// The instance as a recording has it; without attachments if views are missing.
+    /// Returns the instance for a recording; without attachments if views are missing.
     fn recorded(&self, views: &[Arc<View>], rendered: Rendered) -> recording::Instance {
         let dependencies = self.0.dependencies.iter().filter(|one| one.0 != one.1);
         let subpass = |index: u32| (index != vk::SUBPASS_EXTERNAL).then_some(index);
@@ -101,7 +101,7 @@ impl RenderPass {
         }
     }
 
-    /// Makes stencil an attachment of its own where its layouts are.
+    /// Makes stencil a separate attachment if it has its own layouts.
     fn split_stencil(&self, instance: &mut recording::Instance, views: &mut Vec<Arc<View>>) {
         use vk::ImageAspectFlags as Aspects;
         for (index, [initial, last]) in &self.0.stencils {
@@ -139,7 +139,7 @@ impl RenderPass {
         }
     }
 
-    /// Load operations count where an attachment is used first.
+    /// Returns the accesses to the attachments of a subpass. Load operations count in the subpass that uses an attachment first.
     fn attachments_of(
         &self,
         subpass: &Subpass,
@@ -189,7 +189,7 @@ impl RenderPass {
     }
 }
 
-/// The attachments of a subpass.
+/// Returns the attachments of a subpass.
 fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
     let used = |&(attachment, layout): &Reference, role| AttachmentUse {
         attachment,
@@ -220,7 +220,7 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         .collect()
 }
 
-/// An attachment with as many layers as are rendered, and without operations: its resource is numbered later.
+/// Makes an attachment with as many layers as are rendered, without operations; its resource is numbered later.
 pub(crate) fn attachment(view: &View, layers: u32) -> Attachment {
     let Run { first, end } = view.range.layers;
     Attachment {
@@ -240,7 +240,7 @@ pub(crate) fn attachment(view: &View, layers: u32) -> Attachment {
     }
 }
 
-/// Columns and rows of a render area; `None` if it covers every attachment.
+/// Returns columns and rows of a render area; `None` if it covers every attachment.
 pub(crate) fn area(area: vk::Rect2D, views: &[Arc<View>]) -> Option<[[u32; 2]; 2]> {
     let at = [area.offset.x, area.offset.y];
     let size = [area.extent.width, area.extent.height];
@@ -252,10 +252,10 @@ pub(crate) fn area(area: vk::Rect2D, views: &[Arc<View>]) -> Option<[[u32; 2]; 2
     (!views.iter().all(covers)).then(|| [run(0), run(1)])
 }
 
-/// A load operation with its value, as a frame has it.
+/// Converts a load operation with its clear value.
 pub(crate) fn load_op(load: vk::AttachmentLoadOp, clear: vk::ClearValue, format: vk::Format) -> LoadOp {
     let zero = ClearValue::zero_of(format);
-    // SAFETY: Every field is plain numbers; so in each line.
+    // SAFETY: Every field consists of plain numbers; this holds for each line.
     let color = unsafe { clear.color };
     // SAFETY: As above.
     let depth = unsafe { clear.depth_stencil };
@@ -275,7 +275,7 @@ pub(crate) fn load_op(load: vk::AttachmentLoadOp, clear: vk::ClearValue, format:
     }
 }
 
-/// An attachment's operations of both aspects, as accesses: one, or one for each aspect where the operations differ.
+/// Returns an attachment's operations as accesses: one, or one for each aspect if the operations differ.
 pub(crate) fn attachment_accesses(
     view: &View,
     kind: AccessKind,
@@ -299,7 +299,7 @@ pub(crate) fn attachment_accesses(
         access.load = if only_read { LoadOp::Load } else { loads[which] };
         access.reads = access.load == LoadOp::Load;
         access.writes = !only_read;
-        // An access of both aspects stores if either does.
+        // An access to both aspects stores if either aspect is stored.
         let both = aspects.contains(A::DEPTH | A::STENCIL);
         let stored = both && stores.contains(&vk::AttachmentStoreOp::STORE);
         access.store = Some(if stored {
@@ -316,7 +316,7 @@ pub(crate) fn attachment_accesses(
     }
 }
 
-/// A resolve attachment, which is written whole.
+/// Returns the access to a resolve attachment, which is completely written.
 pub(crate) fn resolve(
     source: &View,
     target: &View,

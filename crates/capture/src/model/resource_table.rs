@@ -6,16 +6,16 @@ use super::objects::Resource;
 use super::recording::{Dependency, Instance, Memory, Synchronization};
 use crate::document::recording::{self, Action};
 
-/// The images and buffers of a frame, numbered in the order in which commands name them.
+/// The images and buffers of a frame, numbered in the order in which commands refer to them.
 #[derive(Debug, Default)]
 pub(crate) struct ResourceTable {
     pub(crate) all: Vec<Resource>,
-    /// By key; the table holds them, so that no other one gets the same.
+    /// By key; the table holds the resources, so that keys stay unique.
     numbers: HashMap<usize, u32>,
 }
 
 impl ResourceTable {
-    /// The number of a resource.
+    /// Returns the number of a resource.
     pub(crate) fn number(&mut self, resource: &Resource) -> u32 {
         *self.numbers.entry(resource.key()).or_insert_with(|| {
             self.all.push(resource.clone());
@@ -23,12 +23,12 @@ impl ResourceTable {
         })
     }
 
-    /// The resource with a number.
+    /// Returns the resource with a number.
     pub(crate) fn get(&self, number: u32) -> &Resource {
         &self.all[number as usize]
     }
 
-    /// A barrier or an operation of an event, as a recording has it.
+    /// Converts a barrier or an event operation for a recording.
     pub(crate) fn synchronization(&mut self, sync: &Synchronization) -> Action {
         match sync {
             Synchronization::Barrier(all) => Action::Barrier(self.dependencies(all)),
@@ -76,7 +76,7 @@ impl ResourceTable {
         }
     }
 
-    /// A render pass instance with the numbers of its images.
+    /// Returns a render pass instance with the numbers of its images.
     pub(crate) fn instance(&mut self, instance: &Instance) -> recording::Instance {
         let mut recorded = instance.recorded.clone();
         for (attachment, view) in recorded.attachments.iter_mut().zip(&instance.views) {

@@ -11,7 +11,7 @@ use super::objects::{Descriptor, Resource};
 use super::recording::Use;
 use crate::document::UnresolvedKind;
 
-/// Something that was not followed, with the resources that it may access.
+/// An access that was not followed, with the resources that it may be to.
 #[derive(Clone, Debug)]
 pub(crate) struct UnresolvedAccess {
     pub(crate) kind: UnresolvedKind,
@@ -19,7 +19,7 @@ pub(crate) struct UnresolvedAccess {
     pub(crate) resources: Vec<Resource>,
 }
 
-/// What shaders access.
+/// The accesses of shaders.
 #[derive(Debug, Default)]
 pub(crate) struct ShaderUse {
     pub(crate) accesses: Vec<ShaderAccess>,
@@ -31,15 +31,15 @@ pub(crate) struct ShaderUse {
 /// An access through a descriptor.
 #[derive(Debug)]
 pub(crate) struct ShaderAccess {
-    /// To anything in the descriptor.
+    /// The access to anything in the descriptor.
     pub(crate) access: Access,
     binding: Binding,
-    /// It is the only descriptor of its binding.
+    /// True if it is the only descriptor of its binding.
     is_single: bool,
 }
 
 impl ShaderUse {
-    /// What shaders access through the bound sets, and what was not followed.
+    /// Collects the accesses of shaders through the bound sets, and those that were not followed.
     pub(crate) fn of(using: &Use, call: &str) -> ShaderUse {
         let mut found = ShaderUse::default();
         if using.buffers {
@@ -50,7 +50,7 @@ impl ShaderUse {
         let entries = match pipeline.map_or_else(unseen, |pipeline| pipeline.entries()) {
             Ok(entries) => entries,
             Err(why) => {
-                // Whatever is bound may be accessed.
+                // Any bound resource may be accessed.
                 let all = using.sets.values().flat_map(|bound| bound.set.all());
                 let all = all.map(|one| one.resource()).collect();
                 found.miss(UnresolvedKind::Shader, why, all);
@@ -78,7 +78,7 @@ impl ShaderUse {
         found
     }
 
-    /// The reads and writes of a draw or dispatch. `groups` are the workgroups of a dispatch; `None` if they are not known, or for a draw.
+    /// Returns the reads and writes of a draw or dispatch. `groups` are the workgroups of a dispatch; `None` if they are not known, or for a draw.
     pub(crate) fn performed(&self, groups: Option<[u32; 3]>, push_constants: &PushConstants) -> Vec<Access> {
         let values = |value: GuardValue| match value {
             GuardValue::PushConstant { offset } => push_constants.word(offset),
@@ -105,9 +105,9 @@ impl ShaderUse {
         });
     }
 
-    /// What a shader accesses through the descriptors of a binding.
+    /// Adds the accesses of a shader through the descriptors of a binding.
     fn bound(&mut self, binding: &Binding, shader: &str, found: Vec<Descriptor>) {
-        /// The largest array whose descriptors are recorded one by one. A larger one counts as unresolved: which of them a shader uses is unknown.
+        /// The largest array whose descriptors are recorded separately. Larger ones count as unresolved: which descriptors a shader uses is unknown.
         const MAX_DESCRIPTORS: usize = 16;
         let place = || {
             format!(
@@ -131,7 +131,7 @@ impl ShaderUse {
                 Descriptor::Buffer(range) if binding.kind.fits_buffers() => {
                     Access::of_buffer(range, binding.kind)
                 }
-                // Of another kind than the shader's: not accessed.
+                // Its kind differs from the shader's: not accessed.
                 _ => continue,
             };
             (access.reads, access.writes) = (binding.reads, binding.writes);
@@ -152,7 +152,7 @@ impl ShaderUse {
 }
 
 impl ShaderAccess {
-    /// The reads and writes of a draw or dispatch: the part that is certainly accessed, then everything that may be.
+    /// Returns the reads and writes of a draw or dispatch: the part that is certainly accessed, then everything that may be accessed.
     fn performed(&self, dispatch: Option<Dispatch<'_>>) -> Vec<Access> {
         let (binding, mut all) = (&self.binding, Vec::new());
         let is_draw = self.binding.stages != ash::vk::PipelineStageFlags2::COMPUTE_SHADER;
@@ -177,7 +177,7 @@ impl ShaderAccess {
         all
     }
 
-    /// The part that is certainly accessed, all of it; and anything in the descriptor, if that is more.
+    /// Returns a whole access to the part that is certainly accessed, and a possible one to everything in the descriptor, if that is more.
     fn certain_and_rest(&self, access: Access, extent: Option<Extent>, always: bool) -> Vec<Access> {
         let certain = extent.and_then(|extent| within(&access, extent));
         let is_all = certain.as_ref().is_some_and(|certain| {
@@ -191,7 +191,7 @@ impl ShaderAccess {
     }
 }
 
-/// An image size or array length that a guard compares: of the only descriptor of a binding, if that is certainly used as it is.
+/// Returns an image size or array length that a guard compares, of the only descriptor of a binding, if that is certainly used unchanged.
 fn guard_value(using: &Use, value: GuardValue) -> Option<u32> {
     use ash::vk::DescriptorBindingFlags as F;
     let (GuardValue::ImageSize { set, binding, .. } | GuardValue::ArrayLength { set, binding, .. }) = value
@@ -210,14 +210,14 @@ fn guard_value(using: &Use, value: GuardValue) -> Option<u32> {
     }
     match (value, descriptor) {
         (GuardValue::ArrayLength { .. }, Descriptor::Buffer(range)) => {
-            // A dynamic descriptor without its offset is all of the buffer.
+            // A dynamic descriptor without its offset covers the whole buffer.
             let dynamic = bound.set.layout.iter().flat_map(|layout| layout.dynamic());
             let is_dynamic = layout.kind == ash::vk::DescriptorType::STORAGE_BUFFER_DYNAMIC;
             let is_known = !is_dynamic || bound.offsets.len() == dynamic.count();
             is_known.then(|| value.length_in(range.end.saturating_sub(range.first)))?
         }
         (GuardValue::ImageSize { axis, .. }, Descriptor::Image(view, _)) => {
-            // A view of blocks as texels has other sides.
+            // A view of blocks as texels has a different size.
             let is_texel = |format| {
                 let block = format::texel_block(format);
                 block.is_some_and(|block| (block.width, block.height) == (1, 1))
@@ -228,7 +228,7 @@ fn guard_value(using: &Use, value: GuardValue) -> Option<u32> {
             match axis {
                 0 => Some(side(image.extent.width)),
                 1 => Some(side(image.extent.height)),
-                // A view may be of some slices.
+                // A view may contain only some slices.
                 2 if level == 0 => {
                     let slices = view.range.layers;
                     Some(slices.end.saturating_sub(slices.first))
@@ -241,7 +241,7 @@ fn guard_value(using: &Use, value: GuardValue) -> Option<u32> {
     }
 }
 
-/// The part of an access that is in an extent, with all its bytes or texels; `None` if it is not known where that is.
+/// Returns the part of an access inside an extent, as a whole access; `None` if its location is not known.
 fn within(access: &Access, extent: Extent) -> Option<Access> {
     let size = |block: format::TexelBlock| (block.width, block.height);
     let mut certain = access.clone().whole();
@@ -265,10 +265,10 @@ fn within(access: &Access, extent: Extent) -> Option<Access> {
             let layers = certain.range.layers;
             let is_empty = |runs: [[u32; 2]; 2]| runs.iter().any(|run| run[0] >= run[1]);
             let is_some = layers.first < layers.end && !certain.area.is_some_and(is_empty);
-            // Texels of a view of another format may be blocks of the image.
+            // Texels of a view with another format may be blocks of the image.
             let blocks =
                 [access.format.unwrap_or(image.desc.format), image.desc.format].map(format::texel_block);
-            // Which of several layers is accessed is not known; input attachments have coordinates of their own.
+            // Which of several layers is accessed is not known; input attachments have their own coordinates.
             let is_known = image.is_3d() || layers.end - layers.first == 1;
             let is_texel = access.kind != AccessKind::InputAttachment;
             (is_some && is_known && is_texel && blocks[0].map(size) == blocks[1].map(size)).then_some(certain)

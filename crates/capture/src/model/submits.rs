@@ -1,4 +1,4 @@
-//! What was submitted in a frame, and which resources take turns from frame to frame.
+//! The submissions of a frame, and resources that alternate from frame to frame.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Queue {
 pub(crate) struct Submitted {
     pub(crate) name: String,
     pub(crate) ops: Arc<Vec<Recorded>>,
-    /// Its passes as of submission; made when the frame is written where that was not certain.
+    /// Its passes as of submission; if they were uncertain then, computed when the frame is written.
     pub(crate) flat: Option<Flat>,
 }
 
@@ -45,17 +45,17 @@ pub(crate) struct Batch {
     pub(crate) commands: Vec<Submitted>,
 }
 
-/// Semaphores between two steps of the host: the state in which they will be when everything submitted is complete.
+/// The state of semaphores between two steps of the host, once everything submitted is complete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Semaphores {
     /// The highest value of each timeline semaphore.
     pub(crate) timelines: BTreeMap<u32, u64>,
-    /// Binary ones that are signaled.
+    /// Binary semaphores that are signaled.
     pub(crate) signaled: BTreeSet<u32>,
 }
 
 impl Semaphores {
-    /// A semaphore is created; of a timeline with its value.
+    /// Adds a semaphore, with the value of a timeline semaphore.
     pub(crate) fn create(&mut self, semaphore: u32, value: Option<u64>) {
         self.destroy(semaphore);
         self.timelines.extend(value.map(|value| (semaphore, value)));
@@ -85,7 +85,7 @@ impl Semaphores {
 /// A step of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum HostStep {
-    /// A batch of a submit; of a submit without batches, only the fence.
+    /// A batch of a submit; for a submit without batches, only the fence.
     Submit {
         submit: usize,
         batch: usize,
@@ -101,7 +101,7 @@ pub(crate) struct Submits {
     pub(crate) submits: Vec<(Queue, Vec<Batch>)>,
     pub(crate) steps: Vec<HostStep>,
     pub(crate) resources: ResourceTable,
-    /// Semaphores when it began.
+    /// The state of semaphores when it began.
     pub(crate) before: Semaphores,
     /// The number of the last image or buffer that was created before it began.
     pub(crate) created_before: u64,
@@ -122,7 +122,7 @@ impl Submits {
         self.submits.push((queue, batches));
     }
 
-    /// Adds a step of the host. A wait that it repeats without other steps but waits in between is the same one.
+    /// Adds a step of the host. A repeated wait is omitted if only waits came in between.
     pub(crate) fn step(&mut self, step: Step) {
         let is_wait = |step: &HostStep| {
             matches!(
@@ -150,13 +150,13 @@ impl Submits {
         self.submits.iter().flat_map(|(_, batches)| batches)
     }
 
-    /// Of each command buffer.
+    /// Iterates over the flattened command buffers.
     pub(crate) fn flats(&self) -> impl Iterator<Item = &Flat> {
         let commands = self.batches().flat_map(|batch| &batch.commands);
         commands.filter_map(|commands| commands.flat.as_ref())
     }
 
-    /// How the frame uses its resources, by key.
+    /// Returns the frame's uses of its resources, by key.
     pub(crate) fn first_uses(&self) -> HashMap<usize, FirstUse> {
         let mut uses: HashMap<usize, FirstUse> = HashMap::new();
         for access in self
@@ -176,21 +176,21 @@ impl Submits {
     }
 }
 
-/// How a frame uses a resource.
+/// A frame's use of a resource.
 #[derive(Clone, Debug)]
 pub(crate) struct FirstUse {
     resource: Resource,
-    /// The first access needs contents.
+    /// True if the first access needs contents.
     pub(crate) read_first: bool,
-    /// All accesses are reads, and none of an attachment.
+    /// True if all accesses are reads, and none is of an attachment.
     only_read: bool,
 }
 
-/// Resources that take turns: which one is read instead of which that is written, by what the frame and one beside it do with them.
+/// Finds pairs of alternating resources, the written one by the read one, from their uses in this frame and in an adjacent one.
 ///
 /// ```text
 /// frame before, or next   reads b, writes a
-/// this frame              reads a, writes b     a is what the frame before left in b
+/// this frame              reads a, writes b     a has the contents that the previous frame wrote
 /// ```
 pub(crate) fn alternating(
     now: &HashMap<usize, FirstUse>,
@@ -219,7 +219,7 @@ pub(crate) fn alternating(
     pairs
 }
 
-/// Semaphores of a frame: one for each pair of a signal and a wait for it; binary ones without a partner are of the outside.
+/// The semaphores of a frame: one for each pair of a signal and a wait for it; unpaired binary ones are external.
 #[derive(Default)]
 pub(crate) struct Links {
     open: Vec<(SemaphoreUse, BatchId)>,
@@ -248,7 +248,7 @@ impl Links {
                     builder.signal(from, semaphore, signal.stages);
                     builder.wait(id, semaphore, wait.stages);
                 }
-                // The value of a timeline may be one of frames ago: it orders nothing in this one.
+                // The value of a timeline may have been signaled frames ago: it orders nothing in this one.
                 None if timeline => {}
                 None => {
                     let semaphore = builder.external_semaphore(self.name("external wait"));
@@ -269,7 +269,7 @@ impl Links {
     }
 }
 
-/// Gives each name once.
+/// Makes names unique.
 #[derive(Default)]
 pub(crate) struct Names(HashSet<String>);
 

@@ -1,4 +1,4 @@
-//! The uses of each resource in the frame before, the captured frame and the next one, in order.
+//! The uses of each resource in the previous frame, the captured frame and the next one, in order.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::flatten::Pass;
 use super::objects::Resource;
 use super::submits::Submits;
 
-/// The captured frame and those around it, as far as there are any.
+/// The captured frame and those around it, if there are any.
 #[derive(Clone, Copy)]
 pub(crate) struct ComparedFrames<'a> {
     pub(crate) before: Option<&'a Submits>,
@@ -46,7 +46,7 @@ impl Cells {
         }
     }
 
-    /// The cells of a range.
+    /// Returns the cells of a range.
     pub(crate) fn range(&self, range: SubresourceRange) -> [(u32, u32); 3] {
         let of = |first: u32, end: u32, all: u32| if first == end { (0, all) } else { (first, end) };
         let is_in = |bit: &u32| range.aspects.as_raw() & bit != 0;
@@ -122,7 +122,7 @@ fn add_frame(
             }
         }
         first += flat.passes.len();
-        // After the last pass.
+        // Discards after the last pass.
         for (resource, range) in flat.discards_before(flat.passes.len()) {
             add(resource, discard(which, first, Cells::of(resource).range(*range)));
         }
@@ -144,7 +144,7 @@ fn discard(frame: ComparedFrame, pass: usize, cells: [(u32, u32); 3]) -> Content
     }
 }
 
-/// Whether an attachment is loaded and stored by a pass, or by another one of the same render pass instance.
+/// Loads and stores of an attachment by a pass, or by another pass of the same render pass instance.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Ends {
     pub(crate) loads: bool,
@@ -152,7 +152,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Of an access of a pass of a command buffer.
+    /// Determines them for an access of a pass of a command buffer.
     pub(crate) fn of(passes: &[Pass], number: usize, access: &Access) -> Ends {
         let pass = &passes[number];
         let Some(instance) = pass.instance.filter(|_| access.kind.is_attachment()) else {
@@ -186,7 +186,7 @@ fn of_access(
     ends: Ends,
 ) -> ContentUse {
     let is_attachment = access.kind.is_attachment();
-    // What the pass itself clears is no content from before it.
+    // Contents that the pass itself clears do not come from before it.
     let own = access.kind == AccessKind::InputAttachment
         && pass.accesses.iter().any(|other| {
             other.resource.key() == access.resource.key()
@@ -222,7 +222,7 @@ fn of_access(
     }
 }
 
-/// The area of an attachment that its pass renders; all of other accesses.
+/// Returns the area of an attachment that its pass renders; for other accesses the whole area.
 fn attached_area(pass: &Pass, access: &Access) -> [(u32, u32); 2] {
     let (Some(area), Resource::Image(image), true) =
         (pass.area, &access.resource, access.kind.is_attachment())
@@ -234,7 +234,7 @@ fn attached_area(pass: &Pass, access: &Access) -> [(u32, u32); 2] {
     part.map_or(WHOLE, |part| part.map(|[first, end]| (first, end)))
 }
 
-/// The bytes that one reading or writing of an access moves: of its part and the area of its pass, without padding.
+/// Returns the bytes that a single read or write of an access moves: of its part and the area of its pass, without padding.
 pub(crate) fn moved_bytes(pass: &Pass, access: &Access) -> u64 {
     let Resource::Image(image) = &access.resource else {
         return access.bytes[1].saturating_sub(access.bytes[0]);

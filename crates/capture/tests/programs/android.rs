@@ -1,4 +1,4 @@
-//! The layer's library under Android's loader, which reads no manifest and does not negotiate: a frame is captured.
+//! Captures a frame with the layer's library under Android's loader, which reads no manifest and does not negotiate.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use ash::vk;
@@ -8,7 +8,7 @@ use tileheap_testkit::objects::{Objects, command_buffers, record};
 
 use super::{folder, read};
 
-/// Settings of the structure as `(key, value)`.
+/// A setting as `VkLayerSettingEXT`.
 fn setting(key: &'static std::ffi::CStr, value: &*const std::ffi::c_char) -> vk::LayerSettingEXT<'static> {
     vk::LayerSettingEXT {
         p_layer_name: LAYER_NAME.as_ptr(),
@@ -55,7 +55,7 @@ fn a_frame_is_captured_under_androids_loader() {
     let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
     let device_info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
     let objects = Objects::default();
-    // SAFETY: The library found is a loader; family 0 has a queue; all are destroyed once, after their use.
+    // SAFETY: The library found is a loader; family 0 has a queue; every object is destroyed once, after its last use.
     unsafe {
         let below = ash::Entry::load().expect("a Vulkan loader");
         let instance = layer.create_instance(&below, &info);

@@ -1,4 +1,4 @@
-//! The layer through the loader, under programs of this repository: `bash scripts/stage-capture.sh` stages it.
+//! Runs programs of this repository with the layer through the loader; `bash scripts/stage-capture.sh` stages the layer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ mod android;
 mod order;
 mod small;
 
-/// Puts the layer with some settings under a program; `None`, and the test listed as skipped, where it is not staged.
+/// Runs a program with the layer and some settings; returns `None`, and lists the test as skipped, if the layer is not staged.
 fn captured(mut program: Command, folder: &Path, set: &[(&str, &str)]) -> Option<Output> {
     let layer = tileheap_testkit::workspace().join("target/capture");
     if !layer.join("VkLayer_tileheap_capture.json").is_file() {
@@ -28,7 +28,7 @@ fn captured(mut program: Command, folder: &Path, set: &[(&str, &str)]) -> Option
         .env("VK_INSTANCE_LAYERS", layers);
     program.env(LAYER.variable(settings::FOLDER), folder);
     program.envs(set.iter().map(|(key, value)| (LAYER.variable(key), value)));
-    // Programs write their pictures relative to where they run: not into the sources.
+    // Programs write their pictures to the current folder, which must not be in the sources.
     program.current_dir(folder.parent().expect("a folder in target"));
     Some(program.output().expect("the program runs"))
 }
@@ -52,14 +52,14 @@ fn read(path: &Path) -> (Frame, Capture) {
     (frame, capture)
 }
 
-/// Kind and batch of each pass.
+/// Returns the kind and batch of each pass.
 fn passes(frame: &Frame) -> Vec<(PassKind, BatchId)> {
     let of = |pass| (frame.pass(pass).kind, frame.batch_of(pass));
     frame.pass_ids().map(of).collect()
 }
 
-/// Every pass in its batch, and every access that is declared, by the same resource throughout: what it reads and writes, with which
-/// operation, of which part.
+/// Compares every pass with its batch, and every declared access with its reads and writes, operation and part; a resource must correspond to the
+/// same one throughout.
 fn assert_same(frame: &Frame, expected: &Frame) {
     assert_eq!(passes(frame), passes(expected));
     let mut same = BTreeMap::new();
@@ -92,7 +92,7 @@ fn own_frame(path: &Path) -> Frame {
     Frame::from_json(&text).expect("a frame")
 }
 
-/// The frame's own synchronization orders every access.
+/// Checks that the frame's own synchronization orders every access.
 fn assert_no_mistakes(name: &str, capture: &Capture) {
     let report = check(&capture.recording).expect("a recording");
     assert!(report.checked > 0, "{name}");

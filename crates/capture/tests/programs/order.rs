@@ -1,4 +1,4 @@
-//! Small programs with and without mistakes in their synchronization, through the loader and the layer to the findings of `check-frame`.
+//! Runs small programs with and without synchronization errors through the loader and the layer, and compares the findings of `check-frame`.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::process::Command;
@@ -17,14 +17,14 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::{captured, folder, read};
 
-/// The program that it runs as.
+/// The environment variable with the name of the program to run.
 const PROGRAM: &str = "TILEHEAP_ORDER_PROGRAM";
 
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const SIDE: u32 = 64;
 const BYTES: u64 = 4096;
 
-/// A device, two buffers on the same bytes, another one and an image.
+/// A device with two buffers on the same bytes, a third buffer and an image.
 struct Rig {
     device: ash::Device,
     queue: vk::Queue,
@@ -95,7 +95,7 @@ impl Rig {
     fn submit(&self, commands: vk::CommandBuffer) {
         let all = [commands];
         let batch = vk::SubmitInfo::default().command_buffers(&all);
-        // SAFETY: Valid usage, but for the order of accesses, which the programs get wrong on purpose.
+        // SAFETY: Valid usage, except for the order of accesses, which the programs get wrong on purpose.
         unsafe { self.device.queue_submit(self.queue, &[batch], vk::Fence::null()) }.expect("a submit");
     }
 
@@ -105,7 +105,7 @@ impl Rig {
     }
 
     fn fill(&self, commands: vk::CommandBuffer, buffer: vk::Buffer) {
-        // SAFETY: Valid usage, as above; so in each method.
+        // SAFETY: Valid usage, as above; this holds for each method.
         unsafe {
             self.device
                 .cmd_fill_buffer(commands, buffer, 0, vk::WHOLE_SIZE, 1)
@@ -122,7 +122,7 @@ impl Rig {
         unsafe { self.device.cmd_copy_buffer(commands, from, to, &[region]) };
     }
 
-    /// A copy into an area of the image.
+    /// Copies into an area of the image.
     fn upload(&self, commands: vk::CommandBuffer, x: i32, width: u32) {
         let layers = vk::ImageSubresourceLayers {
             aspect_mask: vk::ImageAspectFlags::COLOR,
@@ -171,7 +171,7 @@ impl Rig {
         unsafe { self.device.cmd_pipeline_barrier2(commands, &info) };
     }
 
-    /// A render pass that clears the image, with the dependencies after it; then a barrier for color attachment writes and a copy from it.
+    /// A render pass that clears the image, with the dependencies after it; then a barrier for color attachment writes, and a copy from the image.
     fn rendered_and_copied(&self, dependencies: &[vk::SubpassDependency]) {
         let (device, source) = (&self.device, vk::ImageLayout::TRANSFER_SRC_OPTIMAL);
         let attachments = [color_attachment(FORMAT).final_layout(source)];
@@ -204,7 +204,7 @@ impl Rig {
         });
     }
 
-    /// Copies some of an image to a buffer.
+    /// Copies part of an image to a buffer.
     fn read_back(&self, commands: vk::CommandBuffer, image: vk::Image, layout: vk::ImageLayout) {
         let layers = vk::ImageSubresourceLayers {
             aspect_mask: vk::ImageAspectFlags::COLOR,
@@ -223,7 +223,7 @@ impl Rig {
         unsafe { device.cmd_copy_image_to_buffer(commands, image, layout, self.other, &regions) };
     }
 
-    /// A new image that begins in `PREINITIALIZED`, with what its memory holds.
+    /// A new image that begins in `PREINITIALIZED`, with the contents of its memory.
     fn copied_before_written(&self) {
         let (device, source) = (&self.device, vk::ImageLayout::TRANSFER_SRC_OPTIMAL);
         let info = image_info(FORMAT, SIDE, vk::ImageUsageFlags::TRANSFER_SRC)
@@ -245,7 +245,7 @@ impl Rig {
         });
     }
 
-    /// A compute pipeline with storage buffers at bindings 0, 1, …, the first ones with these types.
+    /// Makes a compute pipeline with storage buffers at bindings 0, 1, …, the first ones with these types.
     fn compute(
         &self,
         source: &str,
@@ -274,7 +274,7 @@ impl Rig {
         self.objects.create(&self.device, &info)
     }
 
-    /// Dispatches that write half of `a` each, by dynamic offsets.
+    /// Dispatches that each write half of `a`, with dynamic offsets.
     fn written_at(&self, offsets: [u32; 2]) {
         let kind = vk::DescriptorType::STORAGE_BUFFER_DYNAMIC;
         let source =
@@ -348,13 +348,13 @@ const FILLED: (S, A) = (S::CLEAR, A::TRANSFER_WRITE);
 const COPIED: (S, A) = (S::COPY, A::TRANSFER_WRITE);
 const COPIES: (S, A) = (S::COPY, A::TRANSFER_READ);
 
-/// Runs a program after something has written both allocations of buffers; the names are those of `PROGRAMS`.
+/// Runs a program after both buffer allocations were written; the names are those of `PROGRAMS`.
 fn run(rig: &Rig, name: &str) {
     rig.run(|commands| {
         rig.fill(commands, rig.a);
         rig.fill(commands, rig.other);
     });
-    // SAFETY: A device that lives.
+    // SAFETY: A device that was not destroyed.
     unsafe { rig.device.device_wait_idle() }.expect("idle");
     let primary = vk::CommandBufferLevel::PRIMARY;
     match name {
@@ -368,7 +368,7 @@ fn run(rig: &Rig, name: &str) {
                     rig.fill(commands, rig.a)
                 })
             });
-            // SAFETY: As of the methods.
+            // SAFETY: As for the methods.
             rig.run(|commands| unsafe { rig.device.cmd_execute_commands(commands, &all) });
         }
         "resubmitted" => {
@@ -419,10 +419,10 @@ fn run(rig: &Rig, name: &str) {
     }
 }
 
-/// A verdict, the problem and how often it occurs.
+/// A verdict, the problem and the number of occurrences.
 type Expected = (Verdict, Problem, u64);
 
-/// Programs, and the findings in them.
+/// Programs and their findings.
 const PROGRAMS: &[(&str, &[Expected])] = {
     use Problem::{Unordered, WrittenThrough};
     use Verdict::{Certain, Possible};
@@ -451,7 +451,7 @@ fn an_order_program() {
     let Some(name) = std::env::var_os(PROGRAM) else {
         return;
     };
-    // SAFETY: The library found is a loader; valid usage; what is left over dies with the process.
+    // SAFETY: The library found is a loader; valid usage; remaining objects are freed with the process.
     unsafe {
         let entry = ash::Entry::load().expect("a loader");
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
@@ -463,7 +463,7 @@ fn an_order_program() {
     }
 }
 
-/// Runs a program below the layer, and checks what it recorded.
+/// Runs a program with the layer, and checks its recording.
 fn checked(name: &str) -> Option<Report> {
     let folder = folder(&format!("capture_order_{}", name.replace([' ', ','], "_")));
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -1,4 +1,4 @@
-//! A small program, which this one runs as again in processes of its own: where its frames end, how it ends, and what its host waits for.
+//! A small program that the tests run in separate processes: the borders of its frames, the ways it ends, and the waits of its host.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use tileheap_testkit::runnable;
 
 use super::{captured, folder, read};
 
-/// The way in which it runs.
+/// The environment variable with the variant to run.
 const WAY: &str = "TILEHEAP_SMALL_PROGRAM";
 const LABEL: &std::ffi::CStr = c"next frame";
 
-/// Where a command buffer has the label.
+/// The place of the label in a command buffer.
 #[derive(Clone, Copy, PartialEq)]
 enum Labelled {
     Nowhere,
@@ -27,7 +27,7 @@ enum Labelled {
     InSecondary,
 }
 
-/// A device with a buffer that each submit fills anew.
+/// A device with a buffer that each submit fills.
 struct Small {
     device: ash::Device,
     utils: ash::ext::debug_utils::Device,
@@ -96,7 +96,7 @@ impl Small {
         if !signals.is_empty() {
             batch = batch.push_next(&mut values);
         }
-        // SAFETY: Valid usage, but for what orders the submits, which is the tests'.
+        // SAFETY: Valid usage, except for the order of submits, which the tests set up.
         unsafe { device.queue_submit(self.queue, &[batch], fence) }.expect("a submit");
     }
 
@@ -106,7 +106,7 @@ impl Small {
 }
 
 fn program(way: &str) {
-    // SAFETY: The library found is a loader; valid usage; what is left over dies with the process.
+    // SAFETY: The library found is a loader; valid usage; remaining objects are freed with the process.
     unsafe {
         let entry = ash::Entry::load().expect("a loader");
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
@@ -173,7 +173,7 @@ fn program(way: &str) {
             }
         }
         device.device_wait_idle().expect("idle");
-        // The process ends without a word to the device.
+        // The process ends without destroying the device.
     }
 }
 
@@ -184,7 +184,7 @@ fn a_small_program() {
     }
 }
 
-/// Runs it under the layer: its output and its folder.
+/// Runs the program with the layer; returns its output and folder.
 fn run(way: &str, border: &str, frames: &str) -> Option<(Output, PathBuf)> {
     let folder = folder(&format!("capture_small_{way}"));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -196,7 +196,7 @@ fn run(way: &str, border: &str, frames: &str) -> Option<(Output, PathBuf)> {
     Some((captured(program, &folder, &set)?, folder))
 }
 
-/// Border, batches and passes of each frame of a device that was written.
+/// Returns the border, batches and passes of each written frame of a device.
 fn frames(folder: &Path, device: &str) -> Vec<(Border, usize, usize)> {
     let all = (0..8).map(|frame| folder.join(format!("frame-{frame}{device}.json")));
     let of = |path: PathBuf| {
@@ -210,7 +210,7 @@ fn frames(folder: &Path, device: &str) -> Vec<(Border, usize, usize)> {
 #[test]
 fn frames_end_at_labels_at_the_signal_and_on_each_device_for_itself() {
     use Border::{End, Label, Signal, Submits};
-    // Before the first label there is nothing.
+    // There is no frame before the first label.
     let labels = &[
         (Label, 1, 1),
         (Label, 1, 1),
@@ -252,7 +252,7 @@ fn a_program_that_exits_or_dies_in_the_middle_leaves_its_frame() {
             (way == "exit", way == "exit"),
             "{said}"
         );
-        // Of one that dies, what was written last.
+        // For one that crashes, the last version that was written.
         let written = frames(&folder, "");
         assert!(matches!(written[..], [(Border::End, 1, 1)]), "{way}: {written:?}");
     }

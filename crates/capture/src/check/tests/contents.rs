@@ -4,7 +4,7 @@ use super::*;
 use crate::document::UnresolvedKind;
 use crate::document::recording::Unresolved;
 
-/// Two images on the same bytes, and the memory barrier that orders everything.
+/// Two images on the same bytes, which a memory barrier orders.
 fn images() -> (Rig, u32, u32) {
     let mut rig = Rig::new();
     let (x, y) = (rig.image("x", 0), rig.image("y", 0));
@@ -15,7 +15,7 @@ fn all() -> Command {
     mb(EVERYTHING, EVERYTHING)
 }
 
-/// Orders everything, with the transition of an image.
+/// A barrier that orders everything and transitions an image.
 fn all_with(image: u32) -> Command {
     ib(image, EVERYTHING, EVERYTHING, NEW)
 }
@@ -109,7 +109,7 @@ fn only_a_load_operation_that_loads_reads_discarded_contents() {
         commands
     };
     assert_eq!(found(rig.clone(), ordered(Load::DONT_CARE)), NONE);
-    // Draws may cover all that is loaded.
+    // Draws may cover everything that is loaded.
     assert_eq!(found(rig, ordered(Load::LOAD)), [(Possible, Discarded, 4, 4)]);
 }
 
@@ -143,10 +143,10 @@ fn loads_of_new_attachments_are_counted() {
             .find(|one| one.what.starts_with("attachments are loaded"));
         (rig.found(), loads.map_or(0, |one| one.count))
     };
-    // Draws may cover them, as in the first frames of many programs.
+    // Draws may cover them, as they do in the first frames of many programs.
     let new = vec![discard(), pass(), draw(vec![]), end()];
     assert_eq!(loaded(&rig, new.clone()), (NONE.to_vec(), 1));
-    // Here something was drawn and is discarded.
+    // Here something was drawn and is then discarded.
     let mut twice = new.clone();
     twice.extend([all(), discard(), pass(), draw(vec![]), end()]);
     assert_eq!(loaded(&rig, twice), (vec![(Possible, Discarded, 6, 7)], 1));
@@ -181,7 +181,7 @@ fn reads_of_contents_that_nothing_wrote_are_found() {
     assert_eq!(found(rig.clone(), vec![read(a)]), [(Certain, NeverWritten, 0, 1)]);
     let half = dispatch(vec![bytes(a, (0, 1), CS, STORAGE_WRITE)]);
     assert_eq!(found(rig.clone(), vec![half, all(), read(a)]), NONE);
-    // Whichever part of it a shader reads.
+    // Regardless of the part that a shader reads.
     let some_of_it = dispatch(vec![some(bytes(a, (0, SIZE), CS, STORAGE_READ))]);
     assert_eq!(
         found(rig.clone(), vec![some_of_it]),
@@ -211,11 +211,11 @@ fn accesses_that_were_not_followed_may_write() {
     assert_eq!(found(rig.clone(), vec![unresolved(vec![]), read(a)]), NONE);
     assert_eq!(found(rig.clone(), vec![unresolved(vec![a]), read(a)]), NONE);
     assert_eq!(found(rig.clone(), vec![unresolved(vec![b]), read(a)]), lost);
-    // So may an access of a type that its stage does not perform.
+    // An access of a type that its stage does not perform may also have written it.
     let wrong = |resource| dispatch(vec![bytes(resource, (0, SIZE), S::COPY, STORAGE_WRITE)]);
     assert_eq!(found(rig.clone(), vec![wrong(a), read(a)]), NONE);
     assert_eq!(found(rig.clone(), vec![wrong(b), read(a)]), lost);
-    // And a resource that is not checked, in the same memory.
+    // So may a resource that is not checked, in the same memory.
     let mut sparse = rig.clone();
     sparse.0.resources[b as usize].unchecked = Some("sparse memory".to_owned());
     assert_eq!(found(sparse, vec![write(b), read(a)]), NONE);
@@ -238,7 +238,7 @@ fn reused_memory_holds_nothing_for_the_next_resource() {
     let other = rig.image("new", 0);
     assert_eq!(found(rig.clone(), reader(old)), NONE);
     assert_eq!(found(rig.clone(), reader(other)), [(Certain, NeverWritten, 0, 1)]);
-    // The same bytes of another allocation are others.
+    // The same offsets in another allocation are different bytes.
     let commands = vec![
         image_write(old),
         all_with(other),
@@ -376,6 +376,6 @@ fn the_host_may_have_written_what_a_command_wrote_through_an_alias() {
     assert_eq!(found_with(&rig, overwritten()), [(Certain, Overwritten, 3, 6)]);
     rig.0.resources[a as usize].host_writes = true;
     assert_eq!(found_with(&rig, through(write(b))), NONE);
-    // As in memory that programs use again, for another resource.
+    // As in memory that programs reuse for another resource.
     assert_eq!(found_with(&rig, overwritten()), NONE);
 }

@@ -1,4 +1,4 @@
-//! Layouts.
+//! Tests of layouts.
 
 use super::*;
 use crate::check::finding::Overlap;
@@ -324,7 +324,7 @@ fn levels_of_a_3d_image_have_fewer_slices_than_the_first() {
         alias_group: None,
     };
     let x = rig.old_image("x", kind);
-    // A range has the slices of its first level.
+    // A range includes the slices of its first level.
     let slices = |first: u32, end: u32| SubresourceRange {
         layers: Run::new(0, 8 >> first),
         ..levels(first, end)
@@ -350,7 +350,7 @@ fn batches_of_several_queues_and_the_host_may_have_changed_a_layout() {
         let mut rig = rig.clone();
         rig.submit(&[first]);
         rig.submit(&[second]);
-        // Another queue runs something in between, or not.
+        // With and without another queue's work in between.
         rig.step(Step::Submit(batch(queue, &[first])));
         let of_layout = |one: &Found| matches!(one.1, Problem::Layout { .. });
         let found = rig.found().into_iter().filter(of_layout).count();

@@ -1,7 +1,7 @@
-//! Small recordings and what is found in them.
+//! Small recordings, and the findings in them.
 //!
-//! A finding is written as its verdict, its problem, and the numbers of both commands: those of the command buffer count from 1, and a
-//! command that is not in one has 0.
+//! A finding is written as its verdict, its problem, and the numbers of both commands: commands of the command buffer count from 1, and a command
+//! outside of it has 0.
 
 use ash::vk;
 use tileheap::frame::SubresourceRange;
@@ -35,7 +35,7 @@ const STORAGE_WRITE: A = A::SHADER_STORAGE_WRITE;
 const STORAGE_READ: A = A::SHADER_STORAGE_READ;
 const SIZE: u64 = 4096;
 
-/// A recording being made.
+/// A recording under construction.
 #[derive(Clone, Default)]
 struct Rig(Recording);
 
@@ -48,24 +48,24 @@ impl Rig {
         })
     }
 
-    /// A buffer at an offset of memory 0.
+    /// Adds a buffer at an offset of memory 0.
     fn buffer(&mut self, name: &str, offset: u64) -> u32 {
         self.add(name, ResourceKind::Buffer { size: SIZE }, Some(offset))
     }
 
-    /// An image of 64x64 texels at an offset of memory 0, with nothing in it.
+    /// Adds a new image of 64x64 texels at an offset of memory 0.
     fn image(&mut self, name: &str, offset: u64) -> u32 {
         self.add(name, image(vk::Format::R8G8B8A8_UNORM, 1, 1), Some(offset))
     }
 
-    /// An image with memory of its own, which was created before the frame.
+    /// Adds an image with its own memory that was created before the frame.
     fn old_image(&mut self, name: &str, kind: ResourceKind) -> u32 {
         let index = self.add(name, kind, None);
         self.0.resources[index as usize].created = false;
         index
     }
 
-    /// A depth image with memory of its own, which was created before the frame.
+    /// Adds a depth image with its own memory that was created before the frame.
     fn depth(&mut self, name: &str) -> u32 {
         self.old_image(name, image(vk::Format::D32_SFLOAT, 1, 1))
     }
@@ -90,7 +90,7 @@ impl Rig {
         self.0.resources.len() as u32 - 1
     }
 
-    /// A command buffer whose commands are numbered from 1.
+    /// Adds a command buffer whose commands are numbered from 1.
     fn commands(&mut self, commands: Vec<Command>) -> u32 {
         let index = self.0.command_buffers.len() as u32;
         let commands = (1..)
@@ -103,7 +103,7 @@ impl Rig {
         index
     }
 
-    /// A batch on queue 0.
+    /// Submits a batch on queue 0.
     fn submit(&mut self, command_buffers: &[u32]) {
         self.step(Step::Submit(batch(0, command_buffers)));
     }
@@ -127,7 +127,7 @@ impl Rig {
     }
 }
 
-/// The findings in one command buffer.
+/// Returns the findings in one command buffer.
 fn found(mut rig: Rig, commands: Vec<Command>) -> Vec<Found> {
     let buffer = rig.commands(commands);
     rig.submit(&[buffer]);
@@ -180,17 +180,17 @@ fn bytes(resource: u32, (first, end): (u64, u64), stage: S, access: A) -> Access
     }
 }
 
-/// Writes all of a buffer.
+/// Writes a whole buffer.
 fn write(resource: u32) -> Command {
     dispatch(vec![bytes(resource, (0, SIZE), CS, STORAGE_WRITE)])
 }
 
-/// Reads all of a buffer.
+/// Reads a whole buffer.
 fn read(resource: u32) -> Command {
     dispatch(vec![bytes(resource, (0, SIZE), CS, STORAGE_READ)])
 }
 
-/// Level 0 and layer 0 of the color.
+/// Level 0 and layer 0 of the color aspect.
 fn range() -> SubresourceRange {
     levels(0, 1)
 }
@@ -248,12 +248,12 @@ fn some(access: Access) -> Access {
     }
 }
 
-/// Writes all of an image.
+/// Writes a whole image.
 fn image_write(resource: u32) -> Command {
     dispatch(vec![texels(resource, range(), CS, STORAGE_WRITE)])
 }
 
-/// Reads all of an image.
+/// Reads a whole image.
 fn image_read(resource: u32) -> Command {
     dispatch(vec![texels(resource, range(), CS, STORAGE_READ)])
 }
@@ -303,7 +303,7 @@ fn transition(
     }
 }
 
-/// An image barrier of all of an image.
+/// A barrier for a whole image.
 fn ib(resource: u32, src: (S, A), dst: (S, A), layouts: [L; 2]) -> Command {
     barrier(vec![transition(resource, range(), src, dst, layouts)])
 }
@@ -347,7 +347,7 @@ fn subpass(uses: Vec<AttachmentUse>) -> Subpass {
     Subpass { uses, view_mask: 0 }
 }
 
-/// A render pass of one color attachment.
+/// A render pass with one color attachment.
 fn color_pass(attachment: Attachment) -> Instance {
     Instance {
         attachments: vec![attachment],

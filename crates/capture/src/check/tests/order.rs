@@ -1,4 +1,4 @@
-//! The rows of the table of recordings with known verdicts: order.
+//! Recordings with known verdicts about order.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn an_execution_dependency_orders_a_write_after_a_read() {
     let (rig, a, b) = buffers();
     let last = |last: Command| vec![write(a), mb(WRITTEN, READ), read(a), last, write(b)];
     assert_eq!(found(rig.clone(), last(mb(NOTHING, NOTHING))), NONE);
-    // A barrier of other stages orders nothing.
+    // A barrier for other stages orders nothing.
     let other = (S::VERTEX_SHADER, A::NONE);
     assert_eq!(found(rig, last(mb(other, other))), [(Certain, Unordered, 3, 5)]);
 }
@@ -58,7 +58,7 @@ fn an_execution_dependency_orders_a_write_to_an_alias_after_a_read() {
 fn a_first_kind_barrier_from_bottom_to_top_orders_all_commands() {
     let (rig, a, b) = buffers();
     let commands = |dst| vec![write(a), mb(WRITTEN, READ), read(a), mb(BOTTOM, dst), write(b)];
-    // BOTTOM_OF_PIPE as the first scope is ALL_COMMANDS in barriers of the first kind; TOP_OF_PIPE as the second one is ALL_COMMANDS too.
+    // BOTTOM_OF_PIPE as the first scope means ALL_COMMANDS in barriers of the first kind; TOP_OF_PIPE as the second scope also means ALL_COMMANDS.
     let first_kind = |commands: Vec<Command>| {
         let mut commands = commands;
         if let Action::Barrier(dependencies) = &mut commands[3].action {
@@ -215,7 +215,7 @@ fn an_image_barrier_does_not_make_writes_of_an_alias_available() {
         [(Certain, NotAvailable, 2, 3)]
     );
     assert_eq!(found(rig.clone(), commands(true)), NONE);
-    // Enough if the write was available already.
+    // This is enough if the write is already available.
     let mut early = commands(false);
     early.insert(2, mb(WRITTEN, READ));
     assert_eq!(found(rig, early), NONE);
@@ -262,7 +262,7 @@ fn accesses_that_may_not_happen_are_possible() {
         found(rig.clone(), vec![write(a), maybe(read(a))]),
         [(Possible, Unordered, 1, 2)]
     );
-    // It does not hide the certain write before it.
+    // It does not hide the earlier certain write.
     let last = vec![write(a), mb(WRITTEN, WRITTEN), maybe(write(a)), read(a)];
     let all = found(rig, last);
     assert!(

@@ -57,7 +57,7 @@ fn fragments_that_may_not_overlap_are_counted() {
     assert_eq!(checked(two_passes), (vec![(Possible, Unordered, 2, 6)], 0));
 }
 
-/// Subpass 0 writes a color attachment, subpass 1 reads it as an input attachment and writes another one.
+/// Subpass 0 writes a color attachment; subpass 1 reads it as an input attachment and writes another one.
 fn two_subpasses(x: u32, y: u32, store: Store, dependencies: Vec<SubpassDependency>) -> Instance {
     Instance {
         attachments: vec![
@@ -270,7 +270,7 @@ fn suspended_instances_store_when_the_last_one_ends() {
     assert_eq!(found(rig, apart), [(Certain, Unordered, 3, 4)]);
 }
 
-/// A pass with depth, which may only read it.
+/// A pass with a depth attachment, which may be read-only.
 fn depth_pass(depth: u32, load: Load, store: Store, layout: L) -> Instance {
     Instance {
         attachments: vec![Attachment {
@@ -393,7 +393,7 @@ fn draws_access_attachments_again_after_a_barrier_in_the_subpass() {
         found(rig.clone(), commands(vec![])),
         [(Possible, Unordered, 2, 3)]
     );
-    // The draw after the first barrier writes again: the second read needs a barrier as well.
+    // The draw after the first barrier writes again: the second read also needs a barrier.
     let again = vec![mb(OUTPUT, INPUT), draw(vec![]), draw(vec![input(x)])];
     assert_eq!(found(rig, commands(again)), [(Possible, Unordered, 4, 5)]);
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::check::finding::{self, Fix};
 
-/// A batch of one command.
+/// A batch with one command.
 fn one(rig: &mut Rig, queue: u32, command: Command) -> Batch {
     let buffer = rig.commands(vec![command]);
     batch(queue, &[buffer])
@@ -162,7 +162,7 @@ fn signals_that_were_not_recorded_may_order_anything() {
             .any(|one| one.what.contains("was not recorded") && one.count == 1),
         "{unchecked:?}"
     );
-    // It was signaled before the frame: then it orders nothing in the frame.
+    // It was signaled before the frame, so it orders nothing in the frame.
     rig.0.signaled = vec![5];
     assert_eq!(rig.found(), UNORDERED);
     timeline.0 = Recording {
@@ -228,7 +228,7 @@ fn swapchain() -> (Rig, u32) {
     (rig, image)
 }
 
-/// Acquires an image, renders to it with a first barrier, and presents it; semaphores 1 and 2 say when.
+/// Acquires an image, renders to it after a barrier, and presents it, with optional waits for semaphores 1 and 2.
 fn frame(first: (S, A), waits: bool, presents_after: bool) -> Rig {
     let (mut rig, image) = swapchain();
     let layout = L::COLOR_ATTACHMENT_OPTIMAL;
@@ -263,7 +263,7 @@ fn frames_are_acquired_and_presented() {
     let output = (S::COLOR_ATTACHMENT_OUTPUT, A::NONE);
     assert_eq!(frame(output, true, true).found(), NONE);
     assert_eq!(frame((S::ALL_COMMANDS, A::NONE), true, true).found(), NONE);
-    // The transition may come before the stage that waits.
+    // The transition may happen before the stage that waits.
     let top = frame(TOP, true, true);
     assert_eq!(top.found(), [(Certain, Unordered, 0, 1)]);
     let finding = &top.report().findings[0];
@@ -310,7 +310,7 @@ fn images_are_acquired_with_a_fence() {
     }
 }
 
-/// Queue 0 writes and releases, queue 1 acquires at a stage that waits, and reads.
+/// Queue 0 writes and releases; queue 1 acquires at a stage that waits, and reads.
 fn transferred(waits: Option<S>, acquires: bool) -> Vec<Found> {
     let (mut rig, a) = buffer();
     let transfer = |src, dst| Dependency {
@@ -339,7 +339,7 @@ fn transferred(waits: Option<S>, acquires: bool) -> Vec<Found> {
 #[test]
 fn ownership_transfers_need_a_semaphore_that_waits_in_all_commands() {
     assert_eq!(transferred(Some(S::ALL_COMMANDS), true), NONE);
-    // Transfers are in `ALL_COMMANDS` only; no known implementation minds.
+    // Transfers are only in `ALL_COMMANDS`; no known implementation requires this.
     assert_eq!(transferred(Some(CS), true), [(ByTheLetter, Unordered, 2, 1)]);
     assert_eq!(transferred(None, true), [(Certain, Unordered, 2, 1)]);
     assert_eq!(transferred(Some(S::ALL_COMMANDS), false), NONE);

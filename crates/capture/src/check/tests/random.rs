@@ -3,10 +3,10 @@
 use super::*;
 use tileheap::units::SplitMix64;
 
-/// An index, sometimes out of range.
+/// A generator of indices, some of them out of range.
 struct Numbers {
     random: SplitMix64,
-    /// Once in as many times an index is out of range; 0 for never.
+    /// An index is out of range once in this many times; 0 for never.
     damaged: u64,
 }
 
@@ -156,7 +156,7 @@ impl Numbers {
 
     fn commands(&mut self, resources: usize) -> Vec<Command> {
         let mut commands = Vec::new();
-        // Subpasses after the current one.
+        // Subpasses left after the current one.
         let mut left: Option<usize> = None;
         for _ in 0..self.below(9) {
             let is_damaged = self.damaged > 0 && self.random.one_in(4 * self.damaged);
@@ -343,7 +343,7 @@ fn indices_out_of_range_are_refused() {
     check(&rig.0).expect_err("there is no such command buffer");
 }
 
-/// Every command between barriers of everything is ordered.
+/// With barriers for everything between them, all commands are ordered.
 #[test]
 fn full_barriers_leave_no_hazards() {
     let full = || mb(EVERYTHING, EVERYTHING);

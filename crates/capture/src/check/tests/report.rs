@@ -1,4 +1,4 @@
-//! What a report says besides its findings.
+//! Contents of a report in addition to its findings.
 
 use super::*;
 use crate::check::finding::Overlap;
@@ -32,7 +32,7 @@ fn findings_between_equal_commands_are_one_with_a_count() {
     let all = || mb(EVERYTHING, EVERYTHING);
     let mut commands = vec![write(a), read(a), all(), write(a), read(a), all()];
     assert_eq!(found(rig.clone(), commands.clone()), [(Certain, Unordered, 1, 2)]);
-    // Another label is another finding.
+    // A different label makes it a different finding.
     commands[4].label = "tonemap".to_owned();
     let buffer = rig.commands(commands);
     rig.submit(&[buffer]);

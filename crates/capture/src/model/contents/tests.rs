@@ -1,9 +1,9 @@
-//! Followed of an image with two levels, through short sequences of uses.
+//! Follows an image with two levels through short sequences of uses.
 
 use super::*;
 use ComparedFrame::{Before, Captured, Next, Repeated};
 
-/// A load or store that is not wasted is not in the list.
+/// The wasted loads and stores: pass, operation, and whether it is an assumption.
 type Wasted = Vec<(usize, &'static str, bool)>;
 
 const SAMPLE: ContentUse = ContentUse {
@@ -63,7 +63,7 @@ fn quarter(of: ContentUse, column: u32) -> ContentUse {
     }
 }
 
-/// Each use in a pass of its own.
+/// Follows uses, each in its own pass.
 fn followed(uses: &[(ComparedFrame, ContentUse)]) -> Followed {
     let mut numbers = [0; 4];
     let numbered = uses.iter().map(|(frame, one)| {
@@ -88,10 +88,10 @@ fn wasted(uses: &[(ComparedFrame, ContentUse)]) -> Wasted {
 #[test]
 fn stores_that_the_next_frame_replaces_are_wasted() {
     for (uses, expected) in [
-        // The depth of a frame that clears it.
+        // The depth attachment of a frame that clears it.
         (&[(Captured, CLEAR), (Next, CLEAR)][..], vec![(0, "store", false)]),
         (&[(Captured, CLEAR), (Next, DISCARD)], vec![(0, "store", false)]),
-        // Something reads it: a pass of this frame, of the next one, or its load operation.
+        // It is read by a pass of this frame, by a pass of the next one, or by a load operation of the next one.
         (&[(Captured, CLEAR), (Captured, SAMPLE), (Next, CLEAR)], vec![]),
         (&[(Captured, CLEAR), (Next, SAMPLE), (Next, CLEAR)], vec![]),
         (&[(Captured, CLEAR), (Next, LOAD)], vec![]),
@@ -105,7 +105,7 @@ fn stores_that_the_next_frame_replaces_are_wasted() {
             &[(Captured, CLEAR), (Captured, CLEAR), (Next, SAMPLE)],
             vec![(0, "store", false)],
         ),
-        // The next frame does not use it, and that is all that is known.
+        // The next frame does not use it, and nothing else is known.
         (&[(Captured, CLEAR)], vec![]),
         (&[(Captured, CLEAR), (Repeated, CLEAR)], vec![(0, "store", true)]),
         (&[(Captured, CLEAR), (Next, SHADER)], vec![(0, "store", true)]),
@@ -123,7 +123,7 @@ fn parts_are_compared_exactly() {
         ..of
     };
     for (uses, expected) in [
-        // Tiles of a shadow atlas: the next frame replaces another one.
+        // Tiles of a shadow atlas: the next frame replaces a different one.
         (
             &[(Captured, quarter(CLEAR, 0)), (Next, quarter(CLEAR, 1))][..],
             vec![],
@@ -184,7 +184,7 @@ fn loads_of_undefined_contents_and_for_nothing_are_wasted() {
             vec![],
         ),
         (&[(Captured, LOAD), (Captured, SAMPLE)], vec![]),
-        // Nothing reads what is blended; a depth that is loaded is tested against.
+        // Nothing reads the blended result; a loaded depth is tested against.
         (
             &[(Captured, blended(LOAD)), (Next, CLEAR)],
             vec![(0, "load", false), (0, "store", false)],
@@ -195,7 +195,7 @@ fn loads_of_undefined_contents_and_for_nothing_are_wasted() {
         let expected: Wasted = expected
             .into_iter()
             .map(|(pass, what, assumed)| {
-                // A discard counts as a step of its own here.
+                // A discard counts as a separate step here.
                 let shift = usize::from(matches!(uses[0], (Captured, one) if one.effect == Effect::Discards));
                 (pass + shift, what, assumed)
             })

@@ -1,4 +1,4 @@
-//! Wasted loads and stores of two frames, and everything that keeps a store from being one.
+//! Wasted loads and stores of two frames, and all conditions under which a store is not wasted.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ const DEPTH: vk::ImageUsageFlags = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
 const CLEAR: LoadOp = LoadOp::DontCare;
 const STORE: vk::AttachmentStoreOp = vk::AttachmentStoreOp::STORE;
 
-/// A depth buffer with more usages than that.
+/// A depth buffer with additional usages.
 fn depth(more: vk::ImageUsageFlags) -> Arc<Image> {
     Arc::new(Image::new(1, &info(more)))
 }
@@ -61,7 +61,7 @@ fn access(image: &Arc<Image>, kind: AccessKind) -> Access {
     Access::of_image(image, kind, whole(image), vk::ImageLayout::GENERAL)
 }
 
-/// A render pass with the image as its depth.
+/// A render pass with the image as its depth attachment.
 fn rendered(image: &Arc<Image>, load: LoadOp, store: vk::AttachmentStoreOp) -> Vec<Op> {
     let mut depth = access(image, AccessKind::DepthStencilAttachment);
     (depth.reads, depth.writes) = (load == LoadOp::Load, true);
@@ -145,7 +145,7 @@ fn captured(captured: Vec<Op>, next: Option<Vec<Op>>) -> Capture {
     capture.expect("facts of a capture")
 }
 
-/// The wasted operations: operation, bytes, whether they are assumed.
+/// Returns the wasted operations: operation, bytes, whether they are assumed.
 fn wasted(now: Vec<Op>, next: Option<Vec<Op>>) -> Vec<(Operation, u64, bool)> {
     let capture = captured(now, next);
     let all = capture.wasted.iter();
@@ -178,7 +178,7 @@ fn a_depth_that_the_next_frame_clears_is_stored_for_nothing() {
         (&capture.passes[0].loads[..], &capture.passes[0].stores[..]),
         (&[][..], &[0][..])
     );
-    // Without a next frame that is an assumption.
+    // Without a next frame this is an assumption.
     assert_eq!(wasted(clear(), None), [(Operation::Store, SIZE, true)]);
 }
 
@@ -213,7 +213,7 @@ fn a_load_after_a_transition_from_undefined_is_wasted() {
         Inferred::Transient,
         "not external for its load"
     );
-    // Contents that are loaded are external.
+    // Loaded contents are external.
     let capture = captured(load(), Some(load()));
     assert_eq!(capture.wasted, []);
     assert_eq!(capture.resources[0].inferred, Inferred::External);
@@ -243,7 +243,7 @@ fn what_anything_may_read_is_not_wasted() {
     let exported = depth(vk::ImageUsageFlags::SAMPLED);
     exported.common.shared.store(true, Ordering::Relaxed);
     assert_eq!(both(&exported), []);
-    // Read by the host: mapped, or copied by it.
+    // Read by the host: mapped, or copied by the host.
     let mut mapped = Image::new(1, &info(vk::ImageUsageFlags::SAMPLED));
     mapped.linear = true;
     let allocation = Arc::new(Allocation::default());
@@ -251,11 +251,11 @@ fn what_anything_may_read_is_not_wasted() {
     mapped.common.bind(allocation, 0, SIZE);
     assert_eq!(both(&Arc::new(mapped)), []);
     assert_eq!(both(&depth(vk::ImageUsageFlags::HOST_TRANSFER_EXT)), []);
-    // Another image may have its memory.
+    // Another image may use its memory.
     let mut aliased = Image::new(1, &info(vk::ImageUsageFlags::SAMPLED));
     aliased.alias_group = Some(1);
     assert_eq!(both(&Arc::new(aliased)), []);
-    // Descriptors that were not followed may name it, but not what can be nothing but an attachment.
+    // Unresolved descriptors may refer to it, unless its usages only allow attachments.
     let unresolved = |image: &Arc<Image>| -> Vec<Op> {
         let unseen = Op::Unresolved(UnresolvedKind::DescriptorBuffer);
         clear(image).into_iter().chain([unseen]).collect()

@@ -1,4 +1,4 @@
-//! Draws and dispatches as they are recorded.
+//! Tests of recorded draws and dispatches.
 
 use super::*;
 use crate::model::objects::Buffer;
@@ -11,7 +11,7 @@ fn indices(first: u32, count: u32) -> DrawnElements {
     DrawnElements::Indices(Elements::new(first, count), Elements::new(0, 1))
 }
 
-/// The fetches of each draw: kind, bytes, and whether they are all read.
+/// Returns the fetches of each draw: bytes, and whether all of them are read.
 fn draws(recording: &Recording) -> Vec<Vec<([u64; 2], bool)>> {
     let draws = recording.ops.iter().filter_map(|one| match &one.op {
         Op::Draw(shaded) => Some(&shaded.fetches),

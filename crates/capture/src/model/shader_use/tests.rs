@@ -1,4 +1,4 @@
-//! Accesses of dispatches after bounds checks.
+//! Accesses of dispatches with bounds checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::model::recording::BoundSet;
 
 const COMPUTE: vk::ShaderStageFlags = vk::ShaderStageFlags::COMPUTE;
 
-/// A shader with workgroups of 16 by 16 invocations, the last 256 bytes of a buffer, and an image of 40 x 24 texels.
+/// A shader with workgroups of 16 by 16 invocations, a buffer range of the last 256 bytes, and an image of 40 x 24 texels.
 fn using(body: &str) -> Use {
     let source = format!(
         "layout(local_size_x = 16, local_size_y = 16) in;
@@ -129,7 +129,7 @@ fn guarded_writes_are_of_the_invocations_that_pass() {
             "{body} {count:?}"
         );
     }
-    // How many invocations there are is not known.
+    // The number of invocations is not known.
     assert_eq!(written(compared, None, Some(20)), [rest(false)]);
 }
 
