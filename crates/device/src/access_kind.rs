@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ffi;
 
-/// What kind of commands a pass records.
+/// The kind of commands that a pass records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassKind {
@@ -21,7 +21,7 @@ pub enum PassKind {
     Transfer,
 }
 
-/// What makes an access.
+/// The part of the device that performs an access.
 #[derive(Clone, Copy, PartialEq)]
 enum Accessor {
     /// The render pass: load, store, blend, test and resolve.
@@ -34,7 +34,7 @@ enum Accessor {
     Fetch,
 }
 
-/// The layouts of an accessed image.
+/// The layouts in which an image is accessed.
 #[derive(Clone, Copy)]
 enum Layouts {
     /// Buffers have none.
@@ -50,7 +50,7 @@ enum Layouts {
     },
 }
 
-/// What Vulkan says about one kind of access.
+/// The properties of one kind of access, as Vulkan defines them.
 struct Row {
     accessor: Accessor,
     /// Usage of colour images, and of images with depth or stencil.
@@ -61,7 +61,7 @@ struct Row {
     read: A,
     write: A,
     layouts: Layouts,
-    /// As an English noun, with its article.
+    /// An English noun with its article.
     noun: &'static str,
     /// The words for it in loose descriptions, in lower case, without `_attachment`.
     words: &'static [&'static str],
@@ -145,7 +145,7 @@ access_kinds! {
         noun: "an input attachment",
         words: &["input", "subpass"],
     }
-    /// An attachment of the pass that shaders load and store within their tile: passes with tile shading alone (`VK_QCOM_tile_shading`).
+    /// An attachment of the pass that shaders load and store within their tile; only in passes with tile shading (`VK_QCOM_tile_shading`).
     TileAttachment {
         image: [I::STORAGE; 2],
         read: ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
@@ -282,51 +282,51 @@ impl AccessKind {
         &TABLE[self as usize]
     }
 
-    /// Whether a render pass attaches what is accessed so: attachments, and what shaders read at their own pixel or in their tile.
+    /// Returns true if a render pass has to attach the resource: attachments, and what shaders read at their own pixel or in their tile.
     pub fn is_attached(self) -> bool {
         self.is_attachment() || matches!(self, AccessKind::InputAttachment | AccessKind::TileAttachment)
     }
 
-    /// Whether the render pass itself accesses the resource: colour, depth and stencil, resolve.
+    /// Returns true if the render pass itself accesses the resource: color, depth and stencil, resolve.
     pub fn is_attachment(self) -> bool {
         self.row().accessor == Accessor::Attachment
     }
 
-    /// Whether shaders access the resource.
+    /// Returns true if shaders access the resource.
     pub fn is_shader(self) -> bool {
         self.row().accessor == Accessor::Shader
     }
 
-    /// Whether a copy, blit, fill or clear command accesses the resource.
+    /// Returns true if a copy, blit, fill or clear command accesses the resource.
     pub fn is_transfer(self) -> bool {
         self.row().accessor == Accessor::Transfer
     }
 
-    /// Whether images can be used so.
+    /// Returns true if images support this kind of access.
     pub fn fits_images(self) -> bool {
         !self.row().image[0].is_empty()
     }
 
-    /// Whether buffers can be used so.
+    /// Returns true if buffers support this kind of access.
     pub fn fits_buffers(self) -> bool {
         !self.row().buffer.is_empty()
     }
 
-    /// The image usage that this kind of access needs; empty for those of buffers.
+    /// The image usage that this kind of access requires; empty for kinds that only buffers support.
     ///
-    /// `depth` says whether the image has a depth or stencil aspect (resolve attachments are then depth attachments).
+    /// `depth`: the image has a depth or stencil aspect (resolve attachments are then depth attachments).
     pub fn image_usage(self, depth: bool) -> vk::ImageUsageFlags {
         self.row().image[usize::from(depth)]
     }
 
-    /// The buffer usage that this kind of access needs; empty for those of images.
+    /// The buffer usage that this kind of access requires; empty for kinds that only images support.
     pub fn buffer_usage(self) -> vk::BufferUsageFlags {
         self.row().buffer
     }
 
-    /// The stages at which a pass of `pass` kind makes such an access, unless the caller names others.
+    /// The stages in which a pass of kind `pass` performs this access, unless the caller names others.
     ///
-    /// Input attachments of a render pass are read by fragment shaders; whatever else shaders access there, any of them may.
+    /// In a render pass, input attachments are read by fragment shaders; other shader accesses may be in any of its shader stages.
     pub fn default_stages(self, pass: PassKind) -> vk::PipelineStageFlags2 {
         match (self.is_shader(), pass) {
             (false, _) => self.row().stages,
@@ -337,20 +337,20 @@ impl AccessKind {
         }
     }
 
-    /// As [`default_stages`](AccessKind::default_stages), with the dispatches that a pass with tile shading runs for each tile.
+    /// As [`default_stages`](AccessKind::default_stages), plus the compute stage for the dispatches that a pass with tile shading runs per tile.
     pub fn stages_in(self, pass: PassKind, tile_shading: bool) -> vk::PipelineStageFlags2 {
         let per_tile = tile_shading && self.is_shader() && self != AccessKind::InputAttachment;
         let dispatches = if per_tile { S::COMPUTE_SHADER } else { S::NONE };
         self.default_stages(pass) | dispatches
     }
 
-    /// The access flags of reading (`read`) and writing (`write`) so.
+    /// The access flags of reading (`read`) and writing (`write`) with this kind of access.
     pub fn access_flags(self, read: bool, write: bool) -> vk::AccessFlags2 {
         let flags = |wanted, flags| if wanted { flags } else { A::NONE };
         flags(read, self.row().read) | flags(write, self.row().write)
     }
 
-    /// The layout in which an image is accessed so. `depth`: it can be a depth or stencil attachment.
+    /// The layout of an image during this kind of access. `depth`: the image can be a depth or stencil attachment.
     pub fn layout(self, depth: bool, write: bool) -> vk::ImageLayout {
         match self.row().layouts {
             Layouts::None => L::UNDEFINED,
@@ -362,7 +362,7 @@ impl AccessKind {
         }
     }
 
-    /// Whether images in `layout` can be accessed so.
+    /// Returns true if this kind of access is allowed to images in `layout`.
     ///
     /// Source: Vulkan specification, "Image Layouts".
     pub fn is_allowed_in(self, layout: L, writes: bool) -> bool {
@@ -402,10 +402,10 @@ impl AccessKind {
         self.row().noun
     }
 
-    /// The kind that a word of a loose description means for an image, or for a buffer.
+    /// The kind that a word of a loose description stands for, given that the resource is an image or a buffer.
     pub fn of_word(word: &str, is_image: bool) -> Option<AccessKind> {
         let named = |kind: &AccessKind| kind.row().words.contains(&word);
-        // These words mean texel and storage buffers where the resource is one.
+        // For buffers, these words mean texel and storage buffers.
         let of_images =
             |kind: &AccessKind| matches!(kind, AccessKind::SampledImage | AccessKind::StorageImage);
         AccessKind::ALL

@@ -7,7 +7,7 @@ use crate::units::Bytes;
 /// `Result` with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with a device, its profile, or a resource on it. Every message says what to do.
+/// An error in a device profile, in a resource for such a device, or in the driver's commands. Every message says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,13 +19,13 @@ pub enum Error {
         /// The names of all profiles.
         known: &'static [&'static str],
     },
-    /// A profile without a tile heap to resize.
+    /// A profile that has no tile heap to resize.
     #[error("profile `{profile}` has no tile heap to resize: choose a profile that has one")]
     NoTileHeap {
         /// The profile.
         profile: String,
     },
-    /// A tile heap without bytes.
+    /// A tile heap of 0 bytes.
     #[error(
         "the tile heap of profile `{profile}` has 0 B: give it at least {block}, or use the profile `no-tile-memory`"
     )]
@@ -46,7 +46,7 @@ pub enum Error {
     /// JSON that is not a profile.
     #[error("not a device profile: {0}")]
     Json(#[from] tileheap_json::Error),
-    /// A feature that profiles do not have.
+    /// A feature name that profiles do not have.
     #[error("not a device profile: unknown feature `{feature}`: use {}", .known.join(", "))]
     UnknownFeature {
         /// The feature.
@@ -54,7 +54,7 @@ pub enum Error {
         /// All features.
         known: Vec<&'static str>,
     },
-    /// A resource that no driver of such a device would create.
+    /// A resource that exceeds a limit of the device.
     #[error("resource `{resource}` is {size}, and profile `{profile}` allows {limit}: make it smaller")]
     ResourceTooLarge {
         /// The resource.
@@ -66,10 +66,10 @@ pub enum Error {
         /// The limit, with unit and name.
         limit: String,
     },
-    /// A command that the driver does not return.
+    /// A command for which the driver returns no function pointer.
     #[error(transparent)]
     MissingCommand(#[from] MissingCommand),
-    /// A name that Vulkan does not have.
+    /// A name that does not exist in Vulkan.
     #[error(transparent)]
     Name(#[from] NameError),
 }

@@ -1,7 +1,7 @@
-//! Stages and accesses: which stages perform which accesses, and what the masks of a dependency mean.
+//! Stages and accesses: the stages that perform each access, and the meaning of the masks of a dependency.
 //!
 //! Source: Vulkan specification, "Pipeline Stages" and "Access Types": composite flags, the logical order of the stages
-//! of a pipeline, and which stages perform which accesses; their tables are `syncstage`, `syncaccess` and `syncpipeline` of `vk.xml`.
+//! of a pipeline, and the accesses that each stage supports; their tables are `syncstage`, `syncaccess` and `syncpipeline` of `vk.xml`.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -45,7 +45,7 @@ const PIPELINES: [&[S]; 4] = [
 /// Read before the early fragment tests; unordered with other graphics stages.
 const DENSITY: S = S::FRAGMENT_DENSITY_PROCESS_EXT;
 
-/// The graphics stages without a place in the logical order of stages.
+/// The graphics stages without a position in the logical order of stages.
 const UNORDERED: S = S::from_raw(
     S::CONDITIONAL_RENDERING_EXT.as_raw()
         | S::SUBPASS_SHADER_HUAWEI.as_raw()
@@ -97,7 +97,7 @@ const BUILD: S = S::ACCELERATION_STRUCTURE_BUILD_KHR;
 /// The stages that build acceleration structures and micromaps.
 const BUILDS: S = S::from_raw(BUILD.as_raw() | S::MICROMAP_BUILD_EXT.as_raw());
 
-/// The stages that trace rays, or build and copy what they trace.
+/// The stages that trace rays, or that build and copy acceleration structures.
 const ACCELERATION: S =
     S::from_raw(SHADERS.as_raw() | BUILD.as_raw() | S::ACCELERATION_STRUCTURE_COPY_KHR.as_raw());
 
@@ -110,7 +110,7 @@ const fn with(stages: S, more: S) -> S {
     S::from_raw(stages.as_raw() | more.as_raw())
 }
 
-/// Which stages perform which accesses, flag by flag, composite flags last. Flags that are not listed are not checked.
+/// The stages that perform each access, flag by flag, composite flags last. Flags that are not listed are not checked.
 pub const PERFORMERS: [(A, S); 33] = [
     (A::INDIRECT_COMMAND_READ, with(S::DRAW_INDIRECT, BUILD)),
     (A::INDEX_READ, S::INDEX_INPUT),
@@ -181,9 +181,9 @@ pub const WRITES: A = A::from_raw(
 /// One scope of a dependency, expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// The stages of the execution scope, the logically earlier (or later) ones included.
+    /// The stages of the execution scope, including the logically earlier (or later) ones.
     pub execution: S,
-    /// The stages of the access scope: those the mask names, no others.
+    /// The stages of the access scope: only those that the mask names.
     pub named: S,
     /// The accesses of the access scope.
     pub access: A,
@@ -227,7 +227,7 @@ pub fn expand(stages: S) -> S {
     named.fold(stages & !COMPOSITE, |all, (_, flags)| all | flags)
 }
 
-/// Each stage of `stages` by itself; of `ALL_COMMANDS` those that frames can use.
+/// Each stage of `stages`, one at a time; for `ALL_COMMANDS`, the stages that frames can use.
 pub fn each(stages: S) -> impl Iterator<Item = S> {
     let listed = if stages.contains(S::ALL_COMMANDS) {
         GRAPHICS | S::COMPUTE_SHADER | TRANSFER | (stages & !COMPOSITE)
@@ -237,7 +237,7 @@ pub fn each(stages: S) -> impl Iterator<Item = S> {
     bits(listed.as_raw()).map(S::from_raw)
 }
 
-/// Each flag of `access` by itself, after expansion.
+/// Each flag of `access`, one at a time, after expansion.
 pub fn each_access(access: A) -> impl Iterator<Item = A> {
     bits(expand_access(access).as_raw()).map(A::from_raw)
 }
@@ -293,7 +293,7 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
         .next()
 }
 
-/// Everything that `ALL_COMMANDS` stands for: every stage but the host's, and operations without one.
+/// Everything that `ALL_COMMANDS` stands for: every stage except the host's, and operations without a stage.
 const EVERYTHING: S = S::from_raw(!with(COMPOSITE, S::HOST).as_raw());
 
 /// The stages that `ALL_GRAPHICS` stands for.
@@ -309,7 +309,7 @@ const fn union(stages: &[S]) -> S {
     }
 }
 
-/// `stages` with all that are logically earlier in some pipeline.
+/// `stages` plus all stages that are logically earlier in some pipeline.
 fn earlier(stages: S) -> S {
     let before = PIPELINES.iter().flat_map(|pipeline| {
         let last = pipeline.iter().rposition(|&stage| stages.intersects(stage));
@@ -324,7 +324,7 @@ fn earlier(stages: S) -> S {
     }
 }
 
-/// `stages` with all that are logically later in some pipeline.
+/// `stages` plus all stages that are logically later in some pipeline.
 fn later(stages: S) -> S {
     // The density map is read before early fragment tests, which the primitive pipeline has.
     let known = if stages.contains(DENSITY) {
@@ -372,7 +372,7 @@ fn performers(flag: A) -> Option<S> {
         .map(|&(_, stages)| stages)
 }
 
-/// The set bits of a mask, lowest first, each as a mask of its own.
+/// The set bits of a mask, lowest first, each as its own mask.
 fn bits(raw: u64) -> impl Iterator<Item = u64> {
     // Clears the lowest bit each time.
     let left = std::iter::successors(Some(raw), |left| Some(left & left.wrapping_sub(1)));

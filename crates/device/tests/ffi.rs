@@ -1,4 +1,4 @@
-//! The binding against the registry's numbers, and its chains through `ash`'s `push_next`.
+//! Tests of the bindings: numbers against the registry's, and chains built with `ash`'s `push_next`.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
@@ -8,7 +8,7 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::ffi::{self, MissingCommand, tile_memory_heap, tile_properties, tile_shading};
 
-/// The `s_type`s of a chain, its root left out.
+/// The `s_type`s of a chain, without its root's.
 ///
 /// # Safety
 /// `first` is null or points to a structure whose chain is valid.
@@ -24,8 +24,8 @@ unsafe fn chain(first: *const c_void) -> Vec<i32> {
     types
 }
 
-/// One test per relation of the registry's `structextends`: the structure stands in the root's chain, before what was
-/// chained earlier, with the `s_type` of the registry.
+/// One test per relation of the registry's `structextends`: the structure is in the root's chain, before the
+/// structure chained earlier, with the `s_type` of the registry.
 macro_rules! chains {
     ($($test:ident: $extension:ty = $s_type:literal extends $root:ty, beside $other:ty;)*) => {$(
         #[test]
@@ -141,7 +141,7 @@ fn flags_print_by_name() {
     assert_eq!(format!("{:?}", F::empty()), "");
 }
 
-/// Stands for any command: it is compared, never called.
+/// A stand-in for any command: compared, never called.
 fn somewhere() -> *const c_void {
     ptr::without_provenance(8)
 }
@@ -153,7 +153,7 @@ fn a_loader_says_which_command_is_missing() {
     let missing = |extension, command| Some(MissingCommand { extension, command });
     let device = vk::Device::null();
 
-    /// The command that is reported where one is missing.
+    /// The command that is reported if one is missing.
     macro_rules! reported {
         ($extension:ident, $($command:literal),+) => {$(
             // SAFETY: No command is called.
@@ -189,7 +189,7 @@ fn a_missing_command_is_named() {
 }
 
 thread_local! {
-    /// What the command saw last: the command buffer's handle and the memory's, `None` for a null pointer.
+    /// The last arguments of the command: the handles of the command buffer and of the memory, `None` for a null pointer.
     static SEEN: Cell<(u64, Option<u64>)> = const { Cell::new((0, None)) };
 }
 
@@ -199,12 +199,12 @@ fn a_loader_calls_what_it_loaded() {
         commands: vk::CommandBuffer,
         info: *const ffi::TileMemoryBindInfoQCOM<'_>,
     ) {
-        // SAFETY: Null or a structure, as the command has it.
+        // SAFETY: Null or a structure, as for the command.
         let info = unsafe { info.as_ref() };
         SEEN.set((commands.as_raw(), info.map(|info| info.memory.as_raw())));
     }
     let bind: tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM = bind;
-    // SAFETY: `bind` has the type of the one command that is asked for.
+    // SAFETY: `bind` has the type of the one command that is loaded.
     let device =
         unsafe { tile_memory_heap::Device::load_with(|_| bind as *const c_void, vk::Device::from_raw(5)) };
     let device = device.unwrap();

@@ -1,4 +1,4 @@
-//! How this binding declares Vulkan structures and loads commands: what `ash` generates from the registry.
+//! Macros that declare Vulkan structures and load commands, in place of the code that `ash` generates from the registry.
 
 use std::ffi::CStr;
 
@@ -20,7 +20,7 @@ pub struct MissingCommand {
 /// Declares a structure with `s_type` and `p_next` as `ash` does: `Default` fills `s_type`, every field has a setter,
 /// and the structure chains to each of `extends` by `push_next`.
 ///
-/// A field is `name: setter argument` or `name: setter argument => stored type`. Layouts are asserted beside each
+/// A field is `name: setter argument` or `name: setter argument => stored type`. Layouts are asserted next to each
 /// declaration, in numbers taken from the C structure and not from this one.
 macro_rules! structure {
     (
@@ -119,7 +119,7 @@ macro_rules! loader {
             /// Loads the commands through `vkGetDeviceProcAddr`.
             ///
             /// # Errors
-            /// [`MissingCommand`]($crate::ffi::MissingCommand) where a pointer is null.
+            /// [`MissingCommand`]($crate::ffi::MissingCommand) if a pointer is null.
             pub fn new(instance: &::ash::Instance, device: &::ash::Device) -> Result<Device, $crate::ffi::MissingCommand> {
                 let handle = device.handle();
                 let load = |name: &::std::ffi::CStr| {
@@ -127,14 +127,14 @@ macro_rules! loader {
                     let pointer = unsafe { instance.get_device_proc_addr(handle, name.as_ptr()) };
                     pointer.map_or(::std::ptr::null(), |function| function as *const ::std::ffi::c_void)
                 };
-                // SAFETY: `vkGetDeviceProcAddr` gives null or the command of that name.
+                // SAFETY: `vkGetDeviceProcAddr` returns null or the command of that name.
                 unsafe { Device::load_with(load, handle) }
             }
 
-            /// Loads the commands through `load`, for layers and for devices that are not `ash`'s.
+            /// Loads the commands through `load`, for layers and for devices that `ash` did not create.
             ///
             /// # Errors
-            /// [`MissingCommand`]($crate::ffi::MissingCommand) where `load` returns null.
+            /// [`MissingCommand`]($crate::ffi::MissingCommand) if `load` returns null.
             ///
             /// # Safety
             /// `load` returns null or the command of the name passed to it, which can be called with `device`.
@@ -142,7 +142,7 @@ macro_rules! loader {
                 load: impl FnMut(&::std::ffi::CStr) -> *const ::std::ffi::c_void,
                 device: ::ash::vk::Device,
             ) -> Result<Device, $crate::ffi::MissingCommand> {
-                // SAFETY: The caller's promise.
+                // SAFETY: Guaranteed by the caller.
                 let fp = unsafe { DeviceFn::load(load) }?;
                 Ok(Device { handle: device, fp })
             }
@@ -170,7 +170,7 @@ macro_rules! loader {
             /// Loads every pointer through `load`.
             ///
             /// # Errors
-            /// [`MissingCommand`]($crate::ffi::MissingCommand) where `load` returns null.
+            /// [`MissingCommand`]($crate::ffi::MissingCommand) if `load` returns null.
             ///
             /// # Safety
             /// `load` returns null or the command of the name passed to it.
@@ -183,7 +183,7 @@ macro_rules! loader {
                         if pointer.is_null() {
                             return Err($crate::ffi::MissingCommand { extension: NAME, command: $command });
                         }
-                        // SAFETY: Not null, and by the caller's promise the command of this name and so of this type.
+                        // SAFETY: Not null, and as the caller guarantees, the command of this name and so of this type.
                         unsafe { ::std::mem::transmute::<*const ::std::ffi::c_void, $pointer>(pointer) }
                     },)+
                 })

@@ -1,6 +1,6 @@
 //! <https://registry.khronos.org/vulkan/specs/latest/man/html/VK_KHR_maintenance9.html>
 //!
-//! Its feature, for barriers that name slices of 3D images (`VUID-VkImageMemoryBarrier2-maintenance9-10798`, `-10799`, `-10800`). The rest of
+//! The feature, for barriers that name slices of 3D images (`VUID-VkImageMemoryBarrier2-maintenance9-10798`, `-10799`, `-10800`). The rest of
 //! the extension is not bound.
 
 use std::ffi::CStr;
@@ -18,7 +18,7 @@ structure! {
     /// Source: `VUID-VkPhysicalDeviceMaintenance9FeaturesKHR-sType-sType`.
     PhysicalDeviceMaintenance9FeaturesKHR, s_type 1_000_584_000, p_next *mut,
     extends [ExtendsPhysicalDeviceFeatures2, ExtendsDeviceCreateInfo] {
-        /// Barriers of 3D images that are compatible with 2D arrays are of the slices that they name.
+        /// Barriers of 3D images that are compatible with 2D arrays apply only to the slices that they name.
         maintenance9: bool => vk::Bool32,
     }
 }

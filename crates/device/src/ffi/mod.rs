@@ -1,4 +1,4 @@
-//! The binding that `ash` 0.38 lacks, in `ash`'s own style: structures, constants and commands; no policy.
+//! Bindings that `ash` 0.38 lacks, in the style of `ash`: structures, constants and commands; no policy.
 //!
 //! ```text
 //! vk::MemoryRequirements2 ──p_next──► TileMemoryRequirementsQCOM          size 0: cannot be placed in tile memory
@@ -9,13 +9,13 @@
 //! commands. Structures and constants are also named here, as `ash::vk` does. Structures chain with `ash`'s `push_next`
 //! exactly where the registry says `structextends`; other chains do not compile.
 //!
-//! Unlike `ash`'s own loaders, `Device::new` fails where a command is missing instead of storing a function that
-//! panics when called: drivers exist that advertise an extension's name and nothing else, so a missing pointer is an
-//! answer that detection needs.
+//! Unlike `ash`'s own loaders, `Device::new` fails if a command is missing instead of storing a function that panics
+//! when called: some drivers advertise an extension's name and nothing else, so detection needs to know about
+//! missing pointers.
 //!
 //! Sizes, offsets and values were compared with those of the C header 1.4.363 (x86-64).
 //!
-//! Not bound: `VkImageUsageFlags2KHR`, the type that `VK_KHR_extended_flags` brings; its tile bit is here as a plain
+//! Not bound: `VkImageUsageFlags2KHR`, the type that `VK_KHR_extended_flags` adds; its tile bit is here as a plain
 //! [`vk::Flags64`](ash::vk::Flags64).
 
 mod declare;
@@ -44,6 +44,6 @@ pub use tile_shading::{
 };
 pub use vulkan_1_4::PhysicalDeviceVulkan14Features;
 
-/// The layer that gives a driver an emulated tile memory heap: the package `tileheap-emulator`. It is the `layer` of its entry
+/// The layer that adds an emulated tile memory heap to a driver: the package `tileheap-emulator`. It is the `layer` of its entry
 /// among the tools of a physical device (`vkGetPhysicalDeviceToolProperties`).
 pub const EMULATOR_LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_emulator";

@@ -1,10 +1,10 @@
 //! <https://registry.khronos.org/vulkan/specs/latest/man/html/VK_QCOM_tile_memory_heap.html>
 //!
 //! A heap of on-chip memory. A memory object of N bytes is the heap's prefix `[0, N)`; binding it to a command buffer
-//! reserves that prefix for the application; contents last until the end of the batch, or of the submit where
-//! `queueSubmitBoundary` says so.
+//! reserves that prefix for the application; contents last until the end of the batch, or of the submit if
+//! `queueSubmitBoundary` is true.
 //!
-//! Rules of ordinary Vulkan commands that this extension adds, by what they govern:
+//! Rules that this extension adds to core Vulkan commands, by subject:
 //!
 //! | Governs | VUIDs |
 //! |---|---|
@@ -61,7 +61,7 @@ structure! {
     /// let info = vk::DeviceCreateInfo::default().push_next(&mut features);
     /// assert!(!info.p_next.is_null());
     /// ```
-    /// It extends nothing but features and devices:
+    /// It extends only features and devices:
     /// ```compile_fail,E0277
     /// use ash::vk;
     /// let mut features = tileheap_device::ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true);
@@ -80,7 +80,7 @@ structure! {
     ///
     /// Source: `VUID-VkPhysicalDeviceTileMemoryHeapPropertiesQCOM-sType-sType`.
     ///
-    /// Properties are no features:
+    /// Properties are not features:
     /// ```compile_fail,E0277
     /// use ash::vk;
     /// let mut tile = tileheap_device::ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM::default();
@@ -89,7 +89,7 @@ structure! {
     /// ```
     PhysicalDeviceTileMemoryHeapPropertiesQCOM, s_type 1_000_547_001, p_next *mut,
     extends [ExtendsPhysicalDeviceProperties2] {
-        /// Contents survive until the end of the submit call, not only of the batch.
+        /// Contents persist until the end of the submit call, not only of the batch.
         queue_submit_boundary: bool => vk::Bool32,
         /// Buffers in tile memory can be copied from and to.
         tile_buffer_transfers: bool => vk::Bool32,
@@ -103,7 +103,7 @@ structure! {
     ///
     /// Source: `VUID-VkTileMemoryRequirementsQCOM-sType-sType`.
     ///
-    /// It is an answer, no part of an allocation:
+    /// It is an output and not part of an allocation:
     /// ```compile_fail,E0277
     /// use ash::vk;
     /// let mut tile = tileheap_device::ffi::TileMemoryRequirementsQCOM::default();
@@ -113,7 +113,7 @@ structure! {
     TileMemoryRequirementsQCOM, s_type 1_000_547_002, p_next *mut, extends [ExtendsMemoryRequirements2] {
         /// Bytes the resource takes of a tile memory object.
         size: vk::DeviceSize,
-        /// What the offset in a tile memory object must be a multiple of.
+        /// Required alignment of the offset in a tile memory object.
         alignment: vk::DeviceSize,
     }
 }
@@ -141,7 +141,7 @@ structure! {
     /// assert!(!rendering.p_next.is_null());
     /// ```
     TileMemoryBindInfoQCOM, s_type 1_000_547_003, p_next *const, extends [ExtendsCommandBufferInheritanceInfo] {
-        /// The memory object. To bind nothing, the command is given no structure at all.
+        /// The memory object. To unbind, the command is called without this structure.
         memory: vk::DeviceMemory,
     }
 }
@@ -149,12 +149,12 @@ structure! {
 structure! {
     /// <https://registry.khronos.org/vulkan/specs/latest/man/html/VkTileMemorySizeInfoQCOM.html>
     ///
-    /// The bytes that will be bound while a render pass runs, so that its tile properties can be told; only with
-    /// `VK_QCOM_tile_properties`. `vkCmdBeginRendering` ignores it.
+    /// The number of bytes that will be bound while a render pass runs, from which its tile properties follow;
+    /// only with `VK_QCOM_tile_properties`. `vkCmdBeginRendering` ignores it.
     ///
     /// Source: `VUID-VkTileMemorySizeInfoQCOM-size-10729` (not above the largest tile heap), `-sType-sType`.
     ///
-    /// It is no part of an inheritance:
+    /// It is not part of an inheritance:
     /// ```compile_fail,E0277
     /// use ash::vk;
     /// let mut size = tileheap_device::ffi::TileMemorySizeInfoQCOM::default().size(4096);
@@ -209,7 +209,7 @@ impl Device {
         tile_memory_bind_info: Option<&TileMemoryBindInfoQCOM<'_>>,
     ) {
         let info = tile_memory_bind_info.map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: The caller's promise; null is allowed (`VUID-vkCmdBindTileMemoryQCOM-pTileMemoryBindInfo-parameter`).
+        // SAFETY: Guaranteed by the caller; null is allowed (`VUID-vkCmdBindTileMemoryQCOM-pTileMemoryBindInfo-parameter`).
         unsafe { (self.fp.cmd_bind_tile_memory_qcom)(command_buffer, info) }
     }
 }

@@ -1,11 +1,11 @@
 //! <https://registry.khronos.org/vulkan/specs/latest/man/html/VK_QCOM_tile_properties.html>
 //!
-//! The size and place of the tiles in which a render pass is binned. A reservation of tile memory makes tiles smaller:
-//! declare it with [`TileMemorySizeInfoQCOM`](super::TileMemorySizeInfoQCOM), or the answer does not hold while memory is
-//! bound.
+//! The size and position of the tiles into which a render pass is binned. A reservation of tile memory makes tiles
+//! smaller: declare it with [`TileMemorySizeInfoQCOM`](super::TileMemorySizeInfoQCOM), or the result is not valid while
+//! memory is bound.
 //!
-//! ash 0.38 has this extension's structures, function pointer types and raw loader; they are ash's own here too. What it
-//! lacks, and this module adds, is the two commands as methods and the news that one of them is missing.
+//! ash 0.38 has this extension's structures, function pointer types and raw loader, which are reexported here. This
+//! module adds the two commands as methods and an error if one of them is missing.
 
 use std::ptr;
 
@@ -37,10 +37,10 @@ loader! {
 impl Device {
     /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkGetFramebufferTilePropertiesQCOM.html>
     ///
-    /// One for each subpass, or one for all.
+    /// One element per subpass, or one for all subpasses.
     ///
     /// # Errors
-    /// The driver's, `OUT_OF_HOST_MEMORY` say.
+    /// The driver's, such as `OUT_OF_HOST_MEMORY`.
     ///
     /// # Safety
     /// `framebuffer` is a live framebuffer of this device
@@ -52,10 +52,10 @@ impl Device {
     ) -> VkResult<Vec<TilePropertiesQCOM<'static>>> {
         let get = self.fp.get_framebuffer_tile_properties_qcom;
         let mut count = 0;
-        // SAFETY: The caller's promise; null asks for the count alone.
+        // SAFETY: Guaranteed by the caller; null requests only the count.
         unsafe { get(self.handle, framebuffer, &mut count, ptr::null_mut()) }.result()?;
         let mut out = vec![TilePropertiesQCOM::default(); count as usize];
-        // SAFETY: The caller's promise; `out` holds `count` elements.
+        // SAFETY: Guaranteed by the caller; `out` holds `count` elements.
         unsafe { get(self.handle, framebuffer, &mut count, out.as_mut_ptr()) }.result()?;
         Ok(out)
     }
@@ -63,7 +63,7 @@ impl Device {
     /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkGetDynamicRenderingTilePropertiesQCOM.html>
     ///
     /// # Errors
-    /// The driver's, `OUT_OF_HOST_MEMORY` say.
+    /// The driver's, such as `OUT_OF_HOST_MEMORY`.
     ///
     /// # Safety
     /// `rendering_info` and everything it points to is valid and of this device
@@ -75,7 +75,7 @@ impl Device {
         rendering_info: &vk::RenderingInfo<'_>,
         properties: &mut TilePropertiesQCOM<'_>,
     ) -> VkResult<()> {
-        // SAFETY: The caller's promise.
+        // SAFETY: Guaranteed by the caller.
         let result = unsafe {
             (self.fp.get_dynamic_rendering_tile_properties_qcom)(self.handle, rendering_info, properties)
         };

@@ -5,7 +5,7 @@
 //! shaders; the memory object then bound has the size that
 //! [`TileMemorySizeInfoQCOM`](super::TileMemorySizeInfoQCOM) declared for the pass.
 //!
-//! Rules beyond those named on the items below: of all draws and dispatches in a tile shading pass
+//! Rules in addition to those named on the items below: of all draws and dispatches in a tile shading pass
 //! `VUID-{command}-None-10672`, `-None-10674` to `-10679`, `-None-10743`, `-aspectMask-10673`; of shaders
 //! `VUID-RuntimeSpirv-TileShadingQCOM-10698` to `-10701`, `VUID-RuntimeSpirv-tileShadingImageProcessing-10712`.
 
@@ -53,7 +53,7 @@ mod flags {
         pub const PER_TILE_EXECUTION: Self = Self(0b10);
     }
 
-    /// Names joined by `|`, unknown bits in binary, as ash prints its own.
+    /// Names joined by `|`, unknown bits in binary, as `ash` prints its own flags.
     impl fmt::Debug for TileShadingRenderPassFlagsQCOM {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let mut rest = self.0;
@@ -81,7 +81,7 @@ structure! {
     ///
     /// Source: `VUID-VkPhysicalDeviceTileShadingFeaturesQCOM-sType-sType`.
     ///
-    /// Features are no properties:
+    /// Features are not properties:
     /// ```compile_fail,E0277
     /// use ash::vk;
     /// let mut features = tileheap_device::ffi::PhysicalDeviceTileShadingFeaturesQCOM::default().tile_shading(true);
@@ -112,7 +112,7 @@ structure! {
         tile_shading_dispatch_tile: bool => vk::Bool32,
         /// Tiles with an apron.
         tile_shading_apron: bool => vk::Bool32,
-        /// Aprons whose width is not their height.
+        /// Aprons whose width and height differ.
         tile_shading_anisotropic_apron: bool => vk::Bool32,
         /// Atomics on tile attachments.
         tile_shading_atomic_ops: bool => vk::Bool32,
@@ -167,7 +167,7 @@ structure! {
         ExtendsRenderingInfo,
         ExtendsCommandBufferInheritanceInfo
     ] {
-        /// Whether the render pass has tile shading, and whether a secondary runs per tile.
+        /// Flags: the render pass has tile shading; a secondary command buffer runs per tile.
         flags: TileShadingRenderPassFlagsQCOM,
         /// Pixels around a tile that its shaders can read.
         tile_apron_size: vk::Extent2D,
@@ -245,14 +245,14 @@ impl Device {
     ///
     /// # Safety
     /// Per-tile execution has begun (`VUID-vkCmdDispatchTileQCOM-None-10668`), the feature `tileShadingDispatchTile` is on
-    /// (`-None-10669`), and what every dispatch demands, `-commandBuffer-10746` included, holds.
+    /// (`-None-10669`), and the requirements of every dispatch, `-commandBuffer-10746` included, are met.
     #[inline]
     pub unsafe fn cmd_dispatch_tile(
         &self,
         command_buffer: vk::CommandBuffer,
         dispatch_tile_info: &DispatchTileInfoQCOM<'_>,
     ) {
-        // SAFETY: The caller's promise.
+        // SAFETY: Guaranteed by the caller.
         unsafe { (self.fp.cmd_dispatch_tile_qcom)(command_buffer, dispatch_tile_info) }
     }
 
@@ -268,7 +268,7 @@ impl Device {
         command_buffer: vk::CommandBuffer,
         per_tile_begin_info: &PerTileBeginInfoQCOM<'_>,
     ) {
-        // SAFETY: The caller's promise.
+        // SAFETY: Guaranteed by the caller.
         unsafe { (self.fp.cmd_begin_per_tile_execution_qcom)(command_buffer, per_tile_begin_info) }
     }
 
@@ -283,7 +283,7 @@ impl Device {
         command_buffer: vk::CommandBuffer,
         per_tile_end_info: &PerTileEndInfoQCOM<'_>,
     ) {
-        // SAFETY: The caller's promise.
+        // SAFETY: Guaranteed by the caller.
         unsafe { (self.fp.cmd_end_per_tile_execution_qcom)(command_buffer, per_tile_end_info) }
     }
 }

@@ -14,8 +14,8 @@ pub struct TexelBlock {
 }
 
 impl TexelBlock {
-    /// The bytes from the first to the last of the texels that a copy between a buffer and an image has in the buffer, and whether these
-    /// are texels without gaps. `row_length` and `image_height` are in texels, as in `VkBufferImageCopy`: 0 for those of the extent.
+    /// The size of a copy in a buffer, in bytes from the first texel to the last, and true if the texels have no gaps between them.
+    /// `row_length` and `image_height` are in texels, as in `VkBufferImageCopy`: 0 means the extent's.
     ///
     /// Source: Vulkan specification, "Buffer and Image Addressing".
     pub fn packed(
@@ -62,7 +62,7 @@ pub struct FormatInfo {
     pub block: TexelBlock,
     /// The aspects of its images.
     pub aspects: vk::ImageAspectFlags,
-    /// The numeric type of its color components, or of depth where it has that.
+    /// The numeric type of its color components, or of depth if it has depth.
     pub numeric: NumericType,
     /// Its color is encoded as sRGB.
     pub srgb: bool,
@@ -71,17 +71,17 @@ pub struct FormatInfo {
 }
 
 impl FormatInfo {
-    /// Whether texels are compressed in blocks.
+    /// Returns true if texels are compressed in blocks.
     pub fn is_compressed(&self) -> bool {
         self.block.width > 1
     }
 
-    /// Whether it has integers for color.
+    /// Returns true if its color components are integers.
     pub fn is_integer(&self) -> bool {
         self.aspects == vk::ImageAspectFlags::COLOR && self.numeric != NumericType::Float
     }
 
-    /// Whether images of this format can have views of `other` with `VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT`.
+    /// Returns true if images of this format that are created with `VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT` can have views of format `other`.
     ///
     /// Source: Vulkan specification, "Compatible Formats": the same class; depth and stencil formats only with themselves.
     pub fn is_compatible_with(&self, other: &FormatInfo) -> bool {

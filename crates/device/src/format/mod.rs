@@ -19,7 +19,7 @@ pub fn info(format: vk::Format) -> Option<&'static FormatInfo> {
     found.ok().map(|index| &FORMATS[index])
 }
 
-/// Whether shaders need a sampler Y'CbCr conversion to read images of `format`; also true if [`info`] does not know the format.
+/// Returns true if shaders need a sampler Y'CbCr conversion to read images of `format`, or if [`info`] does not know the format.
 ///
 /// Source: Vulkan specification, "Formats Requiring Sampler Y'CbCr Conversion for `VK_IMAGE_ASPECT_COLOR_BIT` Image Views".
 pub fn needs_conversion(format: vk::Format) -> bool {
@@ -35,12 +35,12 @@ pub fn texel_block(format: vk::Format) -> Option<TexelBlock> {
     info(format).map(|info| info.block)
 }
 
-/// The numeric type of `format`; that of floating-point formats where it is not known.
+/// The numeric type of `format`; `Float` if the format is not known.
 pub fn numeric_type(format: vk::Format) -> NumericType {
     info(format).map_or(NumericType::Float, |info| info.numeric)
 }
 
-/// The image aspects of `format`; color where it is not known.
+/// The image aspects of `format`; color if the format is not known.
 pub fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
     info(format).map_or(vk::ImageAspectFlags::COLOR, |info| info.aspects)
 }
@@ -102,7 +102,7 @@ mod tests {
         );
     }
 
-    /// The names of formats say what the rows say, without having been their source.
+    /// The rows agree with the names of the formats, which were not their source.
     #[test]
     fn rows_agree_with_names() {
         for row in &FORMATS {

@@ -1,12 +1,12 @@
 //! The formats, one row each.
 //!
-//! Source: the `formats` of `vk.xml` (Vulkan 1.4.359) that `ash` 0.38 has, but for those whose color is subsampled or in several planes.
+//! Source: `formats` in `vk.xml` (Vulkan 1.4.359), without formats that `ash` 0.38 lacks and those with subsampled or multi-planar color.
 
 use ash::vk::{self, Format as F};
 
 use super::info::{FormatInfo, NumericType, TexelBlock};
 
-/// A color format that is not compressed, of so many bytes per texel.
+/// A color format that is not compressed, with `bytes` bytes per texel.
 const fn color(format: F, class: &'static str, bytes: u32, numeric: NumericType) -> FormatInfo {
     FormatInfo {
         format,
@@ -86,7 +86,7 @@ const fn depth_stencil(format: F, class: &'static str, bytes: u32) -> FormatInfo
     }
 }
 
-/// Ascending by the number of the format; those of Vulkan 1.0 are numbered from 1 on without a gap.
+/// In ascending order of the format's number; those of Vulkan 1.0 are numbered from 1 without gaps.
 pub(super) static FORMATS: [FormatInfo; 217] = [
     float(F::R4G4_UNORM_PACK8, "8-bit", 1),
     float(F::R4G4B4A4_UNORM_PACK16, "16-bit", 2),

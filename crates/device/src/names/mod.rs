@@ -1,7 +1,7 @@
-//! Vulkan's exact names of formats, layouts and flags, both ways: the vocabulary of every JSON form.
+//! Conversion between Vulkan's enumerants and flags and their exact names, which all JSON documents use.
 //!
 //! The names are derived from those that `ash` prints (`R8G8B8A8_UNORM` of `vk::Format` is `VK_FORMAT_R8G8B8A8_UNORM`), so
-//! there is no table to keep in step with the registry; a few that `ash` 0.38 lacks are listed beside their type. A value
+//! there is no table to keep in step with the registry; a few that `ash` 0.38 lacks are listed next to their type. A value
 //! or bit without a name is written in hexadecimal (`0x08000000`) and read back as such, so nothing is lost.
 //!
 //! ```
@@ -35,7 +35,7 @@ pub struct NameError {
     pub name: String,
     /// The Vulkan type: `VkFormat`, ….
     pub of: &'static str,
-    /// The nearest right name, where one is near.
+    /// The nearest valid name, if one is near.
     pub nearest: Option<String>,
 }
 
@@ -46,7 +46,7 @@ fn suggestion(nearest: &Option<String>) -> String {
     }
 }
 
-/// Vulkan's name of an enumerant or of a single flag bit; hexadecimal where there is none.
+/// Vulkan's name of an enumerant or of a single flag bit; hexadecimal if it has no name.
 pub fn name_of<T: Vocabulary>(value: T) -> String {
     known_name(value).unwrap_or_else(|| hexadecimal::<T>(value.to_raw()))
 }
@@ -54,7 +54,7 @@ pub fn name_of<T: Vocabulary>(value: T) -> String {
 /// The enumerant or flag bit of this name, or of this hexadecimal number.
 ///
 /// # Errors
-/// [`NameError`] with the nearest right name.
+/// [`NameError`] with the nearest valid name.
 pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameError> {
     if let Some(value) = exact(name).or_else(|| parse_hexadecimal(name)) {
         return Ok(value);
@@ -67,7 +67,7 @@ pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameError> {
     })
 }
 
-/// The enumerant or flag bit of exactly this name, with no error to construct where there is none.
+/// The enumerant or flag bit of exactly this name; on a miss, no error is constructed.
 pub fn exact<T: Vocabulary>(name: &str) -> Option<T> {
     let table = T::table();
     let index = table
@@ -76,7 +76,7 @@ pub fn exact<T: Vocabulary>(name: &str) -> Option<T> {
     Some(T::from_raw_value(table[index].raw))
 }
 
-/// The names of the bits of `flags`, lowest first; the bits without a name together in hexadecimal, last.
+/// The names of the bits of `flags`, lowest first; bits without a name follow as one hexadecimal number.
 pub fn bit_names<T: Vocabulary>(flags: T) -> Vec<String> {
     let (mut names, mut unknown) = (Vec::new(), 0);
     let raw = flags.to_raw();
@@ -95,7 +95,7 @@ pub fn bit_names<T: Vocabulary>(flags: T) -> Vec<String> {
 /// The union of the named bits.
 ///
 /// # Errors
-/// [`NameError`] of the first wrong name.
+/// [`NameError`] for the first invalid name.
 pub fn bits_of<'a, T: Vocabulary>(names: impl IntoIterator<Item = &'a str>) -> Result<T, NameError> {
     let mut raw = 0;
     for name in names {
@@ -130,7 +130,7 @@ pub mod value {
     /// Reads a name.
     ///
     /// # Errors
-    /// The deserializer's, and a name that is none: with the nearest one that is.
+    /// The deserializer's, or for an invalid name one with the nearest valid name.
     pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
@@ -161,7 +161,7 @@ pub mod option {
     /// Reads a name.
     ///
     /// # Errors
-    /// The deserializer's, and a name that is none: with the nearest one that is.
+    /// The deserializer's, or for an invalid name one with the nearest valid name.
     pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
         from: D,
     ) -> Result<Option<T>, D::Error> {
@@ -189,7 +189,7 @@ pub mod bits {
     /// Reads an array of names.
     ///
     /// # Errors
-    /// The deserializer's, and a name that is none: with the nearest one that is.
+    /// The deserializer's, or for an invalid name one with the nearest valid name.
     pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
@@ -198,7 +198,7 @@ pub mod bits {
     }
 }
 
-/// The name of exactly this value, derived from what `ash` prints, or listed.
+/// The name of exactly this value, derived from `ash`'s output, or listed.
 fn known_name<T: Vocabulary>(value: T) -> Option<String> {
     vocabulary::derived_name(value).or_else(|| {
         let listed = T::LISTED.iter().find(|entry| entry.1 == value.to_raw())?;
@@ -217,7 +217,7 @@ fn hexadecimal<T: Vocabulary>(raw: u64) -> String {
 
 fn parse_hexadecimal<T: Vocabulary>(text: &str) -> Option<T> {
     let digits = text.strip_prefix("0x")?;
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` would accept a sign.
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }

@@ -1,11 +1,11 @@
-//! The nearest right name to a wrong one.
+//! Finds the valid name that is nearest to an invalid one.
 
 /// Names longer than this are not compared: Vulkan's longest has about 70 characters.
 const LONGEST: usize = 100;
 
-/// The candidate with the fewest edits from `name`, if those are few for its length, or one that contains it.
+/// The candidate with the fewest edits from `name`, if there are few of them relative to its length, or a candidate that contains it.
 ///
-/// Case counts for less than a letter: `graphics` finds `VK_QUEUE_GRAPHICS_BIT`. O(candidates x length²).
+/// Case is ignored: `graphics` finds `VK_QUEUE_GRAPHICS_BIT`. O(candidates x length²).
 pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;
@@ -15,7 +15,7 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     for candidate in candidates {
         let upper = candidate.to_ascii_uppercase();
         let contained = wanted.len() >= 3 && upper.contains(&wanted);
-        // The prefix and suffix that everything has are no evidence: a contained word costs what it leaves out, a little.
+        // The prefix and suffix that all names have do not count; a contained word costs an eighth of the characters that it lacks.
         let distance = if contained {
             upper.len().abs_diff(wanted.len()).div_ceil(8)
         } else {

@@ -1,12 +1,12 @@
-//! The Vulkan types that have names, and how their names follow from those that `ash` prints.
+//! The Vulkan types that have names, and the rules that derive these names from `ash`'s output.
 
 use std::sync::LazyLock;
 
 use ash::vk;
 use tileheap_units::CompactSort;
 
-/// A Vulkan enumeration or flag type whose values have names. Sealed: implemented for the types that frames, profiles and plans
-/// are written with.
+/// A Vulkan enumeration or flag type whose values have names. Sealed: implemented for the types that occur in
+/// frames, profiles and plans.
 pub trait Vocabulary: Names {
     /// Vulkan's name of the type.
     const TYPE: &'static str;
@@ -17,11 +17,11 @@ pub trait Vocabulary: Names {
     fn from_raw_value(raw: u64) -> Self;
 }
 
-/// The names behind a [`Vocabulary`], which seal it.
+/// The names of a [`Vocabulary`] type; a supertrait that seals it.
 pub trait Names: Copy + std::fmt::Debug + Sized + 'static {
     /// The prefix of every name.
     const PREFIX: &'static str;
-    /// The numbers that values have.
+    /// The range of the type's values.
     const SHAPE: Shape;
     /// Names that `ash` lacks, and aliases, with their values.
     const LISTED: &'static [(&'static str, u64)];
@@ -30,17 +30,17 @@ pub trait Names: Copy + std::fmt::Debug + Sized + 'static {
     fn table() -> &'static [Entry];
 }
 
-/// Where the values of a type are found.
+/// The range in which the values of a type are found.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// Single bits, of 64 if `wide`, else of 32.
+    /// Single bits: 64 if `wide`, else 32.
     Bits {
         /// 64 bits.
         wide: bool,
     },
-    /// Small numbers, and those of the extensions of these numbers (`1000000000 + 1000 x (extension - 1) + n`).
+    /// Small numbers, and the numbers of these extensions (`1000000000 + 1000 x (extension - 1) + n`).
     Values {
-        /// Extension numbers, less 1.
+        /// Extension numbers minus 1.
         extensions: &'static [u32],
     },
 }
@@ -52,7 +52,7 @@ pub struct Entry {
     pub(super) raw: u64,
 }
 
-/// More than any type has in its core range, or in one extension's.
+/// More values than any type has in its core range, or in the range of one extension.
 const CORE_VALUES: u32 = 256;
 const EXTENSION_VALUES: u32 = 64;
 
@@ -62,7 +62,7 @@ macro_rules! vocabulary {
             const TYPE: &'static str = $type;
 
             fn to_raw(self) -> u64 {
-                // An enumerant is a signed number; its 32 bits are what is kept.
+                // An enumerant is a signed number; its low 32 bits are kept.
                 const MASK: u64 = u64::MAX >> (64 - <$raw>::BITS);
                 self.as_raw() as u64 & MASK
             }
@@ -170,7 +170,7 @@ fn build_table<T: Vocabulary>() -> Vec<Entry> {
 /// Vulkan's name of a value that `ash` prints as one word.
 pub(super) fn derived_name<T: Vocabulary>(value: T) -> Option<String> {
     let word = format!("{value:?}");
-    // Values without a name are printed as numbers, no bits at all as nothing, several as `A | B`.
+    // `ash` prints values without a name as numbers, no bits as an empty string, several bits as `A | B`.
     let named = word.starts_with(|first: char| first.is_ascii_uppercase()) && !word.contains(' ');
     if !named {
         return None;
@@ -206,7 +206,7 @@ fn split_vendor(word: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    /// Scans every number that an enumeration of the registry can have: no extension of `ash` is left out above.
+    /// Scans every number that an enumeration of the registry can have: the table above lacks no extension of `ash`.
     fn no_value_is_missing<T: Vocabulary>() {
         let known: Vec<u64> = T::table().iter().map(|entry| entry.raw).collect();
         let extensions = (0..700).flat_map(|number| {

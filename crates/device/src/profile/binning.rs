@@ -1,13 +1,13 @@
-//! The binning model: the tiles of a render pass, given the on-chip memory left to the driver.
+//! The binning model: the tiles of a render pass, given the on-chip memory that remains for the driver.
 //!
 //! ```text
 //! GMEM 12 MiB = reserved by the application | left to the driver
 //!                                             └► one tile of every attachment at once
 //! tile area <= left / bytes per pixel, sides in steps of the granularity, as few tiles as can be, then the squarest
 //! ```
-//! No driver documents its own. The model has what every tiler shares: tiles shrink and their number grows as the
-//! reservation grows, in steps of a hardware granularity. The granularity and the largest tile are assumptions of the right
-//! order of magnitude, read from nothing.
+//! No driver documents its binning. The model has the properties that all tilers share: tiles shrink and their number grows
+//! as the reservation grows, in steps of a hardware granularity. The granularity and the largest tile are assumptions of
+//! the right order of magnitude; they were not read from a device.
 
 /// Width and height in pixels.
 pub type Sides = (u32, u32);
@@ -17,7 +17,7 @@ pub const GRANULARITY: Sides = (32, 16);
 /// The largest tile.
 pub const LARGEST_TILE: Sides = (1024, 1008);
 
-/// A render pass in tiles.
+/// The tiles of a render pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binning {
     /// The size of a tile, in pixels.
@@ -34,10 +34,10 @@ impl Binning {
 }
 
 /// The tiles of a render area of `area` pixels, whose attachments take `bytes_per_pixel` bytes together (samples
-/// included), with `reserved` of `gmem` bytes bound by the application.
+/// included), if the application has bound `reserved` of `gmem` bytes.
 ///
-/// Never empty: where nothing is left, tiles have the smallest size there is, for the driver must render all the same. A
-/// render pass without attachments is one that no memory limits.
+/// There is always at least one tile: if no memory remains, tiles have the smallest size, since the driver must still
+/// render. Memory does not limit the tiles of a render pass without attachments.
 ///
 /// ```
 /// use tileheap_device::profile::binning::binning;
@@ -70,7 +70,7 @@ pub fn binning(gmem: u64, reserved: u64, bytes_per_pixel: u64, area: Sides) -> B
     best.map_or_else(|| cut(GRANULARITY, area), |(_, _, binning)| binning)
 }
 
-/// The longest useful side: it covers the area, or is the largest there is.
+/// The longest useful side: the area's, rounded up to a multiple of `step`, but at most `largest`.
 fn longest_side(side: u32, step: u32, largest: u32) -> u32 {
     side.max(1)
         .checked_next_multiple_of(step)

@@ -1,12 +1,12 @@
-//! A device profile as JSON: versioned, in Vulkan's own words.
+//! A device profile as JSON: versioned, under Vulkan's names.
 //!
-//! `presets.json` has one for each preset, in an array.
+//! `presets.json` is an array of all presets.
 //!
-//! Sizes are bytes. `tile` is null or absent where there is no tile memory; its size is that of its heap. `gmem` is 0 where
-//! it is not known. `merge` (`{ "colorBits": 128, "attachments": 8 }`) says what the driver runs as one render pass; absent where no limit
-//! is known. Features are those of [`Features`] under Vulkan's names (`attachmentStoreOpNone` and
-//! `depthStencilResolve` stand for [`Features::STORE_OP_NONE`] and [`Features::DEPTH_STENCIL_RESOLVE`], which are not Vulkan feature bits). Of
-//! `limits`, only the first four must be stated. `optionalFeatures` are those of [`OptionalFeatures`]; absent where they are not known.
+//! Sizes are in bytes. `tile` is null or absent if there is no tile memory; its size is that of its heap. `gmem` is 0 if not known. `merge`
+//! (`{ "colorBits": 128, "attachments": 8 }`) has the limits within which the driver merges render passes; absent if not known. Features are
+//! those of [`Features`] under Vulkan's names (`attachmentStoreOpNone` and `depthStencilResolve` stand for [`Features::STORE_OP_NONE`] and
+//! [`Features::DEPTH_STENCIL_RESOLVE`], which are not Vulkan feature bits). Of `limits`, only the first four are required. `optionalFeatures`
+//! are those of [`OptionalFeatures`]; absent if not known.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use super::limits::{Limits, OptionalFeatures};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
-/// What `format` says in a profile.
+/// The value of `format` in a profile.
 const FORMAT: &str = "tileheap-profile";
 /// The version that is written and read.
 const VERSION: u64 = 1;
@@ -38,7 +38,7 @@ const FEATURES: [(&str, Features); 10] = [
 ];
 
 impl DeviceProfile {
-    /// The profile as indented JSON; [`DeviceProfile::from_json`] gives the same profile back.
+    /// The profile as indented JSON, which [`DeviceProfile::from_json`] reads.
     pub fn to_json(&self) -> String {
         tileheap_json::write(self)
     }
@@ -46,7 +46,7 @@ impl DeviceProfile {
     /// Reads a profile from JSON and validates it.
     ///
     /// # Errors
-    /// [`Error::Json`] with the line and column, or what [`DeviceProfile::validate`] finds.
+    /// [`Error::Json`] with the line and column, or the errors of [`DeviceProfile::validate`].
     ///
     /// ```
     /// use tileheap_device::profile::DeviceProfile;
@@ -61,14 +61,14 @@ impl DeviceProfile {
     }
 }
 
-/// The document above.
+/// Writes the JSON document described above.
 impl Serialize for DeviceProfile {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         ProfileJson::new(self).serialize(serializer)
     }
 }
 
-/// The document above, validated.
+/// Reads and validates the JSON document described above.
 impl<'de> Deserialize<'de> for DeviceProfile {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<DeviceProfile, D::Error> {
         let json = ProfileJson::deserialize(deserializer)?;

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::names;
 use crate::units::{Alignment, Bytes};
 
-/// Limits that a frame and its placement have to respect.
+/// Limits on frames and on the placement of their resources.
 ///
-/// Those that a document does not state are [`UNKNOWN`](Limits::UNKNOWN), and nothing is checked against them.
+/// Limits that a document does not state are [`UNKNOWN`](Limits::UNKNOWN), and nothing is checked against them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Limits {
@@ -114,10 +114,10 @@ pub struct Limits {
         with = "names::bits"
     )]
     pub storage_image_sample_counts: vk::SampleCountFlags,
-    /// `blockTexelViewCompatibleMultipleLayers`; true where it is not known.
+    /// `blockTexelViewCompatibleMultipleLayers`; true if not known.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub block_texel_view_compatible_multiple_layers: bool,
-    /// True if every image may have these dimensions and samples and some may exceed them: the driver is asked about each image. If false,
+    /// True if every image may have these dimensions and samples and some may exceed them: the driver is queried for each image. If false,
     /// no image may exceed them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub guaranteed: bool,
@@ -383,7 +383,7 @@ impl OptionalFeatures {
         ("tileShadingAtomicOps", OptionalFeatures::TILE_SHADING_ATOMIC_OPS),
     ];
 
-    /// The features of `VK_QCOM_tile_shading` other than `tileShading`, without those of aprons and image processing: render passes of the
+    /// The features of `VK_QCOM_tile_shading` other than `tileShading`, except aprons and image processing: render passes of the
     /// runtime have no apron, and image processing needs other extensions.
     pub const TILE_SHADING_SUBFEATURES: OptionalFeatures = OptionalFeatures::TILE_SHADING_FRAGMENT_STAGE
         .union(OptionalFeatures::TILE_SHADING_COLOR_ATTACHMENTS)

@@ -1,4 +1,4 @@
-//! What a device offers, as plain numbers: heaps, memory types, the tile heap, limits, requirements of resources.
+//! The properties of a device as plain numbers: heaps, memory types, the tile heap, limits, requirements of resources.
 //!
 //! ```text
 //! driver ──► runtime::measure ─┐

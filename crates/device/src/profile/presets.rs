@@ -1,5 +1,6 @@
-//! The profiles by name, which `presets.json` holds: one real reading, two estimates scaled from it, tilers and a desktop without a
-//! tile heap, and devices that exist only to test programs. Devices with tile shading are assumed to have all of its features.
+//! The profiles by name, which `presets.json` contains: one real reading, two estimates scaled from it, tilers and a desktop
+//! without a tile heap, and devices that exist only to test programs. Devices with tile shading are assumed to have all of its
+//! features.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use super::limits::{Limits, OptionalFeatures};
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
-/// The names that [`DeviceProfile::preset`] knows, the default first.
+/// The names that [`DeviceProfile::preset`] accepts, the default first.
 pub const PRESETS: [&str; 11] = [
     "adreno-830",
     "adreno-840",
@@ -25,35 +26,35 @@ pub const PRESETS: [&str; 11] = [
     "two-tile-types",
 ];
 
-/// The profiles of these names, in this order.
+/// The profiles, in the order of [`PRESETS`].
 static PROFILES: LazyLock<Vec<DeviceProfile>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("presets.json")).expect("the presets are valid profiles")
 });
 
-/// How an emulated device differs from the layout model: legal, and seen only by the programs that run on it.
+/// Deviations of an emulated device from the layout model: legal, and visible only to programs that run on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Quirks {
     /// The flags of each tile memory type.
     pub tile_types: &'static [vk::MemoryPropertyFlags],
-    /// Where the tile memory types are among the others.
+    /// The position of the tile memory types among the others.
     pub tile_type_position: TypePosition,
-    /// Entries of the arrays of memory types and heaps behind their counts are not 0.
+    /// The arrays of memory types and heaps contain nonzero entries past their counts.
     pub nonsense_behind_counts: bool,
     /// The tile requirements of a resource that is larger than the heap are 0.
     pub nothing_beyond_heap: bool,
-    /// The least size of a tile resource.
+    /// The minimum size of a tile resource.
     pub least_size: Bytes,
     /// Sizes are not multiples of the alignment.
     pub odd_sizes: bool,
     /// Formats whose tile requirements are 0.
     pub refused_formats: &'static [vk::Format],
-    /// Images outside the guaranteed set are accepted where the driver accepts them.
+    /// Images outside the guaranteed set are accepted if the driver accepts them.
     pub beyond_guaranteed: bool,
 }
 
-/// Where tile memory types are among the others, as far as the rule of subsets allows: a type whose flags are a strict subset of
-/// another's comes before it.
+/// The position of tile memory types among the others, within the limits of the rule of subsets: a type whose flags are a strict
+/// subset of another's comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypePosition {
     /// As early as possible.
@@ -64,7 +65,7 @@ pub enum TypePosition {
     Last,
 }
 
-/// A tile memory type as the Adreno profiles have it.
+/// A tile memory type as in the Adreno profiles.
 ///
 /// Source: ANGLE (`VK_QCOM_tile_memory_heap` since November 2025), whose debug builds assert on Adreno that the tile heap has one memory
 /// type, and that it is LAZILY_ALLOCATED. The reading of Adreno 830 does not list types.
@@ -86,12 +87,12 @@ impl Quirks {
 
     const ADRENO: Quirks = Quirks {
         tile_types: &[LAZY],
-        // Not known; so that programs that take the first device local type fail wherever they may.
+        // Not known; programs that take the first device local type should fail wherever they may.
         tile_type_position: TypePosition::First,
         ..Quirks::NONE
     };
 
-    /// The quirks of a device by name; [`PRESETS`] lists them.
+    /// The quirks of a preset; [`PRESETS`] lists their names.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], which lists the names.
@@ -141,7 +142,7 @@ fn find(name: &str) -> Result<&'static DeviceProfile> {
 }
 
 impl DeviceProfile {
-    /// A device by name; [`PRESETS`] lists them.
+    /// A preset by name; [`PRESETS`] lists the names.
     ///
     /// | preset | tile heap | measured | assumed or estimated |
     /// |---|---|---|---|
@@ -156,7 +157,7 @@ impl DeviceProfile {
     /// | `adreno-740` | none, 3 MiB of GMEM | GMEM | everything else |
     /// | `mali-g71`, `mali-g72` | none | what the driver merges: 8 attachments, 128 or 256 color bits a pixel | everything else |
     ///
-    /// That the tile heap's memory type is type 0 and DEVICE_LOCAL alone is an assumption: of types of equal flags the one on the
+    /// That the tile heap's memory type is type 0 and has no flag but DEVICE_LOCAL is an assumption: of types of equal flags the one on the
     /// faster heap comes first. Code that takes the first DEVICE_LOCAL type it finds then fails.
     ///
     /// # Errors
@@ -173,14 +174,14 @@ impl DeviceProfile {
         find(name).cloned()
     }
 
-    /// Whether the device has a feature, as far as its profile says: also where that does not state its optional features.
+    /// Returns true if the device has a feature, or if its profile does not state its optional features.
     pub fn may_have(&self, feature: OptionalFeatures) -> bool {
         self.optional_features
             .is_none_or(|features| features.contains(feature))
     }
 
-    /// The same device, as if it could run every frame: without the limits and features that do nothing but reject frames. For comparing
-    /// plans of a frame that the device cannot run.
+    /// The same device without the limits and features that only reject frames. For comparing plans of a frame that the device cannot
+    /// run.
     pub fn without_frame_limits(mut self) -> DeviceProfile {
         self.limits = Limits {
             buffer_image_granularity: self.limits.buffer_image_granularity,
@@ -192,7 +193,7 @@ impl DeviceProfile {
         self
     }
 
-    /// The same device with a tile heap of `size` bytes; where that is more than its GMEM, GMEM grows with it.
+    /// The same device with a tile heap of `size` bytes; if that exceeds its GMEM, GMEM grows to that size.
     ///
     /// # Errors
     /// [`Error::NoTileHeap`] if there is no tile heap to resize, [`Error::EmptyTileHeap`] for 0 bytes: for a device without tile

@@ -1,4 +1,4 @@
-//! The layout models behind estimates: how many bytes an image or buffer takes in tile memory, and in ordinary memory.
+//! The layout models for estimates: the bytes that an image or buffer takes in tile memory and in ordinary memory.
 //!
 //! ```text
 //! a tile image of 480 x 270 texels, 4 bytes each         one block: 12,288 bytes = 96 x 32 texels
@@ -16,7 +16,7 @@ use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_
 use crate::format::{TexelBlock, texel_block};
 use crate::units::{Alignment, Bytes};
 
-/// The usage that every implementation accepts of images in tile memory, the tile bit itself included.
+/// The usage that every implementation accepts for images in tile memory, including the tile bit.
 ///
 /// Source: VkImageCreateInfo, "Images created with `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM`".
 pub const TILE_IMAGE_USES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
@@ -28,7 +28,7 @@ pub const TILE_IMAGE_USES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM.as_raw(),
 );
 
-/// The usage that buffers in tile memory may have, the tile bit itself included; `transfers` is `tileBufferTransfers`.
+/// The usage that buffers in tile memory may have, including the tile bit; `transfers` is `tileBufferTransfers`.
 ///
 /// Source: VUID-VkBufferCreateInfo-usage-10764.
 pub fn tile_buffer_uses(transfers: bool) -> vk::BufferUsageFlags {
@@ -52,15 +52,15 @@ const LEVEL_PADDING: (u64, u64) = (64, 16);
 pub const IMAGE_ALIGNMENT: Alignment = Alignment::new(4096).unwrap();
 
 impl TileHeap {
-    /// The tile requirements of an image; `None` where it is outside the set that every implementation accepts.
+    /// The tile requirements of an image; `None` if it is outside the set that every implementation accepts.
     ///
-    /// That set: 2D, one mip level, one layer, one sample, optimal tiling, no flags but `ALIAS`, and no usage but sampled,
+    /// That set: 2D, one mip level, one layer, one sample, optimal tiling, no flags except `ALIAS`, no usage except sampled,
     /// storage and attachments. Drivers may accept more.
     ///
-    /// The size is the model of [`TileBlock`]: whole blocks across and down. Only two sizes were ever read (8 and 4 bytes
+    /// The size is the model of [`TileBlock`]: whole blocks across and down. Only two sizes have been read (8 and 4 bytes
     /// per texel); for other texel sizes the block is assumed to keep its bytes and rows and to change its width, as it did
     /// between those two: 384 bytes across, so 384 one-byte texels or 24 sixteen-byte texels. Depth and stencil of a
-    /// format with two planes are assumed to lie in blocks of their own.
+    /// format with two planes are assumed to be in separate blocks.
     ///
     /// Source: VkImageCreateInfo (the guaranteed set); reading of Adreno 830, driver 512.842.6: 480 x 270 texels are
     /// 1,105,920 bytes in `R32G32_SFLOAT` and 552,960 in `R16G16_SFLOAT`, and transfer usage is refused.
@@ -84,10 +84,10 @@ impl TileHeap {
         })
     }
 
-    /// The tile requirements of a buffer: its size in whole blocks; `None` where its usage or flags are not permitted.
+    /// The tile requirements of a buffer: its size rounded up to whole blocks; `None` if its usage or flags are not permitted.
     ///
     /// Source: VUID-VkBufferCreateInfo-usage-10763 (flags), VUID-VkBufferCreateInfo-usage-10764 (usage). That buffers
-    /// take whole blocks is an assumption: none was read.
+    /// take whole blocks is an assumption: no size was read.
     pub fn buffer(&self, info: &vk::BufferCreateInfo<'_>) -> Option<TileRequirements> {
         use vk::BufferCreateFlags as C;
         let forbidden = C::SPARSE_BINDING
@@ -108,24 +108,24 @@ impl TileHeap {
 }
 
 impl TileBlock {
-    /// Bytes of one plane of `width` x `height` texels in whole blocks; `None` past 64 bits.
+    /// Bytes of one plane of `width` x `height` texels in whole blocks; `None` if they exceed 64 bits.
     ///
-    /// A block is `bytes / rows` bytes across. Where that is no multiple of the texel's bytes, texels may straddle blocks.
+    /// A block is `bytes / rows` bytes across. If that is not a multiple of the texel's bytes, texels may straddle blocks.
     fn plane_bytes(self, plane: TexelBlock, width: u32, height: u32) -> Option<u64> {
         let (across, down) = blocks(plane, width, height);
-        // Scaled by the rows, so that a block's width in bytes need not be a whole number.
+        // Multiplied by the rows, so that a block's width in bytes need not be an integer.
         let across = product([across, plane.bytes.into(), self.rows.into()])?.div_ceil(self.bytes.get());
         let down = down.div_ceil(u64::from(self.rows).max(1));
         product([across, down, self.bytes.get()])
     }
 }
 
-/// Estimated bytes of an image in ordinary memory, its mip levels padded to 64 x 16 texel blocks; `None` past 64 bits.
+/// Estimated bytes of an image in ordinary memory, its mip levels padded to 64 x 16 texel blocks; `None` if they exceed 64 bits.
 pub fn ordinary_image_bytes(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     let vk::Extent3D { width, height, depth } = info.extent;
     let mut levels_and_planes = 0u64;
     for plane in planes(info.format) {
-        // Past 32 levels every side is 1, and no image has more.
+        // From level 32 on every side is 1, and no image has more levels.
         for level in 0..info.mip_levels.min(32) {
             let side = |texels: u32| (texels >> level).max(1);
             let (across, down) = blocks(plane, side(width), side(height));
@@ -143,7 +143,7 @@ pub fn ordinary_image_bytes(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     Bytes(bytes).checked_align_up(IMAGE_ALIGNMENT)
 }
 
-/// Bytes of the texels of mip level 0 and one sample, at `texel_bytes` each or at the format's size; `None` past 64 bits.
+/// Bytes of the texels of mip level 0 and one sample, at `texel_bytes` each or at the format's size; `None` on overflow.
 pub fn content_bytes(
     format: vk::Format,
     texel_bytes: Option<u32>,
@@ -161,13 +161,13 @@ pub fn content_bytes(
     product([slice, slices]).map(Bytes)
 }
 
-/// Bytes of a texel of `format`, depth and stencil together; `None` where [`texel_block`] has none. Of a compressed
-/// format, bytes of a block.
+/// Bytes of a texel of `format`, depth and stencil together; `None` if [`texel_block`] returns `None`. For a
+/// compressed format, bytes of a block.
 pub fn texel_bytes(format: vk::Format) -> Option<u64> {
     texel_block(format).map(|block| u64::from(block.bytes))
 }
 
-/// The texel block of each plane of `format` as tilers store it: depth and stencil lie apart where together they would not
+/// The texel block of each plane of `format` as tilers store it: depth and stencil are separate if together they would not
 /// fill a power of two.
 fn planes(format: vk::Format) -> impl Iterator<Item = TexelBlock> {
     let texels = |bytes| {
@@ -193,7 +193,7 @@ fn blocks(block: TexelBlock, width: u32, height: u32) -> (u64, u64) {
     )
 }
 
-/// The product, or `None` past 64 bits.
+/// The product, or `None` on overflow.
 fn product<const N: usize>(factors: [u64; N]) -> Option<u64> {
     factors.into_iter().try_fold(1u64, u64::checked_mul)
 }

@@ -1,4 +1,4 @@
-//! Validates a profile: whether its numbers can belong to a Vulkan device.
+//! Validates a profile: its numbers must be possible for a Vulkan device.
 
 use ash::vk;
 
@@ -12,7 +12,7 @@ const MAX_MEMORY_TYPES: usize = 32;
 const MAX_MEMORY_HEAPS: usize = 16;
 
 impl DeviceProfile {
-    /// Checks that the numbers can belong to a device.
+    /// Checks that the numbers are possible for a device.
     ///
     /// # Errors
     /// [`Error::Inconsistent`] with the first contradiction, or [`Error::EmptyTileHeap`].
@@ -63,7 +63,7 @@ impl DeviceProfile {
         }
         let tile_heap = self.tile.map(|tile| tile.heap as usize);
         for (index, heap) in self.heaps.iter().enumerate() {
-            // The tile heap's own error says more.
+            // The tile heap has an error of its own, which says more.
             if heap.size == Bytes::ZERO && tile_heap != Some(index) {
                 return Some(format!(
                     "memory heap {index} has 0 B: remove it and its memory types"
@@ -111,7 +111,7 @@ impl DeviceProfile {
         no_size.or_else(|| self.sample_count_error())
     }
 
-    /// A limit on samples that lacks the one sample of most images.
+    /// An error for sample counts that lack the one sample of most images.
     fn sample_count_error(&self) -> Option<String> {
         let limits = &self.limits;
         let counts = [
