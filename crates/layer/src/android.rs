@@ -1,23 +1,23 @@
 //! The two services of Android that layers use: system properties, and the log that `adb logcat` prints. On other systems there are no
-//! properties, and standard error takes the place of the log.
+//! properties, and messages go to standard error.
 //!
 //! Source: `sys/system_properties.h` and `android/log.h` of the NDK.
 
 /// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// A report of what was done.
+    /// A report of completed work.
     Info,
-    /// Something that was left out.
+    /// A part that was skipped.
     Warning,
-    /// A mistake, of the application or of the layer.
+    /// An error of the application or of the layer.
     Error,
 }
 
 /// The tag of log messages: `adb logcat -s tileheap`.
 pub const LOG_TAG: &std::ffi::CStr = c"tileheap";
 
-/// The longest piece of text of one log entry. The log cuts entries at 4,068 bytes, tag included.
+/// The maximum size of the text of one log entry. The log cuts entries at 4,068 bytes, tag included.
 #[cfg(any(target_os = "android", test))]
 const MAX_ENTRY_BYTES: usize = 4_000;
 
@@ -34,7 +34,7 @@ pub fn print(severity: Severity, text: &str) {
     }
 }
 
-/// Prints the messages of panics to the log: Android discards standard error. Does nothing on other systems.
+/// Prints panic messages to the log, since Android discards standard error. Does nothing on other systems.
 pub fn log_panics() {
     #[cfg(target_os = "android")]
     {
@@ -45,7 +45,7 @@ pub fn log_panics() {
     }
 }
 
-/// The value of a system property; `None` if it is not set, and on other systems than Android.
+/// The value of a system property; `None` if it is not set, and on systems other than Android.
 pub fn property(name: &str) -> Option<String> {
     #[cfg(target_os = "android")]
     return native::property(name);
@@ -56,7 +56,7 @@ pub fn property(name: &str) -> Option<String> {
     }
 }
 
-/// Splits text into lines, and lines into pieces of at most `limit` bytes, which must hold any character (4).
+/// Splits text into lines, and lines into pieces of at most `limit` bytes, which must have room for any character (4).
 #[cfg(any(target_os = "android", test))]
 fn entries(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     text.lines().flat_map(move |line| {
@@ -79,7 +79,7 @@ mod native {
 
     use super::{LOG_TAG, Severity};
 
-    /// `PROP_VALUE_MAX`, with the NUL. Longer values are possible only for `ro.` properties, which no setting is.
+    /// `PROP_VALUE_MAX`, with the NUL. Only `ro.` properties, which settings are not, can have longer values.
     const MAX_VALUE_BYTES: usize = 92;
 
     #[link(name = "log")]

@@ -4,11 +4,11 @@
 //! /sdcard/Android/data/PACKAGE/files    external: `adb pull` reads it
 //! /data/user/USER/PACKAGE/files         internal: `adb exec-out run-as PACKAGE` reads it, if the application is debuggable
 //! ```
-//! The working folder of an Android application is `/`, which nothing can write to: relative paths are relative to this folder.
+//! The working folder of an Android application is `/`, which is not writable: relative paths are resolved against this folder.
 
 use std::path::{Path, PathBuf};
 
-/// Users of an Android device have ranges of this many user IDs.
+/// Size of the range of user IDs of each user of an Android device.
 #[cfg(any(target_os = "android", test))]
 const IDS_PER_USER: u32 = 100_000;
 
@@ -21,7 +21,7 @@ pub struct AppFolder {
 }
 
 impl AppFolder {
-    /// The folder of the application that this process belongs to; `None` on other systems than Android.
+    /// The folder of the application that this process belongs to; `None` on systems other than Android.
     pub fn of_process() -> Option<AppFolder> {
         #[cfg(target_os = "android")]
         {
@@ -40,7 +40,7 @@ impl AppFolder {
         None
     }
 
-    /// The first folder that can be used. The command line of an application's process is its package, or `PACKAGE:PROCESS`.
+    /// The first usable folder. The command line of an application's process is its package, or `PACKAGE:PROCESS`.
     #[cfg(any(target_os = "android", test))]
     fn choose(command_line: &[u8], user_id: u32, can_use: impl Fn(&Path) -> bool) -> Option<AppFolder> {
         let name = command_line.split(|byte| matches!(byte, 0 | b':')).next()?;
@@ -73,7 +73,7 @@ impl AppFolder {
         &self.path
     }
 
-    /// The command for a development machine that copies a file or a folder of the device into the current folder.
+    /// The command that copies a file or a folder of the device into the current folder of a development machine.
     pub fn fetch_command(&self, path: &Path) -> String {
         let inner = path.strip_prefix(&self.path).ok().filter(|_| !self.is_external);
         match inner {
@@ -87,7 +87,7 @@ impl AppFolder {
     }
 }
 
-/// A path of a setting: relative ones are relative to the application's own folder on Android, to the working folder elsewhere.
+/// Resolves a path of a setting: relative ones against the application's own folder on Android, against the working folder elsewhere.
 pub fn resolve(path: &Path) -> PathBuf {
     match AppFolder::of_process() {
         Some(folder) => folder.path().join(path),
@@ -95,7 +95,7 @@ pub fn resolve(path: &Path) -> PathBuf {
     }
 }
 
-/// The end of a message that names a written file: the command that fetches it from a device, if this is one.
+/// The end of a message that names a written file: the command that fetches it from the device, if this is an Android application.
 pub fn fetch_hint(path: &Path) -> String {
     let command = AppFolder::of_process().map(|folder| folder.fetch_command(path));
     command.map_or_else(String::new, |command| format!("; to fetch it: {command}"))

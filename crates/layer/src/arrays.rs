@@ -1,4 +1,4 @@
-//! Arrays as Vulkan passes them.
+//! Arrays, strings and two-call enumerations as Vulkan passes them.
 
 use std::ffi::{CStr, c_char};
 
@@ -16,7 +16,7 @@ pub unsafe fn elements<'a, T>(first: *const T, count: u32) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(first, count as usize) }
 }
 
-/// The same to write to.
+/// The mutable version of [`elements`].
 ///
 /// # Safety
 /// `first` is null, or points to `count` elements that live for `'a` and that nothing else refers to.
@@ -28,7 +28,7 @@ pub unsafe fn elements_mut<'a, T>(first: *mut T, count: u32) -> &'a mut [T] {
     unsafe { std::slice::from_raw_parts_mut(first, count as usize) }
 }
 
-/// The text at a C string; empty for null.
+/// The text of a C string; empty for null.
 ///
 /// # Safety
 /// `pointer` is null or a C string.
@@ -54,8 +54,8 @@ pub unsafe fn c_strings<'a>(
     names.iter().map(|name| unsafe { CStr::from_ptr(*name) })
 }
 
-/// Reads an array of the next layer in Vulkan's two-call idiom: `read` calls the command with a count and room for as many
-/// elements, or with null.
+/// Reads an array of the next layer in Vulkan's two-call idiom: `read` calls the command with a count and room for that
+/// number of elements, or with null.
 ///
 /// # Errors
 /// The command's.
@@ -68,7 +68,7 @@ pub fn read_array<T: Clone + Default>(
         read(&mut count, std::ptr::null_mut()).result()?;
         all.resize(count as usize, T::default());
         match read(&mut count, all.as_mut_ptr()) {
-            // There are more by now.
+            // The number has grown since the first call.
             vk::Result::INCOMPLETE => {}
             result => {
                 all.truncate(count as usize);
@@ -78,7 +78,7 @@ pub fn read_array<T: Clone + Default>(
     }
 }
 
-/// Returns an array in Vulkan's two-call idiom: the count alone where `out` is null, else as many elements as there is room for.
+/// Returns an array in Vulkan's two-call idiom: only the count if `out` is null, else as many elements as there is room for.
 ///
 /// # Safety
 /// `count` is valid; `out` is null or has room for `*count` elements.
@@ -91,7 +91,7 @@ pub unsafe fn write_array<T: Clone>(all: &[T], count: *mut u32, out: *mut T) -> 
     }
     let written = all.len().min(*count as usize);
     for (index, element) in all[..written].iter().enumerate() {
-        // SAFETY: Below the count for which there is room.
+        // SAFETY: The index is below the count for which there is room.
         let slot = unsafe { out.add(index) };
         // SAFETY: As above.
         unsafe { slot.write(element.clone()) };

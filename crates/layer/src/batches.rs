@@ -1,4 +1,4 @@
-//! Batches of both kinds of submits.
+//! Submitted batches of `vkQueueSubmit`, `vkQueueSubmit2` and `vkQueueBindSparse` in one form.
 
 use ash::vk;
 use vk::PipelineStageFlags2 as S;
@@ -6,17 +6,17 @@ use vk::PipelineStageFlags2 as S;
 use crate::dependencies::wide;
 use crate::{array, chained};
 
-/// A semaphore with its value, 0 of a binary one, and stages: those that wait, or whose completion is signaled.
+/// A semaphore with its value (0 if binary) and stages: those that wait, or those that must complete before the signal.
 pub type SemaphoreUse = (vk::Semaphore, u64, S);
 
-/// What a batch waits for, runs and signals.
+/// A batch: semaphores to wait for, command buffers, semaphores to signal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Waits for them.
+    /// Semaphores to wait for.
     pub waits: Vec<SemaphoreUse>,
-    /// Runs them.
+    /// Command buffers to run.
     pub commands: Vec<vk::CommandBuffer>,
-    /// Signals them.
+    /// Semaphores to signal.
     pub signals: Vec<SemaphoreUse>,
 }
 
@@ -31,7 +31,7 @@ impl Batch {
         Batch::with_values(info.p_next, (waits, stages), commands, signals)
     }
 
-    /// A batch of `vkQueueBindSparse`, whose commands are none.
+    /// A batch of `vkQueueBindSparse`, without command buffers.
     pub fn sparse(info: &vk::BindSparseInfo<'_>) -> Batch {
         let waits = array!(info.p_wait_semaphores, info.wait_semaphore_count);
         let signals = array!(info.p_signal_semaphores, info.signal_semaphore_count);

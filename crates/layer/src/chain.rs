@@ -1,11 +1,11 @@
-//! `pNext` chains: searching one, and copying as much of one as must change before it goes down.
+//! `pNext` chains: searches them, and copies the part that must change before it is passed down.
 //!
 //! ```text
-//! the application's   A ─► TILE ─► B ─► C ─► D         TILE is ours, C holds our usage bit
-//! passed down         A' ───────► B' ─► C' ─► D        copies up to the last change, the application's own from there
+//! the application's   A ─► TILE ─► B ─► C ─► D         TILE is ours, C has our usage bit
+//! passed down         A' ───────► B' ─► C' ─► D        copies up to the last change, then the application's own
 //! ```
-//! A structure of unknown type has unknown size, so copying ends before it: the rest is passed as it is, and drivers skip
-//! structures that they do not know.
+//! A structure of unknown type has unknown size, so copying ends before it: the rest is passed as it is, and drivers
+//! ignore structures that they do not know.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -15,14 +15,14 @@ use ash::vk::TaggedStructure;
 
 use crate::structure_sizes::size_of_structure;
 
-/// What happens to a structure of a chain on its way down.
+/// Treatment of a structure of a chain when it is passed down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// It goes down as it is.
+    /// Pass it down as it is.
     Keep,
-    /// It is ours.
+    /// Remove it: it is ours.
     Remove,
-    /// A copy of it goes down, which the caller edits.
+    /// Pass down a copy, which the caller edits.
     Edit,
 }
 
@@ -33,7 +33,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Copies of `p_next` what `decide` makes necessary.
+    /// Copies the structures of `p_next` up to the last one that `decide` removes or edits.
     ///
     /// # Safety
     /// `p_next` is null or a valid chain, which outlives the result.
@@ -64,16 +64,16 @@ impl Chain {
     /// A Vulkan structure of `size` bytes is at `at`.
     unsafe fn push_copy(&mut self, at: *const vk::BaseInStructure<'_>, size: usize) {
         let mut copy = vec![0u64; size.div_ceil(8)].into_boxed_slice();
-        // SAFETY: The caller's promise; the copy has at least that many bytes, and is new.
+        // SAFETY: Guaranteed by the caller; the copy is new and has at least that many bytes.
         unsafe { ptr::copy_nonoverlapping(at.cast::<u8>(), copy.as_mut_ptr().cast::<u8>(), size) };
         let base = copy.as_mut_ptr().cast::<vk::BaseInStructure<'_>>();
-        // SAFETY: The copy begins with type and next, as every Vulkan structure does.
+        // SAFETY: The copy begins with `sType` and `pNext`, as every Vulkan structure does.
         unsafe { (*base).p_next = self.head.cast() };
         self.head = base.cast();
         self.copies.push(copy);
     }
 
-    /// The chain, which lives as long as `self`.
+    /// The head of the chain, which is valid as long as `self`.
     pub fn head(&self) -> *const c_void {
         self.head
     }
@@ -82,17 +82,17 @@ impl Chain {
     pub fn copy_of<T: TaggedStructure>(&mut self) -> Option<&mut T> {
         self.copies.iter_mut().rev().find_map(|copy| {
             let at = copy.as_mut_ptr();
-            // SAFETY: Every copy begins with type and next.
+            // SAFETY: Every copy begins with `sType` and `pNext`.
             let s_type = unsafe { (*at.cast::<vk::BaseInStructure<'_>>()).s_type };
             // SAFETY: The type says that the copy is a `T`; it is aligned to 8 bytes and borrowed mutably.
             (s_type == T::STRUCTURE_TYPE).then(|| unsafe { &mut *at.cast::<T>() })
         })
     }
 
-    /// Puts a structure of the layer's own before the others.
+    /// Inserts one of the layer's own structures before the others.
     pub fn push<T: TaggedStructure>(&mut self, structure: &mut T) {
         let base = ptr::from_mut(structure).cast::<vk::BaseInStructure<'_>>();
-        // SAFETY: A tagged structure begins with type and next.
+        // SAFETY: A tagged structure begins with `sType` and `pNext`.
         unsafe { (*base).p_next = self.head.cast() };
         self.head = base.cast();
     }
@@ -109,7 +109,7 @@ unsafe fn walk(p_next: *const c_void) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut at = p_next.cast::<vk::BaseInStructure<'static>>();
     while !at.is_null() {
-        // SAFETY: Every structure of a chain begins with type and next.
+        // SAFETY: Every structure of a chain begins with `sType` and `pNext`.
         let base = unsafe { &*at };
         nodes.push(Node {
             at,
@@ -147,7 +147,7 @@ pub unsafe fn find_mut<'a, T: TaggedStructure>(p_next: *mut c_void) -> Option<&'
 unsafe fn find_raw(p_next: *const c_void, s_type: vk::StructureType) -> *const c_void {
     let mut at = p_next.cast::<vk::BaseInStructure<'_>>();
     while !at.is_null() {
-        // SAFETY: Every structure of a chain begins with type and next.
+        // SAFETY: Every structure of a chain begins with `sType` and `pNext`.
         let base = unsafe { &*at };
         if base.s_type == s_type {
             return at.cast();

@@ -1,20 +1,20 @@
-//! Memory dependencies of both kinds of barriers, and of render passes.
+//! Memory dependencies of barriers, in their original and synchronization2 forms, and of render passes.
 
 use ash::vk;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use crate::{array, chained};
 
-/// The memory of a dependency.
+/// The memory that a dependency applies to.
 #[derive(Clone, Copy, Debug)]
 pub enum Memory {
     /// None: an execution dependency.
     None,
-    /// All: a global memory barrier.
+    /// All memory: a global memory barrier.
     All,
-    /// Of a buffer, from an offset on so many bytes.
+    /// A range of a buffer: offset and size in bytes.
     Buffer(vk::Buffer, u64, u64),
-    /// Of a part of an image, with its layouts before and after.
+    /// A subresource range of an image, with its layouts before and after.
     Image(
         vk::Image,
         vk::ImageSubresourceRange,
@@ -32,25 +32,25 @@ pub struct Dependency {
     pub src_access: A,
     /// The second scope.
     pub dst: S,
-    /// Accesses that it is made visible to.
+    /// Accesses to which memory is made visible.
     pub dst_access: A,
-    /// Its memory.
+    /// The memory that it applies to.
     pub memory: Memory,
-    /// The queue families from and to which it transfers ownership; the same ones where it does not.
+    /// The queue families between which it transfers ownership: source and destination; equal if it does not.
     pub families: (u32, u32),
 }
 
-/// Stages of the first kind as those of the second one, which have the same bits.
+/// Converts stage flags to `VkPipelineStageFlags2`, which have the same bits.
 pub fn wide(stages: vk::PipelineStageFlags) -> S {
     S::from_raw(stages.as_raw().into())
 }
 
-/// Accesses of the first kind as those of the second one, which have the same bits.
+/// Converts access flags to `VkAccessFlags2`, which have the same bits.
 pub fn wide_access(access: vk::AccessFlags) -> A {
     A::from_raw(access.as_raw().into())
 }
 
-/// A dependency of all memory, between two scopes.
+/// A dependency of all memory between two scopes.
 fn dependency((src, src_access): (S, A), (dst, dst_access): (S, A)) -> Dependency {
     Dependency {
         src,
@@ -62,7 +62,7 @@ fn dependency((src, src_access): (S, A), (dst, dst_access): (S, A)) -> Dependenc
     }
 }
 
-/// That of a barrier of the first kind, which has accesses alone.
+/// The dependency of a barrier of the original form, which has only access flags.
 macro_rules! first_scopes {
     ($from:expr, $to:expr, $one:expr) => {
         dependency(
@@ -72,7 +72,7 @@ macro_rules! first_scopes {
     };
 }
 
-/// That of a barrier of the second kind.
+/// The dependency of a barrier of the synchronization2 form.
 macro_rules! second_scopes {
     ($one:expr) => {
         dependency(
@@ -82,7 +82,7 @@ macro_rules! second_scopes {
     };
 }
 
-/// The same of a buffer.
+/// The dependency of a buffer barrier with these scopes.
 macro_rules! of_buffer {
     ($one:expr, $scopes:expr) => {
         Dependency {
@@ -93,7 +93,7 @@ macro_rules! of_buffer {
     };
 }
 
-/// The same of an image.
+/// The dependency of an image barrier with these scopes.
 macro_rules! of_image {
     ($one:expr, $scopes:expr) => {
         Dependency {
@@ -109,7 +109,7 @@ macro_rules! of_image {
     };
 }
 
-/// The dependencies of memory barriers of the first kind.
+/// The dependencies of memory barriers of the original form.
 #[inline]
 pub fn of_memory<'a>(
     (from, to): (vk::PipelineStageFlags, vk::PipelineStageFlags),
@@ -119,7 +119,7 @@ pub fn of_memory<'a>(
     memory.iter().map(move |it| first_scopes!(from, to, it))
 }
 
-/// The dependencies of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`: that of execution alone, and those of each barrier.
+/// The dependencies of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`: the execution dependency, and one per barrier.
 pub fn first_kind<'a>(
     stages: (vk::PipelineStageFlags, vk::PipelineStageFlags),
     memory: &'a [vk::MemoryBarrier<'_>],
@@ -144,7 +144,7 @@ pub fn first_kind<'a>(
         .chain(images)
 }
 
-/// The dependencies of `vkCmdPipelineBarrier2` and its like: those of each barrier.
+/// The dependencies of `vkCmdPipelineBarrier2` and similar commands: one per barrier.
 pub fn second_kind<'a>(info: &'a vk::DependencyInfo<'_>) -> impl Iterator<Item = Dependency> + 'a {
     let memory = array!(info.p_memory_barriers, info.memory_barrier_count).iter();
     let buffers = array!(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count).iter();
@@ -155,12 +155,12 @@ pub fn second_kind<'a>(info: &'a vk::DependencyInfo<'_>) -> impl Iterator<Item =
     memory.chain(buffers).chain(images)
 }
 
-/// The dependency of a subpass of the first kind.
+/// The dependency of a `VkSubpassDependency`.
 pub(crate) fn of_subpass(one: &vk::SubpassDependency) -> Dependency {
     first_scopes!(wide(one.src_stage_mask), wide(one.dst_stage_mask), one)
 }
 
-/// The dependency of a subpass of the second kind, whose masks may be in its chain.
+/// The dependency of a `VkSubpassDependency2`, whose masks may be in its chain.
 pub(crate) fn of_subpass2(one: &vk::SubpassDependency2<'_>) -> Dependency {
     match chained!(one.p_next => vk::MemoryBarrier2<'_>) {
         Some(barrier) => second_scopes!(barrier),

@@ -1,4 +1,4 @@
-//! Writes to descriptor sets: updates, templates and pushed descriptors as one stream.
+//! Writes to descriptor sets: updates, templates and pushed descriptors in one form.
 
 use std::ffi::c_void;
 
@@ -7,18 +7,18 @@ use ash::vk;
 use crate::array;
 use crate::set_layouts::{SetLayout, consecutive};
 
-/// What a descriptor is written from.
+/// The source of a descriptor write.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// An image, or an image and a sampler.
     Image(&'a vk::DescriptorImageInfo),
     /// A range of a buffer.
     Buffer(&'a vk::DescriptorBufferInfo),
-    /// Texels of a buffer.
+    /// A texel buffer view.
     Texels(vk::BufferView),
 }
 
-/// A descriptor that is written: binding, element and type, and what it is written from; `None` for nothing.
+/// A written descriptor: binding, element, type, and source; `None` for a null descriptor.
 pub type Written<'a> = (u32, u32, vk::DescriptorType, Option<Source<'a>>);
 
 enum Kind {
@@ -27,7 +27,7 @@ enum Kind {
     Texels,
 }
 
-/// What descriptors of a type are written from; `None` for those that hold no memory.
+/// The kind of source for descriptors of a type; `None` for types that do not refer to memory.
 fn kind_of(kind: vk::DescriptorType) -> Option<Kind> {
     use vk::DescriptorType as T;
     match kind {
@@ -42,7 +42,7 @@ fn kind_of(kind: vk::DescriptorType) -> Option<Kind> {
     }
 }
 
-/// Calls `put` for each descriptor that an update of a set with this layout writes and that can hold memory.
+/// Calls `put` for each descriptor that an update writes to a set with this layout and that can refer to memory.
 pub fn each_written(
     write: &vk::WriteDescriptorSet<'_>,
     layout: Option<&SetLayout>,
@@ -79,7 +79,7 @@ fn each_of_entry(
     for (index, (binding, element)) in places.enumerate() {
         let at = data.wrapping_byte_add(entry.offset + index * entry.stride);
         let source = match kind {
-            // SAFETY: Valid usage: null, or what descriptors of that type are written from; so in each arm.
+            // SAFETY: Valid usage: null, or the source for descriptors of that type; likewise in each arm.
             Kind::Image => unsafe { at.cast::<vk::DescriptorImageInfo>().as_ref() }.map(Source::Image),
             // SAFETY: As above.
             Kind::Buffer => unsafe { at.cast::<vk::DescriptorBufferInfo>().as_ref() }.map(Source::Buffer),
@@ -101,7 +101,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// As it is created.
+    /// Copies the entries of a create info.
     pub fn new(info: &vk::DescriptorUpdateTemplateCreateInfo<'_>) -> Template {
         let entries = array!(
             info.p_descriptor_update_entries,
@@ -113,7 +113,7 @@ impl Template {
         }
     }
 
-    /// As [`each_written`], by data for the template.
+    /// As [`each_written`], for data in the template's format.
     pub fn each_written(
         &self,
         layout: Option<&SetLayout>,
@@ -126,7 +126,7 @@ impl Template {
     }
 }
 
-/// The stages of ray tracing.
+/// The ray tracing stages.
 pub const RAYS: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
     vk::ShaderStageFlags::RAYGEN_KHR.as_raw()
         | vk::ShaderStageFlags::ANY_HIT_KHR.as_raw()
@@ -136,7 +136,7 @@ pub const RAYS: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
         | vk::ShaderStageFlags::CALLABLE_KHR.as_raw(),
 );
 
-/// The bind points of stages.
+/// The bind points of shader stages.
 pub fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
     use vk::ShaderStageFlags as S;
     let graphics = S::ALL_GRAPHICS | S::TASK_EXT | S::MESH_EXT;

@@ -5,10 +5,10 @@ use std::ffi::CStr;
 /// An entry point of any type, as look-ups return it.
 pub type EntryPoint = unsafe extern "system" fn();
 
-/// The C string of bytes that end with their only NUL.
+/// Converts bytes whose only NUL is the last one to a C string.
 ///
 /// # Panics
-/// Where they do not, at compile time in a constant.
+/// If they are not such bytes; in a constant, at compile time.
 pub const fn c_name(bytes: &'static [u8]) -> &'static CStr {
     match CStr::from_bytes_with_nul(bytes) {
         Ok(name) => name,
@@ -26,7 +26,7 @@ macro_rules! command_name {
     }};
 }
 
-/// Whether a command is named by its extension: such names end with the author's tag, in capitals.
+/// Returns true if an extension defines the command: such names end with the author's tag, in capitals.
 pub const fn is_of_extension(name: &CStr) -> bool {
     match name.to_bytes() {
         [.., last] => last.is_ascii_uppercase(),
@@ -47,8 +47,8 @@ macro_rules! command_table {
         }
 
         impl $table {
-            /// Looks every command up by its names: those of extensions first, which are there only where the extension is
-            /// enabled, while drivers return core commands on instances that are too old for them.
+            /// Looks up every command by its names: first those of extensions, which exist only if the extension is
+            /// enabled, while drivers return core commands even for instances that are too old for them.
             ///
             /// # Safety
             /// `get` returns null or the command of the name.
@@ -61,7 +61,7 @@ macro_rules! command_table {
                             names.find_map(|name| get(name))
                         };
                         let pointer = found(true).or_else(|| found(false));
-                        // SAFETY: By the caller's promise the command of this name, and so of this type.
+                        // SAFETY: As the caller guarantees, the command of this name and so of this type.
                         unsafe { ::std::mem::transmute::<::ash::vk::PFN_vkVoidFunction, Option<$pointer>>(pointer) }
                     },)+
                 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     command_table! {
-        /// A command with a name of an extension.
+        /// A table with commands that have names of extensions.
         Table {
             vkQueueSubmit2: ash::vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
             vkMapMemory2KHR: ash::vk::PFN_vkMapMemory2KHR, or vkMapMemory2;
@@ -86,7 +86,7 @@ mod tests {
 
     unsafe extern "system" fn anything() {}
 
-    /// The names that a table with both commands came from, on a device that has `has`.
+    /// The names under which the table's two commands were found, on a device on which `has` returns true for existing names.
     fn found(has: fn(&CStr) -> bool) -> Vec<String> {
         let names = Mutex::new(Vec::new());
         let get = |name: &CStr| -> ash::vk::PFN_vkVoidFunction {

@@ -1,4 +1,4 @@
-//! Entry points made of closures, whose arguments have the types of a command: no signature is written twice.
+//! Entry points made of closures whose arguments have the types of a command, so that no signature is written twice.
 
 use crate::dispatch::EntryPoint;
 
@@ -11,13 +11,13 @@ macro_rules! arities {
         ) -> EntryPoint {
             const { assert!(size_of::<F>() == 0, "an entry point captures nothing") };
             unsafe extern "system" fn call<$($type,)+ R, F: Fn($($type),+) -> R>($($arg: $type),+) -> R {
-                // SAFETY: There was one, it is of no bytes, and copies of it need no end.
+                // SAFETY: A closure of this type existed, has no size, and copies of it need no drop.
                 let body = unsafe { std::ptr::NonNull::<F>::dangling().as_ref() };
                 body($($arg),+)
             }
             let (_, _) = (types, body);
             let pointer: unsafe extern "system" fn($($type),+) -> R = call::<$($type,)+ R, F>;
-            // SAFETY: A function pointer, which is called as what its name says.
+            // SAFETY: A function pointer, which is called as the command of its name.
             unsafe { std::mem::transmute::<unsafe extern "system" fn($($type),+) -> R, EntryPoint>(pointer) }
         }
     )+};
@@ -38,8 +38,8 @@ arities! {
     of_15: A a B b C c D d E e G g H h I i J j K k L l M m N n O o P p;
 }
 
-/// `entry_point!(types, |arguments| body)`: the entry point of a command, whose type is that of the function pointer that `types`
-/// takes out of a command table.
+/// `entry_point!(types, |arguments| body)`: the entry point of a command with the type of the function pointer that `types` takes
+/// from a command table.
 #[macro_export]
 macro_rules! entry_point {
     ($types:expr, |$($arg:tt),+ $(,)?| $body:expr) => {

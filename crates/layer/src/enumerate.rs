@@ -1,10 +1,10 @@
-//! Answers to the enumerations of layers and extensions, and the functions that a layer's library exports for Android's loader.
+//! Enumerations of layers and extensions, and the functions that a layer's library exports for Android's loader.
 //!
 //! Android's loader reads no manifest and does not negotiate. It opens each library named `libVkLayer*.so`, and calls
-//! `vkEnumerateInstanceLayerProperties` and `vkEnumerateInstanceExtensionProperties`, without which it ignores the library. A layer
-//! that `vkEnumerateDeviceLayerProperties` lists with the same properties may have device extensions. For an enabled layer it looks up
-//! `LAYERGetInstanceProcAddr` and `LAYERGetDeviceProcAddr`, `LAYER` being the layer's name, before the names without the layer. The libraries export the longer names only,
-//! so that none takes the place of a Vulkan command in a program that links it.
+//! `vkEnumerateInstanceLayerProperties` and `vkEnumerateInstanceExtensionProperties`; a library without them is ignored. A layer that
+//! `vkEnumerateDeviceLayerProperties` lists with the same properties may have device extensions. For an enabled layer it looks up
+//! `LAYERGetInstanceProcAddr` and `LAYERGetDeviceProcAddr`, `LAYER` being the layer's name, before the names without the layer. The libraries export
+//! only the longer names, so that none replaces a Vulkan command in a program that links it.
 //!
 //! Source: `LayerLibrary` in `frameworks/native/vulkan/libvulkan/layers_extensions.cpp` of Android.
 
@@ -15,7 +15,7 @@ use ash::vk;
 use crate::fill;
 use crate::layer_desc::LayerDesc;
 
-/// `vkEnumerateInstanceLayerProperties` and `vkEnumerateDeviceLayerProperties`: the layer.
+/// `vkEnumerateInstanceLayerProperties` and `vkEnumerateDeviceLayerProperties`: lists the layer.
 ///
 /// # Safety
 /// The arguments are those of the command.
@@ -29,7 +29,7 @@ pub unsafe fn layers(layer: &LayerDesc, count: *mut u32, out: *mut vk::LayerProp
     fill!(&[properties], count, out)
 }
 
-/// `vkEnumerateInstanceExtensionProperties`: the extension that passes settings. Those of other layers are not listed.
+/// `vkEnumerateInstanceExtensionProperties`: lists the extension that passes settings. Those of other layers are not listed.
 ///
 /// # Safety
 /// The arguments are those of the command.
@@ -50,7 +50,7 @@ pub unsafe fn instance_extensions(
     fill!(&[settings], count, out)
 }
 
-/// Whether `name` is the layer's.
+/// Returns true if `name` is the layer's.
 ///
 /// # Safety
 /// `name` is null or a C string.
@@ -98,8 +98,8 @@ macro_rules! export_enumerations {
     };
 }
 
-/// Exports a layer's two look-ups under names of its own: `export_look_ups!("…GetInstanceProcAddr" is instance, "…GetDeviceProcAddr" is
-/// device)`, given functions in scope that return the entry points.
+/// Exports a layer's two look-ups under the layer's own names: `export_look_ups!("…GetInstanceProcAddr" is instance,
+/// "…GetDeviceProcAddr" is device)`, given functions in scope that return the entry points.
 #[macro_export]
 macro_rules! export_look_ups {
     ($instance_symbol:literal is $instance:ident, $device_symbol:literal is $device:ident) => {

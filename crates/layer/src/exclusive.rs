@@ -1,7 +1,7 @@
 //! A lock for externally synchronized objects: only threads of a program that breaks Vulkan's rule ever wait for it.
 //!
-//! `std::sync::Mutex` does the same in 20 instructions instead of 6, since it also remembers panics: too much for every
-//! recorded command, which takes a driver 500.
+//! `std::sync::Mutex` takes 20 instructions instead of 6, since it also tracks poisoning: too much for every recorded
+//! command, for which a driver takes 500.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -17,7 +17,7 @@ pub struct Exclusive<T> {
 // SAFETY: `lock` gives the value to one thread at a time.
 unsafe impl<T: Send> Sync for Exclusive<T> {}
 
-/// The value, until this is dropped.
+/// A lock guard: exclusive access to the value until it is dropped.
 pub struct Used<'a, T>(&'a Exclusive<T>);
 
 impl<T> Exclusive<T> {

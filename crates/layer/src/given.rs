@@ -1,9 +1,9 @@
-//! How entry points read and write what their callers point to.
+//! Macros by which entry points read and write memory that their callers point to.
 //!
-//! Valid usage is the one fact behind every block here: a Vulkan command is called with pointers to live structures and arrays of the
-//! stated type and length, whose `pNext` chains are valid (`VUID-*-parameter`, `VUID-*-pNext-pNext`). The macros state it once.
+//! Every block here relies on valid usage: a Vulkan command is called with pointers to live structures and arrays of the stated type
+//! and length, whose `pNext` chains are valid (`VUID-*-parameter`, `VUID-*-pNext-pNext`). The macros state it once.
 
-/// `given!(p)`: what `p` points to. `given!(mut p)`: to write to.
+/// `given!(p)`: a reference to the target of `p`. `given!(mut p)`: a mutable one.
 #[macro_export]
 macro_rules! given {
     (mut $pointer:expr) => {{
@@ -18,7 +18,7 @@ macro_rules! given {
     }};
 }
 
-/// `array!(p, n)`: the `n` elements at `p`, none where `p` is null. `array!(mut p, n)`: to write to.
+/// `array!(p, n)`: the `n` elements at `p`, none if `p` is null. `array!(mut p, n)`: the same, mutable.
 #[macro_export]
 macro_rules! array {
     (mut $pointer:expr, $count:expr) => {{
@@ -43,7 +43,7 @@ macro_rules! store {
     }};
 }
 
-/// `chained!(p_next => Type)`: the first structure of that type in the chain. `chained!(mut p_next => Type)`: to write to.
+/// `chained!(p_next => Type)`: the first structure of that type in the chain. `chained!(mut p_next => Type)`: the same, mutable.
 #[macro_export]
 macro_rules! chained {
     (mut $next:expr => $type:ty) => {{
@@ -58,7 +58,7 @@ macro_rules! chained {
     }};
 }
 
-/// `fill!(elements, count, out)`: the two calls of every enumeration: the count alone, then the elements.
+/// `fill!(elements, count, out)`: answers both calls of an enumeration: first only the count, then the elements.
 #[macro_export]
 macro_rules! fill {
     ($elements:expr, $count:expr, $out:expr) => {{
@@ -68,7 +68,7 @@ macro_rules! fill {
     }};
 }
 
-/// `text!(p)`: the text at a C string; empty for null.
+/// `text!(p)`: the text of a C string; empty for null.
 #[macro_export]
 macro_rules! text {
     ($pointer:expr) => {{

@@ -6,7 +6,7 @@ use ash::vk;
 
 use crate::android::{Severity, print};
 
-/// What an entry point returns when it could not do its work.
+/// The return value of an entry point that panicked, or whose command the next layer lacks.
 pub trait Fallback {
     /// The value.
     fn fallback() -> Self;
@@ -34,7 +34,7 @@ impl Fallback for u64 {
     }
 }
 
-/// Runs the body of an entry point; where it panics, reports `name` and returns the fallback.
+/// Runs the body of an entry point; if it panics, reports `name` and returns the fallback.
 #[inline(always)]
 pub fn guard<T: Fallback>(name: &str, body: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -50,8 +50,8 @@ fn failed<T: Fallback>(name: &str) -> T {
     T::fallback()
 }
 
-/// Declares functions of the names that Vulkan gives commands, each of which returns a guarded entry point. Its types are those of the
-/// command in a [`command_table!`](crate::command_table).
+/// Declares functions with the names of Vulkan commands, each of which returns a guarded entry point with the type of that command in
+/// a [`command_table!`](crate::command_table).
 #[macro_export]
 macro_rules! entry_points {
     (of $table:ty: $($(#[$doc:meta])* $name:ident($($arg:tt),* $(,)?) $body:block)+) => {$(
@@ -65,14 +65,14 @@ macro_rules! entry_points {
     )+};
 }
 
-/// Calls a command of a table of the next layer; the fallback where the next layer lacks it.
+/// Calls a command of the next layer's table; returns the fallback if the next layer lacks it.
 #[macro_export]
 macro_rules! call_down {
     ($table:expr, $command:ident($($arg:expr),* $(,)?)) => {
         match $table.$command {
             Some(function) => {
-                // SAFETY: The next layer's command of this name; the arguments are the application's, or valid by what
-                // the layer did to them.
+                // SAFETY: The next layer's command of this name; the arguments are the application's, or valid after
+                // the layer's changes.
                 unsafe { function($($arg),*) }
             }
             None => $crate::guard::Fallback::fallback(),

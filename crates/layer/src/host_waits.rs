@@ -1,24 +1,24 @@
-//! What the host waits for, as one description.
+//! Waits of the host, in one form.
 
 use ash::vk;
 
-/// Something that is complete.
+/// Work that is complete after a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostWait {
-    /// What a fence covers.
+    /// Work covered by a fence.
     Fence(vk::Fence),
-    /// What a value of a timeline semaphore covers.
+    /// Work covered by a value of a timeline semaphore.
     Semaphore(vk::Semaphore, u64),
-    /// All that a queue did.
+    /// All work of a queue.
     Queue(vk::Queue),
-    /// All that the device did.
+    /// All work of the device.
     Device,
-    /// One of several things, and it is not known which.
+    /// One of several items; which one is not known.
     AnyOf,
 }
 
-/// Declares entry points after which something is complete, by a layer's macro for entry points of devices: calls the next layer's
-/// commands, then does something about each wait that succeeded.
+/// Declares entry points for waits, by a layer's macro for device entry points: each calls the next layer's command, then runs
+/// `$then` for each wait that succeeded.
 #[macro_export]
 macro_rules! host_waits {
     ($entry_points:ident, |$device:ident| $next:expr, |$wait:ident| $then:expr) => {

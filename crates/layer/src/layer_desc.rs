@@ -43,9 +43,9 @@ pub enum SettingKind {
     Int(i64),
     /// Text.
     Text(&'static str),
-    /// The path of a folder; none by default.
+    /// The path of a folder; no default.
     Folder,
-    /// The path of a file that is written; none by default.
+    /// The path of an output file; no default.
     File,
     /// One of several values, by its key.
     Enum(&'static str, &'static [SettingValue]),
@@ -54,7 +54,7 @@ pub enum SettingKind {
 /// A value of an enumerated setting.
 #[derive(Debug)]
 pub struct SettingValue {
-    /// The text that stands for it.
+    /// The text that stands for the value.
     pub key: &'static str,
     /// The name for people.
     pub label: &'static str,
@@ -140,7 +140,7 @@ fn object(fields: &[(&str, String)]) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// A JSON string. The tables hold no control characters.
+/// A JSON string. Strings of the tables have no control characters.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,16 +1,16 @@
-//! Where live objects are, by handle, in a few instructions and without a lock.
+//! Finds live objects by handle, in a few instructions and without a lock.
 //!
-//! A thread's own cache of what it found last takes three times as many, in a library that is loaded later: the address of a thread's
-//! variable is a call there.
+//! A per-thread cache of the last object found takes three times as many in a library that is loaded at run time, where access to a
+//! thread-local variable is a call.
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use crate::sharded::GOLDEN;
 
-/// As a power of two.
+/// Number of places, as a power of two.
 const PLACES: u32 = 12;
 
-/// No handle, as all are aligned or counted from low numbers.
+/// Not valid handles, since handles are aligned or counted from low numbers.
 const FREE: u64 = u64::MAX;
 const BUSY: u64 = u64::MAX - 1;
 
@@ -19,14 +19,14 @@ struct Place<T> {
     object: AtomicPtr<T>,
 }
 
-/// Objects by handle; not found are those whose place a live one has.
+/// Objects by handle. An object is not found if another live object has its place.
 ///
-/// A place belongs to a handle from its insertion to its removal, so that whoever synchronizes both with its own use of the object, as
-/// Vulkan demands of its handles, finds that object.
+/// A place belongs to a handle from insertion to removal, so a caller that synchronizes both with its own use of the object, as Vulkan
+/// requires for handles, finds that object.
 pub struct Live<T>([Place<T>; 1 << PLACES]);
 
 impl<T> Live<T> {
-    /// Without objects.
+    /// Creates an empty table.
     #[allow(clippy::new_without_default, reason = "a default is no constant")]
     pub const fn new() -> Live<T> {
         Live(
@@ -44,7 +44,7 @@ impl<T> Live<T> {
         &self.0[(handle.wrapping_mul(GOLDEN) >> (u64::BITS - PLACES)) as usize]
     }
 
-    /// Inserts an object, instead of one with the same handle, if its place is free.
+    /// Inserts an object if its place is free or has the same handle, whose object it replaces.
     pub fn insert(&self, handle: u64, object: *const T) {
         let place = self.place(handle);
         let takes = |from| {
@@ -67,7 +67,7 @@ impl<T> Live<T> {
             .compare_exchange(handle, FREE, Ordering::Release, order);
     }
 
-    /// Where the object is.
+    /// The address of the object.
     #[inline]
     pub fn get(&self, handle: u64) -> Option<*const T> {
         let place = self.place(handle);

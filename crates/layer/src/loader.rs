@@ -9,7 +9,7 @@ use ash::vk;
 use crate::android::log_panics;
 use crate::dispatch::EntryPoint;
 
-/// The newest interface version that the layer speaks.
+/// The newest interface version that the layer supports.
 const INTERFACE_VERSION: u32 = 2;
 /// `LAYER_NEGOTIATE_INTERFACE_STRUCT`.
 const NEGOTIATE_INTERFACE: u32 = 1;
@@ -31,7 +31,7 @@ pub struct NegotiateLayerInterface {
 }
 
 impl NegotiateLayerInterface {
-    /// Agrees on interface version 2, with the layer's look-ups.
+    /// Agrees on interface version 2, and returns the layer's look-ups to the loader.
     pub fn negotiate(&mut self, instance: EntryPoint, device: EntryPoint) -> vk::Result {
         if self.s_type != NEGOTIATE_INTERFACE || self.version < INTERFACE_VERSION {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
@@ -100,7 +100,7 @@ struct DeviceLink {
     get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
 }
 
-/// `PFN_vkSetDeviceLoaderData`: makes a dispatchable handle that a layer created known to the loader.
+/// `PFN_vkSetDeviceLoaderData`: registers a dispatchable handle that a layer created with the loader.
 pub type SetDeviceLoaderData = unsafe extern "system" fn(vk::Device, *mut c_void) -> vk::Result;
 
 #[cfg(target_pointer_width = "64")]
@@ -125,7 +125,7 @@ unsafe fn find(
 ) -> Option<*mut LayerCreateInfo> {
     let mut at = p_next.cast::<LayerCreateInfo>().cast_mut();
     while !at.is_null() {
-        // SAFETY: Every structure of a chain begins with type and next.
+        // SAFETY: Every structure of a chain begins with `sType` and `pNext`.
         let base = unsafe { &*at.cast::<vk::BaseInStructure<'_>>() };
         if base.s_type == s_type {
             // SAFETY: The loader's structures of this type are all `LayerCreateInfo`.
@@ -146,7 +146,7 @@ unsafe fn find(
 unsafe fn take_instance_link(p_next: *const c_void) -> Option<vk::PFN_vkGetInstanceProcAddr> {
     // SAFETY: The caller's promise.
     let info = unsafe { find(p_next, vk::StructureType::LOADER_INSTANCE_CREATE_INFO, LINK_INFO) }?;
-    // SAFETY: Found in the chain; the loader means layers to advance it.
+    // SAFETY: Found in the chain; the loader expects layers to advance it.
     let info = unsafe { &mut *info };
     // SAFETY: With this function the payload is null or a link.
     let link = unsafe { info.payload.cast::<InstanceLink>().as_ref() }?;
@@ -154,10 +154,10 @@ unsafe fn take_instance_link(p_next: *const c_void) -> Option<vk::PFN_vkGetInsta
     Some(link.get_instance_proc_addr)
 }
 
-/// Creates an instance in the next layer: it, and the next layer's look-up.
+/// Creates an instance in the next layer; returns it with the next layer's look-up.
 ///
 /// # Errors
-/// The next layer's, or that there is none.
+/// The next layer's, or an error if there is no next layer.
 ///
 /// # Safety
 /// The arguments are those of `vkCreateInstance`, with the loader's chain.
@@ -180,10 +180,10 @@ pub unsafe fn create_instance(
     Ok((unsafe { *out }, look_up))
 }
 
-/// The next layer's commands that create devices, and that look up their commands.
+/// Functions of the next layer: `vkCreateDevice`, and the look-up of device commands.
 ///
 /// # Safety
-/// `p_next` is the chain that the loader handed to `vkCreateDevice`, and `instance` the physical device's.
+/// `p_next` is the chain that the loader passed to `vkCreateDevice`, and `instance` the physical device's.
 pub unsafe fn device_creation(
     instance: vk::Instance,
     p_next: *const c_void,
@@ -197,7 +197,7 @@ pub unsafe fn device_creation(
     Some((create, device_look_up))
 }
 
-/// Takes this layer's link off the device chain: the next layer's two look-ups.
+/// Takes this layer's link off the device chain; returns the next layer's two look-ups.
 ///
 /// # Safety
 /// `p_next` is the chain that the loader handed to `vkCreateDevice`.
@@ -206,7 +206,7 @@ unsafe fn take_device_link(
 ) -> Option<(vk::PFN_vkGetInstanceProcAddr, vk::PFN_vkGetDeviceProcAddr)> {
     // SAFETY: The caller's promise.
     let info = unsafe { find(p_next, vk::StructureType::LOADER_DEVICE_CREATE_INFO, LINK_INFO) }?;
-    // SAFETY: Found in the chain; the loader means layers to advance it.
+    // SAFETY: Found in the chain; the loader expects layers to advance it.
     let info = unsafe { &mut *info };
     // SAFETY: With this function the payload is null or a link.
     let link = unsafe { info.payload.cast::<DeviceLink>().as_ref() }?;
@@ -233,7 +233,7 @@ pub unsafe fn device_data_callback(p_next: *const c_void) -> Option<SetDeviceLoa
     unsafe { std::mem::transmute::<*mut c_void, Option<SetDeviceLoaderData>>(payload) }
 }
 
-/// What the loader tells dispatchable handles apart by: all handles of an instance, or of a device, share it.
+/// The loader's dispatch key of a dispatchable handle: all handles of an instance, or of a device, share it.
 ///
 /// # Safety
 /// `handle` is a live dispatchable handle.

@@ -1,11 +1,11 @@
-//! The state of graphics pipelines, as far as its pointers are valid.
+//! The state of graphics pipelines whose pointers are valid.
 
 use ash::vk;
 use vk::GraphicsPipelineLibraryFlagsEXT as F;
 
 use crate::{array, chained};
 
-/// The shader stages of a graphics pipeline; none of a pipeline library without shaders, whose pointer is ignored.
+/// The shader stages of a graphics pipeline; none for a pipeline library without shaders, whose pointer is ignored.
 ///
 /// Source: `VkGraphicsPipelineCreateInfo`, "pStages".
 pub fn shader_stages<'a>(

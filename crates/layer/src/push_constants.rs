@@ -1,23 +1,23 @@
-//! The push constants of a command buffer that compute shaders see.
+//! The push constants of a command buffer that compute shaders can read.
 
 use ash::vk;
 
 use crate::sharded::{GOLDEN, spread};
 
-/// The bytes of a word.
+/// Bytes per word.
 const WORD: usize = 4;
 
-/// More than any driver has.
+/// More words than any driver supports.
 const MAX_WORDS: usize = 1 << 12;
 
-/// The push constants in words; those that were not pushed, or not for compute shaders, are not known.
+/// The push constants in words; `None` for those that were not pushed, or not for compute shaders.
 #[derive(Clone, Debug, Default)]
 pub struct PushConstants {
     words: Vec<Option<u32>>,
 }
 
 impl PushConstants {
-    /// Bytes from an offset on are pushed for some stages.
+    /// Records bytes that are pushed for some stages, starting at an offset.
     pub fn push(&mut self, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u8]) {
         let first = offset as usize / WORD;
         let is_known = stages.contains(vk::ShaderStageFlags::COMPUTE) && offset as usize % WORD == 0;
@@ -34,18 +34,18 @@ impl PushConstants {
         }
     }
 
-    /// None of them is known any more.
+    /// Marks all words as unknown.
     pub fn clear(&mut self) {
         self.words.clear();
     }
 
-    /// The word at an offset in bytes.
+    /// The word at an offset in bytes, if known.
     pub fn word(&self, offset: u32) -> Option<u32> {
         let index = (offset as usize % WORD == 0).then_some(offset as usize / WORD)?;
         self.words.get(index).copied().flatten()
     }
 
-    /// Stands for the words at these offsets.
+    /// A hash of the words at these offsets.
     pub fn key(&self, offsets: &[u32]) -> u64 {
         let words = offsets.iter().map(|offset| self.word(*offset));
         words.fold(GOLDEN, |key, word| {
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(words(&all), [None, Some(1), Some(7), None]);
         assert_ne!(all.key(&[4, 8]), key);
         assert_eq!(all.key(&[4]), all.key(&[4]));
-        // Of another stage: what the shader sees there is not known.
+        // Pushed for another stage: the compute shader's value is not known.
         all.push(vk::ShaderStageFlags::FRAGMENT, 4, &7u32.to_ne_bytes());
         assert_eq!(words(&all), [None, None, Some(7), None]);
         all.push(COMPUTE, 1 << 20, &7u32.to_ne_bytes());

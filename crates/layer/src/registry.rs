@@ -1,4 +1,4 @@
-//! Instances and devices, by what the loader tells dispatchable handles apart by.
+//! Instances and devices by the loader's dispatch key.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,28 +11,28 @@ use crate::sharded::Sharded;
 pub struct Registry<T>(LazyLock<Sharded<Arc<T>>>);
 
 impl<T> Registry<T> {
-    /// An empty one.
+    /// An empty registry.
     #[allow(clippy::new_without_default, reason = "a default is no constant")]
     pub const fn new() -> Registry<T> {
         Registry(LazyLock::new(Sharded::default))
     }
 
-    /// That of a live handle: of itself, a physical device, a queue or a command buffer.
+    /// The object that a live handle belongs to: its own handle, or that of a physical device, a queue or a command buffer.
     pub fn of(&self, handle: impl Handle) -> Option<Arc<T>> {
         self.0.get(key(handle))
     }
 
-    /// Registers a new one.
+    /// Registers a new object.
     pub fn insert(&self, handle: impl Handle, value: T) {
         self.0.insert(key(handle), Arc::new(value));
     }
 
-    /// Unregisters the one of a handle, which the caller destroys.
+    /// Unregisters the object of a handle, which the caller destroys.
     pub fn remove(&self, handle: impl Handle) -> Option<Arc<T>> {
         self.0.remove(key(handle))
     }
 
-    /// All of them, in no order.
+    /// All objects, in no particular order.
     pub fn all(&self) -> Vec<Arc<T>> {
         self.0.fold(Vec::new(), |mut all, one| {
             all.push(one.clone());

@@ -1,27 +1,27 @@
-//! Render pass objects of both kinds as one description.
+//! `VkRenderPassCreateInfo` and `VkRenderPassCreateInfo2` in one form.
 
 use ash::vk;
 
 use crate::dependencies::{Dependency, of_subpass, of_subpass2};
 use crate::{array, chained};
 
-/// What a render pass is created with.
+/// A render pass create info.
 #[derive(Clone, Debug, Default)]
 pub struct RenderPassDesc {
     /// Its attachments.
     pub attachments: Vec<vk::AttachmentDescription2<'static>>,
     /// Its subpasses.
     pub subpasses: Vec<Subpass>,
-    /// Source and destination subpasses with what they depend on.
+    /// Source and destination subpasses, with the dependency between them.
     pub dependencies: Vec<(u32, u32, Dependency)>,
-    /// Attachments whose stencil has layouts of its own: the initial and the final one.
+    /// Attachments with separate stencil layouts: the initial and the final one.
     pub stencils: Vec<(u32, [vk::ImageLayout; 2])>,
 }
 
 /// An attachment and its layout in a subpass.
 pub type Reference = (u32, vk::ImageLayout);
 
-/// The attachments of a subpass; unused ones are left out, and of a pair to resolve both.
+/// The attachments of a subpass, without unused ones and without resolve pairs with an unused member.
 #[derive(Clone, Debug, Default)]
 pub struct Subpass {
     /// Color attachments.
@@ -30,11 +30,11 @@ pub struct Subpass {
     pub depth: Option<Reference>,
     /// Input attachments.
     pub inputs: Vec<Reference>,
-    /// Source attachment and target.
+    /// Source attachments and resolve targets.
     pub resolves: Vec<(u32, Reference)>,
-    /// The layouts of stencil, where they differ from those of depth.
+    /// The layouts of stencil, if different from those of depth.
     pub stencils: Vec<Reference>,
-    /// The views that it renders, or 0.
+    /// The mask of the views that it renders, or 0.
     pub view_mask: u32,
 }
 
@@ -74,7 +74,7 @@ macro_rules! subpass {
 }
 
 impl RenderPassDesc {
-    /// Of a create info of the first kind.
+    /// Converts a `VkRenderPassCreateInfo`.
     pub fn first_kind(info: &vk::RenderPassCreateInfo<'_>) -> RenderPassDesc {
         let multiview = chained!(info.p_next => vk::RenderPassMultiviewCreateInfo<'_>);
         let masks = multiview.map_or(&[][..], |views| array!(views.p_view_masks, views.subpass_count));
@@ -105,7 +105,7 @@ impl RenderPassDesc {
         }
     }
 
-    /// Of a create info of the second kind.
+    /// Converts a `VkRenderPassCreateInfo2`.
     pub fn second_kind(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPassDesc {
         let target = |one: &vk::SubpassDescription2<'_>| {
             let depth = chained!(one.p_next => vk::SubpassDescriptionDepthStencilResolve<'_>)?;

@@ -1,4 +1,4 @@
-//! Descriptor set layouts: which descriptors an update writes, and which take dynamic offsets.
+//! Descriptor set layouts: the descriptors that an update writes, and those with dynamic offsets.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{array, chained};
 /// The bindings of a descriptor set layout.
 #[derive(Clone, Debug, Default)]
 pub struct SetLayout {
-    /// In ascending order; empty ones are left out.
+    /// In ascending order, without empty ones.
     bindings: Vec<SetBinding>,
 }
 
@@ -24,7 +24,7 @@ pub struct SetBinding {
     pub kind: vk::DescriptorType,
     /// The number of its descriptors.
     pub count: u32,
-    /// When its descriptors may change, and which of them may be missing.
+    /// Flags for descriptors that may change after binding or may be missing.
     pub flags: vk::DescriptorBindingFlags,
 }
 
@@ -52,7 +52,7 @@ impl SetLayout {
         self.bindings.iter().find(|one| one.binding == number)
     }
 
-    /// The descriptors that take dynamic offsets, in the order of the offsets: binding and element.
+    /// The descriptors with dynamic offsets, in the order of the offsets: binding and element.
     pub fn dynamic(&self) -> impl Iterator<Item = (u32, u32)> {
         use vk::DescriptorType as T;
         let is_dynamic = |kind| [T::UNIFORM_BUFFER_DYNAMIC, T::STORAGE_BUFFER_DYNAMIC].contains(&kind);
@@ -72,7 +72,7 @@ impl SetLayout {
     }
 }
 
-/// The bindings and elements of `count` consecutive descriptors, which continue in the next binding where one is full
+/// The bindings and elements of `count` consecutive descriptors, which continue in the next binding when one is full
 /// ([consecutive binding updates]). Without a layout, all belong to `binding`.
 ///
 /// [consecutive binding updates]: https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#descriptorsets-updates-consecutive
@@ -103,24 +103,24 @@ pub struct SetLayouts {
 }
 
 impl SetLayouts {
-    /// Remembers a layout.
+    /// Adds a layout.
     pub fn insert(&self, layout: vk::DescriptorSetLayout, info: &vk::DescriptorSetLayoutCreateInfo<'_>) {
         self.sets.insert(layout.as_raw(), Arc::new(SetLayout::new(info)));
     }
 
-    /// Forgets a layout; sets and pipeline layouts keep it.
+    /// Removes a layout; sets and pipeline layouts keep it.
     pub fn remove(&self, layout: vk::DescriptorSetLayout) {
         self.sets.remove(layout.as_raw());
     }
 
-    /// Remembers the set layouts of a pipeline layout.
+    /// Adds the set layouts of a pipeline layout.
     pub fn insert_pipeline(&self, layout: vk::PipelineLayout, info: &vk::PipelineLayoutCreateInfo<'_>) {
         let sets = array!(info.p_set_layouts, info.set_layout_count).iter();
         let sets = sets.map(|one| self.get(*one)).collect();
         self.pipelines.insert(layout.as_raw(), sets);
     }
 
-    /// Forgets a pipeline layout.
+    /// Removes a pipeline layout.
     pub fn remove_pipeline(&self, layout: vk::PipelineLayout) {
         self.pipelines.remove(layout.as_raw());
     }

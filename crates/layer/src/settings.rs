@@ -1,4 +1,4 @@
-//! Reads a layer's settings. Of several sources with a value, the first one counts:
+//! Reads a layer's settings. If several sources have a value, the first one wins:
 //!
 //! | | source | name of the setting `folder` of the capture layer |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | 3 | `vk_layer_settings.txt` | `tileheap_capture.folder` |
 //! | 4 | `VkLayerSettingsCreateInfoEXT` of the instance | `folder` of `VK_LAYER_TILEHEAP_capture` |
 //!
-//! This is the order of the Khronos layers. An empty value of a system property counts as none, since properties cannot be removed.
+//! This is the order of the Khronos layers. An empty system property counts as not set, since properties cannot be removed.
 
 use std::collections::BTreeMap;
 use std::ffi::c_char;
@@ -49,7 +49,7 @@ impl SettingSources<'_> {
     }
 }
 
-/// The values of a layer's settings for an instance that is created in this process.
+/// The values of a layer's settings for an instance that this process creates.
 pub fn of_instance(layer: &LayerDesc, info: &vk::InstanceCreateInfo<'_>) -> SettingValues {
     SettingSources {
         variable: &|name| std::env::var(name).ok(),
@@ -61,7 +61,7 @@ pub fn of_instance(layer: &LayerDesc, info: &vk::InstanceCreateInfo<'_>) -> Sett
 }
 
 /// The text of the first `vk_layer_settings.txt` found: at `VK_LAYER_SETTINGS_PATH` (a file or a folder), in the working folder,
-/// where Vulkan Configurator writes it, or in the application's own folder on Android. Empty if there is none.
+/// in Vulkan Configurator's output folder, or in the application's own folder on Android. Empty if there is none.
 fn file_text() -> String {
     const FILE: &str = "vk_layer_settings.txt";
     let mut places = Vec::new();
@@ -108,7 +108,7 @@ fn key_and_text(setting: &vk::LayerSettingEXT<'_>) -> Option<(String, String)> {
     if setting.value_count == 0 || setting.p_values.is_null() {
         return None;
     }
-    // The type says what the values are, and there is at least one.
+    // The type determines the type of the values, and there is at least one.
     let values = setting.p_values;
     let value = match setting.ty {
         T::BOOL32 => (*given!(values.cast::<u32>()) != 0).to_string(),

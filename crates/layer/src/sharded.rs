@@ -1,4 +1,4 @@
-//! Maps from handles to state that many threads read at once.
+//! Maps from handles to state that many threads read concurrently.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -28,10 +28,10 @@ impl Hasher for HandleHasher {
     }
 }
 
-/// 2^64 by the golden ratio, and odd: products of neighbours lie far apart, and no two are the same.
+/// 2^64 divided by the golden ratio, and odd: products of neighbours are far apart, and no two are equal.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A number that differs in all bits where the values differ in some.
+/// Spreads a change of some bits of the value over all bits of the result.
 pub fn spread(value: u64) -> u64 {
     let product = value.wrapping_mul(GOLDEN);
     product ^ (product >> 32)
@@ -42,7 +42,7 @@ pub type HandleMap<T> = HashMap<u64, T, BuildHasherDefault<HandleHasher>>;
 
 const SHARDS: usize = 16;
 
-/// A map whose parts are locked one by one.
+/// A map in parts, each with its own lock.
 pub struct Sharded<T> {
     shards: [RwLock<HandleMap<T>>; SHARDS],
 }
@@ -75,7 +75,7 @@ impl<T> Sharded<T> {
 
     /// Removes a handle, and returns its state.
     pub fn remove(&self, handle: u64) -> Option<T> {
-        // Most handles that are destroyed were never remembered.
+        // Most destroyed handles were never inserted.
         if !self.read(handle).contains_key(&handle) {
             return None;
         }
@@ -90,7 +90,7 @@ impl<T> Sharded<T> {
         self.read(handle).get(&handle).map(use_it)
     }
 
-    /// Removes every handle for which `forget` holds.
+    /// Removes every handle for which `forget` returns true.
     pub fn remove_all(&self, forget: impl Fn(&T) -> bool) {
         for shard in &self.shards {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +99,7 @@ impl<T> Sharded<T> {
         }
     }
 
-    /// Folds over the state of every handle, in no order.
+    /// Folds over the state of every handle, in no particular order.
     pub fn fold<R>(&self, start: R, take: impl Fn(R, &T) -> R) -> R {
         self.shards.iter().fold(start, |so_far, shard| {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +108,7 @@ impl<T> Sharded<T> {
     }
 }
 
-/// What is empty keeps no memory: a program that has destroyed everything finds none of it left with the layer.
+/// Frees the memory of an empty map: a program that destroys everything leaves no memory allocated in the layer.
 fn free_empty<T>(shard: &mut HandleMap<T>) {
     if shard.is_empty() {
         *shard = HandleMap::default();

@@ -1,4 +1,4 @@
-//! The size of every structure that `ash` knows, of newer ones, and of the tile memory extensions, by which a chain is copied.
+//! The size of every structure that `ash` knows, of newer ones, and of the tile memory extensions, for copying chains.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ static SIZES: LazyLock<HashMap<i32, usize>> = LazyLock::new(|| {
         entry::<ffi::tile_shading::PhysicalDeviceTileShadingPropertiesQCOM<'_>>(),
         entry::<ffi::tile_shading::RenderPassTileShadingCreateInfoQCOM<'_>>(),
     ];
-    // The loader's links, which head the chains of vkCreateInstance and vkCreateDevice: `vk_layer.h`.
+    // The loader's links at the head of the chains of vkCreateInstance and vkCreateDevice: `vk_layer.h`.
     let links = [
         (vk::StructureType::LOADER_INSTANCE_CREATE_INFO.as_raw(), 40),
         (vk::StructureType::LOADER_DEVICE_CREATE_INFO.as_raw(), 32),
@@ -53,7 +53,7 @@ static KNOWN: &[(i32, usize)] = include!("structures.in");
 fn newer() -> impl Iterator<Item = (i32, usize)> {
     let number = |text: &str| text.parse().expect("a number");
     let lines = include_str!("newer_structures.txt").lines();
-    // Elsewhere than where they were measured copying ends before them.
+    // The sizes were measured with 64-bit pointers; on other targets, copying ends before these structures.
     let rows = lines.filter(|line| cfg!(target_pointer_width = "64") && !line.starts_with('#'));
     let sizes = rows.flat_map(move |row| {
         let mut numbers = row.split(' ').take_while(|word| *word != "#").map(number);
