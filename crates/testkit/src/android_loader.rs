@@ -1,5 +1,5 @@
-//! Plays Android's Vulkan loader: opens a layer's library, lists its layers as `LayerLibrary::EnumerateLayers` does, and finds their look-ups
-//! as `LayerLibrary::GetGPA` does. Below the layer is the machine's own loader.
+//! Imitates Android's Vulkan loader: opens a layer's library, lists its layers as `LayerLibrary::EnumerateLayers` does, and finds their
+//! look-ups as `LayerLibrary::GetGPA` does. The machine's own loader is below the layer.
 //!
 //! Source: `frameworks/native/vulkan/libvulkan/layers_extensions.cpp` and `api.cpp` of Android.
 
@@ -20,7 +20,7 @@ const RTLD_NOW: c_int = 2;
 #[derive(Debug)]
 pub struct AndroidLayer {
     pub name: CString,
-    /// Whether devices have it too.
+    /// True if the layer also applies to devices.
     pub is_global: bool,
     pub instance_extensions: Vec<CString>,
     pub device_extensions: Vec<CString>,
@@ -28,7 +28,7 @@ pub struct AndroidLayer {
     device_look_up: vk::PFN_vkGetDeviceProcAddr,
 }
 
-/// A library, which stays open.
+/// A library, which is never closed.
 struct Library(*mut c_void);
 
 impl Library {
@@ -41,7 +41,7 @@ impl Library {
         (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
     }
 
-    /// A look-up, of the layer's own name or else of Vulkan's.
+    /// A look-up under the layer's own name, or else under Vulkan's.
     fn look_up<F: Copy>(&self, layer: &CStr, suffix: &str) -> F {
         let name = |prefix: &str| CString::new(format!("{prefix}{suffix}")).expect("no NUL");
         let own = self.function(&name(&layer.to_string_lossy()));
@@ -59,7 +59,7 @@ pub fn load(path: &Path) -> Vec<AndroidLayer> {
         .expect("the name is text");
     assert!(name.starts_with("libVkLayer") && name.ends_with(".so"), "{name}");
     let text = CString::new(path.as_os_str().as_bytes()).expect("no NUL");
-    // SAFETY: A C string; the library's constructors are its own affair.
+    // SAFETY: A C string; the library is responsible for its constructors.
     let library = Library(unsafe { dlopen(text.as_ptr(), RTLD_NOW) });
     assert!(!library.0.is_null(), "{} cannot be opened", path.display());
     let instance_layers: vk::PFN_vkEnumerateInstanceLayerProperties = library
@@ -75,7 +75,7 @@ pub fn load(path: &Path) -> Vec<AndroidLayer> {
         .function(c"vkEnumerateDeviceExtensionProperties")
         .expect("exported");
     let none = vk::PhysicalDevice::null();
-    // SAFETY: Counts and arrays as of `all`, and no physical device, as Android's loader calls it.
+    // SAFETY: Counts and arrays as `all` passes them, and no physical device, as Android's loader calls it.
     let of_instance = all(|count, out| unsafe { instance_layers(count, out) });
     // SAFETY: As above.
     let of_device = all(|count, out| unsafe { device_layers(none, count, out) });
@@ -119,7 +119,7 @@ pub fn load(path: &Path) -> Vec<AndroidLayer> {
     of_instance.iter().map(layer).collect()
 }
 
-/// The two calls of an enumeration.
+/// Makes the two calls of an enumeration.
 fn all<T: Default + Clone>(mut list: impl FnMut(*mut u32, *mut T) -> vk::Result) -> Vec<T> {
     let mut count = 0;
     assert_eq!(list(&mut count, std::ptr::null_mut()), vk::Result::SUCCESS);
@@ -133,7 +133,7 @@ fn all<T: Default + Clone>(mut list: impl FnMut(*mut u32, *mut T) -> vk::Result)
 struct Link {
     next: *const c_void,
     instance_look_up: vk::PFN_vkGetInstanceProcAddr,
-    /// Of a device link; an instance link has the look-up of physical device commands here.
+    /// For a device; the link of an instance has the look-up of physical device commands here.
     device_look_up: Option<vk::PFN_vkGetDeviceProcAddr>,
 }
 
@@ -148,12 +148,12 @@ struct LayerInfo {
 }
 
 unsafe extern "system" fn set_loader_data(_: *mut c_void, _: *mut c_void) -> vk::Result {
-    // Handles of the loader below have their tables.
+    // Handles of the loader below have their dispatch tables.
     vk::Result::SUCCESS
 }
 
 impl AndroidLayer {
-    /// Creates an instance with the layer above the machine's loader.
+    /// Creates an instance with the layer, on the machine's loader.
     pub fn create_instance(&self, below: &ash::Entry, info: &vk::InstanceCreateInfo<'_>) -> ash::Instance {
         let link = Link {
             next: std::ptr::null(),

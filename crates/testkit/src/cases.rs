@@ -1,17 +1,17 @@
-//! Cases in files of `tests/data/cases`: what goes in, and under `expected` what must come of it.
+//! Test cases in files of `tests/data/cases`: the inputs, and the results under `expected`.
 
 use serde_json::{Map, Value};
 
 use crate::folders::data;
 
-/// Columns within which a value of a case is written on one line.
+/// Maximum number of columns of a line that has a whole value.
 const LINE: usize = 140;
 
-/// Runs every case of a file; with `TILEHEAP_REWRITE=1` the file gets what comes of each instead. `run` has the whole file, for what its
-/// cases have in common, and the case.
+/// Runs every case of a file; with `TILEHEAP_REWRITE=1` writes the results to the file instead. `run` gets the whole file, for data that
+/// its cases share, and the case.
 ///
 /// # Panics
-/// If a file has no cases, or something else comes of one than it expects.
+/// If a file has no cases, or the result of one differs from its `expected`.
 #[track_caller]
 pub fn assert_cases(name: &str, run: impl Fn(&Value, &Value) -> Value) {
     let path = data(&format!("cases/{name}.json"));
@@ -38,7 +38,7 @@ pub fn assert_cases(name: &str, run: impl Fn(&Value, &Value) -> Value) {
     }
 }
 
-/// The value as JSON: on one line where there is room for it, else an element a line.
+/// The value as JSON: on one line if it fits, else with one line per element.
 fn laid_out(value: &Value, indent: usize) -> String {
     let line = value.to_string();
     if indent + line.len() <= LINE {

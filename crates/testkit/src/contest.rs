@@ -1,4 +1,4 @@
-//! Every policy on a generated trace at a budget, over seeds, checked at every step, next to the lower bound.
+//! Compares all policies on generated traces over seeds, next to the lower bound, with checks at every step.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{CreatePolicy, PolicyDesc};
 
-/// Budgets in hundredths of the working set.
+/// Budgets in percent of the working set.
 pub const BUDGETS: [u64; 6] = [50, 80, 95, 100, 105, 150];
 
 pub const LOWER_BOUND: &str = "lower bound";
 /// Row of Belady's offline policy.
 pub const BELADY: &str = "belady";
 
-/// One policy on one scenario at one budget: medians over seeds, and the spread.
+/// Results of one policy on one scenario at one budget: medians over seeds, and the spread.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// Traffic per frame.
     pub mean: u64,
-    /// The same, by seed.
+    /// Traffic per frame, by seed.
     pub means: Vec<u64>,
     /// 99th percentile of the traffic per frame.
     pub p99: u64,
 }
 
-/// The policies to compare, and on how much.
+/// The policies to compare, and the traces.
 pub struct Field<'a> {
     /// Online policies.
     pub policies: &'a [PolicyDesc<'static>],
-    /// Whether to add Belady's policy.
+    /// True to add Belady's policy.
     pub belady: bool,
     /// Seeds of the traces.
     pub seeds: std::ops::Range<u64>,
@@ -40,14 +40,14 @@ pub struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// Plays one scenario at one budget; the cells by policy, with [`LOWER_BOUND`] and [`BELADY`].
+    /// Replays one scenario at one budget; returns the cells by policy, including [`LOWER_BOUND`] and [`BELADY`].
     ///
     /// # Panics
     /// If a policy breaks a rule.
     pub fn contest(&self, scenario: Scenario, budget: u64) -> BTreeMap<&'static str, Cell> {
         let mut all: BTreeMap<&'static str, Vec<Summary>> = BTreeMap::new();
         for seed in self.seeds.clone() {
-            // Thousands of textures in each frame.
+            // This scenario has thousands of textures in each frame.
             let frames = match scenario {
                 Scenario::Switch => self.frames / 4,
                 _ => self.frames,

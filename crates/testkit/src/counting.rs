@@ -1,17 +1,17 @@
-//! Counts what a thread allocates on the heap. A test program uses it as its allocator:
+//! Counts the heap allocations of a thread. A test program uses it as its allocator:
 //! `#[global_allocator] static ALLOCATOR: Counting = Counting;`
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counted; what the fake driver allocates does not count.
+/// The system's allocator with a counter; allocations of the fake driver do not count.
 pub struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: everything is passed on to the system's allocator.
+// SAFETY: everything is forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !exempt() {
@@ -37,7 +37,7 @@ fn exempt() -> bool {
     false
 }
 
-/// How often this thread has allocated so far.
+/// The number of allocations of this thread so far.
 pub fn so_far() -> usize {
     ALLOCATIONS.get()
 }

@@ -1,4 +1,4 @@
-//! Where the project's data is.
+//! Locations of the project's data.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 /// A file or folder of `tests/data`, the data that is part of the repository.
 ///
 /// # Panics
-/// If it is not there.
+/// If it does not exist.
 pub fn data(path: &str) -> PathBuf {
     let path = workspace().join("tests/data").join(path);
     assert!(path.exists(), "{} is not there", path.display());
     path
 }
 
-/// The workspace's root, also for the tests of its members: `TILEHEAP_WORKSPACE`, where a test runs on another machine than it was built on.
+/// The workspace's root, also in tests of its members: `TILEHEAP_WORKSPACE` if a test runs on a different machine than it was built on.
 pub fn workspace() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));

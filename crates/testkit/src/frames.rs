@@ -1,4 +1,4 @@
-//! What tests of frames and plans begin with.
+//! Setup shared by tests of frames and plans.
 
 use ash::vk;
 use tileheap::frame::{CommandBufferId, FrameBuilder};
@@ -12,12 +12,12 @@ pub fn one_queue(frame: &mut FrameBuilder, capabilities: vk::QueueFlags) -> Comm
     frame.command_buffer(batch, "scene")
 }
 
-/// So many texels.
+/// An extent in texels.
 pub const fn extent(width: u32, height: u32) -> vk::Extent2D {
     vk::Extent2D { width, height }
 }
 
-/// A rectangle of so many texels at `(x, y)`.
+/// A rectangle in texels, at `(x, y)`.
 pub const fn rect(x: i32, y: i32, width: u32, height: u32) -> vk::Rect2D {
     let (offset, extent) = (vk::Offset2D { x, y }, extent(width, height));
     vk::Rect2D { offset, extent }

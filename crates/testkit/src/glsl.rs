@@ -1,4 +1,4 @@
-//! GLSL to SPIR-V, for tests.
+//! Compiles GLSL to SPIR-V for tests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,7 +9,7 @@ use tileheap_shaders::{Compiler, Source};
 /// Minor versions of SPIR-V 1.
 pub const VERSIONS: std::ops::Range<usize> = 0..7;
 
-/// The words of a shader in SPIR-V 1.`minor`; a text without `#version` is GLSL 4.60.
+/// The words of a shader in SPIR-V 1.`minor`; source without `#version` is GLSL 4.60.
 ///
 /// # Panics
 /// With the compiler's log, if it does not compile.

@@ -1,5 +1,5 @@
-//! A device for the tests of the runtime, and the little around it that a frame needs: command buffers, memory to read
-//! back, pipelines from GLSL. A test ends where its [`Gpu`] is dropped, which is where validation messages fail it.
+//! A device for tests of the runtime, with what a frame needs: command buffers, memory to read back, pipelines from
+//! GLSL. Dropping the [`Gpu`] ends a test, and fails it if there are validation messages.
 
 use crate::glsl::Stage as ShaderStage;
 use crate::objects::{
@@ -9,7 +9,7 @@ use ash::vk;
 use std::mem::ManuallyDrop;
 use tileheap::runtime::{Buffer, Capabilities, Context, Device, Target};
 
-/// The ways of recording, each forced: the newest, none of synchronization2 and dynamic rendering, and the oldest.
+/// Capabilities to disable, to force each recording path: the newest, those without one capability, and the oldest.
 pub fn ways() -> Vec<(&'static str, Capabilities)> {
     use Capabilities as C;
     vec![
@@ -29,14 +29,14 @@ pub fn ways() -> Vec<(&'static str, Capabilities)> {
     ]
 }
 
-/// A device, and what a test made on it. Dropped, it destroys everything, and panics with the messages of the validation layers,
-/// if there are any.
+/// A device, and the objects that a test created on it. Dropping it destroys everything, and panics with the messages of the
+/// validation layers, if there are any.
 pub struct Gpu {
     pub context: ManuallyDrop<Context>,
     objects: Objects,
 }
 
-/// A buffer that both sides see.
+/// A host-visible buffer.
 #[derive(Clone, Copy)]
 pub struct HostBuffer {
     pub buffer: Buffer,
@@ -53,13 +53,13 @@ pub struct Pipeline {
     pub bind_point: vk::PipelineBindPoint,
 }
 
-/// What a descriptor points to, at the binding of its place in the list.
+/// The resource of a descriptor, whose binding is its index in the list.
 pub enum Binding {
     Storage(Buffer),
     Image(vk::DescriptorType, vk::ImageView, vk::ImageLayout),
 }
 
-/// What pipelines of tests may be read from, and constants pushed for.
+/// The shader stages that read descriptors and push constants of test pipelines.
 const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
     vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw(),
 );
@@ -103,7 +103,7 @@ impl Gpu {
         self.command_buffers(family, vk::CommandBufferLevel::PRIMARY, count)
     }
 
-    /// A buffer of `size` bytes that both sides see, filled with 0xEE.
+    /// A host-visible buffer of `size` bytes, filled with 0xEE.
     pub fn host_buffer(&mut self, size: u64) -> HostBuffer {
         let usage = vk::BufferUsageFlags::TRANSFER_DST
             | vk::BufferUsageFlags::TRANSFER_SRC
@@ -133,7 +133,7 @@ impl Gpu {
         profile.type_bits(|kind| kind.flags.contains(wanted)) & profile.ordinary_type_bits()
     }
 
-    /// An image in memory of its own.
+    /// An image with its own memory.
     pub fn image(&self, info: &vk::ImageCreateInfo<'_>) -> vk::Image {
         let types = self.types(vk::MemoryPropertyFlags::empty());
         self.objects.image(self.device(), info, types)
@@ -144,7 +144,7 @@ impl Gpu {
         self.compute_after(&[], types, glsl)
     }
 
-    /// The same with the caller's descriptor sets before that of `types`.
+    /// The same, with the caller's descriptor sets before that of `types`.
     pub fn compute_after(
         &mut self,
         before: &[vk::DescriptorSetLayout],
@@ -154,7 +154,7 @@ impl Gpu {
         self.compute_words(before, types, &compile(ShaderStage::Compute, glsl))
     }
 
-    /// The same of SPIR-V.
+    /// The same, from SPIR-V.
     pub fn compute_words(
         &mut self,
         before: &[vk::DescriptorSetLayout],
@@ -170,7 +170,7 @@ impl Gpu {
         }
     }
 
-    /// A pipeline that draws a triangle over everything, with `types` at bindings 0, 1, … of the fragment shader.
+    /// A pipeline that covers the target with a triangle, with `types` at bindings 0, 1, … of the fragment shader.
     pub fn fullscreen(&mut self, target: &Target, types: &[vk::DescriptorType], fragment: &str) -> Pipeline {
         self.draw(target, types, None, fragment, true)
     }
@@ -186,7 +186,7 @@ impl Gpu {
         self.draw(target, types, Some(vertex.unwrap_or(FULLSCREEN)), fragment, true)
     }
 
-    /// [`Gpu::fullscreen`] that leaves depth alone.
+    /// [`Gpu::fullscreen`] without depth writes.
     pub fn fullscreen_reading_depth(
         &mut self,
         target: &Target,
@@ -234,7 +234,7 @@ impl Gpu {
         Pipeline { handle, ..pipeline }
     }
 
-    /// What a pipeline with `types` at bindings 0, 1, … begins with.
+    /// The layouts and descriptor pool of a pipeline with `types` at bindings 0, 1, …
     fn layout(
         &self,
         before: &[vk::DescriptorSetLayout],
@@ -281,12 +281,12 @@ impl Gpu {
         self.create(&vk::ShaderModuleCreateInfo::default().code(&compile(stage, glsl)))
     }
 
-    /// Destroys everything but the context.
+    /// Destroys everything except the context.
     pub(crate) fn clear(self) -> Context {
         ManuallyDrop::new(self).release()
     }
 
-    /// The same; nothing may be done with it any more.
+    /// Destroys everything except the context; the `Gpu` must not be used afterwards.
     pub(crate) fn release(&mut self) -> Context {
         let device = self.device();
         // SAFETY: tests are done with their queues when they come here.
@@ -298,13 +298,13 @@ impl Gpu {
 }
 
 impl HostBuffer {
-    /// The bytes as the device left them.
+    /// The bytes as written by the device.
     pub fn bytes(&self) -> Vec<u8> {
         // SAFETY: mapped, coherent, and as long; tests wait for the device first.
         unsafe { std::slice::from_raw_parts(self.bytes, self.buffer.size as usize) }.to_vec()
     }
 
-    /// The bytes as numbers.
+    /// The contents as 32-bit words.
     pub fn words(&self) -> Vec<u32> {
         self.bytes()
             .chunks_exact(4)
@@ -325,7 +325,7 @@ impl Pipeline {
         }
     }
 
-    /// Pushes up to eight numbers.
+    /// Pushes up to eight words.
     pub fn push(&self, device: &ash::Device, commands: vk::CommandBuffer, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         // SAFETY: recording; within the layout's 32 bytes.
@@ -338,7 +338,7 @@ const FULLSCREEN: &str = "#version 460
         gl_Position = vec4(vec2((gl_VertexIndex << 1) & 2, gl_VertexIndex & 2) * 2.0 - 1.0, 0.5, 1.0);
     }";
 
-/// GLSL to SPIR-V 1.3.
+/// Compiles GLSL to SPIR-V 1.3.
 pub fn compile(stage: ShaderStage, glsl: &str) -> Vec<u32> {
     crate::glsl::compile(stage, glsl, 3)
 }

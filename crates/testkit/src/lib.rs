@@ -1,6 +1,6 @@
-//! What the tests of this project share. Not published.
-#![allow(missing_docs, clippy::missing_errors_doc)] // For this project's tests alone.
-#![allow(clippy::macro_metavars_in_unsafe)] // `on_fake` is for unsafe calls.
+//! Code that the tests of this project share. Not published.
+#![allow(missing_docs, clippy::missing_errors_doc)] // Only for this project's tests.
+#![allow(clippy::macro_metavars_in_unsafe)] // `on_fake` wraps unsafe calls.
 
 #[cfg(all(unix, feature = "objects"))]
 pub mod android_loader;
@@ -43,10 +43,10 @@ pub use cases::assert_cases;
 pub use folders::{data, workspace};
 pub use skips::skip;
 
-/// A file or folder of `../shared`, the data of other people that lies beside a checkout; `None`, and the calling test listed as
-/// skipped, where it is not there. What the project may copy is in [`data`].
+/// A file or folder of `../shared`, third-party data next to the checkout; if it does not exist, returns `None` and lists the
+/// calling test as skipped. Data that the project may copy is in [`data`].
 ///
-/// A test returns early on `None` and on nothing else. The skip goes to stderr and, since the harness captures that, to
+/// A test returns early only on `None`. The skip goes to stderr and, since the harness captures that, to
 /// the end of the file named by `TILEHEAP_SKIP_LOG`, which `scripts/test.sh` counts.
 ///
 /// # Panics
@@ -60,7 +60,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Asserts that an error, or what it says, contains every one of these words.
+/// Asserts that an error, or its message, contains every one of these words.
 #[track_caller]
 pub fn assert_says(said: impl ToString, words: &[&str]) {
     let said = said.to_string();
@@ -68,10 +68,10 @@ pub fn assert_says(said: impl ToString, words: &[&str]) {
     assert!(missing.is_none(), "{said} without {missing:?}");
 }
 
-/// A file or folder of a test's own. Runs that go on at the same time have folders of their own, named by `TILEHEAP_TEST_FOLDER`.
+/// The path of a file or folder for one test. Concurrent runs have separate folders, named by `TILEHEAP_TEST_FOLDER`.
 ///
 /// # Panics
-/// If the folder cannot be made.
+/// If the folder cannot be created.
 pub fn own_file(name: &str) -> PathBuf {
     let run = std::env::var_os("TILEHEAP_TEST_FOLDER").unwrap_or_default();
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace().join("target"), PathBuf::from);
@@ -80,13 +80,13 @@ pub fn own_file(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// An example, with arguments to come: as test.sh has built it (`TILEHEAP_BUILT_EXAMPLES`), or built by Cargo if need be, which turns
-/// other features on for one package than for the workspace, and so builds the libraries once more.
+/// A command that runs an example, without arguments: the program that test.sh built (`TILEHEAP_BUILT_EXAMPLES`), or else Cargo,
+/// which enables other features for one package than for the workspace, and so builds the libraries again.
 pub fn example(name: &str) -> Command {
     built_example(name).map_or_else(|| cargo_run(name), runnable)
 }
 
-/// A program, on the test bed's libraries where a run of the tests asks for them.
+/// A command that runs a program, on the test bed's libraries if the test run requests them.
 pub fn runnable(program: impl AsRef<Path>) -> Command {
     match std::env::var_os("TILEHEAP_RUNNER") {
         None => Command::new(program.as_ref()),
@@ -98,7 +98,7 @@ pub fn runnable(program: impl AsRef<Path>) -> Command {
     }
 }
 
-/// A program of `examples/cpp`, with arguments to come; none, and the calling test listed as skipped, if it is not built.
+/// A command that runs a program of `examples/cpp`, without arguments; if it is not built, returns `None` and lists the calling test as skipped.
 pub fn cpp_program(name: &str) -> Option<Command> {
     let folder = workspace().join("target/cpp");
     let folder = std::env::var_os("TILEHEAP_BUILT_CPP").map_or(folder, PathBuf::from);
@@ -110,7 +110,7 @@ pub fn cpp_program(name: &str) -> Option<Command> {
     Some(runnable(program))
 }
 
-/// [`example`] with this machine's own libraries, also where the test runs on the test bed's.
+/// [`example`] with this machine's own libraries, even if the test runs on the test bed's.
 pub fn example_here(name: &str) -> Command {
     let mut command = built_example(name).map_or_else(|| cargo_run(name), Command::new);
     command
@@ -131,8 +131,8 @@ fn cargo_run(name: &str) -> Command {
     command
 }
 
-/// Puts the emulator of tile memory under a command, with one of its profiles; false, and the calling test listed as skipped,
-/// where it is not staged.
+/// Adds the tile memory emulator to a command's environment, with one of its profiles; if the emulator is not staged, returns
+/// false and lists the calling test as skipped.
 pub fn emulate(command: &mut Command, profile: &str) -> bool {
     let folder = workspace().join("target/emulator");
     let folder = std::env::var_os("TILEHEAP_EMULATOR").map_or(folder, PathBuf::from);
@@ -140,11 +140,11 @@ pub fn emulate(command: &mut Command, profile: &str) -> bool {
         skip("the emulator is not staged: bash scripts/stage-emulator.sh");
         return false;
     }
-    // What the runner of the test bed goes by, and what serves without it.
+    // The first is for the test bed's runner, the others work without it.
     command
         .env("TILEHEAP_EMULATOR", &folder)
         .env("VK_TILEHEAP_EMULATOR_PROFILE", profile)
-        .env("VK_TILEHEAP_EMULATOR_REPORT", "all") // Below validation, too.
+        .env("VK_TILEHEAP_EMULATOR_REPORT", "all") // Also below validation.
         .env("VK_ADD_LAYER_PATH", folder)
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_TILEHEAP_emulator");
     true

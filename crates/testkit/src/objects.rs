@@ -1,4 +1,4 @@
-//! Objects of a device under test: each created by one call from its create info, and destroyed in the reverse order.
+//! Objects of a device under test: each created by one call from its create info, and destroyed in reverse order.
 
 use std::any::type_name;
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use ash::prelude::VkResult;
 use ash::vk::{self, Handle};
 
-/// A create info, and the command that goes by it.
+/// A create info, and the command that uses it.
 pub trait CreateInfo {
     type Handle: Handle + Copy;
 
     /// # Safety
-    /// As of the command.
+    /// As for the command.
     unsafe fn create(&self, device: &ash::Device) -> VkResult<Self::Handle>;
 }
 
@@ -55,7 +55,7 @@ macro_rules! pipelines {
 
             unsafe fn create(&self, device: &ash::Device) -> VkResult<vk::Pipeline> {
                 let (cache, allocator) = (vk::PipelineCache::null(), std::ptr::null());
-                // Where it fails, the handle is what the driver left there: nothing that may be read.
+                // On failure, the driver's output is not a handle and must not be used.
                 let mut pipeline = vk::Pipeline::null();
                 let create = device.fp_v1_0().$command;
                 // SAFETY: The caller's promise.
@@ -71,31 +71,31 @@ pipelines! {
     GraphicsPipelineCreateInfo by create_graphics_pipelines;
 }
 
-/// What was created on a device and lives.
+/// Live objects of a device.
 #[derive(Default)]
 pub struct Objects(Mutex<Vec<(vk::ObjectType, u64)>>);
 
 impl Objects {
-    /// Creates an object of a create info that is valid, or wrong on purpose.
+    /// Creates an object from a create info that is valid, or invalid on purpose.
     pub fn try_create<I: CreateInfo>(&self, device: &ash::Device, info: &I) -> VkResult<I::Handle> {
-        // SAFETY: By the tests.
+        // SAFETY: Guaranteed by the tests.
         unsafe { info.create(device) }.map(|object| self.keep(object))
     }
 
-    /// The same of one that no driver refuses.
+    /// Creates an object; panics if the driver refuses.
     pub fn create<I: CreateInfo>(&self, device: &ash::Device, info: &I) -> I::Handle {
         let created = self.try_create(device, info);
         created.unwrap_or_else(|error| panic!("{}: {error}", type_name::<I>()))
     }
 
-    /// Takes an object over.
+    /// Takes ownership of an object.
     pub fn keep<T: Handle + Copy>(&self, object: T) -> T {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push((T::TYPE, object.as_raw()));
         object
     }
 
-    /// A buffer in memory of its own, of the first of these types that it can be in.
+    /// A buffer with its own memory, of the first of `types` that supports it.
     pub fn buffer(
         &self,
         device: &ash::Device,
@@ -106,18 +106,18 @@ impl Objects {
         // SAFETY: New.
         let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
         let memory = self.memory(device, needs, types);
-        // SAFETY: New, and made for each other.
+        // SAFETY: New, and compatible.
         unsafe { device.bind_buffer_memory(buffer, memory, 0) }.expect("bound memory");
         (buffer, memory)
     }
 
-    /// An image, likewise.
+    /// An image with its own memory, of the first of `types` that supports it.
     pub fn image(&self, device: &ash::Device, info: &vk::ImageCreateInfo<'_>, types: u32) -> vk::Image {
         let image = self.create(device, info);
         // SAFETY: New.
         let needs = unsafe { device.get_image_memory_requirements(image) };
         let memory = self.memory(device, needs, types);
-        // SAFETY: New, and made for each other.
+        // SAFETY: New, and compatible.
         unsafe { device.bind_image_memory(image, memory, 0) }.expect("bound memory");
         image
     }
@@ -129,14 +129,14 @@ impl Objects {
         self.create(device, &info)
     }
 
-    /// Destroys everything, what was created last first, on a device that is idle.
+    /// Destroys everything, in reverse order of creation, on an idle device.
     pub fn destroy(&self, device: &ash::Device) {
         let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for (kind, object) in kept.into_iter().rev() {
             macro_rules! destroy {
                 ($($kind:ident $handle:ident $command:ident;)+) => {
                     match kind {
-                        // SAFETY: Of this device and idle, and what was made of it is gone.
+                        // SAFETY: Of this device and idle, and objects created from it are gone.
                         $(vk::ObjectType::$kind => unsafe { device.$command(vk::$handle::from_raw(object), None) },)+
                         other => panic!("objects of {other:?} are not kept"),
                     }
@@ -165,7 +165,7 @@ impl Objects {
     }
 }
 
-/// Command buffers of a pool.
+/// Allocates command buffers from a pool.
 pub fn command_buffers(
     device: &ash::Device,
     pool: vk::CommandPool,
@@ -180,7 +180,7 @@ pub fn command_buffers(
     unsafe { device.allocate_command_buffers(&info) }.expect("command buffers")
 }
 
-/// Records a command buffer from its beginning to its end; gives what `record` gives.
+/// Records a command buffer from begin to end; returns the result of `record`.
 pub fn record<T>(
     device: &ash::Device,
     commands: vk::CommandBuffer,
@@ -200,7 +200,7 @@ pub fn area(width: u32, height: u32) -> vk::Rect2D {
     vk::Rect2D::default().extent(vk::Extent2D { width, height })
 }
 
-/// All of an image with one level and one layer.
+/// The whole of an image with one level and one layer.
 pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: aspects,
@@ -210,7 +210,7 @@ pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     }
 }
 
-/// A square image of one level, layer and sample.
+/// A square image with one level, layer and sample.
 pub fn image_info(format: vk::Format, side: u32, usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
     vk::ImageCreateInfo::default()
         .image_type(vk::ImageType::TYPE_2D)
@@ -235,7 +235,7 @@ pub fn view_info(
         .subresource_range(whole(aspects))
 }
 
-/// A color attachment that is cleared, stored and brought to layout GENERAL.
+/// A color attachment that is cleared, stored and transitioned to layout GENERAL.
 pub fn color_attachment(format: vk::Format) -> vk::AttachmentDescription {
     vk::AttachmentDescription::default()
         .format(format)
@@ -245,7 +245,7 @@ pub fn color_attachment(format: vk::Format) -> vk::AttachmentDescription {
         .final_layout(vk::ImageLayout::GENERAL)
 }
 
-/// A render pass of so many subpasses, each with all of these color attachments, for `create` to complete.
+/// A render pass with `subpasses` subpasses, each with all of these color attachments, for `create` to complete.
 pub fn with_subpasses<T>(
     attachments: &[vk::AttachmentDescription],
     subpasses: usize,
@@ -259,7 +259,7 @@ pub fn with_subpasses<T>(
     create(info.subpasses(&subpasses))
 }
 
-/// A framebuffer of images with so many texels a side.
+/// A framebuffer of square images.
 pub fn framebuffer_info(
     pass: vk::RenderPass,
     views: &[vk::ImageView],
@@ -279,7 +279,7 @@ pub fn stage(
 }
 
 /// A pipeline that draws triangles to a viewport and a scissor without vertices, blending and depth, for `create` to complete with its layout and
-/// its target. Of each color attachment it writes what `masks` says.
+/// its target. `masks` are the color write masks of the attachments.
 pub fn with_triangles<T>(
     [vertex, fragment]: [vk::ShaderModule; 2],
     [viewport, scissor]: [vk::Rect2D; 2],
@@ -318,17 +318,17 @@ pub fn with_triangles<T>(
     create(info)
 }
 
-/// What a descriptor points to.
+/// The contents of a descriptor.
 #[derive(Clone, Copy)]
 pub enum Descriptor {
-    /// Bytes of a storage buffer.
+    /// A range of a storage buffer.
     Bytes(vk::DescriptorBufferInfo),
     Texels(vk::BufferView),
     Image(vk::DescriptorType, vk::ImageView, vk::ImageLayout),
 }
 
 impl Descriptor {
-    /// All of a storage buffer.
+    /// A whole storage buffer.
     pub fn buffer(buffer: vk::Buffer) -> Descriptor {
         let all = vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE);
         Descriptor::Bytes(all.buffer(buffer))
@@ -382,15 +382,15 @@ pub fn descriptor_set(
                 write.image_info(&images)
             }
         };
-        // SAFETY: A new set, and what it points to is alive.
+        // SAFETY: A new set, and the objects that it refers to are alive.
         unsafe { device.update_descriptor_sets(&[write], &[]) };
     }
     set
 }
 
 impl Objects {
-    /// A pipeline layout of the sets `before` and one with `kinds` at bindings 0, 1, …, with so many bytes of push constants; and the
-    /// layout of that set.
+    /// A pipeline layout of the sets `before` and one with `kinds` at bindings 0, 1, …, with a number of bytes of push constants; and
+    /// the layout of that set.
     pub fn pipeline_layout(
         &self,
         device: &ash::Device,

@@ -1,11 +1,11 @@
-//! Several queues on a driver that has one: batches are held back, and run in an order drawn from a seed that only their semaphores limit.
+//! Several queues on a driver that has one: batches are held back, and run in a random order that only their semaphores limit.
 //!
 //! ```text
 //! queue a   [1] [2]──s──┐  [3]          held   a: 1 2 3   b: 4      ready: 1, then 2, then 3 or 4
 //! queue b               └─►[4]          run    1 2 3 4  or  1 2 4 3
 //! ```
-//! A wait that is missing lets a batch run too early, and shows in what the frame computes. Each batch has ended before the next begins:
-//! stages and overlap are for the checker to judge.
+//! If a wait is missing, a batch may run too early, which changes the frame's results. Each batch completes before the next one begins:
+//! the checker covers stages and overlap.
 
 use std::collections::BTreeMap;
 
@@ -17,25 +17,25 @@ use tileheap_layer::batches::{Batch, SemaphoreUse};
 
 use crate::gpu::Gpu;
 
-/// A device with queues that are not there.
+/// A device with simulated queues.
 pub struct QueueRig {
-    /// Where frames are bound: its queues are of one family.
+    /// The device on which frames are bound; its queues are of one family.
     pub device: Device,
     raw: ash::Device,
     queue: vk::Queue,
     random: SplitMix64,
     held: Vec<Held>,
-    /// Per timeline semaphore, its value.
+    /// The value of each timeline semaphore.
     reached: BTreeMap<vk::Semaphore, u64>,
-    /// The wait that is ignored: a batch of the frame, and one of its waits.
+    /// The wait that is ignored: index of a batch of the frame, and of one of its waits.
     ignored: Option<(usize, usize)>,
 }
 
-/// A batch that was submitted, and its queue.
+/// A submitted batch, and its queue.
 type Held = (vk::Queue, Batch);
 
 impl QueueRig {
-    /// So many queues beside the first one of `gpu`, which runs everything.
+    /// Adds `queues` simulated queues to the first one of `gpu`, which executes everything.
     pub fn new(gpu: &Gpu, queues: u64, seed: u64, ignored: Option<(usize, usize)>) -> QueueRig {
         let (context, real) = (&gpu.context, gpu.context.queues()[0]);
         let queue = |index| DeviceQueue {
@@ -48,7 +48,7 @@ impl QueueRig {
             ..DeviceDesc::default()
         };
         let (instance, physical) = (context.instance(), context.physical_device());
-        // SAFETY: the context's own handles, which outlive it; nothing is submitted to the queues but by this rig.
+        // SAFETY: the context's own handles, which outlive it; only this rig submits to the queues.
         let device = unsafe { Device::new(instance, physical, gpu.device(), context.support(), desc) };
         QueueRig {
             device: device.expect("a device"),
@@ -61,7 +61,7 @@ impl QueueRig {
         }
     }
 
-    /// Submits a frame: holds its batches back.
+    /// Submits a frame, and holds its batches back.
     pub fn submit(&mut self, recorder: FrameRecorder<'_>) -> FrameNumber {
         let mut batches = 0;
         let hold = |call: &SubmitCall<'_>| {
@@ -77,14 +77,14 @@ impl QueueRig {
             }
             Ok(())
         };
-        // SAFETY: one thread; what is held runs once it may.
+        // SAFETY: one thread; held batches run when their waits allow it.
         unsafe { recorder.submit_with(hold) }.expect("a frame that can be submitted")
     }
 
-    /// Runs everything that is held, in an order drawn from the seed.
+    /// Runs all held batches, in an order drawn from the seed.
     ///
     /// # Panics
-    /// If batches wait for what nothing signals.
+    /// If batches wait for semaphores that are never signaled.
     pub fn run(&mut self) {
         while !self.held.is_empty() {
             let reached = |(semaphore, value, _): &SemaphoreUse| {
@@ -119,7 +119,7 @@ impl QueueRig {
         }
     }
 
-    /// Destroys the device, on which nothing is bound any more.
+    /// Destroys the device, on which nothing may be bound any more.
     pub fn finish(mut self) {
         self.run();
         // SAFETY: everything has run.

@@ -1,17 +1,17 @@
-//! The runtime on the fake driver, with one small deferred frame that goes through everything the runtime does.
+//! The runtime on the fake driver, with a small deferred frame that uses every feature of the runtime.
 //!
 //! ```text
 //! graphics  [ scene: gbuffer*, decals ][ light: occlusion, lighting, meter ]   [ post: tonemap* ]──s──┐
 //! compute                                                                                             └─►[ reset, histogram ]
 //!             albedo ──► loaded ──────────────────► sampled
-//!             normal ─────────────────────────────► input attachment: a render pass object everywhere
+//!             normal ─────────────────────────────► input attachment: a render pass object on every path
 //!             depth ──────────────────► sampled
 //!                                         ao ─────► sampled
 //!                                                   past (history) ─────► sampled ───────────────────────► sampled
 //!                                                                         output (external)   bins: filled, updated
 //! ```
 //! `*` has secondary contents. The first batch is one discard window over two command buffers: albedo, normal, depth and ao
-//! can live in tile memory, up to lighting: `meter` runs with nothing bound.
+//! can be placed in tile memory until lighting: `meter` runs with nothing bound.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -31,17 +31,17 @@ use tileheap::units::Bytes;
 
 use crate::fake_driver::{Config, FakeDriver};
 
-/// Calls something that is sound on the fake driver, which dereferences no handle, if what is pointed to is alive.
+/// Makes an unsafe call that is sound on the fake driver, which dereferences no handle, if everything pointed to is alive.
 #[macro_export]
 macro_rules! on_fake {
     ($call:expr) => {{
-        // SAFETY: The fake driver dereferences no handle, and what is pointed to is alive.
+        // SAFETY: The fake driver dereferences no handle, and everything pointed to is alive.
         unsafe { $call }
     }};
 }
 pub use on_fake;
 
-/// The frame, and the names of what is in it.
+/// The frame, and the IDs of its elements.
 pub struct Described {
     pub frame: Frame,
     pub output: ResourceId,
@@ -140,10 +140,10 @@ pub fn describe() -> Described {
     }
 }
 
-/// Frames that can be in flight: more than the runtime counts with fences.
+/// The number of frames in flight: more than the runtime counts with fences.
 pub const IN_FLIGHT: usize = 6;
 
-/// A device of the fake driver, as a caller of the runtime has one.
+/// A device on the fake driver, as the runtime's caller has it.
 pub struct Rig {
     pub driver: FakeDriver,
     pub instance: ash::Instance,
@@ -154,18 +154,18 @@ pub struct Rig {
     pub described: Described,
     /// A pool for each queue family.
     pub pools: [vk::CommandPool; 2],
-    /// Of frames that take turns: one for each declared command buffer.
+    /// One per declared command buffer, for each frame in flight.
     pub commands: [[vk::CommandBuffer; 4]; IN_FLIGHT],
-    /// As above: for gbuffer and tonemap.
+    /// For gbuffer and tonemap, for each frame in flight.
     pub secondaries: [[vk::CommandBuffer; 2]; IN_FLIGHT],
-    /// The external image, of two frames that take turns.
+    /// The external images, used by alternate frames.
     pub outputs: [(vk::Image, vk::ImageView); 2],
-    /// What lived below the device before the runtime came.
+    /// The number of the device's live objects before the runtime was created.
     pub own_objects: usize,
 }
 
 impl Rig {
-    /// A device with everything enabled that the driver offers, `without` left unused by the runtime.
+    /// Creates a device with everything that the driver supports enabled; the runtime does not use `without`.
     pub fn new(config: Config, without: Capabilities) -> Rig {
         let version = config.api_version;
         let driver = FakeDriver::new(config);
@@ -247,7 +247,7 @@ impl Rig {
         rig
     }
 
-    /// Takes up the runtime.
+    /// Creates the runtime.
     pub fn runtime(&self) -> Result<Device> {
         on_fake!(Device::new(
             &self.instance,
@@ -283,12 +283,12 @@ impl Rig {
         }))
     }
 
-    /// Records one frame, into command buffers that the frame [`IN_FLIGHT`] before it used.
+    /// Records one frame into the command buffers of the frame [`IN_FLIGHT`] frames earlier.
     pub fn record<'a>(&self, bound: &'a mut BoundFrame) -> Result<FrameRecorder<'a>> {
         self.record_begun(self.begin(bound)?)
     }
 
-    /// The same of a frame that was begun.
+    /// Records a frame that was begun.
     pub fn record_begun<'a>(&self, recorder: FrameRecorder<'a>) -> Result<FrameRecorder<'a>> {
         let described = &self.described;
         let frame = &described.frame;
@@ -331,7 +331,7 @@ impl Rig {
         Ok(recorder)
     }
 
-    /// Whatever is amiss after the runtime has gone: violations, and objects left behind.
+    /// All problems after the runtime is destroyed: violations, and objects left behind.
     pub fn amiss(&self) -> Vec<String> {
         let mut amiss = self.driver.violations();
         let left = self.driver.live_below_device();
@@ -346,7 +346,7 @@ impl Rig {
     }
 }
 
-/// A colour image of the frame's size.
+/// A color image of the frame's size.
 pub fn image_info(usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
     vk::ImageCreateInfo::default()
         .image_type(vk::ImageType::TYPE_2D)

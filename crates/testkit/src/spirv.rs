@@ -1,8 +1,8 @@
-//! SPIR-V put together by hand, for what no compiler writes.
+//! Assembles SPIR-V by hand, for modules that no compiler generates.
 
 use rspirv::spirv::{Decoration, ExecutionModel, MAGIC_NUMBER, Op, StorageClass};
 
-/// Instructions of a module, with ids handed out in order.
+/// Instructions of a module, with ids assigned in order.
 #[derive(Clone, Debug)]
 pub struct Assembler {
     words: Vec<u32>,
@@ -31,34 +31,34 @@ impl Assembler {
     /// The id of the entry point's function.
     pub const MAIN: u32 = 1;
 
-    /// A fresh id.
+    /// A new id.
     pub fn id(&mut self) -> u32 {
         self.next_id += 1;
         self.next_id - 1
     }
 
-    /// An instruction, with all its operands.
+    /// Appends an instruction with all its operands.
     pub fn push(&mut self, op: Op, operands: &[u32]) {
         self.words.push((operands.len() as u32 + 1) << 16 | op as u32);
         self.words.extend_from_slice(operands);
     }
 
-    /// An instruction with a result and without a type; gives the result's id.
+    /// Appends an instruction with a result and without a type; returns the result's id.
     pub fn declare(&mut self, op: Op, operands: &[u32]) -> u32 {
         let id = self.id();
         self.push(op, &[&[id], operands].concat());
         id
     }
 
-    /// An instruction with a typed result; gives the result's id.
+    /// Appends an instruction with a typed result; returns the result's id.
     pub fn value(&mut self, op: Op, kind: u32, operands: &[u32]) -> u32 {
         let id = self.id();
         self.push(op, &[&[kind, id], operands].concat());
         id
     }
 
-    /// A storage buffer at set 0 and this binding, of a block of one `uint` (type id, pointer to the block, then the
-    /// variable).
+    /// Declares a storage buffer at set 0 and this binding, a block of one `uint` (type id, pointer to the block,
+    /// then the variable).
     pub fn storage_buffer(&mut self, pointer_to_block: u32, binding: u32) -> u32 {
         let id = self.id();
         self.push(Op::Decorate, &[id, Decoration::DescriptorSet as u32, 0]);
@@ -77,7 +77,7 @@ impl Assembler {
     }
 }
 
-/// The types that most modules need, declared.
+/// Type declarations that most modules need.
 pub struct Types {
     /// `void`.
     pub void: u32,

@@ -9,16 +9,16 @@ use tileheap::runtime::{Buffer, Context};
 use crate::gpu::{Binding, Gpu};
 use crate::objects::record;
 
-/// The name of the object that every deliberate message is about; readers of the layer's log let these through.
+/// The name of the object of every deliberate message; readers of the layer's log ignore these messages.
 pub(crate) const DELIBERATE_NAME: &CStr = c"deliberate mistake";
 
-/// What it earns: one message of core validation, and one of the emulator, which is below and hears of it later.
+/// The resulting messages: one of core validation, and one of the emulator, which is below and sees it later.
 pub(crate) const DELIBERATE: [&str; 2] = ["VUID-vkCmdDispatch-commandBuffer-10746", "TILEHEAP-wrong-object"];
 
 /// Makes the mistake. Nothing is submitted.
 ///
 /// # Panics
-/// If the device has no tile memory, or does not take a storage buffer there.
+/// If the device has no tile memory, or a storage buffer cannot be placed there.
 pub(crate) fn make(context: Context) -> Context {
     let mut gpu = Gpu::on(context);
     let (device, context) = (gpu.device().clone(), &gpu.context);
@@ -30,7 +30,7 @@ pub(crate) fn make(context: Context) -> Context {
     let mut tile = ffi::TileMemoryRequirementsQCOM::default();
     let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
     let of = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
-    // SAFETY: the buffer is the device's, and the chained struct is known to it.
+    // SAFETY: the buffer is the device's, which supports the chained structure.
     unsafe { device.get_buffer_memory_requirements2(&of, &mut needs) };
     assert!(tile.size > 0, "a storage buffer may live in tile memory");
     let info = vk::MemoryAllocateInfo::default()
@@ -58,7 +58,7 @@ pub(crate) fn make(context: Context) -> Context {
     unsafe { utils.set_debug_utils_object_name(&name) }.expect("a name for a command buffer");
     record(&device, commands, &Default::default(), || {
         pipeline.bind(&device, commands, Some(set));
-        // SAFETY: wrong on purpose, for no tile memory is bound; it never runs.
+        // SAFETY: wrong on purpose, since no tile memory is bound; it is never submitted.
         unsafe { device.cmd_dispatch(commands, 1, 1, 1) };
     });
 

@@ -1,4 +1,4 @@
-//! The [`Gpu`] of a test: its context is validated where the run is.
+//! The [`Gpu`] of a test, whose context is validated if the run is.
 
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, ContextDesc};
@@ -7,7 +7,7 @@ use crate::gpu::Gpu;
 use crate::validation;
 
 impl Gpu {
-    /// The device of the environment, without some capabilities.
+    /// The device that the environment selects, without some capabilities.
     pub fn new(without: Capabilities) -> Gpu {
         Gpu::with(ContextDesc {
             without,
@@ -19,7 +19,7 @@ impl Gpu {
         Gpu::on(validation::context(&desc))
     }
 
-    /// The messages since the deliberate mistakes, without those that are known to be wrong.
+    /// The messages since the deliberate mistakes, without known false positives.
     pub fn unexpected_messages(&self) -> Vec<Message> {
         validation::unexpected(&self.context, self.context.messages())
     }

@@ -1,6 +1,6 @@
-//! Validated runs: the layer is new enough, it sees mistakes, and it saw none but those made on purpose.
+//! Validated runs: checks that the layer is new enough, that it reports mistakes, and that it reports only those made on purpose.
 //!
-//! A run is validated where `TILEHEAP_VALIDATE=1`, as `scripts/run-in-testbed.sh` sets it.
+//! A run is validated if `TILEHEAP_VALIDATE=1`, as set by `scripts/run-in-testbed.sh`.
 
 use ash::vk;
 use tileheap::profile::TILE_HEAP_FLAG;
@@ -13,14 +13,14 @@ use crate::tile_mistake;
 /// The oldest layer that knows all rules of tile memory (the VUs 12327 to 12330 came with header 1.4.338), as released.
 pub const OLDEST_LAYER: u32 = vk::make_api_version(0, 1, 4, 341);
 
-/// The messages that [`make_mistakes`] earns: one of core validation, one of synchronization validation.
+/// The messages that [`make_mistakes`] causes: one of core validation, one of synchronization validation.
 pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdFillBuffer-size-00028", "SYNC-HAZARD-WRITE-AFTER-WRITE"];
 
-/// A context that is validated where the run is, and then has proven that it hears of mistakes: they are its first
-/// messages. One without `VK_EXT_debug_utils` hears nothing; what happens there only the layer's own log tells.
+/// A context that is validated if the run is, after proof that it receives messages about mistakes: they are its
+/// first messages. A context without `VK_EXT_debug_utils` receives none; only the layer's own log has them.
 ///
 /// # Panics
-/// If the context cannot be made, or hears of anything but [`DELIBERATE`] mistakes.
+/// If the context cannot be created, or receives messages other than those of [`DELIBERATE`] mistakes.
 pub fn context(desc: &ContextDesc<'_>) -> Context {
     let desc = ContextDesc {
         validate: wanted(),
@@ -51,22 +51,22 @@ pub fn context(desc: &ContextDesc<'_>) -> Context {
     context
 }
 
-/// Destroys a context of [`context`].
+/// Destroys a context created by [`context`].
 ///
 /// # Panics
-/// If Vulkan said anything but what the deliberate mistakes earned and `false_positives.txt` lists.
+/// If there were messages other than those of the deliberate mistakes and those in `false_positives.txt`.
 pub fn finish(context: Context) {
     let said = destroy(context);
     assert!(said.is_empty(), "Vulkan said: {said:#?}");
 }
 
-/// The same without the panic: the other messages.
+/// Destroys a context without panicking; returns the other messages.
 pub(crate) fn destroy(context: Context) -> Vec<Message> {
     let deliberate = deliberate(&context);
     without(&deliberate, context.destroy())
 }
 
-/// The messages of a context, without those of deliberate mistakes and of `false_positives.txt`.
+/// The messages of a context, without those of deliberate mistakes and those in `false_positives.txt`.
 pub(crate) fn unexpected(context: &Context, messages: Vec<Message>) -> Vec<Message> {
     without(&deliberate(context), messages)
 }
@@ -80,7 +80,7 @@ fn without(deliberate: &[&str], mut messages: Vec<Message>) -> Vec<Message> {
     messages
 }
 
-/// What a context is to have heard of mistakes: of one with tile memory too, where there is some.
+/// The messages about deliberate mistakes that a context should receive: with tile memory, also that of the tile mistake.
 fn deliberate(context: &Context) -> Vec<&'static str> {
     let tile = if has_tile_memory(context) {
         &tile_mistake::DELIBERATE[..]
@@ -98,7 +98,7 @@ fn ids(messages: &[Message]) -> Vec<&str> {
     messages.iter().map(|message| message.id.as_str()).collect()
 }
 
-/// Whether `false_positives.txt` lists the message.
+/// Returns true if `false_positives.txt` lists the message.
 fn is_excused(message: &Message) -> bool {
     let lines = include_str!("false_positives.txt")
         .lines()
@@ -108,7 +108,7 @@ fn is_excused(message: &Message) -> bool {
     })
 }
 
-/// Whether this run is validated.
+/// Returns true if this run is validated.
 pub fn wanted() -> bool {
     std::env::var_os("TILEHEAP_VALIDATE").is_some_and(|value| value == "1")
 }
@@ -123,7 +123,7 @@ pub fn layer_version(entry: &ash::Entry) -> Option<u32> {
     validation.map(|layer| layer.spec_version)
 }
 
-/// Asserts that the validation layer is there and knows the rules of tile memory.
+/// Asserts that the validation layer exists and knows the rules of tile memory.
 pub fn assert_new_enough(entry: &ash::Entry) {
     let version = layer_version(entry).expect("a validated run needs VK_LAYER_KHRONOS_validation");
     let (minor, patch) = (vk::api_version_minor(version), vk::api_version_patch(version));
@@ -133,8 +133,8 @@ pub fn assert_new_enough(entry: &ash::Entry) {
     );
 }
 
-/// Makes the two mistakes of which [`DELIBERATE`] lists the messages: a fill of a size that is no multiple of 4, and a
-/// second fill of the same bytes that nothing orders after the first. Nothing is submitted.
+/// Makes the two mistakes whose messages [`DELIBERATE`] lists: a fill whose size is not a multiple of 4, and a second
+/// fill of the same bytes without a barrier between them. Nothing is submitted.
 ///
 /// # Safety
 /// `instance`, `physical_device` and `device` belong together and are alive, the instance with `VK_EXT_debug_utils`; `device` has
@@ -170,7 +170,7 @@ pub unsafe fn make_mistakes(
     let commands = command_buffers(device, pool, vk::CommandBufferLevel::PRIMARY, 1)[0];
     record(device, commands, &Default::default(), || {
         for size in [254, 256] {
-            // SAFETY: recording, and inside a transfer destination of 256 bytes. The rest is wrong on purpose and never runs.
+            // SAFETY: recording, and inside a transfer destination of 256 bytes. The rest is wrong on purpose and is never submitted.
             unsafe { device.cmd_fill_buffer(commands, buffer, 0, size, 0) };
         }
     });

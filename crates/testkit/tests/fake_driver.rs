@@ -1,4 +1,4 @@
-//! The fake driver does what it says: without that, tests built on it prove nothing.
+//! Tests of the fake driver itself, on which other tests rely.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -12,7 +12,7 @@ use tileheap_testkit::runtime_rig::{self, image_info, on_fake};
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// A device with everything enabled that its driver offers.
+/// A device with everything that its driver supports enabled.
 struct Rig(runtime_rig::Rig);
 
 impl std::ops::Deref for Rig {
@@ -55,7 +55,7 @@ impl Rig {
         on_fake!(self.device.create_fence(&vk::FenceCreateInfo::default(), None))
     }
 
-    /// A primary command buffer that is recording.
+    /// A primary command buffer in the recording state.
     fn begun(&self) -> vk::CommandBuffer {
         let (commands, info) = (self.commands[0][0], vk::CommandBufferBeginInfo::default());
         on_fake!(self.device.begin_command_buffer(commands, &info)).unwrap();
@@ -88,7 +88,7 @@ impl Rig {
         )
     }
 
-    /// The driver has noted violations since the last call, each part among them; none where there is no part.
+    /// Asserts that the driver has noted violations since the last call that contain each part; none if `parts` is empty.
     #[track_caller]
     fn noted(&self, seen: &mut usize, parts: &[&str]) {
         let all = self.driver.violations();
@@ -145,7 +145,7 @@ fn what_is_in_flight_must_not_be_destroyed() {
     rig.submit(commands, fence).unwrap();
     let state = || (rig.driver.pending(), on_fake!(rig.device.get_fence_status(fence)));
     assert_eq!(state(), (1, Ok(false)));
-    // Named through the view alone.
+    // Named only through the view.
     on_fake!(rig.device.destroy_image(image, None));
     rig.noted(&mut seen, &["IMAGE", "in use"]);
     on_fake!(rig.device.wait_for_fences(&[fence], true, u64::MAX)).unwrap();

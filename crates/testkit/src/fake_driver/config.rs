@@ -1,4 +1,4 @@
-//! The capabilities of the driver.
+//! The configuration of the driver.
 
 use std::ffi::CStr;
 
@@ -6,64 +6,64 @@ use ash::vk;
 use tileheap::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, tile_memory_heap};
 use tileheap::runtime::Capabilities;
 
-/// What the driver offers.
+/// The capabilities of the driver.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Version of the instance and the device.
     pub api_version: u32,
-    /// Device extensions it lists, beside those that [`Tile`] adds.
+    /// Device extensions that it lists, in addition to those that [`Tile`] adds.
     pub extensions: Vec<&'static CStr>,
-    /// The feature bits, tile memory's apart; the commands come with the version.
+    /// Feature bits except that of tile memory; commands depend on the version.
     pub features: Capabilities,
-    /// Links of the chain to tile memory.
+    /// Requirements of tile memory that are met.
     pub tile: Tile,
-    /// Whether there is a lazily allocated memory type.
+    /// True if there is a lazily allocated memory type.
     pub lazy: bool,
     pub buffer_image_granularity: u64,
     /// Size of the ordinary device-local heap.
     pub heap_size: u64,
     /// Alignment of images in ordinary memory; their sizes are multiples of it.
     pub image_alignment: u64,
-    /// Bytes that a created image needs beyond what was said before its creation.
+    /// Bytes that a created image needs beyond the requirements reported before its creation.
     pub grows_when_created: u64,
-    /// Images need an allocation of their own.
+    /// Images require dedicated allocations.
     pub dedicated_images: bool,
-    /// Formats of which no image exists.
+    /// Formats that no image supports.
     pub refused_formats: Vec<vk::Format>,
-    /// Submissions wait for a wait.
+    /// Submissions complete only when something waits for them.
     pub asynchronous: bool,
-    /// Turns on the parts of tile shading that it offers.
+    /// Turns on the parts of tile shading that the driver supports.
     pub tile_shading: fn(&mut PhysicalDeviceTileShadingFeaturesQCOM<'_>),
 }
 
-/// The links of the chain to tile memory, and the heap's numbers: by default what is known of an Adreno 830.
+/// Each requirement of tile memory that is met, and the heap's numbers: by default those known of an Adreno 830.
 #[derive(Clone, Debug)]
 pub struct Tile {
     /// The extension is listed.
     pub extension: bool,
     /// The feature bit is reported.
     pub feature: bool,
-    /// There is a heap with the tile flag; without it there is the heap, as an ordinary one.
+    /// There is a heap with the tile flag; if false, the heap exists as an ordinary one.
     pub heap_flag: bool,
     /// A memory type is on that heap.
     pub memory_type: bool,
     /// `vkCmdBindTileMemoryQCOM` can be loaded.
     pub command: bool,
-    /// Resources that may live there get requirements that are not 0.
+    /// Resources that are allowed in tile memory get requirements other than 0.
     pub requirements: bool,
     pub size: u64,
-    /// Alignment of everything in it, and what sizes are a multiple of.
+    /// Alignment of everything in it; sizes are multiples of it.
     pub alignment: u64,
     pub queue_submit_boundary: bool,
     pub buffer_transfers: bool,
-    /// The memory type comes before every other: what a picker of the first device-local type falls for.
+    /// The memory type is the first one, to catch callers that take the first device-local type.
     pub type_first: bool,
-    /// A tool of the physical device says that it emulates the heap.
+    /// A tool of the physical device reports that it emulates the heap.
     pub emulated: bool,
 }
 
 impl Tile {
-    /// Every link, with the numbers of an Adreno 830.
+    /// All requirements, with the numbers of an Adreno 830.
     pub fn whole() -> Tile {
         Tile {
             extension: true,
@@ -81,7 +81,7 @@ impl Tile {
         }
     }
 
-    /// No link, and no heap.
+    /// No requirement, and no heap.
     pub fn absent() -> Tile {
         Tile {
             extension: false,
@@ -95,7 +95,7 @@ impl Tile {
         }
     }
 
-    /// The extension's name and nothing else, as in some custom drivers.
+    /// Only the extension's name, as in some custom drivers.
     pub fn name_only() -> Tile {
         Tile {
             extension: true,
@@ -105,7 +105,7 @@ impl Tile {
 }
 
 impl Config {
-    /// Vulkan 1.3 with everything, tile memory included.
+    /// Vulkan 1.3 with all capabilities, including tile memory.
     pub fn modern() -> Config {
         Config {
             api_version: vk::API_VERSION_1_3,
@@ -124,7 +124,7 @@ impl Config {
         }
     }
 
-    /// Vulkan 1.1 without a single extension but tile memory.
+    /// Vulkan 1.1 with no extension except tile memory.
     pub fn vulkan_1_1() -> Config {
         Config {
             api_version: vk::API_VERSION_1_1,
@@ -140,26 +140,26 @@ impl Config {
         }
     }
 
-    /// The same of a device that completes nothing until it is waited for.
+    /// The same device, on which submissions complete only when something waits for them.
     pub fn asynchronous(self) -> Config {
         let asynchronous = true;
         Config { asynchronous, ..self }
     }
 
-    /// The features that it reports.
+    /// The features that the driver reports.
     pub(super) fn offered(&self) -> Capabilities {
         let mut offered = self.features;
         offered.set(Capabilities::TILE_MEMORY, self.tile.feature);
         offered
     }
 
-    /// Every device extension it lists.
+    /// Every device extension that the driver lists.
     pub(super) fn listed(&self) -> Vec<&'static CStr> {
         let tile = self.tile.extension.then_some(tile_memory_heap::NAME);
         self.extensions.iter().copied().chain(tile).collect()
     }
 
-    /// Heaps and types.
+    /// Memory heaps and types.
     pub(super) fn memory(&self) -> vk::PhysicalDeviceMemoryProperties {
         use vk::MemoryPropertyFlags as P;
         let mut heaps = vec![
@@ -206,7 +206,7 @@ impl Config {
         memory
     }
 
-    /// Whether a memory type is on a heap with the tile flag.
+    /// Returns true if a memory type is on a heap with the tile flag.
     pub(super) fn is_tile(&self, memory_type: u32) -> bool {
         let memory = self.memory();
         let kind = &memory.memory_types_as_slice()[memory_type as usize];
@@ -215,7 +215,7 @@ impl Config {
             .contains(tileheap::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM)
     }
 
-    /// Queue families: one that does everything, and one that computes.
+    /// Queue families: one that supports everything, and one that only supports compute.
     pub(super) fn queue_families() -> [vk::QueueFamilyProperties; 2] {
         use vk::QueueFlags as Q;
         let family = |queue_flags, queue_count| vk::QueueFamilyProperties {

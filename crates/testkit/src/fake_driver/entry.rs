@@ -1,19 +1,19 @@
-//! How entry points are declared, and what brings them.
+//! Declarations of entry points, and the version or extension that adds them.
 
 use std::ffi::CStr;
 
 use ash::vk;
 
-/// What brings a function.
+/// The version or extension that adds a function.
 #[derive(Clone, Copy)]
 pub(super) enum Since {
-    /// Nothing: it makes instances.
+    /// None: it can be called without an instance.
     Global,
     Instance,
     InstanceExtension(&'static CStr),
-    /// A device of this version.
+    /// A device version.
     Core(u32),
-    /// An extension of the device.
+    /// A device extension.
     Extension(&'static CStr),
 }
 
@@ -23,8 +23,7 @@ pub(super) const V1_2: Since = Since::Core(vk::API_VERSION_1_2);
 pub(super) const V1_3: Since = Since::Core(vk::API_VERSION_1_3);
 pub(super) const DEBUG_UTILS: Since = Since::InstanceExtension(ash::ext::debug_utils::NAME);
 
-/// `attempt!(call, fail)`: returns the error with which the call is to fail, if it is. `attempt!(call, unless_lost)`: also that of a
-/// lost device.
+/// `attempt!(call, fail)`: returns the error if the call is set to fail. `attempt!(call, unless_lost)`: also fails on a lost device.
 macro_rules! attempt {
     ($call:ident, fail) => {
         if let Some(error) = $call.fails() {
@@ -39,7 +38,7 @@ macro_rules! attempt {
 }
 
 /// Declares functions by the types of their pointers, which have their names, and a function that finds them. With `|call|` each enters the
-/// driver of its first argument; `|call may fail|` is also made to fail if asked.
+/// driver of its first argument; `|call may fail|` also makes it fail on request.
 macro_rules! entry_points {
     ($look_up:ident: $($since:expr => $($pointer:ident)::+($first:tt $(, $arg:tt)*)
         $(|$call:ident $(may $fail:ident)?|)? $body:block)+) => {
@@ -66,7 +65,7 @@ macro_rules! entry_points {
 
 pub(super) use {attempt, entry_points};
 
-/// The function of a pointer's type: `vkQueueSubmit` of `vk::PFN_vkQueueSubmit`.
+/// The function name of a pointer type: `vkQueueSubmit` for `vk::PFN_vkQueueSubmit`.
 pub(super) fn command(pointer: &'static str) -> &'static str {
     pointer.rsplit("PFN_").next().unwrap_or(pointer)
 }

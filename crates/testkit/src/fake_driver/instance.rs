@@ -15,7 +15,7 @@ use super::records::{Detail, Enabled, ImageFacts};
 use super::state::{enter, enter_current};
 use super::tile_shading::read_parts;
 
-/// Why names of the driver's fit into Vulkan's structures.
+/// Panic message if a name of the driver does not fit into Vulkan's structures.
 const SHORT: &str = "a short name";
 
 fn extension(name: &CStr) -> vk::ExtensionProperties {
@@ -23,7 +23,7 @@ fn extension(name: &CStr) -> vk::ExtensionProperties {
     properties.extension_name(name).expect(SHORT)
 }
 
-/// Hands a macro every structure of features with a bit of it, and the capability that the bit is for.
+/// Calls a macro with every feature structure, a bit of it, and the capability that the bit stands for.
 macro_rules! feature_bits {
     ($visit:ident) => {
         $visit! {
@@ -233,7 +233,7 @@ entry_points! {
         if !config.offered().contains(enabled.features) {
             return call.refuse(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
-        // A physical device is no parent: it cannot be destroyed.
+        // A physical device is not a parent: it cannot be destroyed.
         let instance = call.objects[&physical_device.as_raw()].parent;
         let device: vk::Device = call.create(instance, &[], Detail::Device(enabled));
         for queue in array!(info.p_queue_create_infos, info.queue_create_info_count) {
@@ -308,7 +308,7 @@ fn features() -> vk::PhysicalDeviceFeatures {
         .fragment_stores_and_atomics(true)
 }
 
-/// What images of these parameters can be; nothing where there are none.
+/// The properties of images with these parameters; an error if unsupported.
 fn image_format(config: &Config, asked: &ImageFacts) -> Result<vk::ImageFormatProperties, vk::Result> {
     let tile = asked.usage.contains(ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
     let refused = config.refused_formats.contains(&asked.format)
@@ -335,7 +335,7 @@ fn image_format(config: &Config, asked: &ImageFacts) -> Result<vk::ImageFormatPr
     })
 }
 
-/// The features that a device's creation asks for.
+/// The features that a device create info enables.
 ///
 /// # Safety
 /// The chain of `info` is valid.

@@ -18,10 +18,10 @@ impl Object {
     }
 }
 
-/// A call of a function that is no query.
+/// A call of a function that is not a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
-    /// Any that creates an object, but for memory.
+    /// Any that creates an object, except memory.
     Create { function: &'static str, object: Object },
     /// `vkCreateRenderPass2`, after its `Create`.
     Subpasses {
@@ -40,10 +40,10 @@ pub enum Call {
         memory: vk::DeviceMemory,
         memory_type: u32,
         size: u64,
-        /// The image or buffer it is dedicated to.
+        /// The image or buffer that it is dedicated to.
         dedicated: Option<Object>,
     },
-    /// An image or buffer was bound to memory.
+    /// Binding of an image or buffer to memory.
     Bind {
         object: Object,
         memory: vk::DeviceMemory,
@@ -60,15 +60,15 @@ pub enum Call {
         batches: Vec<SubmittedBatch>,
         fence: vk::Fence,
     },
-    /// A wait: of the host for fences, semaphores, a queue or the device.
+    /// A host wait: for fences, semaphores, a queue or the device.
     Wait { function: &'static str },
     /// `vkSetDebugUtilsObjectNameEXT`.
     Name { object: Object, name: String },
-    /// Anything else that changes something: maps, resets, signals.
+    /// Any other that changes state: maps, resets, signals.
     Other { function: &'static str, object: Object },
 }
 
-/// A subpass as `vkCreateRenderPass2` was given it.
+/// A subpass as passed to `vkCreateRenderPass2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subpass {
     pub view_mask: u32,
@@ -80,7 +80,7 @@ pub struct Subpass {
     pub preserved: Vec<u32>,
 }
 
-/// A reference to an attachment. The aspects are those of input attachments.
+/// A reference to an attachment, with the aspects of input attachments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     pub attachment: u32,
@@ -96,7 +96,7 @@ pub struct DepthResolve {
     pub stencil: vk::ResolveModeFlags,
 }
 
-/// A batch of a submission, semaphores with their values (0 for binary ones).
+/// A batch of a submission, with semaphore values (0 for binary semaphores).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SubmittedBatch {
     pub waits: Vec<(vk::Semaphore, u64)>,
@@ -118,7 +118,7 @@ pub enum Command {
         dynamic: bool,
         secondary: bool,
         area: vk::Rect2D,
-        /// Colour, depth, stencil, and resolve attachments, in that order.
+        /// Color, depth, stencil and resolve attachments, in that order.
         attachments: Vec<Attachment>,
     },
     /// `vkCmdEndRendering`, `vkCmdEndRenderPass`.
@@ -131,13 +131,13 @@ pub enum Command {
     Transfer(&'static str),
     /// `vkCmdExecuteCommands`.
     Execute(Vec<vk::CommandBuffer>),
-    /// A debug label begins, or ends.
+    /// Begin (`Some`) or end of a debug label.
     Label(Option<String>),
     /// State, queries and anything else, by the function's name.
     State(&'static str),
 }
 
-/// What a barrier is for.
+/// The resource that a barrier applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touched {
     Memory,
@@ -145,7 +145,7 @@ pub enum Touched {
     Image(vk::Image),
 }
 
-/// A barrier; those of `vkCmdPipelineBarrier` widened (the common bits have the same values).
+/// A barrier; those of `vkCmdPipelineBarrier` converted to 64-bit flags (common bits have the same values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Barrier {
     pub touched: Touched,
@@ -155,7 +155,7 @@ pub struct Barrier {
     pub dst_access: vk::AccessFlags2,
     pub old_layout: vk::ImageLayout,
     pub new_layout: vk::ImageLayout,
-    /// From, to.
+    /// Source and destination.
     pub families: (u32, u32),
 }
 

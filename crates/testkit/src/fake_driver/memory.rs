@@ -12,16 +12,16 @@ use super::journal::{Call, Object};
 use super::records::{BufferFacts, Detail, ImageFacts, Memory};
 use super::state::Entered;
 
-/// What a resource needs, in ordinary and in tile memory.
+/// The requirements of a resource, in ordinary and in tile memory.
 #[derive(Clone, Copy, Default)]
 struct Needs {
     ordinary: vk::MemoryRequirements,
-    /// Size and alignment; 0 and 0 where it cannot live in tile memory.
+    /// Size and alignment; 0 and 0 if it cannot be placed in tile memory.
     tile: (u64, u64),
     dedicated: bool,
 }
 
-/// The guaranteed set, and nothing beyond it.
+/// Returns true for images of the guaranteed set only.
 pub(super) fn tile_can_hold_image(image: &ImageFacts) -> bool {
     use vk::ImageUsageFlags as U;
     let allowed = U::SAMPLED
@@ -51,7 +51,7 @@ fn tile_can_hold_buffer(config: &Config, buffer: &BufferFacts) -> bool {
     buffer.usage.contains(ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) && allowed.contains(buffer.usage)
 }
 
-/// Every type for every resource, tile types even without the tile usage bit: the caller has to choose.
+/// Every memory type for every resource, tile types even without the tile usage bit: the caller has to choose.
 fn types(config: &Config, lazy: bool) -> u32 {
     let memory = config.memory();
     let kinds = memory.memory_types_as_slice().iter().enumerate();
@@ -109,7 +109,7 @@ fn buffer_needs(config: &Config, buffer: &BufferFacts) -> Needs {
     }
 }
 
-/// Writes `needs` to a structure and what is chained to it.
+/// Writes `needs` to a structure and to the structures chained to it.
 fn answer(needs: Needs, out: &mut vk::MemoryRequirements2<'_>) {
     out.memory_requirements = needs.ordinary;
     if let Some(tile) = chained!(mut out.p_next => ffi::TileMemoryRequirementsQCOM<'_>) {
@@ -305,12 +305,12 @@ entry_points! {
             // VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324.
             call.violation("the feature bufferDeviceAddress is off");
         }
-        // No two buffers of a driver share a serial number.
+        // The serial number in the upper half makes addresses unique.
         (buffer.as_raw() & 0xffff_ffff) << 32
     }
 }
 
-/// Binds one resource, judging offset, size and type (the rules of tile memory are of this extension).
+/// Binds one resource; checks offset, size and type (the rules of tile memory are of this extension).
 fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u64) {
     call.expect_raw(object.handle, object.kind);
     call.expect(memory);

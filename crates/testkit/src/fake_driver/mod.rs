@@ -1,18 +1,18 @@
-//! A Vulkan driver that only tracks objects and records calls: for error paths, leaks, order and exact call sequences, without a GPU.
+//! A Vulkan driver that only tracks objects and records calls: for tests of error paths, leaks, order and exact call sequences, without a GPU.
 //!
 //! ```text
-//! FakeDriver::new(Config) ──entry()──► ash::Entry ──► ash::Instance ──► ash::Device     what the tested code uses
+//! FakeDriver::new(Config) ──entry()──► ash::Entry ──► ash::Instance ──► ash::Device     for the tested code
 //!      │                                     every call: checked, journalled, made to fail if asked
 //!      ├─ journal()    typed calls in order            ├─ live()       objects not destroyed yet
-//!      ├─ violations() broken valid usage              └─ fail_at(..)  which call gives an error
+//!      ├─ violations() broken valid usage              └─ fail_at(..)  which call fails
 //! ```
-//! Handles are numbers that are never used twice: the driver's number above, a serial number below. None is ever
-//! dereferenced, so a stale handle is a violation to report and not a crash, and drivers in parallel tests never meet. What
-//! unsafe code there is reads the C structures that callers point to.
+//! Handles are unique numbers: the driver's number in the upper half, a serial number in the lower half. None is ever
+//! dereferenced, so a stale handle is reported as a violation and not a crash, and drivers in parallel tests are
+//! independent. The only unsafe code reads the C structures that callers point to.
 //!
-//! It executes nothing. A submission is complete at once, or with [`Config::asynchronous`] when something waits for it
-//! or [`FakeDriver::complete`] says so. Of valid usage it judges what these tests are about: lifetimes of handles,
-//! recording state, tile memory; the validation layers judge the rest.
+//! It executes nothing. A submission completes immediately, or with [`Config::asynchronous`] when something waits for
+//! it or [`FakeDriver::complete`] is called. Of valid usage it only checks what these tests need: lifetimes of
+//! handles, recording state, tile memory; the validation layers check the rest.
 
 #![allow(non_snake_case, reason = "entry points have Vulkan's own names")]
 
@@ -42,40 +42,40 @@ pub use state::{CallHook, Inside, inside};
 
 use state::Driver;
 
-/// A driver of its own for one test.
+/// A fake driver for one test.
 pub struct FakeDriver {
     driver: &'static Driver,
 }
 
 impl FakeDriver {
-    /// A driver that offers what `config` says.
+    /// Creates a driver with the capabilities of `config`.
     pub fn new(config: Config) -> FakeDriver {
         FakeDriver {
             driver: state::register(config),
         }
     }
 
-    /// The way in. Instances that *this thread* creates from here on are this driver's.
+    /// The driver's entry. Instances that *this thread* creates from here on belong to this driver.
     pub fn entry(&self) -> ash::Entry {
         state::make_current(self.driver);
         let static_fn = ash::StaticFn {
             get_instance_proc_addr: table::vkGetInstanceProcAddr,
         };
-        // SAFETY: Every pointer that the table gives has the type of its name, and is static.
+        // SAFETY: Every pointer of the table has the type of its name, and is static.
         unsafe { ash::Entry::from_static_fn(static_fn) }
     }
 
-    /// Every call so far, failed ones included; queries leave no trace.
+    /// Every call so far, including failed ones; queries are not recorded.
     pub fn journal(&self) -> Vec<Call> {
         self.driver.lock().journal.clone()
     }
 
-    /// How many calls there were so far, queries included.
+    /// The number of calls so far, queries included.
     pub fn calls(&self) -> usize {
         self.driver.lock().calls
     }
 
-    /// Forgets the journal.
+    /// Clears the journal.
     pub fn clear_journal(&self) {
         self.driver.lock().journal.clear();
     }
@@ -85,7 +85,7 @@ impl FakeDriver {
         self.driver.lock().recorded(command_buffer)
     }
 
-    /// How many objects of each type live; none of a type that is not named. Physical devices and queues are no objects here.
+    /// The number of live objects of each type, without types that have none. Physical devices and queues do not count.
     pub fn live(&self) -> BTreeMap<vk::ObjectType, usize> {
         self.driver.lock().live()
     }
@@ -99,32 +99,32 @@ impl FakeDriver {
             .sum()
     }
 
-    /// Broken valid usage so far, in words.
+    /// Violations of valid usage so far, as text.
     pub fn violations(&self) -> Vec<String> {
         self.driver.lock().violations.clone()
     }
 
-    /// The names of the calls so far that could have failed, in order. Index `n` of this is what
-    /// [`fail_at`](Self::fail_at) counts.
+    /// The names of the calls so far that could have failed, in order. [`fail_at`](Self::fail_at) counts
+    /// these calls.
     pub fn fallible(&self) -> Vec<&'static str> {
         self.driver.lock().fallible.clone()
     }
 
-    /// Lets the `nth` fallible call from now on (0: the next) fail with `result`, whichever it is.
+    /// Makes the `nth` fallible call from now on (0: the next) fail with `result`, whatever its function.
     pub fn fail_at(&self, nth: usize, result: vk::Result) {
         let mut state = self.driver.lock();
         let nth = state.fallible.len() + nth;
         state.failures.push((nth, None, result));
     }
 
-    /// Lets the `nth` call of `function` from now on (0: the next) fail with `result`.
+    /// Makes the `nth` call of `function` from now on (0: the next) fail with `result`.
     pub fn fail(&self, function: &'static str, nth: usize, result: vk::Result) {
         let mut state = self.driver.lock();
         let nth = state.fallible_of.get(function).copied().unwrap_or_default() + nth;
         state.failures.push((nth, Some(function), result));
     }
 
-    /// Calls that the test makes for itself: they neither fail nor count as fallible.
+    /// Runs calls of the test itself: they neither fail nor count as fallible.
     pub fn without_failures<R>(&self, calls: impl FnOnce() -> R) -> R {
         self.driver.lock().exempt = true;
         let result = calls();
@@ -132,7 +132,7 @@ impl FakeDriver {
         result
     }
 
-    /// Takes back failures that have not happened.
+    /// Cancels failures that have not happened yet.
     pub fn fail_no_more(&self) {
         self.driver.lock().failures.clear();
     }
@@ -142,7 +142,7 @@ impl FakeDriver {
         self.driver.lock().chains.clone()
     }
 
-    /// Makes submissions, waits and queries of progress violations from now on: nothing is left to wait for.
+    /// From now on, reports submissions, waits and queries of progress as violations.
     pub fn forbid_waits(&self) {
         self.driver.lock().over = true;
     }
@@ -154,17 +154,17 @@ impl FakeDriver {
         let _previous = std::mem::replace(&mut self.driver.lock().call_hook, hook);
     }
 
-    /// Budget and usage that `VK_EXT_memory_budget` reports of the device-local heap from now on.
+    /// Sets the budget and usage that `VK_EXT_memory_budget` reports for the device-local heap.
     pub fn set_heap_use(&self, budget: u64, usage: u64) {
         self.driver.lock().heap_use = (budget, usage);
     }
 
-    /// Completes everything submitted.
+    /// Completes all submitted batches.
     pub fn complete(&self) {
         self.driver.lock().complete_all();
     }
 
-    /// How many submitted batches are not complete.
+    /// The number of submitted batches that are not complete.
     pub fn pending(&self) -> usize {
         self.driver.lock().pending.len()
     }

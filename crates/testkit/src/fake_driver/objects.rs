@@ -1,4 +1,4 @@
-//! Creation and destruction of what a device makes, but for memory.
+//! Creation and destruction of device objects except memory.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -12,8 +12,8 @@ use super::memory::{buffer_facts, image_facts};
 use super::records::{AttachmentFacts, Detail, Recording, pass_tiles};
 use super::state::Entered;
 
-/// Declares the pair of functions that create and destroy one type of object. `facts` judges the creation and gives the
-/// handles that the object needs alive, and what is kept of it.
+/// Declares the pair of functions that create and destroy one type of object. `facts` checks the create info and
+/// returns the handles that the object depends on, and the details to keep.
 macro_rules! objects {
     ($($($create:ident)::+ / $($destroy:ident)::+: $info:ty, $facts:expr;)*) => {
         entry_points! { look_up_pair: $(

@@ -143,7 +143,7 @@ entry_points! {
     }
 }
 
-/// Where a command may be.
+/// The places at which a command is allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Anywhere,
@@ -153,7 +153,7 @@ pub(super) enum Place {
     Dispatching,
 }
 
-/// Records a command that names `objects`, judging the state of the command buffer.
+/// Records a command that names `objects`; checks the state of the command buffer.
 pub(super) fn record(
     call: &mut Entered,
     command_buffer: vk::CommandBuffer,
@@ -187,7 +187,7 @@ pub(super) fn record(
     });
 }
 
-/// Declares commands of which nothing is kept but their kind and the objects that they name.
+/// Declares commands for which only their kind and the objects that they name are recorded.
 macro_rules! commands {
     ($($($pointer:ident)::+($($argument:tt),*) [$($object:ident),*] $place:ident $command:expr;)*) => {
         entry_points! { look_up_plain: $(
@@ -212,7 +212,7 @@ commands! {
     vk::PFN_vkCmdClearDepthStencilImage(d, _, _, _, _) [d] OutsideRendering Command::Transfer;
 }
 
-/// Notes a violation unless the memory is live tile memory.
+/// Reports a violation unless the memory is live tile memory.
 fn expect_tile(call: &mut Entered, memory: vk::DeviceMemory) {
     call.expect(memory);
     if !call.memory(memory).is_some_and(|memory| memory.tile) {
@@ -224,7 +224,7 @@ fn expect_tile(call: &mut Entered, memory: vk::DeviceMemory) {
     }
 }
 
-/// What a barrier does besides ordering execution.
+/// The barrier of a dependency; `None` if it only orders execution.
 fn barrier(one: Dependency) -> Option<Barrier> {
     let undefined = vk::ImageLayout::UNDEFINED;
     let (touched, old_layout, new_layout) = match one.memory {

@@ -11,14 +11,14 @@ use super::journal::Command;
 pub(super) struct Record {
     pub(super) kind: vk::ObjectType,
     pub(super) alive: bool,
-    /// What it goes down with: its device, or the pool it was allocated from.
+    /// The object that it is destroyed with: its device, or the pool it was allocated from.
     pub(super) parent: u64,
     /// Objects that must be alive when it is used.
     pub(super) uses: BTreeSet<u64>,
     pub(super) detail: Detail,
 }
 
-/// What is known of an object beside its type.
+/// Details of an object in addition to its type.
 #[derive(Default)]
 pub(super) enum Detail {
     #[default]
@@ -45,13 +45,13 @@ pub(super) enum Detail {
     Fence {
         signalled: bool,
     },
-    /// `None` for a binary one.
+    /// `None` for a binary semaphore.
     Semaphore {
         value: Option<u64>,
     },
 }
 
-/// What a device was created with.
+/// Extensions and features that a device was created with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Enabled {
     pub(super) extensions: Vec<CString>,
@@ -67,15 +67,15 @@ pub(super) struct Memory {
     pub(super) memory_type: u32,
     pub(super) size: u64,
     pub(super) tile: bool,
-    /// What it was imported from.
+    /// The handle types that it was imported from.
     pub(super) imported: vk::ExternalMemoryHandleTypeFlags,
-    /// What it may be exported to.
+    /// The handle types that it may be exported to.
     pub(super) exported: vk::ExternalMemoryHandleTypeFlags,
     /// The bytes while mapped.
     pub(super) mapped: Option<Vec<u8>>,
 }
 
-/// What requirements follow from, of an image.
+/// Properties of an image that determine its requirements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ImageFacts {
     pub(super) format: vk::Format,
@@ -86,24 +86,24 @@ pub(super) struct ImageFacts {
     pub(super) samples: u32,
     pub(super) tiling: vk::ImageTiling,
     pub(super) usage: vk::ImageUsageFlags,
-    /// At a fixed rate, by `VkImageCompressionControlEXT`: it needs half of the bytes.
+    /// At a fixed rate, by `VkImageCompressionControlEXT`: halves the size.
     pub(super) compressed: bool,
-    /// What its memory may be imported from.
+    /// The handle types that its memory may be imported from.
     pub(super) external: vk::ExternalMemoryHandleTypeFlags,
     pub(super) bound: Option<(vk::DeviceMemory, u64)>,
 }
 
-/// What requirements follow from, of a buffer.
+/// Properties of a buffer that determine its requirements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BufferFacts {
     pub(super) size: u64,
     pub(super) usage: vk::BufferUsageFlags,
-    /// What memory it may be bound to besides the device's own.
+    /// The external handle types of memory that it may be bound to.
     pub(super) external: vk::ExternalMemoryHandleTypeFlags,
     pub(super) bound: Option<(vk::DeviceMemory, u64)>,
 }
 
-/// An attachment of a `VkRenderPass`, or of subpass 0 as resolve target.
+/// An attachment of a `VkRenderPass`, and its role as a resolve target in subpass 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttachmentFacts {
     pub(super) load_op: vk::AttachmentLoadOp,
@@ -111,7 +111,7 @@ pub(super) struct AttachmentFacts {
     pub(super) resolve: bool,
 }
 
-/// The tiles of a render pass, as its structures declare them.
+/// The tile settings of a render pass, as its structures declare them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PassTiles {
     /// Of `VkTileMemorySizeInfoQCOM`.
@@ -120,7 +120,7 @@ pub(super) struct PassTiles {
     pub(super) shading: bool,
 }
 
-/// Reads what a chain says about the tiles of a render pass.
+/// Reads the tile settings of a render pass from a chain.
 macro_rules! pass_tiles {
     ($next:expr) => {
         $crate::fake_driver::records::PassTiles {
@@ -142,7 +142,7 @@ pub(super) struct Recording {
     pub(super) names: BTreeSet<u64>,
     /// The tile memory object that is active, by binding or inheritance.
     pub(super) active: Option<vk::DeviceMemory>,
-    /// Whether `active` was inherited at its beginning.
+    /// The tile memory object that it inherited when it was begun.
     pub(super) inherits: Option<vk::DeviceMemory>,
     /// `Some(secondary contents)` inside a render pass instance.
     pub(super) rendering: Option<bool>,
@@ -152,7 +152,7 @@ pub(super) struct Recording {
     pub(super) per_tile: bool,
 }
 
-/// Where a command buffer is in its life.
+/// The state of a command buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stage {
     #[default]
@@ -163,7 +163,7 @@ pub(super) enum Stage {
     Invalid,
 }
 
-/// A batch that was submitted and is not complete.
+/// A submitted batch that is not complete.
 pub(super) struct Pending {
     pub(super) queue: u64,
     pub(super) command_buffers: Vec<u64>,

@@ -40,7 +40,7 @@ fn begin(
             ));
         }
         if active != Some(memory) {
-            // VUID-vkCmdDraw-commandBuffer-10746, for the draws that follow; load operations alone would lose contents.
+            // VUID-vkCmdDraw-commandBuffer-10746, for the draws that follow; load operations would only lose contents.
             call.violation(format_args!(
                 "{:?} is in tile memory {memory:?} while {active:?} is bound",
                 attachment.image
@@ -201,7 +201,7 @@ entry_points! {
             Command::Execute(secondaries.to_vec()),
         );
         if let Some(recording) = call.recording(command_buffer) {
-            // The specification does not say that a binding survives: so callers bind again.
+            // The specification does not say that a binding persists, so callers bind again.
             recording.active = None;
         }
     }

@@ -14,39 +14,39 @@ use super::config::Config;
 use super::journal::{Call, Command, Object};
 use super::records::{BufferFacts, Detail, Enabled, ImageFacts, Memory, Pending, Record, Recording, Stage};
 
-/// One driver. Leaked: a handle that outlives its test still finds its driver.
+/// A driver. It is leaked, so that a handle that outlives its test still finds its driver.
 pub(super) struct Driver {
     pub(super) config: Config,
-    /// Above every handle of this driver.
+    /// The upper half of every handle of this driver.
     number: u64,
     state: Mutex<State>,
 }
 
-/// What a driver keeps.
+/// The mutable state of a driver.
 #[derive(Default)]
 pub(super) struct State {
     last_serial: u64,
     pub(super) objects: BTreeMap<u64, Record>,
     pub(super) journal: Vec<Call>,
     pub(super) violations: Vec<String>,
-    /// Calls so far, of whatever function.
+    /// The number of calls so far, of all functions.
     pub(super) calls: usize,
     /// Calls so far that could have failed.
     pub(super) fallible: Vec<&'static str>,
-    /// How many of them there were of each function.
+    /// The number of fallible calls by function.
     pub(super) fallible_of: BTreeMap<&'static str, usize>,
-    /// Which of them are to fail: by place among all, or among those of one function.
+    /// Calls that are set to fail: by index among all fallible calls, or among those of one function.
     pub(super) failures: Vec<(usize, Option<&'static str>, vk::Result)>,
     pub(super) pending: Vec<Pending>,
-    /// Budget and usage of the device-local heap, as the system would say.
+    /// Budget and usage of the device-local heap, as reported.
     pub(super) heap_use: (u64, u64),
-    /// Whether calls neither fail nor count for now.
+    /// True while calls neither fail nor count.
     pub(super) exempt: bool,
-    /// Whether a call failed with `ERROR_DEVICE_LOST`; submissions and waits then all do.
+    /// True after a call failed with `ERROR_DEVICE_LOST`; then all submissions and waits fail.
     pub(super) lost: bool,
-    /// What was chained to the structures of calls that create or allocate.
+    /// The types of the structures chained in calls that create or allocate.
     pub(super) chains: Vec<(&'static str, Vec<vk::StructureType>)>,
-    /// Whether submissions, waits and queries of progress are violations from now on.
+    /// True if submissions, waits and queries of progress are violations from now on.
     pub(super) over: bool,
     pub(super) call_hook: Option<CallHook>,
 }
@@ -61,7 +61,7 @@ thread_local! {
     static INSIDE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A new driver under the next number.
+/// Creates a driver under the next number.
 pub(super) fn register(config: Config) -> &'static Driver {
     let mut drivers = DRIVERS.write().unwrap_or_else(PoisonError::into_inner);
     let number = drivers.len() as u64 + 1;
@@ -74,23 +74,23 @@ pub(super) fn register(config: Config) -> &'static Driver {
     driver
 }
 
-/// Makes `driver` the one whose instances this thread creates.
+/// Makes `driver` the one for which this thread creates instances.
 pub(super) fn make_current(driver: &'static Driver) {
     CURRENT.set(Some(driver));
 }
 
-/// The driver of the number above a handle.
+/// The driver whose number is in the upper half of a handle.
 fn driver_of(handle: u64) -> Option<&'static Driver> {
     let drivers = DRIVERS.read().unwrap_or_else(PoisonError::into_inner);
     drivers.get((handle >> 32).checked_sub(1)? as usize).copied()
 }
 
-/// Whether this thread is inside the driver: what it allocates there is not the tested code's.
+/// Returns true if this thread is inside the driver, whose allocations do not count.
 pub fn inside() -> bool {
     INSIDE.get() > 0
 }
 
-/// Marks this thread as inside the driver while it lives.
+/// Marks this thread as inside the driver until dropped.
 pub struct Inside(());
 
 impl Inside {
@@ -106,13 +106,13 @@ impl Drop for Inside {
     }
 }
 
-/// A call under way: the driver of the handle it was made with, its state locked.
+/// A call in progress: the driver of the handle that it was called with, and its locked state.
 pub(super) struct Entered {
-    // Unlocks before the thread is outside again.
+    // Dropped before `_inside`: unlocks while the thread is still marked as inside.
     state: MutexGuard<'static, State>,
     pub(super) driver: &'static Driver,
     pub(super) function: &'static str,
-    /// The device of the handle, if it is of one.
+    /// The device that the handle belongs to, or 0.
     pub(super) device: u64,
     _inside: Inside,
 }
@@ -135,7 +135,7 @@ pub(super) fn enter<T: Handle + Copy>(handle: T, function: &'static str) -> Ente
     let inside = Inside::enter();
     let raw = handle.as_raw();
     let Some(driver) = driver_of(raw) else {
-        // No driver to record it in, and no way to unwind through the caller.
+        // There is no driver to record it in, and no way to unwind through the caller.
         eprintln!("{function} was called with {raw:#x}, which no fake driver made");
         std::process::abort();
     };
@@ -173,7 +173,7 @@ pub(super) fn enter_current(function: &'static str) -> Entered {
 }
 
 impl Entered {
-    /// The error with which this call is to fail, if it is.
+    /// The error with which this call is set to fail, if any.
     pub(super) fn fails(&mut self) -> Option<vk::Result> {
         if self.exempt {
             return None;
@@ -191,14 +191,14 @@ impl Entered {
         let (_, _, result) = self.failures.remove(hit);
         self.journal.push(Call::Failed { function, result });
         if result == vk::Result::ERROR_DEVICE_LOST {
-            // What was pending counts as complete: its objects may be destroyed.
+            // Pending batches count as complete: their objects may be destroyed.
             self.lost = true;
             self.complete_all();
         }
         Some(result)
     }
 
-    /// As [`fails`](Self::fails), for submissions and waits: they also fail on a device that is lost.
+    /// As [`fails`](Self::fails), for submissions and waits: they also fail on a lost device.
     pub(super) fn fails_or_lost(&mut self) -> Option<vk::Result> {
         if self.over {
             self.violation("called although the device is known to be lost");
@@ -210,18 +210,18 @@ impl Entered {
         failed
     }
 
-    /// Fails this call for a reason of the driver's own.
+    /// Fails this call for a reason that the test did not set.
     pub(super) fn refuse(&mut self, result: vk::Result) -> vk::Result {
         let function = self.function;
         self.journal.push(Call::Failed { function, result });
         result
     }
 
-    /// Writes down the types of the structures in a chain, if there are any.
+    /// Records the types of the structures in a chain, if there are any.
     pub(super) fn note_chain(&mut self, mut next: *const c_void) {
         let mut kinds = Vec::new();
         while !next.is_null() {
-            // SAFETY: Valid usage: each structure of a chain begins so.
+            // SAFETY: Valid usage: each structure of a chain begins with `sType` and `pNext`.
             let base = unsafe { &*next.cast::<vk::BaseInStructure<'_>>() };
             kinds.push(base.s_type);
             next = base.p_next.cast();
@@ -232,13 +232,13 @@ impl Entered {
         }
     }
 
-    /// Notes broken valid usage.
+    /// Records a violation of valid usage.
     pub(super) fn violation(&mut self, what: impl std::fmt::Display) {
         let text = format!("{}: {what}", self.function);
         self.violations.push(text);
     }
 
-    /// Notes a violation unless `handle` is a live object of its type.
+    /// Records a violation unless `handle` is a live object of its type.
     pub(super) fn expect<T: Handle + Copy>(&mut self, handle: T) {
         self.expect_raw(handle.as_raw(), T::TYPE);
     }
@@ -260,7 +260,7 @@ impl Entered {
         self.violation(format_args!("{kind:?} {handle:#x} {fault}"));
     }
 
-    /// Makes an object and writes it down.
+    /// Creates an object and records it.
     pub(super) fn create<T: Handle>(&mut self, parent: u64, uses: &[u64], detail: Detail) -> T {
         let handle = self.make(T::TYPE, parent, uses, detail);
         let (function, object) = (self.function, Object::of(T::from_raw(handle)));
@@ -268,7 +268,7 @@ impl Entered {
         T::from_raw(handle)
     }
 
-    /// Makes an object without writing it down.
+    /// Creates an object without recording it.
     pub(super) fn make(&mut self, kind: vk::ObjectType, parent: u64, uses: &[u64], detail: Detail) -> u64 {
         self.last_serial += 1;
         let handle = self.driver.number << 32 | self.last_serial;
@@ -286,7 +286,7 @@ impl Entered {
         handle
     }
 
-    /// Destroys an object, and what was allocated from it; null is allowed.
+    /// Destroys an object and everything allocated from it; null is allowed.
     pub(super) fn destroy<T: Handle + Copy>(&mut self, handle: T) {
         let raw = handle.as_raw();
         if raw == 0 {
@@ -336,14 +336,14 @@ impl Entered {
     fn bury(&mut self, handle: u64) {
         if let Some(record) = self.objects.get_mut(&handle) {
             record.alive = false;
-            // Mapped bytes go, facts stay: command buffers may still name the object.
+            // Mapped bytes are freed, other details stay: command buffers may still name the object.
             if let Detail::Memory(memory) = &mut record.detail {
                 memory.mapped = None;
             }
         }
     }
 
-    /// Writes down a call that is nothing else.
+    /// Records a call of no other kind.
     pub(super) fn note<T: Handle>(&mut self, handle: T) {
         let (function, object) = (self.function, Object::of(handle));
         self.journal.push(Call::Other { function, object });
@@ -392,7 +392,7 @@ impl State {
         0
     }
 
-    /// Everything that a use of `handle` needs alive.
+    /// Every object that must be alive when `handle` is used.
     pub(super) fn needs(&self, handle: u64) -> BTreeSet<u64> {
         let mut seen = BTreeSet::new();
         let mut open = vec![handle];
@@ -440,7 +440,7 @@ impl State {
             .unwrap_or_default()
     }
 
-    /// What is kept of an object.
+    /// The details of an object.
     pub(super) fn detail(&self, handle: impl Handle) -> Option<&Detail> {
         self.objects.get(&handle.as_raw()).map(|record| &record.detail)
     }
@@ -497,7 +497,7 @@ impl State {
         }
     }
 
-    /// Completes pending batches up to and including the last one for which `last` holds; false if there is none.
+    /// Completes pending batches up to and including the last one for which `last` returns true; false if there is none.
     pub(super) fn complete_until(&mut self, last: impl Fn(&Pending) -> bool) -> bool {
         let Some(at) = self.pending.iter().rposition(last) else {
             return false;

@@ -140,7 +140,7 @@ entry_points! {
         for (semaphore, value) in semaphores.iter().zip(values) {
             let raw = semaphore.as_raw();
             while timeout > 0 && value_of(&call, *semaphore).is_some_and(|now| now < *value) {
-                // The earliest batch that gets there, as on a device that runs in order.
+                // The earliest batch that reaches the value, as on a device that executes in order.
                 let first = call.pending.iter().position(|batch| {
                     batch
                         .signals
@@ -173,7 +173,7 @@ fn submitted(batch: Batch) -> SubmittedBatch {
     }
 }
 
-/// Executes, or keeps, what is submitted.
+/// Executes submitted batches, or keeps them pending.
 fn submit(
     call: &mut Entered,
     queue: vk::Queue,
@@ -229,7 +229,7 @@ fn submit(
     vk::Result::SUCCESS
 }
 
-/// Judges a command buffer that is submitted, and makes it pending.
+/// Checks a submitted command buffer and makes it pending.
 fn judge(call: &mut Entered, command_buffer: vk::CommandBuffer) {
     call.expect(command_buffer);
     let dead: Vec<u64> = (call.needs(command_buffer.as_raw()).into_iter())
@@ -254,7 +254,7 @@ fn judge(call: &mut Entered, command_buffer: vk::CommandBuffer) {
     }
 }
 
-/// Writes down a wait, or gives the error with which it fails.
+/// Records a wait, or returns the error with which it fails.
 fn wait(call: &mut Entered) -> Option<vk::Result> {
     let failed = call.fails_or_lost();
     if failed.is_none() {

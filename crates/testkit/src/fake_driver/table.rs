@@ -1,4 +1,4 @@
-//! Every entry point by name, and when it is there.
+//! Looks up every entry point by name, if its version or extension is enabled.
 
 use std::ffi::{CStr, c_char};
 
@@ -56,7 +56,7 @@ fn look_up(name: &str) -> Option<(Since, EntryPoint)> {
     modules.iter().find_map(|look_up| look_up(name))
 }
 
-/// Whether an instance has an extension enabled.
+/// Returns true if an instance has an extension enabled.
 fn instance_has(call: &Entered, instance: u64, extension: &CStr) -> bool {
     match call.objects.get(&instance).map(|record| &record.detail) {
         Some(Detail::Instance(names)) => names.iter().any(|name| name.as_c_str() == extension),

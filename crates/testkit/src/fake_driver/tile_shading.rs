@@ -1,4 +1,4 @@
-//! Tile shading, and what render passes say about their tiles.
+//! Tile shading, and the tile settings of render passes.
 
 use ash::vk;
 use tileheap::ffi::{self, tile_shading};
@@ -11,7 +11,7 @@ use super::recording::{Place, record};
 use super::records::{Enabled, PassTiles};
 use super::state::Entered;
 
-/// Reads the parts of tile shading that a device's creation asks for.
+/// Reads the parts of tile shading that a device create info enables.
 pub(super) fn read_parts(info: &vk::DeviceCreateInfo<'_>, enabled: &mut Enabled) {
     if let Some(shading) = chained!(info.p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) {
         enabled.per_tile = [
@@ -29,7 +29,7 @@ pub(super) fn judge(call: &mut Entered, tiles: PassTiles, bound: Option<vk::Devi
     let known = call.enables(Capabilities::TILE_PROPERTIES | Capabilities::TILE_MEMORY);
     let said = tiles.size;
     if said != known.then_some(bound) {
-        // Not a rule of Vulkan, where an absent structure means 0: the runtime always says the size if tools can read it.
+        // Not a rule of Vulkan, in which an absent structure means 0: the runtime always states the size if tools can read it.
         call.violation(format_args!(
             "VkTileMemorySizeInfoQCOM says {said:?} while {bound} bytes of tile memory are bound"
         ));
@@ -40,7 +40,7 @@ pub(super) fn judge(call: &mut Entered, tiles: PassTiles, bound: Option<vk::Devi
     }
 }
 
-/// Records a command of tile shading; `before` and `after` it, per-tile execution is on or off.
+/// Records a command of tile shading; `before` and `after`: per-tile execution is on before and after the command.
 fn record_per_tile(
     call: &mut Entered,
     command_buffer: vk::CommandBuffer,

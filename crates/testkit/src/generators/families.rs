@@ -1,4 +1,4 @@
-//! Families of packing problems, from perfect packings to what compilers and servers ask for; each with its optimum where it has one.
+//! Families of packing problems, from perfect packings to those of compilers and servers; with the optimum where it is known.
 
 use tileheap_pack::Item;
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
@@ -18,12 +18,12 @@ pub struct Family {
 pub struct Sample {
     /// The items.
     pub items: Vec<Item>,
-    /// The height of the lowest packing, where it is known by construction.
+    /// The height of the lowest packing, if known by construction.
     pub optimum: Option<Bytes>,
 }
 
 impl Family {
-    /// The member of about so many items, at least 20, that a seed stands for.
+    /// The member for a seed, with about `items` items, at least 20.
     pub fn generate(&self, seed: u64, items: u64) -> Sample {
         (self.make)(&mut SplitMix64::new(seed), items)
     }
@@ -100,7 +100,7 @@ fn item((span, size): (Span, u64)) -> Item {
     Item::new(span, Bytes(size), Alignment::ONE)
 }
 
-/// So many lifetimes and sizes, of unknown optimum.
+/// A sample of `items` drawn lifetimes and sizes, whose optimum is unknown.
 fn drawn(items: u64, mut draw: impl FnMut() -> (Span, u64)) -> Sample {
     Sample {
         items: (0..items).map(|_| item(draw())).collect(),
@@ -108,19 +108,19 @@ fn drawn(items: u64, mut draw: impl FnMut() -> (Span, u64)) -> Sample {
     }
 }
 
-/// A lifetime of at most `reach` of `steps`.
+/// A random lifetime of at most `reach` steps that starts within the first `steps`.
 fn span(random: &mut SplitMix64, steps: u32, reach: u32) -> Span {
     let first = random.below(u64::from(steps)) as u32;
     Span::new(first, first + 1 + random.below(u64::from(reach.max(1))) as u32)
 }
 
-/// A size of up to so many bits, each of which is half as likely as the one below.
+/// A heavy-tailed size: each of up to `bits` doublings is half as likely as the previous one.
 fn heavy_tailed(random: &mut SplitMix64, bits: u32) -> u64 {
     let bits = random.next_u64().trailing_zeros().min(bits);
     (64 << bits) + random.below(64 << bits)
 }
 
-/// A perfect packing, and the offsets in it.
+/// A perfect packing, and its offsets.
 fn cuts(random: &mut SplitMix64, items: u64, pinwheels: u64, draws: usize) -> (Sample, Vec<Bytes>) {
     let desc = PerfectDesc {
         items: items as usize,
@@ -139,7 +139,7 @@ fn cuts(random: &mut SplitMix64, items: u64, pinwheels: u64, draws: usize) -> (S
     )
 }
 
-/// A perfect packing of which some items have shrunk; those live at one step have not.
+/// A perfect packing in which some items have shrunk, except those that are live at one step.
 fn near_perfect(random: &mut SplitMix64, items: u64) -> Sample {
     let (mut sample, _) = cuts(random, items, 3, 3);
     let full = Span::new(STEPS / 2, STEPS / 2 + 1);
@@ -149,7 +149,7 @@ fn near_perfect(random: &mut SplitMix64, items: u64) -> Sample {
     sample
 }
 
-/// A perfect packing in another direction or scale.
+/// A perfect packing with transformed time or scale.
 fn transformed(random: &mut SplitMix64, items: u64, time: fn(Span) -> Span, scale: u64) -> Sample {
     let (mut sample, _) = cuts(random, items, 4, 3);
     for item in &mut sample.items {
@@ -159,7 +159,7 @@ fn transformed(random: &mut SplitMix64, items: u64, time: fn(Span) -> Span, scal
     sample
 }
 
-/// A perfect packing in pages, whose items have alignments that their offsets happen to have: real tile alignment among them.
+/// A perfect packing in pages, with alignments that divide the offsets, including a real tile alignment.
 fn mixed_alignments(random: &mut SplitMix64, items: u64) -> Sample {
     let (mut sample, offsets) = cuts(random, items, 4, 3);
     let page = 4096;
@@ -178,7 +178,7 @@ fn mixed_alignments(random: &mut SplitMix64, items: u64) -> Sample {
     sample
 }
 
-/// Each item overlaps the one before: the largest pair is the optimum, every other item lies on the ground.
+/// Each item overlaps the previous one: the largest pair is the optimum, and every second item is at offset 0.
 fn long_chain(random: &mut SplitMix64, items: u64) -> Sample {
     let sizes: Vec<u64> = (0..items).map(|_| heavy_tailed(random, 12)).collect();
     let pairs = sizes.windows(2).map(|pair| pair[0] + pair[1]);
@@ -190,7 +190,7 @@ fn long_chain(random: &mut SplitMix64, items: u64) -> Sample {
     }
 }
 
-/// Lifetimes within lifetimes, as on a stack: its highest state is the optimum.
+/// Nested lifetimes, as on a stack: its maximum height is the optimum.
 fn nested(random: &mut SplitMix64, items: u64) -> Sample {
     let (mut stack, mut spans, mut step) = (Vec::new(), Vec::new(), 0);
     let (mut live, mut most) = (0, 0);
@@ -213,7 +213,7 @@ fn nested(random: &mut SplitMix64, items: u64) -> Sample {
     }
 }
 
-/// Activations that wait for their backward step, gradients and scratch memory of one step.
+/// Activations that are kept until their backward step, gradients, and scratch memory of one step.
 fn training_graph(random: &mut SplitMix64, items: u64) -> Sample {
     let layers = (items / 4) as u32;
     let mut sizes = Vec::new();
@@ -235,7 +235,7 @@ fn training_graph(random: &mut SplitMix64, items: u64) -> Sample {
     }
 }
 
-/// Requests of a server: they come one after another, hold blocks for as many steps as they produce tokens, some of them long.
+/// Requests of a server: they arrive one after another and hold blocks for as many steps as they produce tokens; some are long.
 fn serving_trace(random: &mut SplitMix64, items: u64) -> Sample {
     let mut step = 0;
     drawn(items, || {

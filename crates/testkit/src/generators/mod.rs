@@ -1,4 +1,4 @@
-//! Seeded generators: the same packing problems, and descriptions of frames, on every machine.
+//! Seeded generators of packing problems and of frame descriptions, with the same results on every machine.
 
 #[cfg(feature = "runtime")]
 pub mod descriptions;

@@ -3,7 +3,7 @@
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_pack::{Item, Packing};
 
-/// A perfect packing to generate.
+/// Parameters of a perfect packing to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerfectDesc {
     /// Number of items, at most a tenth of the area.
@@ -12,9 +12,9 @@ pub struct PerfectDesc {
     pub steps: u32,
     /// Height of the packing, in bytes.
     pub height: u64,
-    /// One cut in so many is a pinwheel, which no single straight cut divides; 0 for guillotine cuts alone.
+    /// One cut in `pinwheels` is a pinwheel, which no single straight cut divides; 0 for guillotine cuts only.
     pub pinwheels: u64,
-    /// The largest of so many random pieces is cut next: with 1, sizes differ most.
+    /// The largest of `draws` random pieces is cut next: with 1, sizes vary the most.
     pub draws: usize,
 }
 
@@ -28,7 +28,7 @@ impl Piece {
     }
 }
 
-/// Items, in random order, that fill a rectangle, and a packing of them that is optimal: no step has a free byte.
+/// Items, in random order, that fill a rectangle, and their optimal packing: no step has a free byte.
 ///
 /// # Panics
 /// If there are too many items for the area.

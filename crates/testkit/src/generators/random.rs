@@ -1,10 +1,10 @@
-//! Random problems: of 16 items, plain ones and with alignments, conflicts, groups and bounds.
+//! Random problems of 16 items: plain ones, and ones with alignments, conflicts, groups and bounds.
 
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Problem, ProblemDesc};
 
-/// What a random problem has beside items.
+/// Features of a random problem in addition to items.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Sizes and offsets are in pages.
@@ -45,13 +45,13 @@ pub fn sixteen_items(kind: Kind, count: usize) -> Vec<Problem> {
             }
             desc.items.push(item);
         }
-        // Problems that validation refuses are skipped.
+        // Invalid problems are skipped.
         Some(desc.build().ok())
     });
     drawn.flatten().take(count).collect()
 }
 
-/// Every combination.
+/// Every combination of features.
 pub fn every_kind() -> impl Iterator<Item = Kind> {
     (0..8).map(|bits| Kind {
         pages: bits & 1 == 0,

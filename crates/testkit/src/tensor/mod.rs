@@ -1,4 +1,4 @@
-//! Networks to plan and to run, and what they compute.
+//! Networks to plan and to run, and their reference results.
 
 pub mod networks;
 pub mod reference;
@@ -10,7 +10,7 @@ use tileheap_tensor::{ElementType, Graph, TensorId};
 
 pub use crate::assert_says;
 
-/// Numbers between -1 and 1 of 11 bits that look like noise and are the same for the same seed: xorshift.
+/// Pseudorandom 11-bit numbers between -1 and 1 from a seed: xorshift.
 pub fn noise(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -22,8 +22,8 @@ pub fn noise(seed: u64, count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Noise for every input and constant. Sums over the products that weights of `[out, ..]` take part in keep about the size of what is
-/// multiplied; biases are small; conditions hold.
+/// Noise for every input and constant. Weights of `[out, ..]` are scaled so that sums of products have about the size of their
+/// inputs; biases are small; conditions hold.
 pub fn values(graph: &Graph, symbols: &[u64], seed: u64) -> BTreeMap<TensorId, Vec<f32>> {
     let given = graph.tensor_ids().filter(|id| {
         let source = graph.tensor(*id).source;
@@ -48,7 +48,7 @@ pub fn values(graph: &Graph, symbols: &[u64], seed: u64) -> BTreeMap<TensorId, V
     noisy.collect()
 }
 
-/// The axis along which kernels want a tensor packed: channels, outputs of weights (inputs of a transposed convolution's), else the last.
+/// The axis along which kernels pack a tensor: channels, for weights their outputs (inputs for a transposed convolution), else the last axis.
 pub fn packed_axis(graph: &Graph, id: TensorId) -> usize {
     let rank = graph.tensor(id).shape.rank();
     match (is_weights(graph, id), rank) {
@@ -58,7 +58,7 @@ pub fn packed_axis(graph: &Graph, id: TensorId) -> usize {
     }
 }
 
-/// Whether a tensor is the weights of a convolution or a dense layer.
+/// Returns true if a tensor is the weights of a convolution or a dense layer.
 pub fn is_weights(graph: &Graph, id: TensorId) -> bool {
     graph.nodes().iter().any(|node| match &node.kind {
         NodeKind::Operator(operator) => {

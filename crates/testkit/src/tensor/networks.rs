@@ -1,9 +1,9 @@
-//! Public convolutional networks as graphs, at any image size. Shapes alone: the caller fills in the constants.
+//! Public convolutional networks as graphs, at any image size. Only shapes: the caller fills in the constants.
 
 use tileheap_tensor::graph::Attribute;
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Result, TensorId};
 
-/// A network being built: convolutions and sums fused with their activation, as the peers' tables count tensors.
+/// A network being built: convolutions and sums are fused with their activation, as in the tables of other projects.
 struct Net {
     graph: GraphBuilder,
     element: ElementType,
@@ -12,10 +12,10 @@ struct Net {
 
 type Built = Result<TensorId>;
 
-/// A network that is almost built, and what it computes: scores or a picture. They are no output yet.
+/// An unfinished network, and its result, scores or a picture, which is not an output yet.
 pub type Unfinished = Result<(GraphBuilder, TensorId)>;
 
-/// What is done to a result, in the same node.
+/// Activations fused into a node.
 const RELU: &str = "relu";
 const RELU6: &str = "relu6";
 const NOTHING: &str = "";
@@ -47,7 +47,7 @@ impl Net {
         Ok(self.graph.operator(&name, what, attributes, inputs)?[0])
     }
 
-    /// With a bias.
+    /// Adds a convolution with a bias.
     fn conv(&mut self, x: TensorId, out: u64, kernel: u64, stride: i64, groups: u64, then: &str) -> Built {
         let inner = self.channels(x) / groups;
         let (weights, bias) = (self.name("w"), self.name("b"));
@@ -97,7 +97,7 @@ fn activation(then: &str) -> Option<(&'static str, Attribute)> {
     (then != NOTHING).then(|| ("activation", Attribute::Text(then.to_owned())))
 }
 
-/// The seven networks of the peers' tables.
+/// The seven networks of other projects' tables.
 pub fn networks(element: ElementType) -> Result<Vec<Graph>> {
     let all = [
         mobilenet_v1("MobileNetV1 224", element, 224, 1000),
@@ -123,7 +123,7 @@ pub fn mobilenet_v1(name: &str, element: ElementType, side: u64, classes: u64) -
     x = net.conv(x, 32, 3, 2, 1, RELU6)?;
     let mut before = 32;
     for out in [64, 128, 128, 256, 256, 512, 512, 512, 512, 512, 512, 1024, 1024] {
-        // Where channels are doubled sides are halved, but for the first time.
+        // Sides are halved where channels are doubled, except the first time.
         let stride = if out > before && out > 64 { 2 } else { 1 };
         before = out;
         let channels = net.channels(x);
@@ -133,12 +133,12 @@ pub fn mobilenet_v1(name: &str, element: ElementType, side: u64, classes: u64) -
     net.classify(x, classes)
 }
 
-/// Inverted residuals of expansion, depthwise convolution, projection.
+/// MobileNetV2: inverted residuals of expansion, depthwise convolution, projection.
 pub fn mobilenet_v2(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
     let mut net = Net::new(name, element);
     let mut x = net.input(3, side);
     x = net.conv(x, 32, 3, 2, 1, RELU6)?;
-    // The stride is that of the first of the repeats.
+    // The stride applies to the first of the repeats.
     let channels = [16, 24, 32, 64, 96, 160, 320];
     let repeats = [1, 2, 3, 4, 3, 3, 1];
     let strides = [1, 2, 2, 2, 1, 2, 1];
@@ -171,7 +171,7 @@ pub fn resnet50(name: &str, element: ElementType, side: u64, classes: u64) -> Un
     resnet(name, element, side, classes, true)
 }
 
-/// Convolutions around which their input goes: pairs of 3 x 3 ones, or, `deep`, of 1 x 1, 3 x 3 and 1 x 1.
+/// Convolutions with a skip connection: pairs of 3 x 3 ones, or if `deep`, of 1 x 1, 3 x 3 and 1 x 1.
 fn resnet(name: &str, element: ElementType, side: u64, classes: u64, deep: bool) -> Unfinished {
     let mut net = Net::new(name, element);
     let mut x = net.input(3, side);

@@ -1,4 +1,4 @@
-//! The same operators on the CPU, in 64 bits, from their definitions: what results on a device are compared with.
+//! The operators on the CPU, in 64 bits, from their definitions: the reference for results of devices.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use tileheap_tensor::{Graph, TensorId};
 /// A tensor's elements in row-major order.
 pub type Values = BTreeMap<TensorId, Vec<f64>>;
 
-/// Computes every tensor of the graph from its inputs and constants; loops run as many rounds as `rounds` says, and are left by
-/// their first exit.
+/// Computes every tensor of the graph from its inputs and constants; loops run for the number of rounds in `rounds`, and are
+/// left at their first exit.
 pub fn evaluate(
     graph: &Graph,
     symbols: &[u64],
@@ -35,7 +35,7 @@ struct Evaluation<'a> {
     values: Values,
 }
 
-/// Elements with their dimensions.
+/// Elements and their dimensions.
 struct Operand<'a> {
     dims: Vec<usize>,
     elements: &'a [f64],
@@ -147,7 +147,7 @@ fn activated(name: &str, x: f64) -> f64 {
     }
 }
 
-/// By its power series, which 4 and more would cost all digits.
+/// The error function by its power series, which loses all digits for |x| of 4 and more.
 fn erf(x: f64) -> f64 {
     if x.abs() >= 4.0 {
         return x.signum();
@@ -169,7 +169,7 @@ fn pair(operator: &Operator, name: &str, default: i64) -> [i64; 2] {
     }
 }
 
-/// The places of a window that lie inside of `extent`, with their place in the window.
+/// The positions of a window that are inside `extent`, with their index in the window.
 fn window(
     at: usize,
     stride: i64,
@@ -335,7 +335,7 @@ fn indices(dims: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     })
 }
 
-/// The element at an index, each of which may be one too far where there is but one.
+/// The element at an index, broadcast along dimensions of size 1.
 fn element(of: &Operand<'_>, index: &[usize]) -> f64 {
     let axes = index[index.len() - of.dims.len()..].iter().zip(&of.dims);
     of.elements[axes.fold(0, |place, (&at, &dim)| place * dim + at % dim)]
@@ -350,7 +350,7 @@ fn axis(operator: &Operator, default: i64, rank: usize) -> usize {
     pair(operator, "axis", default)[0].rem_euclid(rank as i64) as usize
 }
 
-/// Elements at other places, of one of the outputs.
+/// Moves elements, for one of the outputs.
 fn moved(operator: &Operator, x: &Operand<'_>, dims: &[usize], part: usize) -> Vec<f64> {
     let from = |mut index: Vec<usize>| {
         let rank = index.len();
@@ -407,7 +407,7 @@ fn concat(operator: &Operator, operands: &[Operand<'_>], dims: &[usize]) -> Vec<
     found.collect()
 }
 
-/// Applies something to every line along an axis, by default the last.
+/// Applies a function to every line along an axis, by default the last.
 fn lines(operator: &Operator, x: &Operand<'_>, apply: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     let axis = axis(operator, -1, x.dims.len());
     let (count, stride): (usize, usize) = (x.dims[axis], x.dims[axis + 1..].iter().product());

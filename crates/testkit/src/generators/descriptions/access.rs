@@ -11,7 +11,7 @@ use super::formats::{STORED, is_depth};
 use super::resource::Role;
 
 impl DescribedAccess {
-    /// A read of everything.
+    /// An access that reads the whole resource.
     pub(super) fn new(resource: usize, kind: AccessKind) -> DescribedAccess {
         DescribedAccess {
             subpass: 0,
@@ -28,7 +28,7 @@ impl DescribedAccess {
         }
     }
 
-    /// The same as a write that replaces everything.
+    /// Changes it to a write that replaces the contents of the whole resource.
     pub(super) fn writing(mut self) -> DescribedAccess {
         (self.reads, self.writes, self.load_op) = (false, true, LoadOp::DontCare);
         self
@@ -44,13 +44,13 @@ impl Draw {
         }
     }
 
-    /// Whether a resource is an image that is not 3D.
+    /// Returns true if a resource is an image that is not 3D.
     pub(super) fn is_flat(&self, resource: usize) -> bool {
         self.image_desc(resource)
             .is_some_and(|desc| desc.image_type != ImageType::TYPE_3D)
     }
 
-    /// Any of the resources that `wanted` accepts and that the pass does not use; `None` without one.
+    /// A random resource that `wanted` accepts and that the pass does not use; `None` if there is none.
     pub(super) fn find(
         &mut self,
         pass: &DescribedPass,
@@ -63,7 +63,7 @@ impl Draw {
         (!found.is_empty()).then(|| self.random.pick(&found))
     }
 
-    /// A part for an access, and a view of it.
+    /// Draws the part that an access uses, and a view of it.
     pub(super) fn part(&mut self, access: &mut DescribedAccess) {
         let Some(desc) = self.image_desc(access.resource) else {
             return;
@@ -123,7 +123,7 @@ impl Draw {
         }
     }
 
-    /// Draws the load operation of a writing access of an attachment.
+    /// Draws the load operation of an attachment write.
     pub(super) fn load_op(&mut self, access: &mut DescribedAccess) {
         let range = self.meant(access.resource, access.kind, access.range);
         let contents = self.has_contents(access.resource, range);
@@ -157,7 +157,7 @@ impl Draw {
         }
     }
 
-    /// An access of shaders, fixed functions or transfers for a pass of a kind.
+    /// Draws an access by shaders, fixed functions or transfers that fits the pass's kind.
     pub(super) fn plain_access(&mut self, pass: &mut DescribedPass) {
         let kind = self.plain_kind(pass.kind);
         let wants_image = kind.fits_images() && (!kind.fits_buffers() || self.one_in(2));
@@ -241,7 +241,7 @@ impl Draw {
         }
     }
 
-    /// Adds a pass that gives a resource contents, if it can be written by transfers.
+    /// Adds a pass that initializes a resource, if transfers can write it.
     pub(super) fn fill_first(&mut self, resource: usize) {
         let mut pass = DescribedPass::new(PassKind::Transfer);
         pass.new_commands = self.one_in(4);

@@ -14,7 +14,7 @@ pub struct Description {
     pub resources: Vec<DescribedResource>,
     /// The capabilities of each queue.
     pub queues: Vec<vk::QueueFlags>,
-    /// For each semaphore, whether the caller hands it in.
+    /// For each semaphore, true if the caller provides it.
     pub semaphores: Vec<bool>,
     pub batches: Vec<DescribedBatch>,
 }
@@ -27,7 +27,7 @@ pub struct DescribedResource {
     pub tile_constraint: TileConstraint,
 }
 
-/// A batch with its passes, in a submit of its own or in that of the batch before.
+/// A batch with its passes, in its own submit or in that of the previous batch.
 #[derive(Clone, Debug)]
 pub struct DescribedBatch {
     pub queue: usize,
@@ -37,7 +37,7 @@ pub struct DescribedBatch {
     pub passes: Vec<DescribedPass>,
 }
 
-/// A pass, in a command buffer of its own or in that of the pass before.
+/// A pass, in its own command buffer or in that of the previous pass.
 #[derive(Clone, Debug)]
 pub struct DescribedPass {
     pub kind: PassKind,
@@ -64,14 +64,14 @@ pub struct DescribedAccess {
     pub load_op: LoadOp,
     pub range: SubresourceRange,
     pub view: ViewDesc,
-    /// `None` for those of the kind.
+    /// `None` for the default stages of the kind.
     pub stages: Option<vk::PipelineStageFlags2>,
     pub previous: bool,
     pub resolves: Option<usize>,
 }
 
 impl DescribedPass {
-    /// A pass with nothing declared.
+    /// A pass without declarations.
     pub(super) fn new(kind: PassKind) -> DescribedPass {
         DescribedPass {
             kind,
@@ -137,7 +137,7 @@ impl DescribedPass {
 }
 
 impl Description {
-    /// The description as a frame in progress.
+    /// Declares the description in a [`FrameBuilder`].
     pub fn builder(&self) -> FrameBuilder {
         let mut frame = FrameBuilder::new("random", self.base_extent);
         let declare = |(index, resource): (usize, &DescribedResource)| {

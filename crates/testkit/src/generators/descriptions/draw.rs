@@ -1,4 +1,4 @@
-//! The state of a description that is being drawn: what there is so far, and what has contents.
+//! The state of a description that is being generated: its elements so far, and the resources that have contents.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::description::{DescribedAccess, DescribedBatch, DescribedPass, Descrip
 /// A description in progress.
 pub(super) struct Draw {
     pub(super) random: SplitMix64,
-    /// One choice in so many is any value; 0 for none.
+    /// One choice in `oddity` is any value; 0 for none.
     oddity: u64,
     pub(super) description: Description,
     /// For each resource, the aspects, levels and layers that have contents.
@@ -49,12 +49,12 @@ impl Draw {
         }
     }
 
-    /// True if the next choice is any value.
+    /// Returns true if the next choice is any value.
     pub(super) fn odd(&mut self) -> bool {
         self.oddity > 0 && self.random.one_in(self.oddity)
     }
 
-    /// True once in `n` times.
+    /// Returns true with a probability of 1 in `n`.
     pub(super) fn one_in(&mut self, n: u64) -> bool {
         self.random.one_in(n)
     }
@@ -135,7 +135,7 @@ impl Draw {
         self.random.pick(choices)
     }
 
-    /// The first batch may wait for the caller, and the last one signal it.
+    /// Makes the first batch wait for an external semaphore and the last one signal one, both at random.
     fn external_semaphores(&mut self) {
         for is_wait in [true, false] {
             if !self.one_in(6) {
@@ -161,7 +161,7 @@ impl Draw {
         self.description.queues[self.batch.queue]
     }
 
-    /// A resource as validation will know it, with sizes filled in.
+    /// A resource as validation sees it, with sizes filled in.
     pub(super) fn resource(&self, index: usize) -> Resource {
         let drawn = &self.description.resources[index];
         let mut kind = drawn.kind;
@@ -177,7 +177,7 @@ impl Draw {
         }
     }
 
-    /// The aspects, levels and layers of a range without open parts; one for a buffer.
+    /// The aspects, levels and layers of a range without open ends; one element for a buffer.
     fn parts(range: SubresourceRange) -> Vec<(u32, u32, u32)> {
         let aspects = (0..8u32).filter(|bit| range.aspects.as_raw() >> bit & 1 == 1);
         let mut parts = Vec::new();
@@ -194,7 +194,7 @@ impl Draw {
         parts
     }
 
-    /// True if all of a range has contents.
+    /// Returns true if a whole range has contents.
     pub(super) fn has_contents(&self, resource: usize, range: SubresourceRange) -> bool {
         let external = match self.description.resources[resource].persistence {
             Persistence::External(desc) => {
@@ -207,7 +207,7 @@ impl Draw {
         external || Draw::parts(range).iter().all(|part| written.contains(part))
     }
 
-    /// Notes what the accesses of a pass write.
+    /// Records the parts that the accesses of a pass write.
     pub(super) fn note_writes(&mut self, accesses: &[DescribedAccess]) {
         for access in accesses.iter().filter(|access| access.writes) {
             let range = self.meant(access.resource, access.kind, access.range);
@@ -215,7 +215,7 @@ impl Draw {
         }
     }
 
-    /// A range with everything filled in that is left open.
+    /// A range with its open ends filled in.
     pub(super) fn meant(
         &self,
         resource: usize,
@@ -257,7 +257,7 @@ impl Draw {
         self.batch.passes.push(pass);
     }
 
-    /// Previous versions are of what some pass writes.
+    /// Makes some pass write each resource of which another pass reads a previous version.
     fn write_histories(&mut self) {
         let count = self.description.resources.len();
         let last = self.description.batches.len() - 1;

@@ -6,7 +6,7 @@ use ash::vk::{self, Format as F};
 use tileheap::format::{self, FormatInfo};
 use tileheap::names;
 
-/// Formats that most drivers render to.
+/// Formats that most drivers can render to.
 pub(super) const COLORS: [F; 16] = [
     F::R8G8B8A8_UNORM,
     F::R8G8B8A8_UNORM,
@@ -26,7 +26,7 @@ pub(super) const COLORS: [F; 16] = [
     F::R5G6B5_UNORM_PACK16,
 ];
 
-/// Formats with storage images on every device, or on most.
+/// Formats that all or most devices support for storage images.
 pub(super) const STORED: [F; 8] = [
     F::R8G8B8A8_UNORM,
     F::R8G8B8A8_UINT,
@@ -48,11 +48,11 @@ pub(super) const DEPTHS: [F; 7] = [
     F::S8_UINT,
 ];
 
-/// Formats of `VK_KHR_maintenance5`: no feature of a [`DeviceProfile`](tileheap::profile::DeviceProfile) says that a device has enabled it.
+/// Formats of `VK_KHR_maintenance5`; a [`DeviceProfile`](tileheap::profile::DeviceProfile) does not state if a device has enabled it.
 const OF_MAINTENANCE_5: [F; 2] = [F::A1B5G5R5_UNORM_PACK16_KHR, F::A8_UNORM_KHR];
 
-/// Formats of other extensions, which are not part of any version of Vulkan. A driver must not be asked about them without the extension
-/// (VUID-VkPhysicalDeviceImageFormatInfo2-format-parameter), and no profile says that a device has it.
+/// Formats of other extensions, which are not part of any version of Vulkan. A driver must not be queried for them without the extension
+/// (VUID-VkPhysicalDeviceImageFormatInfo2-format-parameter), and a profile does not state if a device has it.
 const OF_EXTENSIONS: [F; 9] = [
     F::PVRTC1_2BPP_UNORM_BLOCK_IMG,
     F::PVRTC1_4BPP_UNORM_BLOCK_IMG,
@@ -65,8 +65,8 @@ const OF_EXTENSIONS: [F; 9] = [
     F::R16G16_S10_5_NV,
 ];
 
-/// Every format that Vulkan names and a device may have enabled, those of several planes included; another one in place of each of
-/// [`OF_EXTENSIONS`].
+/// Every format that Vulkan names and that a device may have enabled, including multi-planar ones; those of [`OF_EXTENSIONS`] are
+/// replaced by another format.
 pub(super) static ALL: LazyLock<Vec<F>> = LazyLock::new(|| {
     let named = names::all::<F>().map(|(_, format)| format);
     let enabled = named.map(|format| match OF_EXTENSIONS.contains(&format) {
@@ -82,7 +82,7 @@ pub(super) static ALL: LazyLock<Vec<F>> = LazyLock::new(|| {
 pub(super) static KNOWN: LazyLock<Vec<&'static FormatInfo>> =
     LazyLock::new(|| ALL.iter().filter_map(|format| format::info(*format)).collect());
 
-/// The formats of one class with a format; those of depth and stencil have no other.
+/// The formats that are compatible with a format; for depth and stencil, only the format itself.
 pub(super) fn compatible(own: F) -> Vec<F> {
     let info = format::info(own);
     let fits = |other: &&&FormatInfo| info.is_some_and(|info| info.is_compatible_with(other));

@@ -1,6 +1,6 @@
 //! Random descriptions of frames: the same description for a seed on every machine.
 //!
-//! In most descriptions every choice is one that the rules allow; in the others, one choice in 60, 15 or 3 is any value at all.
+//! In most descriptions every choice follows the rules; in the others, one choice in 60, 15 or 3 is any value.
 
 mod access;
 mod description;
@@ -14,7 +14,7 @@ mod vocabulary;
 pub use description::{DescribedAccess, DescribedBatch, DescribedPass, DescribedResource, Description};
 pub use shrink::shrink;
 
-/// The description of a seed.
+/// The description for a seed.
 pub fn describe(seed: u64) -> Description {
     draw::Draw::new(seed).finish()
 }

@@ -10,7 +10,7 @@ use super::formats::is_depth;
 use super::resource::Role;
 
 impl Draw {
-    /// Adds a pass that fits the queue.
+    /// Adds a pass that the queue supports.
     pub(super) fn pass(&mut self) {
         let queue = self.queue();
         let kind = self.random.pick(&[
@@ -39,7 +39,7 @@ impl Draw {
         for _ in 0..self.random.below(most) + u64::from(kind != PassKind::Render) {
             self.plain_access(&mut pass);
         }
-        // Accesses of subpasses come in order.
+        // Accesses must be in order of subpasses.
         pass.accesses.sort_by_key(|access| access.subpass);
         if self.odd() {
             pass.optional = Some(self.random.pick(&[SkippedOutputs::Kept, SkippedOutputs::Lost]));
@@ -101,7 +101,7 @@ impl Draw {
         }
     }
 
-    /// Adds a color attachment, or the one of depth and stencil.
+    /// Adds a color or depth/stencil attachment.
     fn attachment(&mut self, pass: &mut DescribedPass, kind: AccessKind, samples: Samples) {
         let wants_depth = kind == AccessKind::DepthStencilAttachment;
         let rendered = |draw: &Draw, index: usize| {
@@ -187,7 +187,7 @@ impl Draw {
         }
     }
 
-    /// Adds a subpass that goes on with what the first one left.
+    /// Adds a subpass that continues with the attachments of the first one.
     fn next_subpass(&mut self, pass: &mut DescribedPass, samples: Samples) {
         let own: Vec<DescribedAccess> = pass
             .accesses

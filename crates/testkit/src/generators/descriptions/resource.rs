@@ -14,8 +14,8 @@ use super::description::DescribedResource;
 use super::draw::Draw;
 use super::formats::{self, ALL, COLORS, DEPTHS, KNOWN, STORED, is_depth};
 
-/// Usages of extensions: no feature of a [`DeviceProfile`](tileheap::profile::DeviceProfile) says that a device has enabled them, so no rule
-/// refuses them.
+/// Usages of extensions; a [`DeviceProfile`](tileheap::profile::DeviceProfile) does not state if a device has enabled them, so no rule
+/// rejects them.
 const OF_EXTENSIONS: U = U::from_raw(
     U::HOST_TRANSFER_EXT.as_raw() | U::SAMPLE_WEIGHT_QCOM.as_raw() | U::SAMPLE_BLOCK_MATCH_QCOM.as_raw(),
 );
@@ -30,7 +30,7 @@ pub(super) enum Role {
 }
 
 impl Draw {
-    /// Any resource.
+    /// Adds a random resource.
     pub(super) fn new_resource(&mut self) -> usize {
         match self.random.below(6) {
             0 | 1 => self.new_image(Role::Color, Samples::TYPE_1),
@@ -41,14 +41,14 @@ impl Draw {
         }
     }
 
-    /// An image for a role, with so many samples.
+    /// Adds an image for a role, with this number of samples.
     pub(super) fn new_image(&mut self, role: Role, samples: Samples) -> usize {
         let format = self.format(role);
         let desc = self.image(role, samples, format);
         self.add(desc.into(), is_depth(format))
     }
 
-    /// An image like a plain one: two-dimensional, of one level and some layers.
+    /// Adds a plain image: two-dimensional, one level, some layers.
     pub(super) fn plain_image(&mut self, format: Format, samples: Samples, array_layers: u32) -> usize {
         let desc = ImageDesc {
             samples,
@@ -163,8 +163,8 @@ impl Draw {
             desc.mip_levels = 1 + self.random.below(u64::from(most.min(4))) as u32;
         }
         if image_type == ImageType::TYPE_3D {
-            // Validation 1.4.363 takes a barrier of all slices of a level above 0 for one of as many slices as level 0 has. Those reach into
-            // what it has numbered next, and it reports hazards with commands on other images.
+            // Validation 1.4.363 assumes that a barrier of all slices of a level above 0 has as many slices as level 0. The excess slices
+            // overlap those that it numbers next, so it reports hazards with commands on other images.
             desc.mip_levels = desc.mip_levels.min(1);
         }
         let cube = image_type == ImageType::TYPE_2D && width == height && single && self.one_in(8);

@@ -1,11 +1,11 @@
-//! Smaller descriptions that fail alike.
+//! Reduces descriptions to smaller ones that fail in the same way.
 
 use tileheap::frame::tables::{ResourceKind, ViewDesc};
 use tileheap::frame::{Persistence, SubresourceRange, TileConstraint};
 
 use super::description::{DescribedAccess, DescribedPass, Description};
 
-/// The n-th change of a kind to a description; false where there is no n-th.
+/// The n-th change of a kind to a description; returns false if there is no n-th.
 type Edit = fn(&mut Description, usize) -> bool;
 
 /// The smallest description found that still fails: each step removes a batch, a pass, an access or a resource, or a setting.
