@@ -48,11 +48,11 @@ pub(super) const DEPTHS: [F; 7] = [
     F::S8_UINT,
 ];
 
-/// Formats of `VK_KHR_maintenance5`; a [`DeviceProfile`](tileheap::profile::DeviceProfile) does not state if a device has enabled it.
+/// Formats of `VK_KHR_maintenance5`; a [`DeviceProfile`](tileheap::profile::DeviceProfile) does not state whether a device has enabled it.
 const OF_MAINTENANCE_5: [F; 2] = [F::A1B5G5R5_UNORM_PACK16_KHR, F::A8_UNORM_KHR];
 
 /// Formats of other extensions, which are not part of any version of Vulkan. A driver must not be queried for them without the extension
-/// (VUID-VkPhysicalDeviceImageFormatInfo2-format-parameter), and a profile does not state if a device has it.
+/// (VUID-VkPhysicalDeviceImageFormatInfo2-format-parameter), and a profile does not state whether a device has it.
 const OF_EXTENSIONS: [F; 9] = [
     F::PVRTC1_2BPP_UNORM_BLOCK_IMG,
     F::PVRTC1_4BPP_UNORM_BLOCK_IMG,

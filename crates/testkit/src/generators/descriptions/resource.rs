@@ -14,7 +14,7 @@ use super::description::DescribedResource;
 use super::draw::Draw;
 use super::formats::{self, ALL, COLORS, DEPTHS, KNOWN, STORED, is_depth};
 
-/// Usages of extensions; a [`DeviceProfile`](tileheap::profile::DeviceProfile) does not state if a device has enabled them, so no rule
+/// Usages of extensions; a [`DeviceProfile`](tileheap::profile::DeviceProfile) does not state whether a device has enabled them, so no rule
 /// rejects them.
 const OF_EXTENSIONS: U = U::from_raw(
     U::HOST_TRANSFER_EXT.as_raw() | U::SAMPLE_WEIGHT_QCOM.as_raw() | U::SAMPLE_BLOCK_MATCH_QCOM.as_raw(),
