@@ -1,4 +1,4 @@
-//! Memory that resources share: each one is bound at the offset that the program chooses, and nothing checks for overlaps.
+//! Memory that resources share: each resource is bound at the offset that the program chooses, without a check for overlaps.
 
 use std::ffi::CStr;
 
@@ -10,7 +10,7 @@ use crate::support::memory::{Image, create_image};
 
 /// Bytes of each block.
 const BLOCK: vk::DeviceSize = 4 << 20;
-/// Offsets are multiples of this, which suits the alignments and the `bufferImageGranularity` of most devices.
+/// Offsets are multiples of this number, which meets the alignments and the `bufferImageGranularity` of most devices.
 pub(crate) const PAGE: vk::DeviceSize = 1 << 16;
 
 /// A device memory object, in which resources are placed by hand.
@@ -43,7 +43,7 @@ impl<'a> Block<'a> {
             .memory_type_index(stage.transient_type);
         // SAFETY: the type is one of the device, and not one that a feature guards.
         let memory = unsafe { stage.device.allocate_memory(&info, None) }.called("vkAllocateMemory")?;
-        // SAFETY: run at the end, after what is bound to it.
+        // SAFETY: run at the end, after everything bound to it is destroyed.
         stage.keep(move |device| unsafe { device.free_memory(memory, None) });
         stage.gpu.set_name(memory, name)?;
         Ok(Block { stage, memory })
@@ -72,7 +72,7 @@ impl<'a> Block<'a> {
             _ => vk::ImageAspectFlags::COLOR,
         };
         let image = Image::viewed(device, handle, format, aspect)?;
-        // SAFETY: run at the end, before the image goes.
+        // SAFETY: run at the end, before the image is destroyed.
         stage.keep(move |device| unsafe { device.destroy_image_view(image.view, None) });
         Ok(Texture { image, extent, end })
     }

@@ -36,7 +36,7 @@ pub(crate) fn first_frame(stage: &Stage<'_>) -> Result<()> {
     frame.run()
 }
 
-/// A pass between painting and showing gets the memory of an image that is still to be shown.
+/// A pass between painting and showing uses the memory of an image that is shown later.
 pub(crate) fn short_lifetime(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"transient block")?;
     let dunes = block.texture(c"dunes", FULL, SHOWN, 0)?;
@@ -57,7 +57,7 @@ pub(crate) fn short_lifetime(stage: &Stage<'_>) -> Result<()> {
 
 /// A buffer for a chain of mip levels is placed as if it had only the first one, and is cleared as a whole.
 pub(crate) fn oversized_clear(stage: &Stage<'_>) -> Result<()> {
-    let first_level = SIZE * 2; // Eight bytes a texel.
+    let first_level = SIZE * 2; // Eight bytes per texel.
     let all_levels = first_level * 4 / 3;
     let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
     let block = Block::new(stage, c"transient block")?;
@@ -88,7 +88,7 @@ pub(crate) fn oversized_clear(stage: &Stage<'_>) -> Result<()> {
     frame.run()
 }
 
-/// After a resize, an image is created anew and larger at its old offset, next to one that stays.
+/// After a resize, an image is created again, larger and at its old offset, next to one that stays.
 pub(crate) fn stale_offset(stage: &Stage<'_>) -> Result<()> {
     let half = (FORMAT, extent(EXTENT.width / 2, EXTENT.height / 2));
     let block = Block::new(stage, c"transient block")?;
@@ -114,7 +114,7 @@ pub(crate) fn stale_offset(stage: &Stage<'_>) -> Result<()> {
     second.run()
 }
 
-/// An image that the next frame reads lies in the transient block, which that frame overwrites first.
+/// An image that the next frame reads is in the transient block, which that frame overwrites first.
 pub(crate) fn transient_history(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"transient block")?;
     let sketch = block.texture(c"sketch", FULL, SHOWN, 0)?;
@@ -169,7 +169,7 @@ pub(crate) fn uncleared_target(stage: &Stage<'_>) -> Result<()> {
     frame.run()
 }
 
-/// A compute shader adds to a buffer that nothing has cleared.
+/// A compute shader adds to a buffer that was never cleared.
 pub(crate) fn uncleared_buffer(stage: &Stage<'_>) -> Result<()> {
     let block = Block::new(stage, c"transient block")?;
     let usage = vk::BufferUsageFlags::STORAGE_BUFFER

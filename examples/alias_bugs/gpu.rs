@@ -1,4 +1,4 @@
-//! A device with one queue, by plain ash.
+//! A device with one queue, on plain `ash`.
 
 use ash::vk;
 
@@ -13,7 +13,7 @@ pub(crate) struct Gpu {
     pub(crate) queue: vk::Queue,
     pub(crate) family: u32,
     pub(crate) name: String,
-    /// Names objects, if `VK_EXT_debug_utils` is there.
+    /// Names objects, if `VK_EXT_debug_utils` is available.
     debug: Option<ash::ext::debug_utils::Device>,
 }
 
@@ -85,7 +85,7 @@ impl Gpu {
         })
     }
 
-    /// Gives an object the name that messages of layers repeat.
+    /// Names an object; messages of layers contain the name.
     pub(crate) fn set_name(&self, object: impl vk::Handle, name: &std::ffi::CStr) -> Result<()> {
         let Some(debug) = &self.debug else { return Ok(()) };
         let info = vk::DebugUtilsObjectNameInfoEXT::default()
@@ -98,7 +98,7 @@ impl Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // SAFETY: everything that was created on them is gone.
+        // SAFETY: everything that was created on them is destroyed.
         unsafe {
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);

@@ -11,7 +11,7 @@
 //! ```
 //! Needs Vulkan 1.3.
 
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod block;
@@ -83,13 +83,13 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// As on the command line.
+/// The name on the command line.
 fn name(bug: Bug) -> String {
     let value = bug.to_possible_value().expect("every bug is listed");
     value.get_name().to_owned()
 }
 
-/// What to do instead.
+/// The fix for a bug.
 fn remedy(bug: Bug) -> &'static str {
     let name = name(bug);
     let of_bug = |line: &'static str| line.strip_prefix(&name)?.strip_prefix(": ");

@@ -54,7 +54,7 @@ impl OldPass {
         if depth.is_some() {
             subpass = subpass.depth_stencil_attachment(&depths);
         }
-        // The depth buffer's layout transition waits for whatever had its memory.
+        // The depth buffer's layout transition waits for all earlier uses of its memory.
         let tests =
             vk::PipelineStageFlags::EARLY_FRAGMENT_TESTS | vk::PipelineStageFlags::LATE_FRAGMENT_TESTS;
         let dependencies = [vk::SubpassDependency::default()
@@ -92,7 +92,7 @@ impl OldPass {
             .layers(1);
         // SAFETY: the views have the formats of the attachments.
         let framebuffer = unsafe { device.create_framebuffer(&info, None) }.called("vkCreateFramebuffer")?;
-        // SAFETY: run at the end, before the views go.
+        // SAFETY: run at the end, before the views are destroyed.
         stage.keep(move |device| unsafe { device.destroy_framebuffer(framebuffer, None) });
 
         let depth_format = depth.map_or(vk::Format::UNDEFINED, |_| vk::Format::D16_UNORM);
@@ -113,7 +113,7 @@ impl OldPass {
         })
     }
 
-    /// Paints over the image, which is in [`PAINTED`] before and after.
+    /// Paints over the image, which is in layout [`PAINTED`] before and after.
     pub(crate) fn record(&self, frame: &Recording<'_>, motif: Motif) {
         let clears = [vk::ClearValue::default(); 2];
         let info = vk::RenderPassBeginInfo::default()

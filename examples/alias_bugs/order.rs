@@ -34,7 +34,7 @@ pub(crate) fn no_source_stage(stage: &Stage<'_>) -> Result<()> {
     let before = if stage.wrong {
         NOTHING
     } else {
-        // The image's first use is a write: besides the last reads, it waits for the writes before them.
+        // The image's first use is a write: it waits for the last reads, and for the writes before them.
         let used = (COLOR_WRITE.0 | FRAGMENT_READ.0, COLOR_WRITE.1);
         frame.order(used, COMPUTE_WRITE);
         (COMPUTE_WRITE.0, vk::AccessFlags2::NONE)
@@ -94,7 +94,7 @@ pub(crate) fn own_image_barrier(stage: &Stage<'_>) -> Result<()> {
 
 /// A submit waits for another queue at the stage that reads its result, after an earlier stage has reused its memory.
 ///
-/// One queue plays both roles: no barrier in the second submit synchronizes with the first.
+/// One queue simulates both: no barrier in the second submit synchronizes with the first.
 pub(crate) fn late_semaphore_wait(stage: &Stage<'_>) -> Result<()> {
     let (block, results) = (
         Block::new(stage, c"transient block")?,
@@ -142,7 +142,7 @@ pub(crate) fn late_semaphore_wait(stage: &Stage<'_>) -> Result<()> {
     };
     stage.submit_with(frame.end()?, &[at(waited)], &[])?;
     stage.wait()?;
-    // SAFETY: the device is done.
+    // SAFETY: the device is idle.
     unsafe { polled.destroy(stage.device) };
     Ok(())
 }
@@ -153,7 +153,7 @@ pub(crate) fn frames_in_flight(stage: &Stage<'_>) -> Result<()> {
         Block::new(stage, c"transient block")?,
         Block::new(stage, c"kept")?,
     );
-    // The picture that both frames develop is painted beforehand.
+    // The picture that both frames process is painted beforehand.
     let dunes = kept.texture(c"dunes", FULL, SHOWN, 0)?;
     let medallion = kept.texture(c"medallion", FULL, SHOWN, dunes.end)?;
     let set = shown(stage, dunes, medallion)?;
@@ -178,7 +178,7 @@ pub(crate) fn frames_in_flight(stage: &Stage<'_>) -> Result<()> {
         ];
         let set = stage.set(&stage.copy, &descriptors)?;
         let frame = Recording::begin(stage)?;
-        // It waits for the compute shaders before it, which the semaphore may hold back.
+        // It waits for earlier compute shaders, which the semaphore may hold back.
         let shaders = (COMPUTE_WRITE.0, vk::AccessFlags2::NONE);
         frame.order(COMPUTE_WRITE, COMPUTE_WRITE);
         frame.transition(texture.image, (UNDEFINED, GENERAL), shaders, COMPUTE_WRITE);
@@ -221,7 +221,7 @@ pub(crate) fn frames_in_flight(stage: &Stage<'_>) -> Result<()> {
         .called("vkQueueSubmit")?;
     }
     stage.wait()?;
-    // SAFETY: the device is done.
+    // SAFETY: the device is idle.
     unsafe { first.destroy(stage.device) };
     Ok(())
 }
@@ -260,7 +260,7 @@ pub(crate) fn indirect_arguments(stage: &Stage<'_>) -> Result<()> {
     } else {
         (uploaded.0 | drawn, uploaded.1)
     };
-    // A clear: graphics and compute stages would wait for DRAW_INDIRECT, which comes before them in their pipelines.
+    // A clear: graphics and compute stages would wait for DRAW_INDIRECT, which precedes them in their pipelines.
     frame.order(used, CLEAR_WRITE);
     let clears = (CLEAR_WRITE.0, vk::AccessFlags2::NONE);
     frame.transition(canvas.image, (UNDEFINED, GENERAL), clears, CLEAR_WRITE);

@@ -1,4 +1,4 @@
-//! Records the passes that the programs are made of. Barriers have exactly the scopes that a program names.
+//! Records the passes of the programs. Barriers have exactly the scopes that a program names.
 
 use ash::vk;
 
@@ -15,7 +15,7 @@ pub(crate) const PAINTED: vk::ImageLayout = vk::ImageLayout::COLOR_ATTACHMENT_OP
 pub(crate) const READ: vk::ImageLayout = vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL;
 pub(crate) const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
 
-/// A half of a dependency: stages, and accesses in them.
+/// One scope of a dependency: stages and accesses.
 pub(crate) type Scope = (vk::PipelineStageFlags2, vk::AccessFlags2);
 
 pub(crate) const NOTHING: Scope = (vk::PipelineStageFlags2::NONE, vk::AccessFlags2::NONE);
@@ -56,7 +56,7 @@ const ALL: Scope = (
     ),
 );
 
-/// What the painting shader paints.
+/// The motif that the painting shader paints.
 #[derive(Clone, Copy)]
 pub(crate) enum Motif {
     Dunes,
@@ -90,7 +90,7 @@ impl<'a> Recording<'a> {
         // SAFETY: the pool is the stage's, and no other thread uses it.
         let commands =
             unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?[0];
-        // Messages of validation repeat it, and scripts/test.sh excuses those of mistakes on purpose.
+        // Validation messages contain the name, and scripts/test.sh excuses messages about deliberate mistakes.
         let name = if stage.wrong {
             c"deliberate mistake"
         } else {
@@ -119,7 +119,7 @@ impl<'a> Recording<'a> {
         Ok(self.commands)
     }
 
-    /// Ends recording, submits, and waits for the end of execution.
+    /// Ends recording, submits, and waits for completion.
     pub(crate) fn run(self) -> Result<()> {
         let stage = self.stage;
         stage.submit(self.end()?)?;
@@ -165,12 +165,12 @@ impl<'a> Recording<'a> {
         unsafe { self.device.cmd_pipeline_barrier2(self.commands, &info) };
     }
 
-    /// Paints over an image whose contents are not needed, for fragment shaders to read.
+    /// Paints over an image whose old contents are not needed, for fragment shaders to read.
     pub(crate) fn paint(&self, texture: Texture, motif: Motif) {
         self.paint_with(texture, || self.draw(texture, motif));
     }
 
-    /// The same, by other draws.
+    /// Like [`paint`](Recording::paint), with other draws.
     pub(crate) fn paint_with(&self, texture: Texture, draws: impl FnOnce()) {
         self.transition(texture.image, (UNDEFINED, PAINTED), AFTER_COLOR_OUTPUT, COLOR);
         let inline = vk::RenderingFlags::empty();
@@ -184,7 +184,7 @@ impl<'a> Recording<'a> {
         self.transition(texture.image, (PAINTED, READ), COLOR_WRITE, FRAGMENT_READ);
     }
 
-    /// The same, by a secondary command buffer.
+    /// Like [`paint`](Recording::paint), with a secondary command buffer.
     pub(crate) fn paint_by_secondary(&self, texture: Texture, motif: Motif) -> Result<()> {
         let mut rendering = vk::CommandBufferInheritanceRenderingInfo::default()
             .color_attachment_formats(&[FORMAT])
@@ -243,7 +243,7 @@ impl<'a> Recording<'a> {
         unsafe { self.device.cmd_draw(self.commands, 3, 1, 0, 0) };
     }
 
-    /// Binds a pipeline that paints, which has the layout of the stage's.
+    /// Binds a painting pipeline, which has the same layout as the stage's.
     pub(crate) fn bind_painting(&self, extent: vk::Extent2D, pipeline: vk::Pipeline, motif: Motif) {
         set_viewport(self.device, self.commands, whole(extent));
         let (layout, stages) = (self.stage.painting.layout, PAINTING_FRAG.stage);
@@ -257,7 +257,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Runs a compute shader for every texel of a picture.
+    /// Runs a compute shader with one invocation per texel of a picture.
     pub(crate) fn dispatch(&self, pipeline: &crate::stage::Pipeline, set: vk::DescriptorSet) {
         let point = vk::PipelineBindPoint::COMPUTE;
         // SAFETY: the command buffer is recording outside a pass, and the set is complete.
@@ -298,7 +298,7 @@ impl<'a> Recording<'a> {
         });
     }
 
-    /// Copies the picture, once it was painted, to a buffer.
+    /// Copies the painted picture to a buffer.
     pub(crate) fn read_back(&self, screen: &Screen, buffer: vk::Buffer) {
         let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
         self.transition(screen.picture, (PAINTED, layout), COLOR_WRITE, COPY_READ);
@@ -307,7 +307,7 @@ impl<'a> Recording<'a> {
         unsafe { copy_to_buffer(self.device, self.commands, picture, buffer) };
     }
 
-    /// Copies a computed image, in [`GENERAL`], to a buffer.
+    /// Copies a computed image, in layout [`GENERAL`], to a buffer.
     pub(crate) fn copy_image(&self, texture: Texture, buffer: vk::Buffer) {
         let layers = vk::ImageSubresourceLayers::default()
             .aspect_mask(vk::ImageAspectFlags::COLOR)

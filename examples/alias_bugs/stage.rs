@@ -1,4 +1,4 @@
-//! Shared by all programs of the gallery: pipelines, the picture, a readback buffer, submits.
+//! Resources shared by all programs of the gallery: pipelines, the picture, a readback buffer, submits.
 
 use std::cell::RefCell;
 
@@ -22,16 +22,16 @@ pub(crate) const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 /// Bytes of a picture.
 pub(crate) const SIZE: vk::DeviceSize = EXTENT.width as u64 * EXTENT.height as u64 * 4;
 
-/// Destroys an object at the end.
+/// Destroys an object when the program ends.
 type Destroy = Box<dyn FnOnce(&ash::Device)>;
 
-/// The objects that every program uses, and everything that it creates besides.
+/// The objects that every program uses, and those that it creates in addition.
 pub(crate) struct Stage<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) device: &'a ash::Device,
-    /// Whether the program has its bug.
+    /// True if the program has its bug.
     pub(crate) wrong: bool,
-    /// The memory type of blocks, which every transient resource allows.
+    /// The memory type of blocks, which every transient resource supports.
     pub(crate) transient_type: u32,
     pub(crate) commands: vk::CommandPool,
     /// Draws a motif (push constants) over the whole target.
@@ -48,20 +48,20 @@ pub(crate) struct Stage<'a> {
     destroys: RefCell<Vec<Destroy>>,
 }
 
-/// A pipeline, its layout and that of its set.
+/// A pipeline with its layouts.
 pub(crate) struct Pipeline {
     pub(crate) handle: vk::Pipeline,
     pub(crate) layout: vk::PipelineLayout,
     sets: SetLayout,
 }
 
-/// The final picture and its readback buffer, in their own memory, not in a block.
+/// The final picture and its readback buffer, each with its own memory.
 pub(crate) struct Screen {
     pub(crate) picture: Image,
     pub(crate) texels: HostBuffer,
 }
 
-/// What a descriptor points to.
+/// The contents of a descriptor.
 pub(crate) enum Descriptor {
     Image(vk::ImageView, vk::ImageLayout),
     Buffer(vk::Buffer),
@@ -94,7 +94,7 @@ impl<'a> Stage<'a> {
         self.destroys.borrow_mut().push(Box::new(destroy));
     }
 
-    /// A descriptor set of a pipeline, with these descriptors at its bindings.
+    /// Creates a descriptor set of a pipeline, with these descriptors at its bindings.
     pub(crate) fn set(&self, pipeline: &Pipeline, descriptors: &[Descriptor]) -> Result<vk::DescriptorSet> {
         let (device, sets) = (self.device, &pipeline.sets);
         let pool = create_pool(device, 1, &sets.pool_sizes(1))?;
@@ -137,23 +137,23 @@ impl<'a> Stage<'a> {
         .called("vkQueueSubmit2")
     }
 
-    /// Waits for everything that was submitted.
+    /// Waits for all submitted work.
     pub(crate) fn wait(&self) -> Result<()> {
         // SAFETY: no other thread uses the queue.
         unsafe { self.device.queue_wait_idle(self.gpu.queue) }.called("vkQueueWaitIdle")
     }
 
-    /// The picture.
+    /// Destroys everything and returns the picture.
     ///
     /// # Safety
-    /// The device is done with everything.
+    /// The device is idle.
     pub(crate) unsafe fn finish(mut self) -> Rendered {
         let device = self.device;
         let texels = self.screen.texels.bytes().to_vec();
         for destroy in self.destroys.take().into_iter().rev() {
             destroy(device);
         }
-        // SAFETY: the caller's duty; users go before what they use.
+        // SAFETY: the caller's duty; objects are destroyed before the objects that they use.
         unsafe {
             device.destroy_command_pool(self.commands, None);
             for pipeline in [
@@ -197,7 +197,7 @@ impl Screen {
     }
 }
 
-/// A device-local memory type that all of a program's transient resources allow.
+/// A device-local memory type that all of a program's transient resources support.
 fn transient_type(gpu: &Gpu) -> Result<u32> {
     let device = &gpu.device;
     let usages = [
@@ -242,7 +242,7 @@ fn transient_type(gpu: &Gpu) -> Result<u32> {
     }
 }
 
-/// A triangle over the whole target.
+/// Creates a pipeline that draws a triangle over the whole target.
 fn graphics_pipeline(device: &ash::Device, fragment: &'static Shader) -> Result<Pipeline> {
     let sets = SetLayout::new(device, &[fragment], 0, &[])?;
     let layout = create_pipeline_layout(device, &[sets.handle], &[&FULLSCREEN_VERT, fragment])?;

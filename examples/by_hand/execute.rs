@@ -1,4 +1,4 @@
-//! The tables, executed: every command buffer recorded and every submit made, row by row.
+//! Executes the tables: records every command buffer and makes every submit, row by row.
 
 use ash::vk;
 use tileheap::ffi::TileMemoryBindInfoQCOM;
@@ -16,12 +16,12 @@ use crate::support::error::{Called, Result, bail};
 
 /// Executes tables on one queue.
 pub(crate) struct Executor {
-    /// Of the queue: each batch signals how many there were.
+    /// The queue's timeline: each batch signals the number of batches so far.
     timeline: vk::Semaphore,
     submitted: u64,
 }
 
-/// A Vulkan struct of synchronization2 with stages and accesses.
+/// A synchronization2 structure with the stages and accesses of scopes.
 macro_rules! scoped {
     ($barrier:ident, $scopes:expr) => {{
         let scopes: &Scopes = $scopes;
@@ -45,7 +45,7 @@ impl Executor {
         })
     }
 
-    /// Records a frame into command buffers that were reset, and submits it; `draw` records the commands of a described pass.
+    /// Records a frame into reset command buffers, and submits it; `draw` records the commands of a described pass.
     pub(crate) fn execute(
         &mut self,
         gpu: &Gpu,
@@ -92,7 +92,7 @@ impl Executor {
                     .signal_semaphore_infos(signals)
             });
             let infos: Vec<_> = infos.collect();
-            // One call: tile memory may keep its contents from batch to batch.
+            // A single call: tile memory may keep its contents from batch to batch.
             // SAFETY: the command buffers are executable, and only this thread uses the queue.
             unsafe { gpu.device.queue_submit2(gpu.queue, &infos, vk::Fence::null()) }
                 .called("vkQueueSubmit2")?;
@@ -101,7 +101,7 @@ impl Executor {
         Ok(())
     }
 
-    /// A wait or a signal; none for what is before the first batch. The frame declares no semaphores.
+    /// A wait or a signal; `None` if it refers to a time before the first batch. The frame declares no semaphores.
     fn semaphore(&self, row: &SemaphoreRow, begin: u64) -> Option<vk::SemaphoreSubmitInfo<'static>> {
         assert_eq!(
             row.semaphore.kind,
@@ -117,7 +117,7 @@ impl Executor {
         Some(info.stage_mask(row.stages))
     }
 
-    /// Waits for everything that was submitted.
+    /// Waits for all submitted work.
     pub(crate) fn wait(&self, gpu: &Gpu) -> Result<()> {
         let (semaphores, values) = ([self.timeline], [self.submitted]);
         let info = vk::SemaphoreWaitInfo::default()
@@ -128,7 +128,7 @@ impl Executor {
     }
 
     /// # Safety
-    /// Everything was waited for.
+    /// All submitted work is complete.
     pub(crate) unsafe fn destroy(&self, gpu: &Gpu) {
         // SAFETY: the caller's duty.
         unsafe { gpu.device.destroy_semaphore(self.timeline, None) };
@@ -246,7 +246,7 @@ impl Recording<'_> {
         if let Some(stencil) = &stencil {
             info = info.stencil_attachment(stencil);
         }
-        // SAFETY: recording, outside render passes; the barriers brought the attachments to their layouts.
+        // SAFETY: recording, outside render passes; the barriers transitioned the attachments to their layouts.
         unsafe { self.gpu.device.cmd_begin_rendering(self.buffer, &info) };
         Ok(())
     }
@@ -288,7 +288,7 @@ impl Recording<'_> {
             }
         };
         let (handle, ranges) = (objects.images[image], [range(&row.range)]);
-        // SAFETY: as above; the union has what the format is cleared to.
+        // SAFETY: as above; the union has the field of the format's numeric type.
         unsafe {
             if row.range.aspects.contains(vk::ImageAspectFlags::COLOR) {
                 device.cmd_clear_color_image(self.buffer, handle, row.layout, &value.color, &ranges);

@@ -1,4 +1,4 @@
-//! Device setup and memory requirements with plain ash.
+//! Device setup and memory requirements with plain `ash`.
 
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex};
@@ -26,15 +26,15 @@ pub(crate) struct Gpu {
     pub(crate) memory: vk::PhysicalDeviceMemoryProperties,
     pub(crate) queue: vk::Queue,
     pub(crate) family: u32,
-    /// Where there is tile memory.
+    /// `None` if there is no tile memory.
     pub(crate) tile: Option<tile_memory_heap::Device>,
     pub(crate) profile: Arc<DeviceProfile>,
-    /// `None` once it is destroyed.
+    /// `None` once the allocator is destroyed.
     pub(crate) allocator: Mutex<Option<Allocator>>,
 }
 
 impl Gpu {
-    /// Opens a device with Vulkan 1.3, with its tile memory if it has some.
+    /// Opens a device with Vulkan 1.3, with tile memory if available.
     pub(crate) fn new(number: usize, tile_memory: bool) -> Result<Gpu> {
         // SAFETY: the loader is the system's.
         let entry = unsafe { ash::Entry::load() }.map_err(no_device)?;
@@ -127,7 +127,7 @@ impl Gpu {
         })
     }
 
-    /// What every resource of a frame needs, as the driver says without creating it.
+    /// The requirements of every resource of a frame, queried without creating it.
     pub(crate) fn requirements(&self, frame: &Frame) -> Result<Requirements> {
         let resources = frame.resources().iter().map(|resource| {
             let (needs, dedicated, _) = self.ask(resource, false);
@@ -157,7 +157,7 @@ impl Gpu {
         if in_tile {
             needs = needs.push_next(&mut of_tile);
         }
-        // First contents of histories are cleared.
+        // The initial contents of histories are cleared.
         let cleared = resource.persistence == Persistence::History;
         match resource.kind {
             ResourceKind::Image {
@@ -225,7 +225,7 @@ impl Gpu {
 }
 
 impl Gpu {
-    /// Whether the driver creates such images: those in tile memory it may refuse.
+    /// Returns true if the driver supports such images, which it may not in tile memory.
     fn supports(&self, info: &vk::ImageCreateInfo<'_>) -> bool {
         let question = vk::PhysicalDeviceImageFormatInfo2::default()
             .format(info.format)
@@ -247,7 +247,7 @@ impl Drop for Gpu {
     fn drop(&mut self) {
         // The allocator frees its blocks first.
         drop(self.allocator.lock().map(|mut allocator| allocator.take()));
-        // SAFETY: everything that was created on them is gone.
+        // SAFETY: everything that was created on them is destroyed.
         unsafe {
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);
@@ -259,7 +259,7 @@ fn alignment(bytes: u64) -> Result<Alignment> {
     Alignment::new(bytes).ok_or_else(|| anyhow!("the driver reports an alignment of 0"))
 }
 
-/// What planning has to know of a device.
+/// Builds the device's profile for planning.
 fn profile(
     instance: &ash::Instance,
     physical: vk::PhysicalDevice,
@@ -272,7 +272,7 @@ fn profile(
     if tile_memory {
         more = more.push_next(&mut of_tile);
     }
-    // SAFETY: the physical device is one of the instance, and knows what is chained.
+    // SAFETY: the physical device is one of the instance, and supports the chained structures.
     unsafe { instance.get_physical_device_properties2(physical, &mut more) };
     let limits = &properties.limits;
     let mut profile = DeviceProfile::preset("no-tile-memory")?;

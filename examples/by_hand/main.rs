@@ -1,19 +1,19 @@
 //! The frame of `deferred` without tileheap's runtime: its tables are executed by plain ash and gpu-allocator.
 //!
-//! It shows what an engine in another language does: `gpu.rs` reads the device and asks what resources need, this file plans and lowers,
-//! `objects.rs` creates what the tables list, and `execute.rs` records and submits them, row by row, and decides nothing. What
-//! passes draw is `deferred`'s own code.
+//! It shows how an engine in another language would use tileheap: `gpu.rs` reads the device and queries requirements, this file plans
+//! and lowers, `objects.rs` creates what the tables list, and `execute.rs` records and submits them row by row, without decisions of its
+//! own. `deferred`'s own code draws the passes.
 //!
 //! ```text
 //! cargo run --example by_hand                      a picture, target/demo/by_hand.png
-//! cargo run --example by_hand -- --compare target/demo/frame.png   fails unless it has the texels of `deferred`'s picture
+//! cargo run --example by_hand -- --compare target/demo/frame.png   fails unless it equals `deferred`'s picture
 //! ```
-//! Needs Vulkan 1.3; tile memory is used where the device has `VK_QCOM_tile_memory_heap` (or the emulator is enabled).
+//! Needs Vulkan 1.3; tile memory is used if the device has `VK_QCOM_tile_memory_heap` (or the emulator is enabled).
 
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
-/// Modules of `deferred`: the description, and what passes draw.
+/// Modules of `deferred`: the description, and the contents of passes.
 macro_rules! of_deferred {
     ($($name:ident $path:literal)*) => {$(
         #[path = $path]
@@ -73,25 +73,25 @@ use crate::support::sizes::parse_extent;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "by_hand")]
 struct Args {
-    /// The picture
+    /// Output file for the picture
     #[arg(long, value_name = "FILE", default_value = "target/demo/by_hand.png")]
     output: PathBuf,
     /// A picture of `deferred` to compare with; fails if texels differ
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// How many frames to render
+    /// Number of frames to render
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     frames: u32,
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_extent::<1>)]
     size: vk::Extent2D,
-    /// Which scene
+    /// Seed of the scene
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
     /// Do not use tile memory
     #[arg(long)]
     no_tile_memory: bool,
-    /// Which Vulkan device, by its number
+    /// Number of the Vulkan device
     #[arg(long, value_name = "N", default_value_t = 0)]
     device: usize,
 }
@@ -123,7 +123,7 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Renders all frames, one after the other; the last one's picture.
+/// Renders all frames, one after the other; returns the last one's picture.
 fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) -> Result<Rendered> {
     let (device, memory) = (&gpu.device, Allocator::of_all(&gpu.device, &gpu.memory));
     let parts = deferred.parts;
@@ -133,7 +133,7 @@ fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) 
     let indices = HostBuffer::holding(memory, &meshes.indices, vk::BufferUsageFlags::INDEX_BUFFER)?;
     let mut canvas = Canvas::new(memory, args.size)?;
 
-    // Pipelines come from the plan, before anything is created.
+    // Pipelines depend only on the plan; no resource exists yet.
     let pipelines = Pipelines::build(device, &deferred, &plan.targets()?)?;
     let slot_pool = create_pool(device, 2, &pipelines.shared.pool_sizes(2))?;
     let family = gpu.family;
@@ -145,7 +145,7 @@ fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) 
         scene.object_count(),
     )?;
 
-    // What is created is the same in all frames; which copy of a history an access uses alternates.
+    // The created objects are the same in all frames; accesses to a history alternate between its copies.
     let mut lowerer = Lowerer::default();
     let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
     let even = lowerer.lower(plan, &situation)?;
@@ -186,7 +186,7 @@ fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) 
         lowerer.recycle(tables);
     }
     let rendered = canvas.rendered();
-    // SAFETY: every frame was waited for, and this is the last use of each.
+    // SAFETY: every frame is complete, and this is the last use of each.
     unsafe {
         executor.destroy(gpu);
         inputs.destroy(device);
@@ -201,7 +201,7 @@ fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) 
     Ok(rendered)
 }
 
-/// Writes the descriptor sets of passes from the rows of their accesses, in frames of both parities.
+/// Writes the descriptor sets of passes from the rows of their accesses, for frames of both parities.
 fn write_inputs(
     device: &ash::Device,
     deferred: &Deferred,

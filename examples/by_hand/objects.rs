@@ -1,4 +1,4 @@
-//! What the tables list, created: images and buffers, their memory, views.
+//! Creates the objects that the tables list: images and buffers, their memory, views.
 
 use ash::vk;
 use gpu_allocator::MemoryLocation;
@@ -11,22 +11,22 @@ use tileheap::plan::MemoryKind;
 use crate::gpu::Gpu;
 use crate::support::error::{Called, Result};
 
-/// What the rows of tables stand for.
+/// The objects of the rows of tables.
 pub(crate) struct Objects {
     memory: Vec<Memory>,
-    /// Per row.
+    /// By row.
     pub(crate) images: Vec<vk::Image>,
-    /// Per row.
+    /// By row.
     pub(crate) buffers: Vec<vk::Buffer>,
     /// Of all tables so far.
     views: Vec<(ViewRow, vk::ImageView)>,
-    /// Per row of images and of buffers, the resource of the caller's.
+    /// By row of images and of buffers: the resource that the caller imports, if any.
     imported: [Vec<Option<ResourceId>>; 2],
 }
 
 /// A row of memory.
 pub(crate) enum Memory {
-    /// A memory object of its own: tile memory has to be one.
+    /// A separate memory object, as tile memory requires.
     Own(vk::DeviceMemory),
     /// A block of gpu-allocator.
     Block(Allocation),
@@ -42,7 +42,7 @@ impl Memory {
     }
 }
 
-/// What the caller hands in for a resource.
+/// An imported object for a resource.
 #[derive(Clone, Copy)]
 pub(crate) enum Imported {
     Image(vk::Image),
@@ -50,7 +50,7 @@ pub(crate) enum Imported {
 }
 
 impl Objects {
-    /// Creates and binds everything but what is imported.
+    /// Creates and binds everything except imported resources.
     pub(crate) fn create(gpu: &Gpu, tables: &Lowered) -> Result<Objects> {
         let images = tables.images.iter().map(|row| create_image(gpu, tables, row));
         let buffers = tables.buffers.iter().map(|row| create_buffer(gpu, tables, row));
@@ -80,7 +80,7 @@ impl Objects {
         for (row, &image) in tables.images.iter().zip(&objects.images) {
             if let Some(memory) = row.binding.memory.get() {
                 let (memory, offset) = objects.memory[memory as usize].location();
-                // SAFETY: the row says that the memory fits the image, which nothing is bound to yet.
+                // SAFETY: the row says that the memory fits the image, which is not bound yet.
                 unsafe {
                     gpu.device
                         .bind_image_memory(image, memory, offset + row.binding.offset.0)
@@ -165,7 +165,7 @@ impl Objects {
         }
     }
 
-    /// Creates views that do not exist yet, also of imported images.
+    /// Creates views that do not exist yet, including those of imported images.
     pub(crate) fn create_views(&mut self, device: &ash::Device, tables: &Lowered) -> Result<()> {
         for row in &tables.views {
             if self.views.iter().any(|(known, _)| known == row) {
@@ -180,7 +180,7 @@ impl Objects {
             if !row.usage.is_empty() {
                 info = info.push_next(&mut usage);
             }
-            // SAFETY: the image is alive, has memory, and can be seen so.
+            // SAFETY: the image is alive, has memory, and supports this view.
             let view = unsafe { device.create_image_view(&info, None) }.called("vkCreateImageView")?;
             self.views.push((*row, view));
         }
@@ -193,17 +193,17 @@ impl Objects {
         known.expect("created with the tables").1
     }
 
-    /// A row of memory.
+    /// The memory of a row.
     pub(crate) fn memory(&self, row: u32) -> vk::DeviceMemory {
         self.memory[row as usize].location().0
     }
 
     /// # Safety
-    /// The device uses none of it any more.
+    /// The device no longer uses any of it.
     pub(crate) unsafe fn destroy(self, gpu: &Gpu) {
         let device = &gpu.device;
         let [images, buffers] = &self.imported;
-        // SAFETY: the caller's duty; views go before images, images and buffers before memory; the caller's are left alone.
+        // SAFETY: the caller's duty; views are destroyed before images, images and buffers before memory; imported objects are not destroyed.
         unsafe {
             for (_, view) in &self.views {
                 device.destroy_image_view(*view, None);
@@ -227,7 +227,7 @@ impl Objects {
     }
 }
 
-/// A range of an image, counts for ends.
+/// Converts a range of an image; Vulkan's has counts instead of ends.
 pub(crate) fn range(range: &tileheap::frame::SubresourceRange) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: range.aspects,

@@ -1,15 +1,15 @@
-//! Measures what tile memory saves on a device, and what running passes otherwise costs there; writes the device's profile with both.
+//! Measures the savings of tile memory on a device and the costs of running passes in other ways, and writes them to the device's profile.
 //!
 //! ```text
 //! cargo run --release --example calibrate                      target/demo/calibrated.json
 //! tileheap plan frame.json --profile target/demo/calibrated.json --best
 //! ```
-//! Five variants of a frame differ in one thing each (docs/guide/measuring.md): tile memory off, its feature enabled, allocated, bound and
-//! not used, used. Then what costs are made of: more of it bound (bins), passes run in strips (repeats), strips that overlap (halos),
-//! passes merged. Times become bytes by the bandwidth of a copy. It needs a device with tile memory and timestamps; on the emulator it
-//! shows that it works, and its numbers say nothing.
+//! Five variants of a frame differ in one thing each (docs/guide/measuring.md): tile memory off, its feature enabled, allocated, bound but
+//! not used, used. Then the causes of costs are measured: more tile memory bound (bins), passes in strips (repeats), overlapping strips
+//! (halos), merged passes. Times are converted to bytes by the bandwidth of a copy. It needs a device with tile memory and timestamps; on
+//! the emulator it runs, but its numbers have no meaning.
 
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod timed;
@@ -36,23 +36,23 @@ use crate::support::statistics::{interval, median};
 use crate::timed::Timed;
 use crate::workload::{TEXEL, Workload, WorkloadDesc, copying, grouped, strips};
 
-/// Measures tile memory on a device, and writes a profile with what it costs.
+/// Measures tile memory on a device, and writes a profile with its costs.
 #[derive(Debug, Parser)]
 #[command(name = "calibrate")]
 struct Args {
-    /// Where the profile goes
+    /// Output file for the profile
     #[arg(long, value_name = "FILE", default_value = "target/demo/calibrated.json")]
     output: PathBuf,
-    /// How often each variant runs, in turn with the others
+    /// Number of runs of each variant; variants alternate
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(6..))]
     rounds: u32,
     /// Size of the images: two of them must fit in the tile heap [default: three quarters of it]
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_extent::<64>)]
     size: Option<vk::Extent2D>,
-    /// How many triangles the pass draws that is repeated
+    /// Number of triangles that the repeated pass draws
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..10_000_000))]
     triangles: u32,
-    /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
+    /// The Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything
@@ -78,7 +78,7 @@ fn run(args: &Args) -> Result<()> {
     report(&messages)
 }
 
-/// Runs with a device for each description; what Vulkan had to say.
+/// Runs with a device for each description; returns Vulkan's messages.
 fn with_contexts(
     descs: &[&ContextDesc<'_>],
     open: Vec<&Context>,
@@ -101,7 +101,7 @@ const BLUR: u32 = 16;
 const STRIPS: u32 = 4;
 const COPIED: Bytes = Bytes::mib(32);
 
-/// On devices of their own: without tile memory, with the feature enabled, with tile memory allocated, and with it bound.
+/// Measures on four devices: without tile memory, with the feature enabled, with tile memory allocated, and with it bound.
 fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
     let [off, enabled, allocated, tile] = [0, 1, 2, 3].map(|number| contexts[number].tile());
     let heap = tile.profile().tile.map_or(Bytes::ZERO, |heap| heap.size);
@@ -138,7 +138,7 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
     let info = vk::MemoryAllocateInfo::default()
         .allocation_size(bound_bytes.0)
         .memory_type_index(tile.profile().tile.map_or(0, |heap| heap.memory_type));
-    // SAFETY: the type is the tile heap's, and the size that of an object which the plan allocates.
+    // SAFETY: the type is the tile heap's, and the size is that of an object that the plan allocates.
     let memory = unsafe { allocated.raw().allocate_memory(&info, None) }.called("vkAllocateMemory")?;
 
     let mut figures = Figures(Vec::new());
@@ -203,7 +203,7 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
     for variant in figures.0 {
         variant.timed.destroy();
     }
-    // SAFETY: nothing was ever bound to it.
+    // SAFETY: nothing was bound to it.
     unsafe { allocated.raw().free_memory(memory, None) };
 
     let emulator = contexts[3].support().emulator();
@@ -220,7 +220,7 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
     Ok(())
 }
 
-/// An extent of which two images take three quarters of the heap.
+/// The extent at which two images take three quarters of the heap.
 fn largest(heap: Bytes) -> vk::Extent2D {
     let texels = heap.0 as f64 * 0.75 / (2 * TEXEL) as f64;
     let side = |ratio: f64| (((texels * ratio).sqrt() as u32).min(4096) & !63).max(64);
@@ -230,13 +230,13 @@ fn largest(heap: Bytes) -> vk::Extent2D {
     }
 }
 
-/// A frame that differs in one thing from another one, by name.
+/// A frame that differs in one thing from the frame of another variant.
 struct Variant<'a> {
     name: &'static str,
-    /// The other one, if it is compared.
+    /// The name of the other variant, if they are compared.
     against: &'static str,
     timed: Timed<'a>,
-    /// Nanoseconds, round by round.
+    /// Nanoseconds of each round.
     times: Vec<f64>,
 }
 
@@ -252,7 +252,7 @@ impl<'a> Figures<'a> {
         });
     }
 
-    /// Prints every variant beside the one it differs from, and the costs that follow.
+    /// Prints every variant next to the one it is compared with, and the resulting costs.
     fn print(&self, bound: Bytes, halo_bytes: Bytes) -> MeasuredCosts {
         println!(
             "{:<32} {:>12}  against, with its 95 % interval",
@@ -304,8 +304,8 @@ impl<'a> Figures<'a> {
         pairs.map(|(one, other)| one - other).collect()
     }
 
-    /// Nanoseconds a bin, by least squares over what was bound and not used; `None` where the driver does not say how many there are, or
-    /// has as many whatever is bound.
+    /// Nanoseconds per bin, by least squares over the variants with bound but unused tile memory; `None` if the driver does not report
+    /// the number of bins, or if the number does not depend on the bound size.
     fn each_bin(&self) -> Option<f64> {
         let bound = self.0.iter().filter(|one| one.name.ends_with("bound, not used"));
         let points = bound.map(|one| Some((f64::from(one.timed.bins()?), median(&one.times))));

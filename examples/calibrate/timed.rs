@@ -1,4 +1,4 @@
-//! A workload that is recorded, submitted and timed, again and again.
+//! Records, submits and times a workload repeatedly.
 
 use std::slice;
 
@@ -17,13 +17,13 @@ use crate::support::pipeline::Drawing;
 use crate::support::shaders::{CALIBRATE_DRAW_FRAG, CALIBRATE_READ_FRAG, CALIBRATE_VERT, FULLSCREEN_VERT};
 use crate::workload::{Program, Workload};
 
-/// A workload in the memory of its plan.
+/// A workload, bound as planned.
 pub(crate) struct Timed<'a> {
     tile: &'a Device,
     workload: &'a Workload,
     arranged: Executed,
     bound: BoundFrame,
-    /// Per pass of the frame that runs, what it records.
+    /// The draws of each pass of the frame that runs.
     draws: Vec<Vec<Draw>>,
     set_layout: SetLayout,
     layout: vk::PipelineLayout,
@@ -31,9 +31,9 @@ pub(crate) struct Timed<'a> {
     pool: vk::CommandPool,
     commands: vk::CommandBuffer,
     stamps: vk::QueryPool,
-    /// Of a tick, in nanoseconds.
+    /// Nanoseconds per tick.
     period: f64,
-    /// The bits of a timestamp.
+    /// The valid bits of a timestamp.
     mask: u64,
     bins: Option<u32>,
 }
@@ -44,7 +44,7 @@ struct Draw {
     pipeline: vk::Pipeline,
     set: vk::DescriptorSet,
     strip: Strip,
-    /// What lies between a pixel and its texel in the image that is read.
+    /// The offset from a pixel to its texel in the image that is read.
     origin: [i32; 2],
 }
 
@@ -114,17 +114,17 @@ impl<'a> Timed<'a> {
         Ok(timed)
     }
 
-    /// What the plan says.
+    /// The totals of the plan.
     pub(crate) fn totals(&self) -> Totals {
         self.bound.plan().totals
     }
 
-    /// In how many tiles the driver rendered the first pass, where it says.
+    /// The number of bins of the first pass, if the driver reports it.
     pub(crate) fn bins(&self) -> Option<u32> {
         self.bins
     }
 
-    /// What a described pass records where it runs.
+    /// The draw of a described pass in the pass that contains it.
     fn draw(&self, pass: PassId, described: PassId) -> Result<Draw> {
         let device = self.tile.raw();
         let area = self.workload.frame.pass(described).area;
@@ -160,7 +160,7 @@ impl<'a> Timed<'a> {
         Ok(draw)
     }
 
-    /// Runs it once; nanoseconds on the device.
+    /// Runs the workload once; returns nanoseconds on the device.
     pub(crate) fn run(&mut self) -> Result<f64> {
         let device = self.tile.raw();
         let recording = Recording {
@@ -169,7 +169,7 @@ impl<'a> Timed<'a> {
             whole: self.workload.frame.base_extent(),
         };
         let mut passes = self.arranged.frame().pass_ids().zip(&self.draws).peekable();
-        // SAFETY: the run before is complete.
+        // SAFETY: the previous run is complete.
         unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }
             .called("vkResetCommandPool")?;
         // SAFETY: nothing is imported.
@@ -206,21 +206,21 @@ impl<'a> Timed<'a> {
         }
         stamp(vk::PipelineStageFlags::BOTTOM_OF_PIPE, 1);
         commands.finish()?;
-        // SAFETY: this thread alone uses the queue.
+        // SAFETY: only this thread uses the queue.
         let number = unsafe { recorder.submit() }?;
         self.bound.wait(number, u64::MAX)?;
         let mut ticks = [0u64; 2];
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        // SAFETY: both were written by the submission that was waited for.
+        // SAFETY: both were written by a submission that is complete.
         unsafe { device.get_query_pool_results(self.stamps, 0, &mut ticks, flags) }
             .called("vkGetQueryPoolResults")?;
         Ok((ticks[1].wrapping_sub(ticks[0]) & self.mask) as f64 * self.period)
     }
 
-    /// Every run was waited for.
+    /// Destroys everything; every run must be complete.
     pub(crate) fn destroy(self) {
         let device = self.tile.raw();
-        // SAFETY: nothing is under way; users go before what they use.
+        // SAFETY: nothing is pending; objects are destroyed before the objects that they use.
         unsafe {
             for draw in self.draws.iter().flatten() {
                 device.destroy_pipeline(draw.pipeline, None);
@@ -235,11 +235,11 @@ impl<'a> Timed<'a> {
     }
 }
 
-/// What recording needs beside a draw.
+/// State for recording, in addition to a draw.
 struct Recording<'a> {
     device: &'a ash::Device,
     layout: vk::PipelineLayout,
-    /// Of the described images.
+    /// The extent of the described images.
     whole: vk::Extent2D,
 }
 
@@ -247,7 +247,7 @@ impl Recording<'_> {
     fn record(&self, cmd: &PassCommands<'_>, draw: &Draw) {
         let (device, commands) = (self.device, cmd.command_buffer());
         let buffer = |resource| cmd.access(resource).buffer();
-        // SAFETY: the pass is being recorded, with all that its program needs.
+        // SAFETY: the pass is being recorded, with everything that its program needs.
         unsafe {
             let vertices = match draw.program {
                 Program::Fill(to) => {

@@ -1,4 +1,4 @@
-//! What is measured: a frame of a few passes, and another one that copies memory.
+//! The measured workloads: a frame of a few passes, and one that copies memory.
 
 use ash::vk;
 use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
@@ -11,14 +11,14 @@ use tileheap::units::Bytes;
 use crate::support::error::Result;
 
 pub(crate) const FORMAT: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
-/// Bytes of a texel.
+/// Bytes per texel.
 pub(crate) const TEXEL: u64 = 8;
 
-/// What a pass does.
+/// The work of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
     Triangles(u32),
-    /// Draws over all of its target.
+    /// Draws over the whole target.
     Over,
     /// Reads this image at each pixel and around it.
     Read {
@@ -34,23 +34,23 @@ pub(crate) enum Program {
 pub(crate) struct Workload {
     pub(crate) frame: Frame,
     pub(crate) commands: CommandBufferId,
-    /// Per pass.
+    /// By pass.
     pub(crate) programs: Vec<Program>,
 }
 
-/// What differs between workloads.
+/// Parameters of a workload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkloadDesc {
     pub(crate) extent: vk::Extent2D,
     pub(crate) triangles: u32,
-    /// How far `blur` looks.
+    /// Reach of `blur`: the distance from the pixel at which it reads.
     pub(crate) reach: u32,
-    /// So many bytes of tile memory are bound in every pass and never used, and all images are in ordinary memory.
+    /// This many bytes of tile memory are bound in every pass and not used, and all images are in ordinary memory.
     pub(crate) ballast: Option<Bytes>,
 }
 
 impl WorkloadDesc {
-    /// `geometry` and `decal` draw one image, `blur` makes another of it, `show` a third.
+    /// `geometry` and `decal` draw one image, `blur` computes another from it, `show` a third.
     pub(crate) fn frame(self) -> Result<Workload> {
         let mut frame = FrameBuilder::new("calibrate", self.extent);
         let [drawn, blurred, shown] =
@@ -82,7 +82,7 @@ impl WorkloadDesc {
             Some(ballast) => frame
                 .with_excluded(&[drawn, blurred, shown])
                 .with_pinned(&[ballast]),
-            // What is shown goes to memory, as a picture does.
+            // The shown image goes to memory, as a picture does.
             None => frame.with_excluded(&[shown]),
         };
         Ok(Workload {
@@ -93,7 +93,7 @@ impl WorkloadDesc {
     }
 }
 
-/// Fills so many bytes and copies them: three times as many move.
+/// Fills this number of bytes and copies them: three times as many bytes are moved.
 pub(crate) fn copying(size: Bytes) -> Result<Workload> {
     let mut frame = FrameBuilder::new("copies", vk::Extent2D { width: 1, height: 1 });
     let [from, to] = ["from", "to"].map(|name| frame.buffer(name, BufferDesc::new(size)));
@@ -117,7 +117,7 @@ fn commands(frame: &mut FrameBuilder) -> CommandBufferId {
     frame.command_buffer(batch, "all")
 }
 
-/// The first passes as one group, the others each once.
+/// The first `passes` passes as one group, each of the others by itself.
 pub(crate) fn grouped(frame: &Frame, passes: usize, way: Way) -> Arrangement {
     let mut arrangement = Arrangement::described(frame);
     let ArrangedBatch { groups, .. } = &mut arrangement.batches[0];
@@ -126,7 +126,7 @@ pub(crate) fn grouped(frame: &Frame, passes: usize, way: Way) -> Arrangement {
     arrangement
 }
 
-/// So many strips below one another.
+/// A number of horizontal strips.
 pub(crate) fn strips(rows: u32) -> Way {
     Way::Strips(Grid { columns: 1, rows })
 }

@@ -1,4 +1,4 @@
-//! Other arrangements of the frame: which described pass each pass of the frame that runs contains, and where it computes.
+//! Other arrangements of the frame: the described passes that each executed pass contains, and the part that each computes.
 
 use ash::vk;
 use tileheap::arrange::Arrangement;
@@ -14,7 +14,7 @@ use crate::support::arrangement::{Run, runs};
 pub(crate) type PushConstants = [[i32; 4]; 8];
 
 impl Deferred {
-    /// The frame as another arrangement runs it.
+    /// Applies an arrangement to the frame, if there is one.
     pub(crate) fn arranged(mut self, arrangement: Option<&Arrangement>) -> tileheap::Result<Deferred> {
         if let Some(arrangement) = arrangement {
             self.arranged = arrangement.apply(&self.frame)?;
@@ -22,7 +22,7 @@ impl Deferred {
         Ok(self)
     }
 
-    /// What runs, in order; merged passes have several.
+    /// The runs of described passes, in order; merged passes have several.
     pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
         runs(&self.arranged, |described| Strip {
             origin: self.origin(described),
@@ -30,13 +30,13 @@ impl Deferred {
         })
     }
 
-    /// The size of what a described pass computes.
+    /// The size of the output of a described pass.
     pub(crate) fn whole(&self, described: PassId) -> vk::Extent2D {
         match self.frame.pass(described) {
             pass if pass.kind == PassKind::Render => {
                 let accesses = self.frame.accesses_of(described).iter();
                 let mut written = accesses.filter(|access| access.kind.is_attachment());
-                // What follows the base extent follows the resolution: neither shadows nor the picture.
+                // Images scaled from the base extent have the resolution's size; shadows and the picture are not scaled.
                 let scaled = written.find_map(|access| self.scaled(access));
                 scaled.unwrap_or(pass.area.extent)
             }
@@ -45,7 +45,7 @@ impl Deferred {
         }
     }
 
-    /// How much is rendered of an image that follows the base extent.
+    /// The rendered part of an image that is scaled from the base extent.
     fn scaled(&self, access: &Access) -> Option<vk::Extent2D> {
         let resource = self.frame.resource(access.resource);
         let ResourceKind::Image { desc, .. } = resource.kind else {
@@ -59,7 +59,7 @@ impl Deferred {
         matches!(desc.extent, Extent::Scaled(_)).then_some(vk::Extent2D { width, height })
     }
 
-    /// Where texel (0, 0) of a described pass's attachments is in what it computes.
+    /// The offset of texel (0, 0) of a described pass's attachments in its output.
     fn origin(&self, described: PassId) -> vk::Offset2D {
         let vk::Offset2D { x, y } = self.frame.pass(described).area.offset;
         vk::Offset2D { x: -x, y: -y }
@@ -89,7 +89,7 @@ impl Deferred {
         words
     }
 
-    /// What stands for a described resource where a pass runs.
+    /// The resource that replaces a described resource in a run.
     pub(crate) fn here(&self, run: &Run, described: ResourceId) -> ResourceId {
         self.arranged.resource_in(run.pass, described)
     }

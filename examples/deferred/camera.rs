@@ -1,4 +1,4 @@
-//! Where the scene is seen from, and the constants that all shaders share.
+//! The camera, and the constants that all shaders share.
 
 use ash::vk;
 use bytemuck::{Pod, Zeroable};
@@ -6,7 +6,7 @@ use glam::{Mat4, Vec2, Vec3, Vec4};
 
 use crate::scene::MOON;
 
-/// What every pass sees; `Constants` in shaders/constants.glsl.
+/// Constants of all passes; `Constants` in shaders/constants.glsl.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub(crate) struct Constants {
@@ -25,15 +25,15 @@ pub(crate) struct Constants {
     padding: [u32; 2],
 }
 
-/// Nothing is nearer to the eye than this, in metres.
+/// Distance of the near plane, in metres.
 const NEAR: f32 = 0.1;
 /// Half the height of the view at distance 1: 51 degrees from top to bottom.
 const HALF_HEIGHT: f32 = 0.477;
-/// Texels of the shadow map a side.
+/// Texels per side of the shadow map.
 pub(crate) const SHADOW_SIZE: u32 = 1536;
 
 impl Constants {
-    /// The constants of a frame of this extent, as the main view or the second one sees it.
+    /// The constants of a frame of this extent, for the main view or the second one.
     pub(crate) fn of(frame: u32, extent: vk::Extent2D, light_count: usize, second: bool) -> Constants {
         let (view, before) = (view(frame, second), view(frame.saturating_sub(1), second));
         let size = Vec2::new(extent.width as f32, extent.height as f32);
@@ -61,7 +61,7 @@ impl Constants {
     }
 }
 
-/// World to view. The eye drifts sideways, slowly enough for the frames of one picture to agree; the second view's is above it.
+/// World to view. The eye moves sideways, slowly enough that the frames of one picture match; the second view's is above it.
 fn view(frame: u32, second: bool) -> Mat4 {
     let along = frame as f32 * 0.004;
     let above = if second { 16.0 } else { 0.0 };
@@ -70,17 +70,17 @@ fn view(frame: u32, second: bool) -> Mat4 {
     Mat4::look_at_rh(eye, target, Vec3::Y)
 }
 
-/// World to the shadow map's clip space: parallel rays, depth 1 at the moon's end.
+/// World to the shadow map's clip space: parallel rays, depth 1 at the end of the moon.
 fn moon_view_projection() -> Mat4 {
     let middle = Vec3::new(0.0, 2.0, 8.0);
     let reach = 24.0;
     let view = Mat4::look_at_rh(middle + MOON.normalize() * 60.0, middle, Vec3::Y);
-    // Near and far change places for reversed depth.
+    // Near and far are swapped for reversed depth.
     let projection = Mat4::orthographic_rh(-reach, reach, -reach, reach, 120.0, 1.0);
     Mat4::from_scale(Vec3::new(1.0, -1.0, 1.0)) * projection * view
 }
 
-/// Where in the pixel a frame samples, 0 to 1: eight points of the Halton sequence.
+/// The sample position of a frame in the pixel, 0 to 1: eight points of the Halton sequence.
 fn jitter(frame: u32) -> Vec2 {
     let radical_inverse = |base: u32| {
         let (mut rest, mut share, mut sum) = (frame % 8 + 1, 1.0, 0.0);

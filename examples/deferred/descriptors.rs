@@ -1,4 +1,4 @@
-//! Descriptor sets: one per slot for what all passes see, one per pass and parity for what a pass reads and writes.
+//! Descriptor sets: one per slot for data of all passes, one per pass and parity for the pass's own inputs and outputs.
 
 use ash::vk;
 use tileheap::frame::tables::Access;
@@ -19,7 +19,7 @@ pub(crate) enum Input {
     Buffer(vk::Buffer, (vk::DeviceSize, vk::DeviceSize)),
 }
 
-/// Set 1 of every described pass wherever it runs, written once: history resources alternate between two copies, so there are two of each.
+/// Set 1 of every run of a described pass, written once: history resources alternate between two copies, so there are two of each.
 pub(crate) struct Inputs {
     pool: vk::DescriptorPool,
     /// By parity, then in the order of the runs; null for passes without a pipeline.
@@ -27,7 +27,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Writes all sets; `input` gives what an access names where it runs, in frames of a parity.
+    /// Writes all sets; `input` returns the object of an access in a run, for frames of a parity.
     pub(crate) fn write(
         device: &ash::Device,
         deferred: &Deferred,
@@ -72,7 +72,7 @@ impl Inputs {
     }
 }
 
-/// Points set 1 of a pass to what it reads and writes.
+/// Writes set 1 of a pass: the resources that it reads and writes.
 fn write_inputs(
     device: &ash::Device,
     (layout, set): (&SetLayout, vk::DescriptorSet),

@@ -1,12 +1,12 @@
-//! The frame, described once: what there is, and which pass does what to it.
+//! The description of the frame: its resources, and the accesses of each pass.
 //!
 //! ```text
 //! batch 0  geometry   shadow ─► gbuffer
 //!          lighting   cull   ao ─► ao_blur   reflection ─► lighting ─► glow
 //! batch 1  post       temporal ─► exposure   threshold ─► down ×3 ─► up ×3 ─► tone_map (─► read_back)
 //! ```
-//! What shaders read is declared in the order of their bindings in set 1: descriptor sets follow from the frame. [`Switches`] change what
-//! there is; names of the second view's resources and passes end in [`INSET`].
+//! Shader reads are declared in the order of their bindings in set 1, so descriptor sets follow from the frame. [`Switches`] select parts
+//! of the frame; names of the second view's resources and passes end in [`INSET`].
 
 use ash::vk;
 use tileheap::execute::Executed;
@@ -21,27 +21,27 @@ use crate::support::output::{Output, ReadBack, Semaphores};
 use crate::support::shaders::CULL_COMP;
 use crate::support::sizes;
 
-/// The frame, and the names of its parts.
+/// The frame, and the ids of its parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Deferred {
     pub(crate) frame: Frame,
-    /// The frame that runs: another arrangement of the same, or the same.
+    /// The executed frame: as described, or another arrangement of it.
     pub(crate) arranged: Executed,
     pub(crate) parts: Parts,
-    /// What the frame renders at: the base extent, or less.
+    /// The resolution of the frame: the base extent, or less.
     pub(crate) resolution: vk::Extent2D,
-    /// What each view was rendered at when it was last.
+    /// The resolution at which each view was last rendered.
     pub(crate) before: [vk::Extent2D; 2],
 }
 
-/// What is handed in with a frame, and what is special in it.
+/// The ids of imported resources and of special parts of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     pub(crate) graphics: QueueId,
-    /// For exposure, where that has a queue of its own.
+    /// The queue of exposure, if it has a separate one.
     pub(crate) compute: Option<QueueId>,
     pub(crate) tone_map: PassId,
-    /// The picture, handed in with every frame.
+    /// The picture, imported with every frame.
     pub(crate) picture: ResourceId,
     /// For [`Output::Buffer`].
     pub(crate) read_back: Option<ReadBack>,
@@ -50,7 +50,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The frame that they are parts of, as described.
+    /// The described frame with these parts.
     pub(crate) fn of(self, frame: Frame) -> tileheap::Result<Deferred> {
         Ok(Deferred {
             arranged: Executed::as_described(&frame),
@@ -62,32 +62,32 @@ impl Parts {
     }
 }
 
-/// What a frame has, a bit each.
+/// Optional parts of a frame, one bit each.
 pub(crate) type Switches = u8;
 const OCCLUSION: Switches = 1;
 const REFLECTIONS: Switches = 1 << 1;
 const BLOOM: Switches = 1 << 2;
-const FINE_SHADOWS: Switches = 1 << 3; // else of half the size
-const CASCADES: Switches = 1 << 4; // a second shadow map, of what is near
+const FINE_SHADOWS: Switches = 1 << 3; // else half the size
+const CASCADES: Switches = 1 << 4; // a second shadow map, of the near part
 const MULTISAMPLING: Switches = 1 << 5; // of the G-buffer
-const ASYNC_EXPOSURE: Switches = 1 << 6; // on a queue of its own
+const ASYNC_EXPOSURE: Switches = 1 << 6; // on a separate queue
 const SECOND_VIEW: Switches = 1 << 7; // in a corner of the picture
-/// Without `--toggle`.
+/// The switches without `--toggle`.
 const USUAL: Switches = OCCLUSION | REFLECTIONS | BLOOM | FINE_SHADOWS;
 
-/// Pixels of a tile of light culling a side, which is a workgroup; `TILE` in shaders/constants.glsl.
+/// Pixels per side of a light culling tile, which is a workgroup; `TILE` in shaders/constants.glsl.
 pub(crate) const TILE: u32 = CULL_COMP.local_size[0];
 /// Bytes of a tile's mask; `MASK_WORDS` in shaders/constants.glsl.
 const MASK_BYTES: u64 = 32;
-/// The end of the second view's names.
+/// The suffix of the second view's names.
 pub(crate) const INSET: &str = "_inset";
-/// How many of its sides are one of the picture's.
+/// The picture's sides divided by those of the second view.
 const INSET_SHARE: u32 = 4;
 
 const ZERO: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 // Depth is reversed: far away is 0.
 const FAR: LoadOp = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
-// How far the shaders look, in texels of what they read; all know where their strip begins.
+// Reach of the shaders, in texels of the image they read; all shaders know the origin of their strip.
 const PIXEL: ReadReach = ReadReach::PIXEL;
 const FREE: Bytes = Bytes::ZERO;
 fn within(texels: u32) -> ReadReach {
@@ -108,7 +108,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
     parts.of(frame.build()?)
 }
 
-/// Describes the frame with some switches on, in a builder of which the memory is used again.
+/// Describes the frame with some switches on, in a builder that is reused.
 pub(crate) fn declare(frame: &mut FrameBuilder, extent: vk::Extent2D, output: Output, on: Switches) -> Parts {
     frame.reset("deferred", extent);
     let side = SHADOW_SIZE >> u32::from(on & FINE_SHADOWS == 0);
@@ -140,7 +140,7 @@ pub(crate) fn declare(frame: &mut FrameBuilder, extent: vk::Extent2D, output: Ou
         let batch = frame.batch(submit);
         hand_over(frame, "lit", scene, batch);
         let meter = frame.command_buffer(batch, "meter");
-        // Before antialiasing, so that that need not be waited for.
+        // Before antialiasing, so that it need not wait for antialiasing.
         views().for_each(|view| view.meter(frame, meter, view.hdr));
         batch
     });
@@ -178,22 +178,22 @@ pub(crate) fn declare(frame: &mut FrameBuilder, extent: vk::Extent2D, output: Ou
     }
 }
 
-/// Lets a batch wait for one of another queue.
+/// Makes a batch wait for a batch of another queue.
 fn hand_over(frame: &mut FrameBuilder, name: &str, from: BatchId, to: BatchId) {
     let (semaphore, all) = (frame.semaphore(name), vk::PipelineStageFlags2::ALL_COMMANDS);
     frame.signal(from, semaphore, all);
     frame.wait(to, semaphore, all);
 }
 
-/// What one view renders to.
+/// The resources of one view.
 struct View {
-    /// The end of its names.
+    /// The suffix of its names.
     suffix: &'static str,
     extent: vk::Extent2D,
     /// In the order of [`GBUFFER`].
     gbuffer: [ResourceId; 4],
     light_masks: ResourceId,
-    /// Noisy, blurred.
+    /// Noisy and blurred.
     ao: [ResourceId; 2],
     reflection: ResourceId,
     hdr: ResourceId,
@@ -229,7 +229,7 @@ impl View {
         let light_masks = frame.buffer(name("light_masks"), masks);
         let ao = ["ao_noisy", "ao"].map(|of| image(frame, of, vk::Format::R8_UNORM, 2));
         let reflection = image(frame, "reflection", HDR, 2);
-        // These two go on into batch 1, where what the frame before resolved is averaged with them.
+        // Batch 1 uses these two, to average them with the previous frame's result.
         let hdr = image(frame, "hdr", HDR, 1);
         let motion = image(frame, GBUFFER[2].0, GBUFFER[2].1, 1);
         View {
@@ -264,7 +264,7 @@ impl View {
         frame.render_pass(commands, format!("{name}{}", self.suffix))
     }
 
-    /// Draws surfaces. Sky keeps what is cleared: what reads it looks at the depth first, and motion is 0 there.
+    /// Draws surfaces. The sky keeps the clear value: passes that read it check the depth first, and motion is 0 there.
     fn draw(&self, frame: &mut FrameBuilder, commands: CommandBufferId, on: Switches) {
         let (mut targets, mut name) = (self.gbuffer, "gbuffer");
         if on & MULTISAMPLING != 0 {
@@ -289,7 +289,7 @@ impl View {
         }
     }
 
-    /// A pass that computes an image from what it samples, each with how far it looks.
+    /// A pass that computes an image from the images that it samples, each with its reach.
     fn screen<'a>(
         &self,
         frame: &'a mut FrameBuilder,
@@ -303,7 +303,7 @@ impl View {
         pass.color(to, LoadOp::DontCare)
     }
 
-    /// Finds the light of every surface.
+    /// Computes the light of every surface.
     fn light(&self, frame: &mut FrameBuilder, commands: CommandBufferId, shadow: ResourceId, on: Switches) {
         let [albedo, normal, _, depth] = self.gbuffer;
         let [ao_noisy, ao] = self.ao;
@@ -350,14 +350,14 @@ impl View {
             .in_strips(FREE);
     }
 
-    /// Averages with the frames before.
+    /// Averages with earlier frames.
     fn antialias(&self, frame: &mut FrameBuilder, commands: CommandBufferId) {
         let read = [(self.hdr, within(1)), (self.gbuffer[2], PIXEL)];
         let pass = self.screen(frame, (commands, "temporal"), &read, self.resolved);
         pass.sampled_previous(self.resolved).fragment();
     }
 
-    /// Finds the exposure of an image.
+    /// Computes the exposure of an image.
     fn meter(&self, frame: &mut FrameBuilder, commands: CommandBufferId, of: ResourceId) {
         let pass = frame.compute_pass(commands, format!("exposure{}", self.suffix));
         pass.sampled(of).storage_write(self.exposure);
@@ -384,7 +384,7 @@ impl View {
         }
     }
 
-    /// Fills the picture, or the second view's corner of it.
+    /// Fills the picture, or the second view's part of it.
     fn tone_map(
         &self,
         frame: &mut FrameBuilder,

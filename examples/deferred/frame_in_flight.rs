@@ -1,4 +1,4 @@
-//! What a frame under way needs for itself: command buffers, and the data that all its shaders see.
+//! Data of a frame in flight: command buffers, and a buffer that all its shaders read.
 
 use std::mem::offset_of;
 
@@ -12,23 +12,23 @@ use crate::support::descriptors::SetLayout;
 use crate::support::error::{Called, Result};
 use crate::support::memory::{Allocator, HostBuffer};
 
-/// What a frame under way needs for itself.
+/// Data of a frame in flight.
 pub(crate) struct FrameInFlight {
     pub(crate) pool: vk::CommandPool,
-    /// For the frame's command buffers on the graphics queue.
+    /// The frame's command buffers on the graphics queue.
     pub(crate) command_buffers: [vk::CommandBuffer; 4],
-    /// For the one on another queue, where there is one.
+    /// The command buffer of the other queue, if there is one.
     other: Option<(vk::CommandPool, [vk::CommandBuffer; 1])>,
-    /// [`Constants`] of each view, then lights, then instances, as [`SharedLayout`] says.
+    /// [`Constants`] of each view, then lights, then instances, in the layout of [`SharedLayout`].
     pub(crate) data: HostBuffer,
-    /// Set 0, for each view.
+    /// Set 0 of each view.
     pub(crate) shared: [vk::DescriptorSet; 2],
 }
 
-/// Bytes of a view's constants, with what follows up to the next's.
+/// Bytes of a view's constants, padded to the offset of the next view's.
 const CONSTANTS: usize = size_of::<Constants>().next_multiple_of(256);
 
-/// The start of a slot's data; instances follow. No device asks for a larger alignment than 256.
+/// The start of a slot's data; instances follow. No device requires an alignment above 256.
 #[repr(C, align(256))]
 #[derive(Clone, Copy)]
 struct SharedLayout {
@@ -71,7 +71,7 @@ impl FrameInFlight {
         })
     }
 
-    /// Takes the slot for a frame: resets its command buffers and writes its data.
+    /// Begins a frame in the slot: resets its command buffers and writes its data.
     pub(crate) fn begin(
         &mut self,
         device: &ash::Device,

@@ -1,23 +1,23 @@
 //! A deferred renderer on a planned frame.
 //!
-//! It shows how a renderer of your own would use the crate: `frame.rs` describes what a frame does, `renderer.rs` plans,
-//! binds and records it, and everything else is ordinary `ash`. Nineteen passes in two batches: shadow map, G-buffer, tiled
-//! light culling, ambient occlusion, reflections, lighting, halos; then temporal antialiasing, exposure, bloom, tone mapping.
+//! It shows how a renderer would use the crate: `frame.rs` describes the frame, `renderer.rs` plans, binds and records it,
+//! and everything else is ordinary `ash`. Nineteen passes in two batches: shadow map, G-buffer, tiled light culling, ambient
+//! occlusion, reflections, lighting, halos; then temporal antialiasing, exposure, bloom, tone mapping.
 //!
 //! ```text
 //! cargo run --example deferred                     a picture, target/demo/frame.png
 //! cargo run --example deferred -- --window         a window, with the heap map: keys and mouse change the plan as it runs
 //! cargo run --example deferred -- --overlay        a picture with the heap map
-//! cargo run --example deferred -- --compare        the picture again without aliasing: are they identical?
-//! cargo run --example deferred -- --toggle --compare   eight parts of the frame come and go at random
+//! cargo run --example deferred -- --compare        fails unless a picture without aliasing is identical
+//! cargo run --example deferred -- --toggle --compare   eight parts of the frame are toggled at random
 //! cargo run --example deferred -- --dynamic-resolution --compare   another resolution every frame, in the same targets
 //! cargo run --example deferred -- --profile adreno-830
-//! cargo run --example deferred -- --best --compare the best arrangement found, in strips for instance, beside the frame as described
+//! cargo run --example deferred -- --best --compare the best arrangement found, such as strips, and the frame as described
 //! ```
-//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) serves where there is no GPU. Without Vulkan it says so in
-//! one line, after writing and printing what `--dump-frame` and `--profile` ask for, which need none.
+//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) will do if there is no GPU. Without Vulkan it reports an
+//! error in one line, after the output for `--dump-frame` and `--profile`, which do not need it.
 
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod args;
@@ -89,7 +89,7 @@ fn run(args: &Args) -> Result<()> {
     report(&messages)
 }
 
-/// Renders to a window.
+/// Renders in a window.
 fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
     let window = WindowDesc {
         title: "tileheap: deferred",
@@ -110,7 +110,7 @@ fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
     })
 }
 
-/// The plan as the command line wants it.
+/// The renderer's parameters from the command line.
 fn renderer_desc(args: &Args) -> Result<RendererDesc> {
     let frame = describe(args.size, Output::Buffer)?.frame;
     let find = |name: &String| {
@@ -248,12 +248,12 @@ fn render(args: &Args, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Writes the frame as JSON; needs no Vulkan.
+/// Writes the frame as JSON; does not need Vulkan.
 fn dump_frame(size: vk::Extent2D, path: &Path) -> Result<()> {
     write_file(path, &describe(size, Output::Buffer)?.frame.to_json())
 }
 
-/// Prints the plan for a preset or a profile from a file; needs no Vulkan.
+/// Prints the plan for a preset or a profile from a file; does not need Vulkan.
 fn print_plan_for(profile: &str, size: vk::Extent2D) -> Result<()> {
     let profile = Arc::new(load_profile(profile)?);
     let frame = describe(size, Output::Buffer)?.frame;
@@ -263,7 +263,7 @@ fn print_plan_for(profile: &str, size: vk::Extent2D) -> Result<()> {
     Ok(())
 }
 
-/// A preset by name, or else a JSON file.
+/// Loads a JSON file, or else a preset by name.
 fn load_profile(name: &str) -> Result<DeviceProfile> {
     let path = Path::new(name);
     if !path.is_file() {

@@ -1,4 +1,4 @@
-//! The shapes that the scene is built of: boxes, and profiles turned around the vertical axis.
+//! The shapes of the scene: boxes, and profiles revolved around the vertical axis.
 
 use std::f32::consts::{PI, TAU};
 use std::ops::Range;
@@ -14,24 +14,24 @@ pub(crate) struct Vertex {
     pub(crate) normal: [f32; 3],
 }
 
-/// A shape of unit size. Boxes, columns, drums and domes stand on y = 0; the others have their middle there.
+/// A shape of unit size. Boxes, columns, drums and domes stand on y = 0; the others are centred there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shape {
-    /// Radius and height 1, closed above and below.
+    /// Radius and height 1, closed at top and bottom.
     Drum,
-    /// Radius about 1, height 1, fluted, swelling a little.
+    /// Radius about 1, height 1, fluted, with a slight swelling.
     Column,
     /// Radius and height 1: the upper half of a sphere.
     Dome,
     /// Radius 1.
     Sphere,
-    /// Radius 1, of few triangles.
+    /// Radius 1, with few triangles.
     Bead,
-    /// Radius 1 to the middle of a tube of radius 0.22.
+    /// Radius 1 to the centre of a tube of radius 0.22.
     Torus,
-    /// Radius 1 to the middle of a tube of radius 0.05.
+    /// Radius 1 to the centre of a tube of radius 0.05.
     Ring,
-    /// Sides of 1.
+    /// Side length 1.
     Box,
 }
 
@@ -102,7 +102,7 @@ impl Meshes {
         }
     }
 
-    /// Turns a profile, listed upwards on the outside, around the vertical axis; `dent` scales its radius by angle.
+    /// Revolves a profile, listed from bottom to top, around the vertical axis; `dent` scales its radius by angle.
     fn turn(&mut self, profile: &[Profile], segments: u32, dent: impl Fn(f32) -> f32) {
         let first = self.vertices.len() as u32;
         for segment in 0..=segments {
@@ -125,7 +125,7 @@ impl Meshes {
         let rows = profile.len() as u32;
         for segment in 0..segments {
             for row in 0..rows - 1 {
-                // Points at one place are a sharp edge: no surface between them.
+                // Two points at the same position are a sharp edge without a surface between them.
                 if profile[row as usize].at == profile[row as usize + 1].at {
                     continue;
                 }
@@ -137,13 +137,13 @@ impl Meshes {
     }
 }
 
-/// A point of a profile: `x` outwards, `y` up.
+/// A point of a profile: `x` outward, `y` up.
 struct Profile {
     at: Vec2,
     normal: Vec2,
 }
 
-/// A stretch of a circle, of angles from straight outwards upwards.
+/// A circular arc; angles are measured upward from straight outward.
 fn arc(angles: Range<f32>, steps: u32, middle: f32, radius: f32) -> Vec<Profile> {
     let point = |step| {
         let angle = angles.start + (angles.end - angles.start) * step as f32 / steps as f32;
@@ -171,13 +171,13 @@ fn drum() -> Vec<Profile> {
     ]
 }
 
-/// Narrower above than below, with the swelling that makes it look straight.
+/// Narrower at the top, with the swelling that makes it look straight.
 fn column() -> Vec<Profile> {
     let radius = |y: f32| 1.0 - 0.16 * y + 0.09 * (y * (1.0 - y));
     let mut profile: Vec<Profile> = (0..=6)
         .map(|step| {
             let y = step as f32 / 6.0;
-            // Heights are many radii once scaled: the normal is all but level.
+            // Heights are many radii once scaled: the normal is almost horizontal.
             Profile {
                 at: Vec2::new(radius(y), y),
                 normal: Vec2::X,

@@ -1,4 +1,4 @@
-//! The contents of passes: pipelines, descriptor sets, draws and dispatches. What surrounds them is the plan's.
+//! The contents of passes: pipelines, descriptor sets, draws and dispatches. Everything else follows from the plan.
 
 use ash::vk;
 use tileheap::frame::PassId;
@@ -14,13 +14,13 @@ use crate::support::commands::set_viewport;
 use crate::support::output::ReadBack;
 use crate::support::picture::copy_to_buffer;
 
-/// Records into a pass of one frame.
+/// Records passes of one frame.
 pub(crate) struct PassRecorder<'a> {
     pub(crate) device: &'a ash::Device,
     pub(crate) pipelines: &'a Pipelines,
     pub(crate) inputs: &'a Inputs,
     pub(crate) parity: Parity,
-    /// Per view.
+    /// By view.
     pub(crate) shared: [vk::DescriptorSet; 2],
     pub(crate) vertices: vk::Buffer,
     pub(crate) indices: vk::Buffer,
@@ -32,7 +32,7 @@ pub(crate) struct PassRecorder<'a> {
 }
 
 impl PassRecorder<'_> {
-    /// Records a run; `copied` gives the image that is read back, and the buffer that it is copied to.
+    /// Records a run; `copied` returns the image that is read back, and the buffer that it is copied to.
     pub(crate) fn record(
         &self,
         buffer: vk::CommandBuffer,
@@ -49,7 +49,7 @@ impl PassRecorder<'_> {
                 set_viewport(device, buffer, (viewport, run.strip.scissor()));
             }
         }
-        // SAFETY: the pass is being recorded, with all that its pipeline needs.
+        // SAFETY: the pass is being recorded, with everything that its pipeline needs.
         unsafe {
             match program {
                 Program::Objects(..) => self.draw_objects(buffer),
@@ -65,7 +65,7 @@ impl PassRecorder<'_> {
         }
     }
 
-    /// Every object, one instanced draw per shape.
+    /// Draws every object, with one instanced draw per shape.
     fn draw_objects(&self, buffer: vk::CommandBuffer) {
         // SAFETY: the pass is being recorded; both buffers outlive the frame.
         unsafe {

@@ -1,4 +1,4 @@
-//! Without a window: frames are rendered to images and read back; the last one becomes a file.
+//! Rendering without a window: frames are rendered to images and read back; the last one is written to a file.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::time::{Duration, Instant};
@@ -15,17 +15,17 @@ use crate::support::painter::{Painter, Screen};
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::progress;
 
-/// What frames came to.
+/// The results of a sequence of frames.
 pub(crate) struct Sequence {
     pub(crate) last: Rendered,
     /// A hash of each frame's texels.
     pub(crate) pictures: Vec<u64>,
-    /// Objects of the pool that came after the first frame was bound.
+    /// Objects of the pool that were created after the first frame was bound.
     pub(crate) created: u64,
     pub(crate) took: Duration,
 }
 
-/// Renders so many frames, one at least, with a call of `before` before each.
+/// Renders `frames` frames, at least one, with a call of `before` before each.
 pub(crate) fn render(
     tile: &Device,
     scene: Scene,
@@ -55,7 +55,7 @@ pub(crate) fn render(
         before(&mut renderer, frame)?;
         let parts = renderer.deferred().parts;
         let read_back = parts.read_back.expect("the frame was described with one");
-        // SAFETY: image and buffer are the slot's, whose frame was waited for, and are destroyed after the last one.
+        // SAFETY: image and buffer are the slot's, whose frame is complete, and are destroyed after the last one.
         canvas.imports(parts.picture, read_back, |imports| unsafe {
             renderer.draw(imports)
         })?;
@@ -69,7 +69,7 @@ pub(crate) fn render(
     progress.finish_and_clear();
     renderer.destroy()?;
     for canvas in &canvases {
-        // SAFETY: every frame was waited for.
+        // SAFETY: every frame is complete.
         unsafe { canvas.destroy(tile.raw()) };
     }
     Ok(Sequence {

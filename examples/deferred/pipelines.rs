@@ -1,6 +1,6 @@
-//! One pipeline per pass, with descriptor set layouts that follow from what its shaders declare.
+//! One pipeline per pass, with descriptor set layouts from shader reflection.
 //!
-//! Set 0 is the same for all: constants, lights, instances, a sampler. Set 1 holds a pass's own inputs: binding n is the
+//! Set 0 is the same for all: constants, lights, instances, a sampler. Set 1 has a pass's own inputs: binding n is the
 //! n-th access by shaders that the pass declares.
 
 use ash::vk;
@@ -15,19 +15,19 @@ use crate::support::error::{Called, Result};
 use crate::support::pipeline::{Drawing, Module, create_sampler};
 use crate::support::shaders::{self, Shader, push_constant_range};
 
-/// What a pass runs.
+/// The shaders of a pass.
 #[derive(Clone, Copy)]
 pub(crate) enum Program {
-    /// Meshes into depth and, with a fragment shader, colour.
+    /// Draws meshes to depth and, with a fragment shader, color.
     Objects(&'static Shader, Option<&'static Shader>),
     /// A triangle over the whole target.
     Screen(&'static Shader),
-    /// Squares without vertices, added to what is there.
+    /// Squares without vertices, added to the target.
     Halos,
     Compute(&'static Shader),
-    /// A workgroup for each tile of light culling.
+    /// One workgroup per tile of light culling.
     Tiles(&'static Shader),
-    /// Copies need no pipeline, nor do clears.
+    /// Copies and clears need no pipeline.
     Copy,
 }
 
@@ -65,22 +65,22 @@ impl Program {
     }
 }
 
-/// What a pass binds.
+/// A pipeline and its layouts.
 #[derive(Debug, Default)]
 pub(crate) struct Pipeline {
     pub(crate) handle: vk::Pipeline,
     pub(crate) layout: vk::PipelineLayout,
     /// The layout of set 1.
     pub(crate) inputs: SetLayout,
-    /// Of `Strip` in shaders/strip.glsl, for shaders that look at it.
+    /// The range of `Strip` in shaders/strip.glsl, for shaders that use it.
     pub(crate) push_constants: Option<vk::PushConstantRange>,
 }
 
-/// Everything that depends on the formats of the frame, and not on its size.
+/// Everything that depends on the formats of the frame but not on its size.
 pub(crate) struct Pipelines {
     /// The layout of set 0.
     pub(crate) shared: SetLayout,
-    /// Per name of a pass, whichever view it is of.
+    /// By name of a pass, without the view.
     passes: Vec<(String, Pipeline)>,
     sampler: vk::Sampler,
 }
@@ -101,7 +101,7 @@ impl Pipelines {
         Ok(pipelines)
     }
 
-    /// Adds those of passes that no frame before had.
+    /// Adds pipelines of passes that no earlier frame had.
     pub(crate) fn add(&mut self, device: &ash::Device, deferred: &Deferred, targets: &Targets) -> Result<()> {
         for pass in deferred.frame.pass_ids() {
             let name = name_of(deferred, pass);
@@ -167,7 +167,7 @@ impl Pipelines {
     }
 }
 
-/// The name of a pass, whichever view it is of.
+/// The name of a pass, without the view.
 fn name_of(deferred: &Deferred, pass: PassId) -> &str {
     let name = deferred.frame.pass(pass).name.as_str();
     name.strip_suffix(INSET).unwrap_or(name)
@@ -182,7 +182,7 @@ pub(crate) fn inputs_of(deferred: &Deferred, pass: PassId) -> impl Iterator<Item
         .filter(|access| access.kind.is_shader())
 }
 
-// The attributes are the vertex's fields, in their order.
+// The attributes are the vertex's fields, in the same order.
 const _: () = assert!(size_of::<Vertex>() as u32 == shaders::GBUFFER_VERT.vertex_bytes);
 
 fn compute_pipeline(
@@ -224,7 +224,7 @@ fn render_pipeline(
         drawing.writes_depth = true;
     }
     if matches!(program, Program::Screen(_)) {
-        // Where it is merged with a pass that has depth.
+        // For a pass that is merged with one that has depth.
         drawing.nearer = vk::CompareOp::ALWAYS;
     }
     drawing.blend = matches!(program, Program::Halos).then_some(blend);
@@ -269,7 +269,7 @@ mod tests {
                 };
                 shaders = shaders.bind(1, index as u32, target);
             }
-            // Set 0 is the renderer's own, and no part of the frame.
+            // Set 0 is the renderer's own, and not part of the frame.
             let shared = |found: &Mismatch| {
                 let own = matches!(found.binding, Some(ShaderBinding::Descriptor { set: 0, .. }));
                 own && found.kind == MismatchKind::Unbound

@@ -1,4 +1,4 @@
-//! The renderer: describes the frame when the size, the requests or the switches change; selects, records and submits every frame.
+//! The renderer: describes the frame when size, requests or switches change; selects, records and submits every frame.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,17 +29,17 @@ use crate::support::memory::{Allocator, HostBuffer};
 use crate::support::output::{Output, Semaphores};
 use crate::support::painter::{Flow, Painter, Screen};
 
-/// How a renderer starts.
+/// The initial parameters of a renderer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RendererDesc {
     pub(crate) options: PlanOptions,
-    /// How the frame runs; `None` for as described.
+    /// The arrangement of the frame; `None` for the frame as described.
     pub(crate) arrangement: Option<Arrangement>,
     pub(crate) request: Request,
     /// Renders at another resolution every frame.
     pub(crate) dynamic_resolution: bool,
     pub(crate) overlay: bool,
-    /// Prints every plan that is applied or given up, and its last frame.
+    /// Prints every plan that is applied or discarded, and its last frame.
     pub(crate) prints_plans: bool,
 }
 
@@ -53,39 +53,39 @@ pub(crate) struct Renderer {
     indices: HostBuffer,
     pipelines: Pipelines,
     pub(crate) frames: DynamicFrame,
-    /// The description that is drawn.
+    /// The description in use.
     builder: FrameBuilder,
-    /// What is bound for it, and by which plan.
+    /// The number and plan of the frame that is bound for it.
     selected: u64,
     plan: Arc<Checked<Plan>>,
-    /// By the number of what is bound.
+    /// By the number of the bound frame.
     topologies: HashMap<u64, Topology>,
     screen: Screen,
-    /// What each view was rendered at when it was last.
+    /// The resolution at which each view was last rendered.
     before: [vk::Extent2D; 2],
     queue: vk::Queue,
-    /// Changes of the plan, the first included.
+    /// Number of applied plans, including the first.
     applied: u64,
     overlay: Overlay,
-    /// Why a request was refused.
+    /// The reason that a request was refused.
     refusal: Option<String>,
     layer: Layer,
     slot_pool: vk::DescriptorPool,
     slots: [FrameInFlight; FRAMES_IN_FLIGHT],
-    /// Per slot, the frame that uses it.
+    /// The frame that uses each slot.
     pending: [Option<FrameNumber>; FRAMES_IN_FLIGHT],
-    /// Frames drawn so far: what moves follows from it, and from nothing else.
+    /// Frames drawn so far; all motion depends only on it.
     frame_index: u32,
 }
 
-/// What a frame is rendered at by `--dynamic-resolution`: all of each side, by 64ths down to half of it, and back.
+/// The resolution of a frame with `--dynamic-resolution`: each side goes from full size by 64ths down to half, and back.
 pub(crate) fn resolution(frame: u32, all: vk::Extent2D) -> vk::Extent2D {
     let share = 64 - (frame % 64).min(64 - frame % 64);
     let [width, height] = [all.width, all.height].map(|side| (side * share).div_ceil(64));
     vk::Extent2D { width, height }
 }
 
-/// What follows from a description.
+/// Objects that depend on a description.
 struct Topology {
     deferred: Deferred,
     inputs: Inputs,
@@ -164,7 +164,7 @@ impl Renderer {
         Ok(renderer)
     }
 
-    /// Where everything lives.
+    /// The plan in use.
     pub(crate) fn plan(&self) -> &Arc<Checked<Plan>> {
         &self.plan
     }
@@ -173,13 +173,13 @@ impl Renderer {
         &self.topologies[&self.selected].deferred
     }
 
-    /// Draws the frame with some switches on from now on.
+    /// From now on, draws the frame with these switches on.
     pub(crate) fn switch(&mut self, on: Switches) -> Result<()> {
         let parts = declare(&mut self.builder, self.screen.extent, Output::Buffer, on);
         self.select(|bound| parts.of(bound.plan().described().clone()))
     }
 
-    /// Selects the description, and makes what its passes need if it is new.
+    /// Selects the description, and creates what its passes need if it is new.
     fn select(&mut self, deferred: impl FnOnce(&BoundFrame) -> tileheap::Result<Deferred>) -> Result<()> {
         let bound = self.frames.select(&self.builder)?;
         (self.selected, self.plan) = (bound.number(), bound.plan().clone());
@@ -195,7 +195,7 @@ impl Renderer {
             last: None,
         };
         self.topologies.insert(self.selected, topology);
-        // Of those that are not bound any more, what is not in use goes.
+        // Destroys topologies that are neither bound nor in use.
         let completed = self.frames.completed()?;
         let bound: Vec<u64> = self.frames.bound().map(BoundFrame::number).collect();
         self.topologies.retain(|number, topology| {
@@ -209,7 +209,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Selects the frame as it is requested; what was drawn before is drawn on where that cannot be.
+    /// Selects the frame with the requested constraints; if that fails, keeps the current one.
     fn apply(&mut self, deferred: Deferred) -> Result<()> {
         let request = &self.overlay.request;
         let builder = request.frame(deferred.arranged.frame()).to_builder();
@@ -227,7 +227,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Plans anew where the request has changed, with frames under way.
+    /// Plans again if the request has changed, while frames are in flight.
     fn replan(&mut self) {
         if self.overlay.request == self.desc.request {
             return;
@@ -281,7 +281,7 @@ impl Renderer {
     }
 }
 
-/// Writes the descriptor sets of passes, as the plan lets them use things.
+/// Writes the descriptor sets of passes, for the resources of the plan.
 fn write_inputs(
     device: &ash::Device,
     deferred: &Deferred,
@@ -304,16 +304,16 @@ impl Painter for Renderer {
     // Pipelines stay: their viewports are dynamic, their formats the same.
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
         self.wait_idle()?;
-        // What is bound at another size is of no use, and may know of images that the swapchain has no more.
+        // Frames bound at another size are not reused, and may refer to images that the swapchain no longer has.
         self.frames = self.tile.dynamic_frame(self.desc.options)?;
         for (_, topology) in self.topologies.drain() {
-            // SAFETY: no frame is under way.
+            // SAFETY: no frame is in flight.
             unsafe { topology.inputs.destroy(self.tile.raw()) };
         }
         let deferred = describe(screen.extent, output)?.arranged(self.desc.arrangement.as_ref())?;
         (self.screen, self.before) = (screen, [screen.extent; 2]);
         if let Err(fault) = self.apply(deferred.clone()) {
-            // What was pinned at another size need not fit at this one.
+            // Resources pinned at another size may not fit at this one.
             self.overlay.request.pinned.clear();
             self.refusal = Some(fault.to_string());
             self.apply(deferred)?;
@@ -414,10 +414,10 @@ impl Painter for Renderer {
                     .record(pass_recorder.device, cmd.command_buffer(), index, screen);
             }
         };
-        // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
+        // SAFETY: the slot's command buffers were reset, and are used again only after this frame.
         unsafe { arrangement::record(&recorder, &deferred.arranged, &runs, buffer, draw) }?;
 
-        // SAFETY: this thread alone uses the queues.
+        // SAFETY: only this thread uses the queues.
         let frame = unsafe { recorder.submit() }?;
         (self.pending[index], *last) = (Some(frame), Some(frame));
         self.frame_index += 1;
@@ -435,7 +435,7 @@ impl Painter for Renderer {
     fn destroy(mut self) -> Result<()> {
         self.wait_idle()?;
         let device = self.tile.raw();
-        // SAFETY: no frame is under way, and this is the last use of each.
+        // SAFETY: no frame is in flight, and this is the last use of each.
         unsafe {
             for topology in self.topologies.values() {
                 topology.inputs.destroy(device);

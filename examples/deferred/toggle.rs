@@ -1,4 +1,4 @@
-//! A frame that changes every time: eight parts of it come and go at random.
+//! A sequence of frames in which eight parts are toggled at random.
 
 use std::fmt;
 
@@ -10,27 +10,27 @@ use crate::frame::Switches;
 use crate::renderer::Renderer;
 use crate::support::error::Result;
 
-/// Frames unless something else is asked for.
+/// The default number of frames.
 pub(crate) const FRAMES: u32 = 64;
-/// Topologies after which a new one creates only what none of them had.
+/// The number of topologies after which a new one should create few objects.
 const WARM: usize = 16;
 
-/// A sequence of topologies, and what came of it.
+/// A sequence of topologies, and its statistics.
 pub(crate) struct Toggle {
     tile: Device,
     random: SplitMix64,
     frames: u32,
     seen: Vec<Switches>,
-    /// Objects of the pool: created so far; for the first topologies, for those after them, for any that came again.
+    /// Objects that the pool created so far; then those created for the first topologies, for later ones, and for repeated ones.
     before: u64,
     created: [u64; 3],
     held: Bytes,
-    /// What the largest topology alone asks for.
+    /// Bytes that the largest topology needs by itself.
     largest: Bytes,
 }
 
 impl Toggle {
-    /// The sequence that follows from `seed`.
+    /// The sequence generated from `seed`.
     pub(crate) fn new(tile: &Device, seed: u64, frames: u32) -> Toggle {
         Toggle {
             tile: tile.clone(),
@@ -44,7 +44,7 @@ impl Toggle {
         }
     }
 
-    /// Switches the renderer to the next topology: any in the first half, then one that was there before.
+    /// Switches the renderer to the next topology: any one in the first half, then one that occurred before.
     pub(crate) fn next(&mut self, renderer: &mut Renderer, frame: u32) -> Result<()> {
         let any = self.random.next_u64() as Switches;
         let on = if frame < self.frames.div_ceil(2) {

@@ -15,16 +15,16 @@ use crate::support::shaders::{
 pub(crate) const SHADOW: vk::Format = vk::Format::D16_UNORM;
 pub(crate) const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
 pub(crate) const HDR: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
-/// Of both shadow maps.
+/// Extent of both shadow maps.
 pub(crate) const SHADOW_EXTENT: vk::Extent2D = vk::Extent2D {
     width: 1024,
     height: 1024,
 };
 
-// The attributes are the vertex's fields, in their order.
+// The attributes are the vertex's fields, in the same order.
 const _: () = assert!(size_of::<Vertex>() as u32 == FORWARD_VERT.vertex_bytes);
 
-/// Pipelines that draw the scene, and what they read.
+/// Pipelines that draw the scene, and their descriptor sets.
 pub(crate) struct Drawing {
     device: ash::Device,
     vertices: vk::Buffer,
@@ -33,7 +33,7 @@ pub(crate) struct Drawing {
     layout: vk::PipelineLayout,
     nearer: vk::Sampler,
     pool: vk::DescriptorPool,
-    /// For each place where the picture is made.
+    /// One per part of the picture.
     sets: Vec<vk::DescriptorSet>,
     depth: vk::Pipeline,
     shadow: vk::Pipeline,
@@ -41,7 +41,7 @@ pub(crate) struct Drawing {
     tone_map: vk::Pipeline,
 }
 
-/// Where draws go.
+/// Viewport and scissor of draws.
 pub(crate) type Area = (vk::Viewport, vk::Rect2D);
 
 /// The images that shaders read, in their layouts.
@@ -52,7 +52,7 @@ pub(crate) struct Inputs {
 }
 
 impl Drawing {
-    /// Depth alone is drawn to the first target, of which the second is a shadow; the others are the scene's and the picture's.
+    /// The first two targets are depth only, the second of them a shadow map; the others are those of the scene and the picture.
     pub(crate) fn new(
         device: &ash::Device,
         resources: &Resources,
@@ -109,22 +109,22 @@ impl Drawing {
         })
     }
 
-    /// The scene's depth, as the eye (0), the sun (1) or the lamp (2) sees it.
+    /// Draws the scene's depth, seen from the eye (0), the sun (1) or the lamp (2).
     pub(crate) fn depth(&self, commands: vk::CommandBuffer, area: Area, view: u32) {
         let pipeline = if view == 0 { self.depth } else { self.shadow };
         self.objects(commands, pipeline, area, view);
     }
 
-    /// The scene, as the eye sees it.
+    /// Draws the scene, seen from the eye.
     pub(crate) fn forward(&self, commands: vk::CommandBuffer, area: Area) {
         self.objects(commands, self.forward, area, 0);
     }
 
-    /// The picture of what `forward` drew: at one of the places, whose first pixel has its light so many texels further on.
+    /// Draws the tone-mapped picture of `forward`'s output: one part of it, whose first pixel reads its light at an offset of `further` texels.
     pub(crate) fn tone_map(&self, commands: vk::CommandBuffer, area: Area, place: usize, further: [i32; 2]) {
         self.bind(commands, self.tone_map, area, place);
         self.push(commands, [0, 0, further[0], further[1]]);
-        // SAFETY: the pass is being recorded, with all that its pipeline needs.
+        // SAFETY: the pass is being recorded, with everything that its pipeline needs.
         unsafe { self.device.cmd_draw(commands, 3, 1, 0, 0) };
     }
 
@@ -161,7 +161,7 @@ impl Drawing {
     }
 
     /// # Safety
-    /// The device does not use it any more.
+    /// The device no longer uses it.
     pub(crate) unsafe fn destroy(&self) {
         // SAFETY: the caller's duty; the pool frees its sets.
         unsafe {

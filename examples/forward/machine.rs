@@ -1,10 +1,10 @@
-//! What stands before any device: Vulkan, and a physical device that draws.
+//! The Vulkan instance, and a physical device that supports graphics.
 
 use ash::vk;
 
 use crate::support::error::{Called, Result, no_device};
 
-/// Vulkan 1.3, and the first physical device with a queue that draws.
+/// A Vulkan 1.3 instance, and the first physical device with a graphics queue.
 pub(crate) struct Machine {
     /// The loaded library.
     _entry: ash::Entry,
@@ -37,7 +37,7 @@ impl Machine {
             Some((physical_device, family as u32))
         });
         let Some((physical_device, family)) = found else {
-            // SAFETY: nothing was made of it.
+            // SAFETY: nothing was created from it.
             unsafe { instance.destroy_instance(None) };
             return Err(no_device("no device draws with Vulkan 1.3"));
         };
@@ -53,7 +53,7 @@ impl Machine {
     }
 
     /// # Safety
-    /// Everything made of the instance is gone.
+    /// Everything created from the instance is destroyed.
     pub(crate) unsafe fn destroy(&self) {
         // SAFETY: the caller's duty.
         unsafe { self.instance.destroy_instance(None) };

@@ -1,22 +1,22 @@
 //! A forward renderer with two shadow maps, before tileheap and after, step by step.
 //!
-//! Step 0 is plain `ash` with memory, barriers and submissions of its own; each further step changes a little, and the picture
-//! stays the same to the last bit. A step's folder holds the files that it changes. The guide (`docs/guide/integrate.md`)
-//! walks through the differences.
+//! Step 0 is plain `ash` with its own memory, barriers and submissions; each further step changes a little, and the picture
+//! stays identical. A step's folder has the files that it changes. The guide (`docs/guide/integrate.md`) explains the
+//! differences.
 //!
 //! ```text
 //! cargo run --example forward                       the last step's picture, target/demo/forward.png
-//! cargo run --example forward -- --step 0           the picture as it was before
-//! cargo run --example forward -- --compare          all steps: are the pictures identical?
-//! cargo run --example forward -- --best --compare   the best arrangement found of the frame that step 4 plans, or --step 3
+//! cargo run --example forward -- --step 0           the picture before the conversion
+//! cargo run --example forward -- --compare          fails unless all steps' pictures are identical
+//! cargo run --example forward -- --best --compare   the best arrangement found for step 4's frame, or that of --step 3
 //! cargo run --example forward -- --dump-frame FILE  the frame as JSON, for `tileheap plan` and `report`; needs no Vulkan
 //! ```
-//! Needs Vulkan 1.3 of any driver, lavapipe for instance. Without it, it says so in one line. Tile memory is used where it is there;
-//! the emulator (`crates/emulator/README.md`) gives it to any driver.
+//! Needs Vulkan 1.3 of any driver, such as lavapipe. Without it, it reports an error in one line. It uses tile memory if the device
+//! has some; the emulator (`crates/emulator/README.md`) adds it to any driver.
 
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
-// A step holds what it changes; what it does not change is that of an earlier step, in this one's company.
+// A step has the files that it changes; each other file is compiled again from an earlier step, as a module of this one.
 #![allow(clippy::duplicate_mod)]
 
 mod drawing;
@@ -34,7 +34,7 @@ mod step_0 {
     pub(crate) mod renderer;
 }
 
-/// The device has tile memory enabled, where it is there.
+/// Tile memory is enabled, if the device has some.
 mod step_1 {
     #[path = "../step_0/encoder.rs"]
     mod encoder;
@@ -45,10 +45,10 @@ mod step_1 {
 
 /// The frame is described and planned.
 mod step_2 {
-    #[allow(dead_code)] // Its names are of use from the next step on.
+    #[allow(dead_code)] // Its ids are used from the next step on.
     pub(crate) mod frame;
     #[path = "../step_1/gpu.rs"]
-    #[allow(dead_code)] // The renderer of the step before has its own.
+    #[allow(dead_code)] // The renderer of the previous step has its own.
     mod gpu;
     pub(crate) mod planned;
     mod seen;
@@ -103,20 +103,20 @@ use crate::support::sizes::parse_extent;
 #[derive(Debug, Parser)]
 #[command(name = "forward")]
 struct Args {
-    /// Which step: 0 is before, 4 after
+    /// The step: 0 is before, 4 after the conversion
     #[arg(long, default_value_t = LAST, value_parser = clap::value_parser!(u8).range(0..=i64::from(LAST)))]
     step: u8,
     /// Size of the picture in pixels
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "640x360", value_parser = parse_extent::<1>)]
     size: vk::Extent2D,
-    /// How many frames to render; the last one is kept
+    /// Number of frames to render; the last one is kept
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     frames: u32,
-    /// Where the picture goes
+    /// Output file for the picture
     #[arg(long, value_name = "FILE", default_value = "target/demo/forward.png")]
     output: PathBuf,
-    /// Renders every step up to this one, and fails unless all pictures are identical; with --best, the same arrangement without
-    /// aliasing, and the frame as described
+    /// Renders every step up to this one, and fails unless all pictures are identical; with --best, compares with the same
+    /// arrangement without aliasing, and with the frame as described
     #[arg(long)]
     compare: bool,
     #[command(flatten)]

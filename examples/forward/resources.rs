@@ -1,4 +1,4 @@
-//! What the renderer owns at every step: the picture and where it is read back to, the scene, command buffers.
+//! Resources that the renderer owns in every step: the picture and its readback buffer, the scene, command buffers.
 
 use ash::vk;
 
@@ -15,7 +15,7 @@ pub(crate) struct Resources {
     pub(crate) vertex_count: u32,
     pub(crate) constants: HostBuffer,
     pool: vk::CommandPool,
-    /// For depths, and for what is seen.
+    /// For depth passes, and for visible output.
     pub(crate) commands: [vk::CommandBuffer; 2],
 }
 
@@ -40,13 +40,13 @@ impl Resources {
         })
     }
 
-    /// Writes a frame's constants and resets the command buffers: the frame before was waited for.
+    /// Writes a frame's constants and resets the command buffers; the previous frame must be complete.
     pub(crate) fn begin(&mut self, frame: u32) -> Result<()> {
         let constants = Constants::of(frame, self.canvas.extent);
         self.constants
             .bytes()
             .copy_from_slice(bytemuck::bytes_of(&constants));
-        // SAFETY: the frame before was waited for.
+        // SAFETY: the previous frame is complete.
         unsafe {
             self.device
                 .reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty())
@@ -55,7 +55,7 @@ impl Resources {
     }
 
     /// # Safety
-    /// The device does not use it any more.
+    /// The device no longer uses it.
     pub(crate) unsafe fn destroy(&self) {
         let device = &self.device;
         // SAFETY: the caller's duty.

@@ -1,4 +1,4 @@
-//! What is drawn: a round temple on a plain, a low sun, and a lamp that swings in the middle.
+//! The scene: a round temple on a plain, a low sun, and a lamp that swings in the middle.
 
 use std::f32::consts::TAU;
 
@@ -8,7 +8,7 @@ use glam::{Mat4, Quat, Vec3, Vec4};
 
 use crate::mesh::{Meshes, Shape};
 
-/// A corner of a triangle, in the world; locations 0 to 2.
+/// A corner of a triangle, in world space; locations 0 to 2.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Vertex {
@@ -17,7 +17,7 @@ pub(crate) struct Vertex {
     pub(crate) colour: [f32; 3],
 }
 
-/// What all shaders see; `Constants` in shaders/forward.glsl.
+/// Constants of all shaders; `Constants` in shaders/forward.glsl.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Constants {
@@ -31,7 +31,7 @@ pub(crate) struct Constants {
     sky: Vec4,
 }
 
-/// Light of the sky, which is also what a picture is cleared to.
+/// Light of the sky, which is also the clear color.
 pub(crate) const SKY: Vec3 = Vec3::new(0.17, 0.22, 0.36);
 const STONE: Vec3 = Vec3::new(0.62, 0.56, 0.47);
 const BRONZE: Vec3 = Vec3::new(0.55, 0.30, 0.12);
@@ -39,7 +39,7 @@ const SAND: Vec3 = Vec3::new(0.40, 0.33, 0.24);
 
 impl Constants {
     pub(crate) fn of(frame: u32, extent: vk::Extent2D) -> Constants {
-        // Clip space has y downwards.
+        // Clip space has y pointing down.
         let down = Mat4::from_scale(Vec3::new(1.0, -1.0, 1.0));
         let eye = Vec3::new(-9.5, 3.4, 12.5);
         let aspect = extent.width as f32 / extent.height as f32;
@@ -89,7 +89,7 @@ pub(crate) fn vertices() -> Vec<Vertex> {
     for index in 0..12 {
         let angle = index as f32 / 12.0 * TAU;
         let at = |radius: f32, y: f32| Vec3::new(angle.cos() * radius, y, angle.sin() * radius);
-        // Two have fallen.
+        // Two columns have fallen.
         if [2, 3].contains(&index) {
             let size = Vec3::new(0.45, 0.4 + 0.5 * (index - 2) as f32, 0.45);
             add(Shape::Drum, at(4.5, 0.75), size, angle, STONE);
@@ -105,7 +105,7 @@ pub(crate) fn vertices() -> Vec<Vertex> {
             STONE,
         );
     }
-    // What lies on the columns, but for those that are not there.
+    // The entablature, except over the missing columns.
     for index in 4..13 {
         let angle = (index as f32 + 0.5) / 12.0 * TAU;
         let at = Vec3::new(angle.cos() * 4.35, 5.2, angle.sin() * 4.35);

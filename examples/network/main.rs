@@ -1,9 +1,9 @@
-//! Networks in planned memory, checked.
+//! Networks in planned memory, with checked results.
 //!
-//! MobileNetV2- and ResNet-18-shaped networks, an LSTM in a loop, a transformer's block and a multi-layer perceptron run in buffers alone, in 2D textures and in
-//! image arrays, each with every tensor in bytes of its own and with planned, aliased bytes. The results have to be those of the CPU
-//! within a tolerance, and bit for bit the same with and without aliasing. With `--tile` they run in tile memory, as passes of a frame: alone,
-//! and after the renderer's of `examples/forward` in one submit, whose picture has to be the same with and without them.
+//! MobileNetV2- and ResNet-18-shaped networks, an LSTM in a loop, a transformer block and a multi-layer perceptron run in buffers only, in 2D
+//! textures and in image arrays, each with separate memory for every tensor and with planned, aliased memory. The results must equal those of the CPU
+//! within a tolerance, and must be identical with and without aliasing. With `--tile` they run in tile memory, as passes of a frame: alone, and after
+//! the renderer of `examples/forward` in one submit, whose picture must be the same with and without them.
 //!
 //! ```text
 //! cargo run --example network                          all of them, pictures of 96 x 96
@@ -11,11 +11,10 @@
 //! cargo run --example network -- --half --time 20
 //! cargo run --example network -- --tile 2M --model mobilenet,transformer,mlp
 //! ```
-//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) serves where there is no GPU. Without Vulkan it says so in
-//! one line. `--tile` needs Vulkan 1.3, and uses ordinary memory where there is no tile memory; the emulator (`crates/emulator/README.md`) gives it to
-//! any driver.
+//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) will do if there is no GPU. Without Vulkan it reports an error in one line.
+//! `--tile` needs Vulkan 1.3, and uses ordinary memory if there is no tile memory; the emulator (`crates/emulator/README.md`) adds it to any driver.
 
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod args;
@@ -67,8 +66,8 @@ fn run_all(args: &Args) -> Result<()> {
     report(&messages)
 }
 
-/// The largest error that is allowed, of the largest element of the result. In 32 bits sums differ in their order alone; in 16
-/// bits each of some fifty layers rounds its results to 11 bits.
+/// The largest allowed error, relative to the largest element of the result. In 32 bits, sums differ only in their order; in
+/// 16 bits, each of about fifty layers rounds its results to 11 bits.
 fn tolerance(element: ElementType) -> f64 {
     if element == ElementType::Float16 {
         3e-2
@@ -77,7 +76,7 @@ fn tolerance(element: ElementType) -> f64 {
     }
 }
 
-/// Refuses what differs from the CPU's result by too much; the error, of the largest element.
+/// Returns the error relative to the largest element, or fails if the result differs too much from the CPU's.
 fn compare(args: &Args, model: Model, variant: &'static str, got: &[f32], expected: &[f64]) -> Result<f64> {
     let tolerance = tolerance(element(args));
     let error = if got.len() == expected.len() {
@@ -183,7 +182,7 @@ fn print_plan(what: &str, plan: &TensorPlan) {
     println!("    {what:26} {size:>14}  {ratio:.3} x the bound of {bound}");
 }
 
-/// Relative to the largest element that is expected.
+/// The largest error, relative to the largest expected element.
 fn largest_error(got: &[f32], expected: &[f64]) -> f64 {
     let scale = expected
         .iter()
@@ -192,6 +191,6 @@ fn largest_error(got: &[f32], expected: &[f64]) -> f64 {
         .iter()
         .zip(expected)
         .map(|(got, expected)| (f64::from(*got) - expected).abs());
-    // A NaN is the largest error there is.
+    // A NaN counts as the largest error.
     errors.fold(0.0, |most: f64, error| if error <= most { most } else { error }) / scale
 }

@@ -1,5 +1,5 @@
-//! The networks: public convolutional ones, an LSTM in a loop, a transformer's block, a perceptron for pixels. Their weights are noise, scaled
-//! so that activations keep their size from layer to layer.
+//! The networks: public convolutional ones, an LSTM in a loop, a transformer block, a perceptron for pixels. Their weights are noise, scaled
+//! so that activations keep their magnitude from layer to layer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use tileheap_testkit::tensor::networks::{
 };
 use tileheap_testkit::tensor::values;
 
-/// Of the networks that classify pictures.
+/// Number of classes of networks that classify pictures.
 const CLASSES: u64 = 100;
 
 /// A network with the values of its constants and inputs.
 pub(crate) struct Seeded {
     pub(crate) graph: Arc<Graph>,
     pub(crate) values: BTreeMap<TensorId, Vec<f32>>,
-    /// How many rounds its loops run.
+    /// The number of rounds of each loop.
     pub(crate) rounds: Vec<(NodeId, u64)>,
 }
 
-/// A model for square pictures of `size` pixels (of the LSTM: that many features; of the transformer: half as many tokens).
+/// A model for square pictures with sides of `size` pixels (for the LSTM: that many features; for the transformer: half as many tokens).
 pub(crate) fn build(model: Model, size: u32, rounds: u64, element: ElementType, seed: u64) -> Result<Seeded> {
     let (name, side) = (&*model.name(), size.into());
     type Pictured = fn(&str, ElementType, u64, u64) -> Unfinished;
@@ -56,7 +56,7 @@ pub(crate) fn build(model: Model, size: u32, rounds: u64, element: ElementType, 
     })
 }
 
-/// A network with its scores and their softmax for outputs: of both, since a softmax hides what is small.
+/// A network with its scores and their softmax as outputs: both, since a softmax hides small values.
 fn likely(network: Unfinished) -> Result<Graph> {
     let (mut graph, scores) = network?;
     let likely = graph.operator("likely", "softmax", [], &[scores])?[0];
@@ -87,7 +87,7 @@ fn layer(
     Ok(graph.operator(name, "dense", then, &[x, weights, bias])?[0])
 }
 
-/// Attention with four heads, then two dense layers, each around which its input goes.
+/// Attention with four heads, then two dense layers, each with a residual connection.
 fn transformer(name: &str, element: ElementType, tokens: u64) -> Unfinished {
     const WIDTH: u64 = 64;
     const HEADS: u64 = 4;
@@ -128,7 +128,7 @@ fn transformer(name: &str, element: ElementType, tokens: u64) -> Unfinished {
     Ok((graph, y))
 }
 
-/// Sixteen features of each pixel through four layers of 64 to a colour.
+/// Maps sixteen features of each pixel to a colour through four layers of 64.
 fn perceptron(name: &str, element: ElementType, pixels: u64) -> Unfinished {
     let mut graph = GraphBuilder::new(name);
     let mut x = graph.input("features", element, [pixels, 16]);
@@ -139,7 +139,7 @@ fn perceptron(name: &str, element: ElementType, pixels: u64) -> Unfinished {
     Ok((graph, colour))
 }
 
-/// An LSTM cell that runs round after round on the same input, its two states carried.
+/// An LSTM cell that runs in a loop on the same input, with two carried states.
 fn lstm(name: &str, element: ElementType, size: u64) -> Result<Graph> {
     let mut graph = GraphBuilder::new(name);
     let [x, h, c] = ["x", "h", "c"].map(|name| graph.input(name, element, [1, size]));
@@ -172,7 +172,7 @@ fn lstm(name: &str, element: ElementType, size: u64) -> Result<Graph> {
         graph.carry(next_c, c);
         Ok(())
     })?;
-    // Outputs of their own: what a loop leaves is where its last round put it.
+    // Separate outputs: a loop leaves its results where its last round put them.
     for (name, left) in [("last h", left[0]), ("last c", left[1])] {
         let out = graph.operator(name, "copy", [], &[left])?[0];
         graph.output(out);

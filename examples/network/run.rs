@@ -1,4 +1,4 @@
-//! A network on the device: planned, bound, recorded, submitted, read.
+//! Runs a network on the device: plans, binds, records, submits, reads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tileheap_tensor::{ElementType, Graph, PlacementStrategy, TensorId, TensorPla
 use crate::storage::{Storing, layouts};
 use tileheap_examples::error::Result;
 
-/// A network that can be run again and again.
+/// A network that can be run repeatedly.
 pub(crate) struct Bench<'a> {
     context: &'a Context,
     network: Network,
@@ -24,10 +24,10 @@ pub(crate) struct Bench<'a> {
     pub(crate) recorded: Recorded,
 }
 
-/// Every tensor in bytes of its own.
+/// Separate memory for every tensor.
 pub(crate) const UNALIASED: Offsets<tileheap_pack::Strategy> = Offsets(tileheap_pack::Strategy::Naive);
 
-/// Plans a graph at the driver's sizes.
+/// Plans a graph with the sizes that the driver reports.
 pub(crate) fn planned(
     context: &Context,
     graph: &Graph,
@@ -38,7 +38,7 @@ pub(crate) fn planned(
     let layouts = layouts(graph, storing)?;
     let needs = tileheap_tensor::vulkan::measure_tensors(tile, graph, &layouts)?;
     let granularity = tile.profile().limits.buffer_image_granularity;
-    // A loop's condition is no tensor of floats, and the caller's to know.
+    // A loop's condition is not a floating-point tensor, and the caller provides it.
     let inputs = graph.inputs().iter().copied();
     let conditions = inputs.filter(|&input| graph.tensor(input).element == ElementType::Bool);
     let options = TensorPlanOptions {
@@ -82,7 +82,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Runs once; how long it took from submission to completion.
+    /// Runs the network once; returns the time from submission to completion.
     pub(crate) fn run(&mut self) -> Result<Duration> {
         let commands = OneShotCommands::begin(self.context.tile(), 0, "network")?;
         let bound: Vec<_> = self.hosts.iter().map(|(id, host)| (*id, host.buffer())).collect();
@@ -91,15 +91,15 @@ impl<'a> Bench<'a> {
             bound: &bound,
             decisions: &self.decisions,
         };
-        // SAFETY: recording on a queue that computes; the buffers outlive the wait.
+        // SAFETY: recording on a queue that supports compute; the buffers outlive the wait.
         self.recorded = unsafe { self.network.record(commands.command_buffer(), &run) }?;
         let start = Instant::now();
-        // SAFETY: what was recorded is the network's, on the first queue alone.
+        // SAFETY: only the network's commands were recorded, on the first queue.
         unsafe { commands.submit_and_wait() }?;
         Ok(start.elapsed())
     }
 
-    /// The outputs, one after the other.
+    /// The outputs, concatenated.
     pub(crate) fn outputs(&self) -> Vec<f32> {
         let outputs = self.network.graph().outputs();
         let hosts = self.hosts.iter().filter(|(id, _)| outputs.contains(id));
@@ -116,7 +116,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Images among the planned tensors.
+/// The number of images among the planned tensors.
 pub(crate) fn images(plan: &TensorPlan) -> usize {
     let planned = plan
         .tensors

@@ -1,4 +1,4 @@
-//! Networks in tile memory: passes of a frame, alone and beside a renderer's in one submit.
+//! Networks in tile memory: passes of a frame, alone and together with a renderer's in one submit.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,17 +27,17 @@ use crate::support::commands::command_buffers;
 use crate::support::error::{Result, write_file};
 use crate::support::picture::Rendered;
 
-/// Of the renderer's picture.
+/// Extent of the renderer's picture.
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 320,
     height: 180,
 };
 
-/// What a heap of the most bytes that are known of holds where there is no tile heap: for the table.
+/// Heap size for the table if there is no tile heap: about the largest known.
 const WITHOUT_A_HEAP: Bytes = Bytes(8 << 20);
 
-/// Runs a network in at most so many bytes of tile memory; its outputs when it ran alone and beside a renderer's frame. `dump` is where the
-/// frame goes in which it ran alone.
+/// Runs a network in at most this many bytes of tile memory; returns its outputs, alone and together with a renderer's frame. `dump` is the
+/// output file for the frame of the network alone.
 pub(crate) fn run(
     context: &Context,
     seeded: &Seeded,
@@ -66,14 +66,14 @@ pub(crate) fn run(
     Ok([alone.outputs, beside.outputs])
 }
 
-/// What stays in a heap of each capacity, by the tensors' traffic alone: the plan that any accelerator's on-chip memory gets.
+/// Prints the tensors that stay in a heap of each capacity, by tensor traffic only: the plan for the on-chip memory of any accelerator.
 fn table(context: &Context, seeded: &Seeded, layouts: &[Layout], heap: Bytes) -> Result<()> {
     let graph = &seeded.graph;
     let needs = measure_tensors(context.tile(), graph, layouts)?;
     println!("    capacity           tensors that stay       traffic that stays       at most");
     for part in [256, 64, 16, 4, 1] {
         let chip = MemoryDesc::limited("on chip", Bytes(heap.0 / part));
-        // As passes of a frame: inputs and outputs are the caller's, and nothing is written in place.
+        // As for passes of a frame: the caller provides inputs and outputs, and nothing is written in place.
         let options = TensorPlanOptions {
             memories: vec![chip, MemoryDesc::new("memory")],
             plan_inputs: false,
@@ -102,7 +102,7 @@ fn table(context: &Context, seeded: &Seeded, layouts: &[Layout], heap: Bytes) ->
     Ok(())
 }
 
-/// What of a frame is in tile memory.
+/// Describes the part of a frame that is in tile memory.
 fn stays(plan: &Plan) -> String {
     let (kept, all) = (plan.totals.on_chip_bytes, plan.totals.traffic_bytes);
     let frame = &plan.frame;
@@ -183,7 +183,7 @@ impl Declared {
     }
 }
 
-/// Plans a frame of a network's passes, of a renderer's, or of both in one batch, and runs it once.
+/// Plans a frame of a network's passes, a renderer's, or both in one batch, and runs it once.
 fn submit(
     context: &Context,
     work: Option<(&Seeded, &[Layout])>,
@@ -247,27 +247,27 @@ fn submit(
     if let Some(network) = &mut network {
         // SAFETY: new, and used once.
         let mut commands = unsafe { recorder.record(commands[0], network.commands) }?;
-        // SAFETY: of the frame that they were declared in, bound on the same device.
+        // SAFETY: the passes were declared in this frame, which is bound on the same device.
         unsafe { network.passes.record(&mut commands) }?;
         commands.finish()?;
     }
-    // SAFETY: this thread alone uses the queue.
+    // SAFETY: only this thread uses the queue.
     let number = unsafe { recorder.submit() }?;
     bound.wait(number, u64::MAX)?;
     let picture = passes.map(Passes::finish);
     let mut outputs = Vec::new();
     if let Some(Declared { passes, hosts, .. }) = network {
-        // SAFETY: the frame was waited for.
+        // SAFETY: the frame is complete.
         unsafe { passes.destroy() };
         for (id, _, host) in hosts {
             if work.is_some_and(|(seeded, _)| seeded.graph.outputs().contains(&id)) {
                 outputs.extend(host.read_floats());
             }
-            // SAFETY: the frame was waited for.
+            // SAFETY: the frame is complete.
             unsafe { host.destroy() };
         }
     }
-    // SAFETY: the frame was waited for.
+    // SAFETY: the frame is complete.
     unsafe {
         bound.destroy();
         device.destroy_command_pool(pool, None);

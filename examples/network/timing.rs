@@ -1,5 +1,5 @@
-//! Times in pairs: both plans in turn, the first one first in every other pair, so that whatever else the machine does hits both
-//! alike.
+//! Times plans in pairs: the plans alternate, and their order changes from pair to pair, so that other load of the machine
+//! affects both equally.
 
 use std::time::Duration;
 

@@ -40,13 +40,13 @@ use crate::support::sizes::parse_extent;
 #[derive(Debug, Parser)]
 #[command(name = "plaza")]
 struct Args {
-    /// Where the picture of the last frame goes
+    /// Output file for the picture of the last frame
     #[arg(long, value_name = "FILE", default_value = "target/demo/plaza.png")]
     output: PathBuf,
-    /// Writes the texels of all frames, one frame after the other, as raw RGBA8
+    /// Writes the texels of all frames, in order, as raw RGBA8
     #[arg(long, value_name = "FILE")]
     texels: Option<PathBuf>,
-    /// How many frames to render
+    /// Number of frames to render
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     frames: u32,
     /// Width and height in pixels
@@ -61,7 +61,7 @@ struct Args {
     /// Does not use tile memory, even if the device has some
     #[arg(long)]
     no_tile_memory: bool,
-    /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
+    /// The Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything

@@ -36,7 +36,7 @@ pub(crate) struct Renderer {
 }
 
 impl Renderer {
-    /// A renderer whose first frame has this extent.
+    /// Creates a renderer whose first frame has this extent.
     pub(crate) fn new(tile: &Device, extent: vk::Extent2D) -> Result<Renderer> {
         let mut builder = FrameBuilder::default();
         let plaza = describe(&mut builder, extent);

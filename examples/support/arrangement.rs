@@ -1,4 +1,4 @@
-//! Other arrangements of a frame: searched for, recorded, and compared with the frame as described.
+//! Other arrangements of a frame: search, recording, and comparison with the frame as described.
 
 use std::ops::ControlFlow;
 
@@ -13,18 +13,18 @@ use tileheap::runtime::{FrameRecorder, PassCommands};
 use super::error::{Result, differ};
 use super::picture::Rendered;
 
-/// The arguments that ask for another arrangement.
+/// The arguments that select another arrangement.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BestArgs {
-    /// Searches for a better arrangement of the frame (passes in another order, merged, in fewer batches, in strips), and runs that
+    /// Searches for a better arrangement of the frame (passes in another order, merged, in fewer batches, in strips), and runs it
     #[arg(long)]
     pub best: bool,
-    /// With --best: what may change, all unless something is named
+    /// With --best: the allowed changes [default: all]
     #[arg(long, value_name = "CHANGE", value_delimiter = ',', requires = "best")]
     pub allow: Vec<Change>,
 }
 
-/// What a search for a better arrangement may change.
+/// A change that a search for a better arrangement may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Change {
     Order,
@@ -33,18 +33,18 @@ pub enum Change {
     Strips,
 }
 
-/// A described pass in a pass of the frame that runs.
+/// A run of a described pass within an executed pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Its place among all.
+    /// Its index among all runs.
     pub number: usize,
     pub pass: PassId,
     pub described: PassId,
-    /// Of the whole image, where the pass does not run in strips.
+    /// The whole image if the pass does not run in strips.
     pub strip: Strip,
 }
 
-/// What runs, in order; merged passes have several. `whole` is all of what a described pass computes.
+/// The runs of described passes, in order; merged passes have several. `whole` returns the whole output of a described pass.
 pub fn runs(arranged: &Executed, whole: impl Fn(PassId) -> Strip) -> impl Iterator<Item = Run> {
     let passes = arranged.frame().pass_ids();
     let each = passes.flat_map(|pass| arranged.described_passes(pass).map(move |run| (pass, run)));
@@ -56,7 +56,7 @@ pub fn runs(arranged: &Executed, whole: impl Fn(PassId) -> Strip) -> impl Iterat
     })
 }
 
-/// Records all that runs: each declared command buffer into the one that `buffer` gives for it, each run by `draw`.
+/// Records all runs: each declared command buffer into the one that `buffer` returns for it, each run with `draw`.
 ///
 /// # Safety
 /// As for [`FrameRecorder::record`].
@@ -87,7 +87,7 @@ pub unsafe fn record(
     Ok(())
 }
 
-/// The best arrangement of a planned frame; prints what runs otherwise, and what that brings.
+/// The best arrangement of a planned frame; prints its changes and savings.
 pub fn best(plan: &Plan, allow: &[Change]) -> Arrangement {
     let allows = |change| allow.is_empty() || allow.contains(&change);
     let allowed = Allowed {
@@ -104,7 +104,7 @@ pub fn best(plan: &Plan, allow: &[Change]) -> Arrangement {
     found.arrangement
 }
 
-/// The same options with every resource in ordinary memory of its own.
+/// The same options with each resource in separate ordinary memory.
 pub fn apart(options: PlanOptions) -> PlanOptions {
     PlanOptions {
         strategy: Strategy::Off,
@@ -114,10 +114,10 @@ pub fn apart(options: PlanOptions) -> PlanOptions {
     }
 }
 
-/// Compares what an arrangement rendered with the frame as described.
+/// Compares the picture of an arrangement with that of the frame as described.
 ///
 /// # Errors
-/// If texels differ: more than a thousandth of them in strips, which draw at other origins, where rasterization may round otherwise.
+/// If texels differ: in strips, if more than a thousandth do, since draws at other origins may be rasterized with different rounding.
 pub fn compare(arrangement: &Arrangement, rendered: &Rendered, plain: &Rendered) -> Result<()> {
     let (texels, of) = (rendered.different_texels(plain), rendered.texels.len() / 4);
     let mut groups = arrangement.groups();

@@ -1,18 +1,18 @@
-//! Command buffers, and what they begin with.
+//! Command buffers, and their initial dynamic state.
 
 use ash::vk;
 use tileheap::execute::Strip;
 
 use super::error::{Called, Result};
 
-/// A pool that is reset as a whole.
+/// A command pool that is reset as a whole.
 pub fn command_pool(device: &ash::Device, family: u32) -> Result<vk::CommandPool> {
     let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
     // SAFETY: the family is one that the device was created with.
     unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")
 }
 
-/// So many primary command buffers of a pool of their own.
+/// Primary command buffers of a new pool.
 pub fn command_buffers<const COUNT: usize>(
     device: &ash::Device,
     family: u32,
@@ -26,13 +26,13 @@ pub fn command_buffers<const COUNT: usize>(
     Ok((pool, std::array::from_fn(|index| buffers[index])))
 }
 
-/// Viewport and scissor of draws to all of a target, from the nearest depth to the farthest.
+/// Viewport and scissor of draws to a whole target, from the nearest depth to the farthest.
 pub fn whole(extent: vk::Extent2D) -> (vk::Viewport, vk::Rect2D) {
     let strip = Strip::whole(extent.into());
     (strip.viewport(extent), strip.scissor())
 }
 
-/// Draws go to this viewport, inside this scissor.
+/// Sets the viewport and the scissor of subsequent draws.
 pub fn set_viewport(
     device: &ash::Device,
     commands: vk::CommandBuffer,

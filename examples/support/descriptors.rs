@@ -1,4 +1,4 @@
-//! Descriptor sets and pipeline layouts that follow from what shaders declare.
+//! Descriptor sets and pipeline layouts from shader reflection.
 
 use ash::vk;
 
@@ -9,15 +9,15 @@ use super::shaders::{Shader, pool_sizes, push_constant_range, set_layout_binding
 #[derive(Debug, Default)]
 pub struct SetLayout {
     pub handle: vk::DescriptorSetLayout,
-    /// By binding.
+    /// In order of binding.
     pub bindings: Vec<vk::DescriptorSetLayoutBinding<'static>>,
 }
 
 impl SetLayout {
-    /// The layout of set `set`, with an immutable sampler for each binding that is one.
+    /// The layout of set `set`, with an immutable sampler for each sampler binding.
     ///
     /// # Panics
-    /// If there are fewer samplers than such bindings.
+    /// If there are fewer samplers than sampler bindings.
     pub fn new(
         device: &ash::Device,
         shaders: &[&'static Shader],
@@ -42,7 +42,7 @@ impl SetLayout {
         Ok(SetLayout { handle, bindings })
     }
 
-    /// The descriptors of `sets` sets.
+    /// The pool sizes for `sets` sets.
     pub fn pool_sizes(&self, sets: usize) -> Vec<vk::DescriptorPoolSize> {
         pool_sizes(&self.bindings, sets as u32)
     }
@@ -57,7 +57,7 @@ impl SetLayout {
         Ok(sets[0])
     }
 
-    /// Points a binding of a set that is not in use to a part of a buffer, or to all of it ([`vk::WHOLE_SIZE`]).
+    /// Points a binding of a set that is not in use to a range of a buffer, or to all of it ([`vk::WHOLE_SIZE`]).
     pub fn write_buffer(
         &self,
         device: &ash::Device,
@@ -72,7 +72,7 @@ impl SetLayout {
             range,
         }];
         let write = self.write(set, binding).buffer_info(&info);
-        // SAFETY: the set is not in use, and the part lies inside the buffer.
+        // SAFETY: the set is not in use, and the range is inside the buffer.
         unsafe { device.update_descriptor_sets(&[write], &[]) };
     }
 
@@ -102,7 +102,7 @@ impl SetLayout {
     }
 }
 
-/// A pool for `sets` sets with these descriptors.
+/// Creates a pool for `sets` sets with these descriptors.
 pub fn create_pool(
     device: &ash::Device,
     sets: usize,

@@ -1,4 +1,4 @@
-//! The errors of the examples, each in one line.
+//! The errors of the examples, each on one line.
 
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ impl<T> Called<T> for std::result::Result<T, vk::Result> {
     }
 }
 
-/// Names the file that something went wrong with.
+/// An error about a file.
 pub fn file(path: &Path, why: impl Display) -> Error {
     anyhow!("{}: {why}", path.display())
 }
@@ -36,7 +36,7 @@ pub fn no_window(why: &str) -> Error {
     anyhow!("no window: {why} (without --window the picture goes to a file)")
 }
 
-/// Two pictures that should be the same are not.
+/// An error for two pictures that should be identical.
 pub fn differ(texels: usize, of: usize) -> Error {
     anyhow!("two pictures that should be the same differ in {texels} of {of} texels")
 }
@@ -48,7 +48,7 @@ pub fn create_file(path: &Path) -> Result<File> {
     File::create(path).map_err(|error| file(path, error))
 }
 
-/// Writes a file, and creates the folders that lead to it.
+/// Writes a file, and creates missing folders.
 pub fn write_file(path: &Path, text: &str) -> Result<()> {
     create_file(path)?
         .write_all(text.as_bytes())

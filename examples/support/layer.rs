@@ -1,4 +1,4 @@
-//! Runs an overlay of egui, and draws it over what a render pass has drawn.
+//! Runs an overlay of egui, and draws it over the contents of a render pass.
 
 use ash::vk;
 use bytemuck::Pod;
@@ -17,7 +17,7 @@ use super::shaders::{OVERLAY_FRAG, OVERLAY_VERT, Shader, push_constant_range};
 use super::sizes::{area, extent};
 
 static SHADERS: [&Shader; 2] = [&OVERLAY_VERT, &OVERLAY_FRAG];
-/// egui keeps its glyphs in a texture of this width, which grows downward.
+/// Width of the texture for egui's glyphs, which grows downward.
 const TEXTURE_WIDTH: usize = 1024;
 
 /// The pipeline of overlays, and a frame's triangles for each slot.
@@ -33,17 +33,17 @@ pub struct Layer {
     slots: [FrameTriangles; FRAMES_IN_FLIGHT],
 }
 
-/// What a frame in flight draws.
+/// The overlay of a frame in flight.
 struct FrameTriangles {
     set: vk::DescriptorSet,
     /// Vertices, indices and texels.
     buffers: [HostBuffer; 3],
-    /// The texture has changed since it was copied.
+    /// The texture has changed since the last copy.
     is_stale: bool,
     draws: Vec<Draw>,
 }
 
-/// A range of the indices, and where their vertices begin.
+/// A range of the indices, and the offset of their vertices.
 struct Draw {
     scissor: vk::Rect2D,
     indices: std::ops::Range<u32>,
@@ -51,7 +51,7 @@ struct Draw {
 }
 
 impl Layer {
-    /// For a pass with one colour attachment of plain 8-bit channels: colours are sRGB already.
+    /// For a pass with one color attachment of 8-bit UNORM channels: colors are already sRGB.
     pub fn new(tile: &Device, target: &Target) -> Result<Layer> {
         let device = tile.raw();
         let set_layout = SetLayout::new(device, &SHADERS, 0, &[])?;
@@ -75,7 +75,7 @@ impl Layer {
             style.interaction.selectable_labels = false;
             style.animation_time = 0.0;
         });
-        // However long a frame takes.
+        // Regardless of the duration of a frame.
         context.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
         Ok(Layer {
             tile: tile.clone(),
@@ -93,12 +93,12 @@ impl Layer {
         })
     }
 
-    /// What the next frame's overlay is told.
+    /// Adds an input event for the next frame's overlay.
     pub fn input(&mut self, event: Event) {
         self.input.events.push(event);
     }
 
-    /// Runs the overlay for the slot's next frame; the one before is complete.
+    /// Runs the overlay for the slot's next frame; the slot's previous frame must be complete.
     pub fn run(&mut self, slot: usize, screen: Screen, overlay: impl FnMut(&Context)) -> Result<()> {
         self.input.screen_rect = Some(Rect::from_min_size(Pos2::ZERO, screen.points().into()));
         let viewport = self.input.viewports.entry(ViewportId::ROOT).or_default();
@@ -136,7 +136,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Records the slot's overlay into a pass with such a target, whose viewport covers the picture.
+    /// Records the slot's overlay into a pass with this target, whose viewport covers the picture.
     pub fn record(&self, device: &ash::Device, commands: vk::CommandBuffer, slot: usize, screen: Screen) {
         let (graphics, slot) = (vk::PipelineBindPoint::GRAPHICS, &self.slots[slot]);
         let [width, height] = screen.points();
@@ -146,7 +146,7 @@ impl Layer {
             .expect("the size of the screen")
             .stage_flags;
         let [vertices, indices, _] = slot.buffers.each_ref().map(|buffer| buffer.handle);
-        // SAFETY: recording inside a pass that the pipeline was made for, with all that it needs.
+        // SAFETY: recording inside a pass that the pipeline was created for, with everything that it needs.
         unsafe {
             device.cmd_bind_pipeline(commands, graphics, self.pipeline);
             device.cmd_bind_descriptor_sets(commands, graphics, self.layout, 0, &[slot.set], &[]);
@@ -183,7 +183,7 @@ fn buffer(tile: &Device, bytes: usize) -> Result<HostBuffer> {
     HostBuffer::new(tile, bytes as u64, indexed | vk::BufferUsageFlags::STORAGE_BUFFER)
 }
 
-/// Replaces what a buffer holds that no frame uses; it grows if need be.
+/// Replaces the contents of a buffer that no frame uses; the buffer grows if necessary.
 fn write<T: Pod>(tile: &Device, held: &mut HostBuffer, content: &[T]) -> Result<()> {
     let bytes: &[u8] = bytemuck::cast_slice(content);
     if held.size < bytes.len() as u64 {
@@ -195,7 +195,7 @@ fn write<T: Pod>(tile: &Device, held: &mut HostBuffer, content: &[T]) -> Result<
     Ok(())
 }
 
-/// Changes the texture, all of it or a part.
+/// Updates the texture, as a whole or in part.
 fn update(texture: &mut ColorImage, delta: &ImageDelta) {
     let ImageData::Color(image) = &delta.image;
     let Some([left, top]) = delta.pos else {
@@ -208,7 +208,7 @@ fn update(texture: &mut ColorImage, delta: &ImageDelta) {
     }
 }
 
-/// A part of the picture in points, in pixels inside of it.
+/// Converts a part of the picture from points to pixels, clipped to the picture.
 fn scissor(part: Rect, screen: Screen) -> vk::Rect2D {
     let [width, height] = [screen.extent.width, screen.extent.height].map(|side| side as f32);
     let picture = Rect::from_min_size(Pos2::ZERO, [width, height].into());
@@ -217,7 +217,7 @@ fn scissor(part: Rect, screen: Screen) -> vk::Rect2D {
     area(pixels.min.x as u32, pixels.min.y as u32, size)
 }
 
-/// Premultiplied colours over what is there; depth, where the pass has one, is left alone: they are nearest.
+/// Blends premultiplied colors over the target; does not write depth, and passes the test as nearest.
 fn pipeline(device: &ash::Device, layout: vk::PipelineLayout, target: &Target) -> Result<vk::Pipeline> {
     let blend = vk::PipelineColorBlendAttachmentState::default()
         .src_color_blend_factor(vk::BlendFactor::ONE)

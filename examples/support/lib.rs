@@ -1,8 +1,8 @@
-//! What the examples share: errors in one line, their own memory, shaders, pipelines and descriptor sets, windows, pictures, overlays.
+//! Code that the examples share: errors on one line, memory, shaders, pipelines and descriptor sets, windows, pictures, overlays.
 
 #![allow(missing_docs, clippy::missing_errors_doc, clippy::len_without_is_empty)]
-// Examples are read, not linked.
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Examples are for reading, not a public API.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 pub mod arrangement;
@@ -27,10 +27,10 @@ pub mod window;
 #[path = "no_window.rs"]
 pub mod window;
 
-/// How many frames may be under way: one is recorded while the device works on the other.
+/// Number of frames in flight: one is recorded while the device works on the other.
 pub const FRAMES_IN_FLIGHT: usize = 2;
 
-/// The code of the guide compiles.
+/// Compiles the code of the guide.
 #[cfg(doctest)]
 mod guide {
     macro_rules! chapters {

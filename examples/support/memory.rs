@@ -19,7 +19,7 @@ const HOST_VISIBLE: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
 );
 
 impl<'a> Allocator<'a> {
-    /// Any type of the device.
+    /// Allows any memory type of the device.
     pub fn of_all(device: &'a ash::Device, memory: &vk::PhysicalDeviceMemoryProperties) -> Allocator<'a> {
         let types = || (0..).zip(memory.memory_types_as_slice());
         let having = |wanted| {
@@ -46,7 +46,7 @@ impl<'a> Allocator<'a> {
     }
 }
 
-/// The ordinary types: tile memory is device local too, and a renderer's own resources must never land there.
+/// Allows ordinary types only: tile memory is device local too, and must not be used for a renderer's own resources.
 impl<'a> From<&'a Device> for Allocator<'a> {
     fn from(tile: &'a Device) -> Allocator<'a> {
         let profile = tile.profile();
@@ -95,7 +95,7 @@ impl HostBuffer {
         })
     }
 
-    /// A buffer that holds `content` for good.
+    /// A buffer that permanently holds `content`.
     pub fn holding<'a, T: Pod>(
         memory: impl Into<Allocator<'a>>,
         content: &[T],
@@ -112,14 +112,14 @@ impl HostBuffer {
         HostBuffer::new(memory, size, vk::BufferUsageFlags::TRANSFER_DST)
     }
 
-    /// The content. The device must not use it meanwhile.
+    /// The content. The device must not use it while it is borrowed.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping covers the buffer until `destroy`, and is borrowed as long as the slice.
         unsafe { std::slice::from_raw_parts_mut(self.mapped, self.size as usize) }
     }
 
     /// # Safety
-    /// The device does not use the buffer any more.
+    /// The device no longer uses the buffer.
     pub unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty; freeing the memory unmaps it.
         unsafe {
@@ -129,12 +129,12 @@ impl HostBuffer {
     }
 }
 
-/// An image of one level and layer, with its view and memory of its own.
+/// An image of one level and layer, with its view and its own memory.
 #[derive(Clone, Copy, Default)]
 pub struct Image {
     pub handle: vk::Image,
     pub view: vk::ImageView,
-    /// All of it.
+    /// The whole image.
     pub range: vk::ImageSubresourceRange,
     memory: vk::DeviceMemory,
 }
@@ -171,7 +171,7 @@ impl Image {
         })
     }
 
-    /// A new view of an image whose memory is another's.
+    /// An image with a new view whose memory is owned elsewhere.
     pub fn viewed(
         device: &ash::Device,
         handle: vk::Image,
@@ -200,9 +200,9 @@ impl Image {
     }
 
     /// # Safety
-    /// The device does not use the image any more.
+    /// The device no longer uses the image.
     pub unsafe fn destroy(&self, device: &ash::Device) {
-        // SAFETY: the caller's duty; the view goes before its image, the image before its memory; null is ignored.
+        // SAFETY: the caller's duty; the view is destroyed before its image, the image before its memory; null is ignored.
         unsafe {
             device.destroy_image_view(self.view, None);
             device.destroy_image(self.handle, None);

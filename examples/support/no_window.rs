@@ -1,4 +1,4 @@
-//! In place of windows where the feature `window` is off.
+//! Replaces windows if the feature `window` is off.
 
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Context, ContextDesc};
@@ -7,7 +7,7 @@ use super::error::{Result, no_window};
 use super::output::Output;
 use super::painter::{Painter, Screen, WindowDesc};
 
-/// Fails: build the example with the feature `window`, which is a default, to see a window.
+/// Fails: windows need the feature `window`, which is on by default.
 pub fn run<P: Painter>(
     _window: WindowDesc,
     _desc: ContextDesc<'_>,

@@ -1,4 +1,4 @@
-//! Where a frame's picture goes, and what a frame declares for that.
+//! The destination of a frame's picture, and the declarations that it needs.
 
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ResourceState};
@@ -8,28 +8,28 @@ use tileheap::frame::{
 };
 use tileheap::units::Bytes;
 
-/// Where the picture goes.
+/// The destination of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// To an image of the caller, and from there to a buffer that the host reads.
+    /// An image of the caller, which is copied to a buffer that the host reads.
     Buffer,
-    /// To a swapchain image of this format, between an acquire and a present semaphore.
+    /// A swapchain image of this format, between an acquire and a present semaphore.
     Swapchain(vk::Format),
 }
 
-/// Copies the picture to a buffer, handed in with every frame.
+/// A copy of the picture to a buffer, which is imported with every frame.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadBack {
     pub pass: PassId,
     pub texels: ResourceId,
 }
 
-/// Handed in with every frame.
+/// The semaphores of a swapchain image, imported with every frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Semaphores {
-    /// The swapchain image is there.
+    /// The swapchain image was acquired.
     pub acquired: SemaphoreId,
-    /// The swapchain image may be shown.
+    /// The swapchain image may be presented.
     pub presentable: SemaphoreId,
 }
 
@@ -47,7 +47,7 @@ impl Output {
         frame.resource("picture", desc, Persistence::External(picture_states(self)))
     }
 
-    /// Declares what follows the last pass that writes the picture: in the batch and the command buffer that it is in.
+    /// Declares the work after the last pass that writes the picture, in that pass's batch and command buffer.
     pub fn finish(
         self,
         frame: &mut FrameBuilder,
@@ -85,7 +85,7 @@ impl Output {
 fn picture_states(output: Output) -> ExternalDesc {
     match output {
         Output::Swapchain(_) => ExternalDesc::SWAPCHAIN,
-        // The frame before may still copy from it.
+        // The previous frame may still copy from it.
         Output::Buffer => {
             let copied = ResourceState::new(
                 vk::ImageLayout::TRANSFER_SRC_OPTIMAL,

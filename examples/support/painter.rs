@@ -1,4 +1,4 @@
-//! What a window shows, and a stand-in for windows where the feature `window` is off.
+//! The interface of frames in a window, also if the feature `window` is off.
 
 use ash::vk;
 use egui::{Event, Key};
@@ -8,29 +8,29 @@ use tileheap::runtime::Imports;
 use super::error::Result;
 use super::output::{Output, Semaphores};
 
-/// What follows for the window.
+/// Continue, or close the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     Continue,
     Close,
 }
 
-/// A picture that an overlay is drawn over.
+/// A picture with an overlay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Screen {
     /// In pixels.
     pub extent: vk::Extent2D,
-    /// Pixels to a point, at least 1.
+    /// Pixels per point, at least 1.
     pub scale: f32,
 }
 
 impl Screen {
-    /// A point for each pixel.
+    /// One pixel per point.
     pub fn plain(extent: vk::Extent2D) -> Screen {
         Screen { extent, scale: 1.0 }
     }
 
-    /// With as many pixels to a point as a window system says; no fewer than one, or text could not be read.
+    /// The window system's number of pixels per point, but at least one, for legible text.
     pub fn scaled(extent: vk::Extent2D, scale: f64) -> Screen {
         Screen {
             extent,
@@ -44,47 +44,47 @@ impl Screen {
     }
 }
 
-/// What draws frames for a window.
+/// Draws frames for a window.
 pub trait Painter {
-    /// Another size, scale or format of the picture; no frame is under way.
+    /// Changes size, scale or format of the picture; no frame is in flight.
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()>;
 
-    /// A key was pressed.
+    /// Handles a key press.
     fn key(&mut self, key: Key) -> Result<Flow>;
 
-    /// The pointer or its button moved, and the next frame is to show what follows.
+    /// Handles a movement or button of the pointer before the next frame.
     fn point(&mut self, event: Event);
 
-    /// Waits until the next frame has a slot: which one.
+    /// Waits until the next frame has a slot, and returns it.
     fn next_slot(&mut self) -> Result<usize>;
 
     /// The picture and the semaphores that its frame declares.
     fn declared(&self) -> (ResourceId, Semaphores);
 
-    /// Draws a frame into what is handed in.
+    /// Draws a frame with imported objects.
     ///
     /// # Safety
-    /// What is handed in is in its declared entry state, and lives until the frame is complete.
+    /// Imported objects are in their declared entry state, and live until the frame is complete.
     unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()>;
 
     /// The queue that frames run on.
     fn queue(&self) -> vk::Queue;
 
-    /// Waits until no frame is under way.
+    /// Waits until no frame is in flight.
     fn wait_idle(&mut self) -> Result<()>;
 
     /// Waits, and destroys everything.
     fn destroy(self) -> Result<()>;
 }
 
-/// A window, and how long it is shown.
+/// A window, and the number of frames that it shows.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowDesc {
     pub title: &'static str,
-    /// In points: pixels, unless the screen wants more of them to a point.
+    /// In points: pixels, unless the screen has more pixels per point.
     pub size: vk::Extent2D,
-    /// How many frames; until it is closed without.
+    /// Number of frames; `None` until it is closed.
     pub frames: Option<u32>,
-    /// Asks for another size after so many frames.
+    /// Requests another size after this number of frames.
     pub resize_after: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Pictures without a window: an image to render to, the buffer it is read back to, PNG files.
+//! Pictures without a window: a target image, its readback buffer, PNG files.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -13,20 +13,20 @@ use super::error::{Result, create_file, differ, file};
 use super::memory::{Allocator, HostBuffer, Image, PICTURE_USAGE};
 use super::output::{Output, ReadBack};
 
-/// What frames without a window render to.
+/// The target of frames without a window.
 pub struct Canvas {
     pub extent: vk::Extent2D,
     pub picture: Image,
     pub texels: HostBuffer,
 }
 
-/// A picture, four bytes a texel.
+/// A picture with four bytes per texel.
 pub struct Rendered {
     pub extent: vk::Extent2D,
     pub texels: Vec<u8>,
 }
 
-/// Records a copy of all of an image in `TRANSFER_SRC_OPTIMAL` to a buffer.
+/// Records a copy of a whole image in `TRANSFER_SRC_OPTIMAL` to a buffer.
 ///
 /// # Safety
 /// `commands` is recording outside of a render pass, and the buffer holds the image.
@@ -57,7 +57,7 @@ impl Canvas {
         })
     }
 
-    /// Records a copy of the picture, in `TRANSFER_SRC_OPTIMAL`, to where the host reads it.
+    /// Records a copy of the picture, in `TRANSFER_SRC_OPTIMAL`, to its readback buffer.
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass.
@@ -67,7 +67,7 @@ impl Canvas {
         unsafe { copy_to_buffer(device, commands, from, self.texels.handle) };
     }
 
-    /// What a frame that reads back wants to be handed in.
+    /// The imports of a frame that reads back.
     pub fn imported(&self, picture: ResourceId, read_back: ReadBack) -> (ImportedImage, ImportedBuffer) {
         let image = ImportedImage {
             resource: picture,
@@ -83,7 +83,7 @@ impl Canvas {
         (image, ImportedBuffer { resource, buffer })
     }
 
-    /// Calls `with` with that.
+    /// Calls `with` with these imports.
     pub fn imports<R>(
         &self,
         picture: ResourceId,
@@ -98,7 +98,7 @@ impl Canvas {
         })
     }
 
-    /// What the last frame rendered: it was waited for.
+    /// The picture of the last frame, which must be complete.
     pub fn rendered(&mut self) -> Rendered {
         Rendered {
             extent: self.extent,
@@ -107,7 +107,7 @@ impl Canvas {
     }
 
     /// # Safety
-    /// The device does not use it any more.
+    /// The device no longer uses it.
     pub unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty.
         unsafe {
@@ -118,7 +118,7 @@ impl Canvas {
 }
 
 impl Rendered {
-    /// How many texels both have.
+    /// The number of texels of both.
     ///
     /// # Errors
     /// If some differ.
@@ -130,7 +130,7 @@ impl Rendered {
         }
     }
 
-    /// How many texels differ.
+    /// The number of texels that differ.
     pub fn different_texels(&self, other: &Rendered) -> usize {
         let pairs = self.texels.chunks_exact(4).zip(other.texels.chunks_exact(4));
         pairs.filter(|(one, other)| one != other).count()

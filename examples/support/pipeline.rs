@@ -6,7 +6,7 @@ pub use tileheap::runtime::Target;
 use super::error::{Called, Result};
 use super::shaders::Shader;
 
-/// A shader module that lives as long as a pipeline is created from it.
+/// A shader module, which exists only while pipelines are created from it.
 pub struct Module<'a> {
     device: &'a ash::Device,
     stage: vk::ShaderStageFlags,
@@ -40,7 +40,7 @@ impl Drop for Module<'_> {
     }
 }
 
-/// A target of a pass that is rendered dynamically, of one colour format at most; `UNDEFINED` is no depth.
+/// A target of dynamic rendering with at most one color format; a depth format of `UNDEFINED` means no depth.
 pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Target {
     Target {
         color_formats: color.into_iter().collect(),
@@ -67,20 +67,20 @@ pub struct Drawing<'a> {
     pub target: &'a Target,
     pub vertex: &'a Shader,
     pub fragment: Option<&'a Shader>,
-    /// Bytes of a vertex, which begins with the vertex shader's attributes; 0 for none.
+    /// Bytes of a vertex, which begins with the vertex shader's attributes; 0 if there is no vertex buffer.
     pub vertex_stride: u32,
     pub culls: vk::CullModeFlags,
     pub writes_depth: bool,
-    /// Which depths are nearer.
+    /// The depth comparison that passes.
     pub nearer: vk::CompareOp,
-    /// Draws a little farther away, by so much and by so much of the slope.
+    /// Depth bias away from the eye: constant and slope factor.
     pub bias: Option<[f32; 2]>,
-    /// Of colours; alpha is replaced by what comes, or added up, alike.
+    /// Blending of color channels; alpha is replaced, or added likewise.
     pub blend: Option<vk::PipelineColorBlendAttachmentState>,
 }
 
 impl<'a> Drawing<'a> {
-    /// No vertex buffer, nothing culled or blended, no depth written, greater depths nearer.
+    /// No vertex buffer, no culling, no blending, no depth write; greater depths are nearer.
     pub fn new(
         layout: vk::PipelineLayout,
         target: &'a Target,
@@ -135,7 +135,7 @@ impl<'a> Drawing<'a> {
             .depth_test_enable(target.depth_aspects.contains(vk::ImageAspectFlags::DEPTH))
             .depth_write_enable(self.writes_depth)
             .depth_compare_op(self.nearer);
-        // Without a fragment shader nothing is written to colours that there are.
+        // Without a fragment shader, color attachments are not written.
         let written = self.fragment.map(|_| vk::ColorComponentFlags::RGBA);
         let blend = self
             .blend
@@ -159,7 +159,7 @@ impl<'a> Drawing<'a> {
             .layout(self.layout);
         let mut rendering = target.rendering();
         let info = target.attach(info, &mut rendering);
-        // SAFETY: the state is complete, the target that of the pass, the layout has what the shaders use.
+        // SAFETY: the state is complete, the target is that of the pass, the layout has everything that the shaders use.
         unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) }
             .map(|pipelines| pipelines[0])
             .map_err(|(_, result)| result)
@@ -167,7 +167,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// A sampler that filters alike near and far, and stays at the edges.
+/// A sampler with the same filter for magnification and minification, clamped to the edges.
 pub fn create_sampler(
     device: &ash::Device,
     filter: vk::Filter,

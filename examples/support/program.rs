@@ -1,4 +1,4 @@
-//! What a program of these does from its first line to its last.
+//! The main function of the examples.
 
 use std::process::ExitCode;
 
@@ -8,13 +8,13 @@ use tileheap::runtime::{Context, ContextDesc};
 
 use super::error::{Result, bail};
 
-/// Reads arguments and runs; what goes wrong is said in one line.
+/// Parses arguments and runs; reports an error on one line.
 pub fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
     let args = match A::try_parse() {
         Ok(args) => args,
         Err(error) if !error.use_stderr() => error.exit(),
         Err(error) => {
-            // Its other lines point to --help.
+            // The other lines point to --help.
             eprintln!("{}", error.to_string().lines().next().unwrap_or_default());
             return ExitCode::from(2);
         }
@@ -28,7 +28,7 @@ pub fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
     }
 }
 
-/// How a program's Vulkan is chosen, by the environment and by its arguments.
+/// The choice of Vulkan context, from the environment and the arguments.
 pub fn context_desc(name: &'static str, device: Option<&str>, validate: bool) -> ContextDesc<'static> {
     let mut desc = ContextDesc::from_env(name);
     desc.validate |= validate;
@@ -38,21 +38,21 @@ pub fn context_desc(name: &'static str, device: Option<&str>, validate: bool) ->
     desc
 }
 
-/// Runs with a context, which goes last; what Vulkan had to say.
+/// Runs with a context, which is destroyed last; returns Vulkan's messages.
 pub fn with_context(
     desc: &ContextDesc<'_>,
     run: impl FnOnce(&Context) -> Result<()>,
 ) -> Result<Vec<Message>> {
     let context = Context::new(desc)?;
     if let Err(fault) = run(&context) {
-        // Nothing is destroyed: the process ends, and takes it all with it.
+        // Nothing is destroyed: the process ends, which frees everything.
         let _ = report(&context.messages());
         return Err(fault);
     }
     Ok(context.destroy())
 }
 
-/// What Vulkan had to say.
+/// Prints Vulkan's messages.
 pub fn report(messages: &[Message]) -> Result<()> {
     for message in messages {
         eprintln!("{:?} {}: {}", message.severity, message.id, message.text);

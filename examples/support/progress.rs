@@ -1,8 +1,8 @@
-//! How far a run is: a bar on standard error, on terminals only, gone when the run is over.
+//! A progress bar on standard error, only on terminals; it disappears at the end of the run.
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-/// A bar of so many steps.
+/// A bar with `length` steps.
 pub fn bar(what: &'static str, length: u64) -> ProgressBar {
     let form = "{msg} {bar:30} {pos} of {len}, {elapsed}";
     ProgressBar::new(length)

@@ -1,3 +1,3 @@
-//! The shaders of `shaders/`, and what each declares.
+//! The shaders of `shaders/`, with their declarations.
 
 include!(concat!(env!("OUT_DIR"), "/shaders.rs"));

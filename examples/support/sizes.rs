@@ -1,4 +1,4 @@
-//! Sizes, and how they are written on the command line.
+//! Sizes, and their syntax on the command line.
 
 use ash::vk;
 use tileheap::units::Bytes;
@@ -7,14 +7,14 @@ pub const fn extent(width: u32, height: u32) -> vk::Extent2D {
     vk::Extent2D { width, height }
 }
 
-/// So many texels at `(x, y)`.
+/// A rectangle of texels at `(x, y)`.
 pub const fn area(x: u32, y: u32, extent: vk::Extent2D) -> vk::Rect2D {
     let (x, y) = (x as i32, y as i32);
     let offset = vk::Offset2D { x, y };
     vk::Rect2D { offset, extent }
 }
 
-/// `25165824`, `24576K`, `24M` or `24MiB`.
+/// Parses `25165824`, `24576K`, `24M` or `24MiB`.
 pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
     let bytes = parse_size::Config::new().with_binary().parse_size(text);
     let bytes = bytes.ok().filter(|bytes| *bytes > 0);
@@ -23,7 +23,7 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
         .ok_or_else(|| "write it as 25165824, 24576K or 24M".to_owned())
 }
 
-/// `1280x720`, of sides from `LEAST` to 16384.
+/// Parses `1280x720`, with sides from `LEAST` to 16384.
 pub fn parse_extent<const LEAST: u32>(text: &str) -> Result<vk::Extent2D, String> {
     let side = |text: &str| text.parse().ok().filter(|side| (LEAST..=16384).contains(side));
     text.split_once('x')

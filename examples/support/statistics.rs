@@ -1,4 +1,4 @@
-//! Medians of measurements, and how sure they are.
+//! Medians of measurements, and their confidence intervals.
 
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
@@ -6,7 +6,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The middle of the values, of which there is one at least.
+/// The median of the values, of which there must be at least one.
 pub fn median(values: &[f64]) -> f64 {
     let (sorted, half) = (sorted(values), values.len() / 2);
     match sorted.len() % 2 {
@@ -15,8 +15,8 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Between which of the values the median of what they were drawn from is at least 95 times of 100, whatever its distribution: as
-/// many are above it as heads fall of as many coins.
+/// The 95 % confidence interval of the median, between two of the values, for any distribution: the number of values above the
+/// median is distributed like the number of heads in as many coin tosses.
 pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let (sorted, count) = (sorted(values), values.len());
     let mut probability = 0.5f64.powi(count as i32);

@@ -1,4 +1,4 @@
-//! The images of a window's surface, and the semaphores that hand them over.
+//! The images of a window's surface, and their semaphores.
 
 use ash::{khr, vk};
 use tileheap::runtime::Context;
@@ -15,7 +15,7 @@ pub struct Swapchain {
     pub extent: vk::Extent2D,
     handle: vk::SwapchainKHR,
     images: Vec<SwapchainImage>,
-    /// One per slot: an image of the swapchain is there.
+    /// One per slot: an image of the swapchain was acquired.
     acquired: [vk::Semaphore; FRAMES_IN_FLIGHT],
 }
 
@@ -24,12 +24,12 @@ pub struct SwapchainImage {
     pub index: u32,
     pub image: vk::Image,
     pub view: vk::ImageView,
-    /// The image may be shown. One per image, since presenting says nothing of when it has waited.
+    /// The image may be presented. One per image, since there is no signal for the end of presentation's wait.
     pub presentable: vk::Semaphore,
 }
 
 impl Swapchain {
-    /// A swapchain without images yet: [`Swapchain::resize`] makes them.
+    /// A swapchain without images, which [`Swapchain::resize`] creates.
     pub fn new(context: &Context) -> Result<Swapchain> {
         let surface_functions = khr::surface::Instance::new(context.entry(), context.instance());
         let (physical_device, surface) = (context.physical_device(), context.surface());
@@ -57,10 +57,10 @@ impl Swapchain {
         })
     }
 
-    /// Makes images of the window's size; false, and nothing changed, while the window has none.
+    /// Creates images of the window's size; returns false, and changes nothing, if the window has no size.
     ///
     /// # Safety
-    /// The device does not use the old images any more.
+    /// The device no longer uses the old images.
     pub unsafe fn resize(&mut self, context: &Context, window: vk::Extent2D) -> Result<bool> {
         let (device, physical_device) = (context.device(), context.physical_device());
         // SAFETY: the context owns the surface, and chose the device for it.
@@ -70,7 +70,7 @@ impl Swapchain {
         }
         .called("vkGetPhysicalDeviceSurfaceCapabilitiesKHR")?;
         let extent = match limits.current_extent {
-            // The surface takes the size of its swapchain.
+            // The surface adopts the size of its swapchain.
             vk::Extent2D { width: u32::MAX, .. } => vk::Extent2D {
                 width: window
                     .width
@@ -122,12 +122,12 @@ impl Swapchain {
         Ok(true)
     }
 
-    /// The next image, and the semaphore that says when it is there; `None` if the swapchain no longer fits.
+    /// The next image, and the semaphore for its acquisition; `None` if the swapchain no longer fits.
     ///
-    /// The frame that used the slot before is complete.
+    /// The slot's previous frame must be complete.
     pub fn acquire(&self, slot: usize) -> Result<Option<(SwapchainImage, vk::Semaphore)>> {
         let acquired = self.acquired[slot];
-        // SAFETY: nobody waits for the semaphore or will signal it: the slot's last frame waited for it.
+        // SAFETY: no operation on the semaphore is pending: the slot's last frame waited for it.
         let image = unsafe {
             self.functions
                 .acquire_next_image(self.handle, u64::MAX, acquired, vk::Fence::null())
@@ -139,7 +139,7 @@ impl Swapchain {
         }
     }
 
-    /// Shows an image; whether the swapchain still fits the window.
+    /// Presents an image; returns true if the swapchain still fits the window.
     pub fn present(&self, queue: vk::Queue, image: SwapchainImage) -> Result<bool> {
         let (waits, handles, indices) = ([image.presentable], [self.handle], [image.index]);
         let info = vk::PresentInfoKHR::default()
@@ -155,7 +155,7 @@ impl Swapchain {
     }
 
     /// # Safety
-    /// The device does not use the images any more.
+    /// The device no longer uses the images.
     pub unsafe fn destroy(&mut self, device: &ash::Device) {
         // SAFETY: the caller's duty.
         unsafe { self.destroy_images(device) };
@@ -166,10 +166,10 @@ impl Swapchain {
     }
 
     /// # Safety
-    /// The device does not use the images any more.
+    /// The device no longer uses the images.
     unsafe fn destroy_images(&mut self, device: &ash::Device) {
         for image in self.images.drain(..) {
-            // SAFETY: the caller's duty; the images themselves are the swapchain's.
+            // SAFETY: the caller's duty; the swapchain owns the images.
             unsafe {
                 device.destroy_image_view(image.view, None);
                 device.destroy_semaphore(image.presentable, None);
@@ -181,7 +181,7 @@ impl Swapchain {
     }
 }
 
-/// Opaque where the surface can be.
+/// Opaque if the surface supports it.
 fn one_of(supported: vk::CompositeAlphaFlagsKHR) -> vk::CompositeAlphaFlagsKHR {
     if supported.contains(vk::CompositeAlphaFlagsKHR::OPAQUE) {
         return vk::CompositeAlphaFlagsKHR::OPAQUE;

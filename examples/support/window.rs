@@ -1,4 +1,4 @@
-//! With a window: frames are rendered to swapchain images and shown.
+//! Rendering in a window: frames are rendered to swapchain images and presented.
 
 use std::ffi::CStr;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use super::output::Output;
 use super::painter::{Flow, Painter, Screen, WindowDesc};
 use super::swapchain::Swapchain;
 
-/// Runs until the window is closed or all frames were shown; the messages of Vulkan.
+/// Runs until the window is closed or all frames were shown; returns Vulkan's messages.
 pub fn run<P: Painter>(
     window: WindowDesc,
     desc: ContextDesc<'_>,
@@ -45,14 +45,14 @@ struct App<'a, P, F> {
     window: WindowDesc,
     desc: ContextDesc<'a>,
     make: F,
-    /// From the moment the event loop lets a window be.
+    /// `None` until the event loop creates windows.
     shown: Option<Shown<P>>,
-    /// The first fault; else, in the end, the messages of Vulkan.
+    /// The first error, or at the end Vulkan's messages.
     outcome: Result<Vec<Message>>,
 }
 
 impl<P, F> App<'_, P, F> {
-    /// Stops the loop at the first fault.
+    /// Stops the loop at the first error.
     fn keep(&mut self, event_loop: &ActiveEventLoop, outcome: Result<()>) {
         if let Err(fault) = outcome {
             self.outcome = Err(fault);
@@ -79,14 +79,14 @@ where
         match event {
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Resized(size) => shown.fits &= shown.swapchain.extent == extent_of(size),
-            // The size that follows is told of by itself, unless it stays.
+            // The new size has its own event, unless it does not change.
             WindowEvent::ScaleFactorChanged { .. } => shown.fits = false,
             WindowEvent::RedrawRequested => {
                 let outcome = shown.draw();
                 if self.window.frames.is_some_and(|frames| shown.frames >= frames) {
                     event_loop.exit();
                 }
-                // Once: the next attempt may show no frame, where the size has changed already.
+                // Only once: the next attempt may show no frame if the size has already changed.
                 if self
                     .window
                     .resize_after
@@ -134,7 +134,7 @@ where
         }
     }
 
-    /// Before the loop takes its connection to the display away, which the surface needs to the end.
+    /// Closes the window before the loop closes its connection to the display, which the surface needs until then.
     fn exiting(&mut self, _: &ActiveEventLoop) {
         let closed = self.shown.take().map_or(Ok(Vec::new()), Shown::close);
         if self.outcome.is_ok() {
@@ -143,18 +143,18 @@ where
     }
 }
 
-/// A window and what draws into it.
+/// A window and its renderer.
 struct Shown<P> {
     painter: P,
     swapchain: Swapchain,
     context: Context,
-    /// Goes last: the context's surface is on it.
+    /// Dropped last: the context's surface uses it.
     window: Window,
-    /// Whether the swapchain has the window's size, and the painter knows its scale.
+    /// True if the swapchain has the window's size, and the painter has its scale.
     fits: bool,
-    /// Pixels to a point, as the painter knows them.
+    /// Pixels per point, as last set in the painter.
     scale: f32,
-    /// Where the pointer is, in points.
+    /// The position of the pointer, in points.
     pointer: Pos2,
     frames: u32,
     since: Instant,
@@ -182,7 +182,7 @@ impl<P: Painter> Shown<P> {
         // SAFETY: the names are static strings of ash.
         let extensions = extensions.iter().map(|&name| unsafe { CStr::from_ptr(name) });
         let desc = ContextDesc {
-            // SAFETY: they are all that the surface needs.
+            // SAFETY: these are all the extensions that the surface needs.
             instance_extensions: unsafe { ExtensionNames::new(extensions) },
             // SAFETY: a surface of that instance, whose window outlives the context (see `Shown::close`).
             surface: Some(unsafe { SurfaceMaker::new(&surface) }),
@@ -247,11 +247,11 @@ impl<P: Painter> Shown<P> {
         Ok(())
     }
 
-    /// Gives swapchain and frame the window's size; false while it has none.
+    /// Resizes swapchain and frame to the window; returns false if the window has no size.
     fn follow_window(&mut self) -> Result<bool> {
         self.wait()?;
         let size = extent_of(self.window.inner_size());
-        // SAFETY: nothing is under way.
+        // SAFETY: nothing is pending.
         self.fits = unsafe { self.swapchain.resize(&self.context, size) }?;
         if self.fits {
             let (extent, format) = (self.swapchain.extent, self.swapchain.format.format);
@@ -265,16 +265,16 @@ impl<P: Painter> Shown<P> {
 
     fn ask_for_another_size(&self) {
         let size = self.window.inner_size();
-        // Where the size changes at once there is no event: the next frame finds out.
+        // If the size changes immediately, there is no event: the next frame detects it.
         let _ = self
             .window
             .request_inner_size(PhysicalSize::new(size.width * 3 / 4, size.height * 2 / 3));
     }
 
-    /// Waits for frames, and for their showing.
+    /// Waits for frames and their presentation.
     fn wait(&mut self) -> Result<()> {
         self.painter.wait_idle()?;
-        // SAFETY: this thread alone uses the device.
+        // SAFETY: only this thread uses the device.
         unsafe { self.context.device().device_wait_idle() }.called("vkDeviceWaitIdle")
     }
 
@@ -282,7 +282,7 @@ impl<P: Painter> Shown<P> {
         self.wait()?;
         let took = self.since.elapsed().as_secs_f64() * 1e3 / f64::from(self.frames.max(1));
         println!("presented {} frames, {took:.1} ms each", self.frames);
-        // SAFETY: nothing is under way.
+        // SAFETY: nothing is pending.
         unsafe { self.swapchain.destroy(self.context.device()) };
         self.painter.destroy()?;
         let messages = self.context.destroy();
@@ -291,7 +291,7 @@ impl<P: Painter> Shown<P> {
     }
 }
 
-/// What a window system says, without the place in the code that winit puts before it.
+/// The window system's error message, without the source location that winit puts before it.
 fn no_window(error: impl std::fmt::Display) -> Error {
     let text = error.to_string();
     let why = text.rsplit(": ").next().unwrap_or(&text);

@@ -14,47 +14,47 @@ use crate::support::sizes::{parse_bytes, parse_extent};
 #[derive(Clone, Debug, Parser)]
 #[command(name = "terrain")]
 pub(crate) struct Args {
-    /// The policy of the cache, perhaps with values of its parameters, as in `tileheap replay --help`: coherent, coherent-levels,
+    /// The policy of the cache, optionally with values of its parameters, as in `tileheap replay --help`: coherent, coherent-levels,
     /// coherent-still, arenas, arenas:stride=20, first-attempt, lru, lru-compacting, clock, random, frame-mru, ring, slab or slab-rebalancing
     #[arg(long, value_name = "NAME", default_value = "coherent", value_parser = parse_policy)]
     pub(crate) policy: PolicyDesc<'static>,
-    /// Memory for textures: bytes, or with K, M or G behind
+    /// Memory for textures: bytes, optionally followed by K, M or G
     #[arg(long, value_name = "BYTES", default_value = "24M", value_parser = parse_bytes)]
     pub(crate) budget: Bytes,
-    /// The most that a frame uploads: bytes, or with K, M or G behind
+    /// The most that a frame uploads: bytes, optionally followed by K, M or G
     #[arg(long, value_name = "BYTES", default_value = "768K", value_parser = parse_bytes)]
     pub(crate) uploads: Bytes,
-    /// What textures are made of
+    /// The texels of textures
     #[arg(long, value_enum, default_value_t = Texels::Mixed)]
     pub(crate) texels: Texels,
-    /// How many frames to fly: 300 to files, until it is closed in a window
+    /// Number of frames [default: 300 to files, no limit in a window]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) frames: Option<u32>,
-    /// The frame of the flight to begin at; a round has 2400
+    /// The first frame of the flight; a round has 2400
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) start: u32,
-    /// Writes a picture of every so many frames, besides the last one
+    /// Writes a picture of every N-th frame, in addition to the last one
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) every: u32,
-    /// Width and height in pixels; of a window, in points, of which a screen of high density makes several pixels
+    /// Width and height in pixels; for a window, in points, which are several pixels each on a high-density screen
     #[arg(long, value_name = "WxH", default_value = "960x540", value_parser = parse_extent::<16>)]
     pub(crate) size: vk::Extent2D,
     /// The folder for pictures
     #[arg(long, value_name = "FOLDER", default_value = "target/terrain")]
     pub(crate) output: PathBuf,
-    /// Writes what every frame asked for, for `tileheap replay`
+    /// Writes the requests of every frame to a trace, for `tileheap replay`
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Shows the flight in a window instead: space stops it, O hides the overlay, - and + change the budget, escape ends
+    /// Shows the flight in a window instead: space pauses, O hides the overlay, - and + change the budget, escape exits
     #[arg(long, conflicts_with_all = ["output", "every", "compare"])]
     pub(crate) window: bool,
-    /// Leaves the overlay out
+    /// Does not draw the overlay
     #[arg(long)]
     pub(crate) no_overlay: bool,
-    /// At the end stands still until nothing waits, and compares with a picture that has every texture, exactly
+    /// At the end, stops until no uploads are pending, and compares the picture exactly with one that has every texture
     #[arg(long)]
     pub(crate) compare: bool,
-    /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
+    /// The Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
     /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything
@@ -62,14 +62,14 @@ pub(crate) struct Args {
     pub(crate) validate: bool,
 }
 
-/// What textures are made of.
+/// The texels of textures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Texels {
     /// 8-bit indices, dithered at every level
     Palette,
-    /// Four bytes each
+    /// Four bytes per texel
     Rgba,
-    /// Indices; four bytes where one is near enough to see the dots
+    /// Indices; four bytes near enough to see the dots
     Mixed,
 }
 

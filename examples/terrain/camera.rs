@@ -1,4 +1,4 @@
-//! The flight: around the island and over its mountains, the same every time.
+//! The flight: a fixed path around the island and over its mountains.
 
 use ash::vk;
 use bytemuck::{Pod, Zeroable};
@@ -6,12 +6,12 @@ use glam::{Mat4, Vec2, Vec3, Vec4, Vec4Swizzles};
 
 use crate::ground::{Ground, SEA, SUN, WORLD};
 
-/// Half the field of view, as tangents: up, and the width that follows.
+/// Tangent of half the vertical field of view.
 const TAN: f32 = 0.50;
 /// Frames of one round.
 const ROUND: f32 = 2400.0;
 
-/// An eye, where it looks, and what it sees.
+/// The eye, its orientation, and the view frustum.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Camera {
     pub(crate) eye: Vec3,
@@ -21,13 +21,13 @@ pub(crate) struct Camera {
     extent: vk::Extent2D,
 }
 
-/// What shaders know of it.
+/// Constants of the shaders.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Constants {
     clip: Mat4,
     eye: Vec4,
-    /// Across and up the screen to its edges, and ahead.
+    /// From the centre of the screen to its edges, right and up, and forward.
     right: Vec4,
     up: Vec4,
     forward: Vec4,
@@ -37,7 +37,7 @@ pub(crate) struct Constants {
     screen: Vec4,
 }
 
-/// Where the flight is over the ground.
+/// The position of the flight over the ground.
 fn path(frame: f32) -> Vec2 {
     let turn = (frame + 1130.0) / ROUND * std::f32::consts::TAU;
     let radius = 0.205 + 0.075 * (turn * 3.0 + 0.6).sin();
@@ -47,7 +47,7 @@ fn path(frame: f32) -> Vec2 {
 impl Camera {
     pub(crate) fn at(frame: u32, extent: vk::Extent2D, ground: &Ground) -> Camera {
         let frame = frame as f32;
-        // Above everything below and ahead, without jumps: an average over the way.
+        // Above all ground below and ahead, without jumps: an average along the path.
         let clearance = |frame: f32| {
             let ahead = (-4..=10).map(|step| ground.surface(path(frame + step as f32 * 9.0)));
             let (sum, top) = ahead.fold((0.0, 0.0_f32), |(sum, top), height| {
@@ -64,7 +64,7 @@ impl Camera {
         let eye = Vec3::new(here.x, height.max(ground.surface(here) + 25.0), here.y);
         let along = (ahead - here).normalize();
         let forward = Vec3::new(along.x, -0.20, along.y).normalize();
-        // Into the curve.
+        // Banks into the curve.
         let turn = path(frame + 90.0) - path(frame + 60.0);
         let bank = along.perp_dot(turn.normalize()) * 0.3;
         let right = forward.cross(Vec3::Y).normalize();
@@ -102,12 +102,12 @@ impl Camera {
         }
     }
 
-    /// Pixels of a metre a metre away, in the middle of the picture.
+    /// Pixels per metre at a distance of one metre, in the centre of the picture.
     pub(crate) fn pixels_per_radian(&self) -> f32 {
         0.5 * self.extent.height as f32 / TAN
     }
 
-    /// Whether any of a box may be in view.
+    /// Returns true if any part of a box may be in view.
     pub(crate) fn sees(&self, from: Vec3, to: Vec3) -> bool {
         let rows = self.clip.transpose();
         let planes = [

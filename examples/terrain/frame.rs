@@ -1,4 +1,4 @@
-//! The frame, described once: textures stream in, the land is drawn with them.
+//! The frame, described once: it streams textures and draws the land with them.
 
 use ash::vk;
 use tileheap::frame::{
@@ -7,12 +7,12 @@ use tileheap::frame::{
 
 use crate::support::output::{Output, ReadBack, Semaphores};
 
-/// The frame, and the names of its parts.
+/// The frame, and the ids of its parts.
 pub(crate) struct Landscape {
     pub(crate) frame: Frame,
     pub(crate) graphics: QueueId,
     pub(crate) commands: CommandBufferId,
-    /// Records the texture cache's uploads: no resource of the frame's own.
+    /// Records the texture cache's uploads, which use no resource of the frame.
     pub(crate) stream: PassId,
     pub(crate) land: PassId,
     pub(crate) picture: ResourceId,
@@ -22,7 +22,7 @@ pub(crate) struct Landscape {
 
 /// Describes the frame for a picture of this extent.
 pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result<Landscape> {
-    // Depth is reversed: far away is 0.
+    // Depth is reversed: 0 is farthest away.
     const FAR: LoadOp = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
     let mut frame = FrameBuilder::new("landscape", extent);
     let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, extent));

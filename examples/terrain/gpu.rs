@@ -1,4 +1,4 @@
-//! Pipelines and descriptor sets: set 0 is what all shaders see, set 1 the texture cache's.
+//! Pipelines and descriptor sets: set 0 is for all shaders, set 1 is the texture cache's.
 
 use ash::vk;
 use bytemuck::{Pod, Zeroable};
@@ -15,7 +15,7 @@ use crate::support::shaders::{
     LAND_RGBA_LEVELS_FRAG, LAND_SKY_FRAG, LAND_VERT, Shader, push_constant_range,
 };
 
-/// What the pipelines run.
+/// The shaders of the pipelines.
 static SHADERS: [&Shader; 6] = [
     &FULLSCREEN_VERT,
     &LAND_VERT,
@@ -40,23 +40,23 @@ pub(crate) struct NodeConstants {
 
 const _: () = assert!(size_of::<NodeConstants>() as u32 == LAND_VERT.push_constant_bytes);
 
-/// Vertices of a square of land: 18 by 18 quads.
+/// Vertices of a square of land: 18 x 18 quads.
 pub(crate) const NODE_VERTICES: u32 = 18 * 18 * 6;
 
-/// Everything that draws.
+/// All pipelines, with their layouts and descriptor sets.
 pub(crate) struct Pipelines {
     device: ash::Device,
     shared: SetLayout,
     pub(crate) layout: vk::PipelineLayout,
     pub(crate) push_constant_stages: vk::ShaderStageFlags,
-    /// Between texels, and the nearest.
+    /// Linear and nearest.
     samplers: [vk::Sampler; 2],
     pool: vk::DescriptorPool,
     pub(crate) palette: vk::Pipeline,
     pub(crate) rgba: vk::Pipeline,
     pub(crate) plain: vk::Pipeline,
     pub(crate) sky: vk::Pipeline,
-    /// One per slot.
+    /// By slot.
     pub(crate) sets: [vk::DescriptorSet; FRAMES_IN_FLIGHT],
 }
 
@@ -128,7 +128,7 @@ impl Pipelines {
     }
 }
 
-/// What shaders know of a slot's camera.
+/// The uniform buffer for a slot's camera constants.
 pub(crate) fn camera_buffer(tile: &Device) -> Result<HostBuffer> {
     let size = size_of::<Constants>() as u64;
     HostBuffer::new(tile, size, vk::BufferUsageFlags::UNIFORM_BUFFER)

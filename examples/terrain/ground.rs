@@ -1,27 +1,27 @@
-//! The land: an island of heights, what the sun reaches of it, and its colour at any point at any resolution.
+//! The land: heights of an island, its sunlight, and its colour at any point and resolution.
 
 use glam::{Vec2, Vec3};
 
 use crate::noise::{eroded, noise, rough};
 
-/// Metres from shore to shore and a bit of sea, and between two heights.
+/// Side of the world in metres, with some sea, and the number of cells per side.
 pub(crate) const WORLD: f32 = 4096.0;
 pub(crate) const CELLS: usize = 1024;
 const CELL: f32 = WORLD / CELLS as f32;
-/// Heights in a row.
+/// Heights per row.
 pub(crate) const SIDE: usize = CELLS + 1;
 
-/// Toward the sun.
+/// Direction to the sun.
 pub(crate) const SUN: Vec3 = Vec3::new(0.64, 0.46, 0.615);
-/// The open sea, in linear light: what the textures fade to, and the shader of the sky begins with.
+/// The open sea, in linear light: the colour that textures fade to, and the start colour of the sky shader.
 pub(crate) const SEA: Vec3 = Vec3::new(0.012, 0.055, 0.085);
 
-/// What is known at each point of a grid.
+/// Properties of a point of the grid.
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     height: f32,
     slope: Vec2,
-    /// 0: in the shadow of a mountain, 1: in the sun.
+    /// 0: in the shadow of a mountain, 1: in sunlight.
     sun: f32,
 }
 
@@ -52,12 +52,12 @@ impl Ground {
         ground
     }
 
-    /// Heights row by row, [`SIDE`] of them in each; the sea is at 0 and flat.
+    /// Heights row by row, [`SIDE`] in each; the sea is flat, at 0.
     pub(crate) fn heights(&self) -> Vec<f32> {
         self.points.iter().map(|point| point.height.max(0.0)).collect()
     }
 
-    /// The height of what one sees at a place: of the land, or of the sea.
+    /// The height of the visible surface: of the land, or of the sea.
     pub(crate) fn surface(&self, at: Vec2) -> f32 {
         self.point(at).height.max(0.0)
     }
@@ -67,7 +67,7 @@ impl Ground {
         self.points[z.clamp(0, last) as usize * SIDE + x.clamp(0, last) as usize].height
     }
 
-    /// How much of the sun is above the mountains, by marching toward it.
+    /// The visible part of the sun above the mountains, by marching toward it.
     fn sun_at(&self, x: usize, z: usize) -> f32 {
         let along = Vec2::new(SUN.x, SUN.z);
         let (step, rise) = (along.normalize(), SUN.y / along.length() * CELL);
@@ -77,7 +77,7 @@ impl Ground {
         while distance < 130.0 {
             let at = Vec2::new(x as f32, z as f32) + step * distance;
             let above = self.height_at(at.x as i64, at.y as i64) - start - rise * distance;
-            // A sun of some breadth: half shadows widen with distance.
+            // The sun has a diameter: half shadows widen with distance.
             open = open.min(0.5 - above / (0.10 * CELL * distance + 1.0));
             if open <= 0.0 {
                 return 0.0;
@@ -111,15 +111,15 @@ impl Ground {
         sum
     }
 
-    /// The colour of a place, lit, in linear light. `texel` is how many metres it stands for: finer detail is left out.
+    /// The lit colour of a point, in linear light. `texel` is the size of a texel in metres: finer detail is left out.
     pub(crate) fn colour(&self, at: Vec2, texel: f32) -> Vec3 {
         let point = self.point(at);
         let mut slope = point.slope;
         let mut rough = 0.0;
-        // Octaves that the heights are too coarse for.
+        // Octaves that the grid of heights is too coarse for.
         let (mut length, mut tall) = (19.0, 0.060);
         for octave in 0..7 {
-            // Waves shorter than two texels are not there; those a little longer fade.
+            // Waves shorter than two texels are left out; slightly longer ones fade.
             let weight = ((length / texel - 2.0) / 2.0).clamp(0.0, 1.0);
             if weight > 0.0 {
                 let [value, along, across] = noise(at.x / length + octave as f32 * 17.0, at.y / length);
@@ -144,7 +144,7 @@ impl Ground {
     }
 }
 
-/// The island: mountains where they are far from the shore.
+/// The height of the island: mountains far from the shore.
 fn height_of(at: Vec2) -> f32 {
     let centre = (at - WORLD / 2.0) / (WORLD / 2.0);
     let coast = 0.30 * rough(at.x / 900.0 + 7.0, at.y / 900.0, 5);
@@ -154,7 +154,7 @@ fn height_of(at: Vec2) -> f32 {
     if inland < 0.0 {
         return inland * 60.0 + hills * 4.0;
     }
-    // Beaches rise slowly.
+    // Beaches are flat.
     let shore = (inland * 5.0).min(1.0);
     let tall = inland.powf(0.8);
     shore * (7.0 + hills * 9.0 + tall * (60.0 + 285.0 * (mountains + 0.22).max(-0.12) + 22.0 * hills)) - 1.5
@@ -165,7 +165,7 @@ fn smooth(from: f32, to: f32, value: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// What grows or lies at a place, in linear light.
+/// The ground cover at a point, in linear light.
 fn albedo(at: Vec2, point: &Point, rough: f32) -> Vec3 {
     let broad = noise(at.x / 170.0 + 3.0, at.y / 170.0)[0];
     let patches = noise(at.x / 58.0, at.y / 58.0 + 9.0)[0];

@@ -1,21 +1,21 @@
 //! A flight over an island: thousands of textures, each painted when it first comes into view, through a small cache.
 //!
-//! It shows [`TextureCache`](tileheap_textures::vulkan::TextureCache) in a renderer: `streamer.rs` asks and paints, `renderer.rs` records
-//! and draws. Textures are 8-bit indices into one palette, every level down to the single texel dithered on its own, as in
-//! J. Blow's "A Texture Cache" (1998), or RGBA. The overlay is that paper's: memory with blocks, walls and temperatures,
-//! and the download monitor.
+//! It shows [`TextureCache`](tileheap_textures::vulkan::TextureCache) in a renderer: `streamer.rs` requests and paints, `renderer.rs`
+//! records and draws. Textures are 8-bit indices into one palette, with every level down to the single texel dithered separately, as in
+//! J. Blow's "A Texture Cache" (1998), or RGBA. The overlay is that paper's: memory with blocks, walls and temperatures, and the download
+//! monitor.
 //!
 //! ```text
 //! cargo run --release --example terrain                        pictures, target/terrain/
-//! cargo run --release --example terrain -- --window            a window: space stops the flight, O hides the overlay,
-//!                                                              - and + give the cache less memory and more, escape ends
+//! cargo run --release --example terrain -- --window            a window: space pauses the flight, O hides the overlay,
+//!                                                              - and + change the cache's memory, escape exits
 //! cargo run --release --example terrain -- --policy coherent-still --budget 12M
-//! cargo run --release --example terrain -- --compare           is what it ends with what it should be?
+//! cargo run --release --example terrain -- --compare           fails unless the last picture is complete
 //! cargo run --release --example terrain -- --trace flight.trace && tileheap replay flight.trace --all --budget 24M
 //! ```
-//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) serves where there is no GPU.
+//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) will do if there is no GPU.
 
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod args;
@@ -86,7 +86,7 @@ fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
     })
 }
 
-/// A renderer and what it renders to.
+/// A renderer and its target.
 struct Flight {
     renderer: Renderer,
     canvas: Canvas,
@@ -105,7 +105,7 @@ impl Flight {
         let read_back = landscape.read_back.expect("the frame was described with one");
         let (picture, renderer) = (landscape.picture, &mut self.renderer);
         self.canvas
-            // SAFETY: image and buffer are the flight's alone, and are destroyed after the last frame.
+            // SAFETY: only the flight uses the image and the buffer, which are destroyed after the last frame.
             .imports(picture, read_back, |imports| unsafe { renderer.draw(imports) })
     }
 
@@ -113,7 +113,7 @@ impl Flight {
         self.renderer.streamer.records.last().expect("a frame was drawn")
     }
 
-    /// Draws until nothing waits: how many frames that took; `None` if it is more than [`PATIENCE`].
+    /// Draws until no uploads are pending; returns the number of frames, or `None` if it exceeds [`PATIENCE`].
     fn settle(&mut self) -> Result<Option<u32>> {
         for frames in 1..=PATIENCE {
             self.draw()?;
@@ -131,13 +131,13 @@ impl Flight {
 
     fn destroy(self, tile: &Device) -> Result<World> {
         let world = self.renderer.destroy_for_world()?;
-        // SAFETY: every frame was waited for.
+        // SAFETY: every frame is complete.
         unsafe { self.canvas.destroy(tile.raw()) };
         Ok(world)
     }
 }
 
-/// Flies to files.
+/// Flies, and writes pictures to files.
 fn fly(args: &Args, tile: &Device) -> Result<()> {
     let frames = args.frames.unwrap_or(300);
     let mut flight = Flight::new(tile, args, World::new(), (args.budget, args.uploads))?;
@@ -203,10 +203,10 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
 /// The policy of the reference cache, which has room for everything.
 const REFERENCE: PolicyDesc<'static> = HeapCache::LRU;
 
-/// How many frames a picture may take to catch up.
+/// The maximum number of frames until no uploads are pending.
 const PATIENCE: u32 = 600;
 
-/// Stands still until nothing waits, and compares with a cache that has room for everything.
+/// Stops until no uploads are pending, and compares with a cache that has room for everything.
 fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
     (flight.renderer.moving, flight.renderer.overlay) = (false, false);
     let Some(frames) = flight.settle()? else {
@@ -221,7 +221,7 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
     let (at, needs) = (flight.renderer.at, flight.renderer.working_set());
     let world = flight.destroy(tile)?;
     let room = Bytes(needs.0 * 4 + (64 << 20));
-    // Whoever is judged is no judge: with room for everything another policy has it there at once, where arenas take many frames.
+    // A policy is not compared with itself: with room for everything, this one has all textures at once, while arenas take many frames.
     let of_reference = Args {
         policy: REFERENCE,
         ..args.clone()
@@ -233,7 +233,7 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
     whole.destroy(tile)?;
     let of = streamed.same_texels(&reference).inspect_err(|_| {
         let write = |picture: &Rendered, name| picture.write(&args.output.join(name));
-        // That they differ is said in any case.
+        // The difference is reported in any case.
         let _ = write(&streamed, "streamed.png").and(write(&reference, "whole.png"));
     })?;
     println!("identical after {frames} frames: {of} texels, streamed and with everything there");

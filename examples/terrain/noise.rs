@@ -1,4 +1,4 @@
-//! Noise from integers: the same on every machine.
+//! Noise from integers, with the same results on every machine.
 
 /// A hash of a cell, 0 to 1.
 fn cell(x: i32, y: i32) -> f32 {
@@ -30,7 +30,7 @@ pub(crate) fn noise(x: f32, y: f32) -> [f32; 3] {
     ]
 }
 
-/// Mountains as if worn by water: octaves count less where those before are steep. About -1 to 1.
+/// Noise that resembles eroded mountains: octaves have less weight where earlier ones are steep. About -1 to 1.
 ///
 /// Source: I. Quilez, "Value noise derivatives".
 pub(crate) fn eroded(x: f32, y: f32, octaves: u32) -> f32 {
@@ -41,13 +41,13 @@ pub(crate) fn eroded(x: f32, y: f32, octaves: u32) -> f32 {
         slope = [slope[0] + along, slope[1] + across];
         sum += weight * value / (1.0 + slope[0] * slope[0] + slope[1] * slope[1]);
         weight *= 0.5;
-        // Turned and doubled, so that octaves do not line up.
+        // Rotated and doubled, so that octaves do not line up.
         (x, y) = (1.6 * x - 1.2 * y + 3.7, 1.2 * x + 1.6 * y + 1.3);
     }
     sum
 }
 
-/// Plain octaves, about -1 to 1.
+/// Sum of octaves, about -1 to 1.
 pub(crate) fn rough(x: f32, y: f32, octaves: u32) -> f32 {
     let (mut x, mut y, mut sum, mut weight) = (x, y, 0.0, 0.5);
     for _ in 0..octaves {

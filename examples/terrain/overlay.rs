@@ -12,7 +12,7 @@ const WHITE: Color32 = Color32::from_rgb(242, 245, 250);
 const DIM: Color32 = Color32::from_rgb(158, 173, 194);
 const MARGIN: f32 = 14.0;
 const LINE: f32 = 17.0;
-/// Points of the curve of uploads, where there is room for all of them: a point for each frame.
+/// Size in points of the upload curve if there is room for it: one point per frame.
 const CURVE: [f32; 2] = [224.0, 56.0];
 
 /// Describes the overlay of a frame.
@@ -23,7 +23,7 @@ pub(crate) fn show(context: &Context, streamer: &Streamer, policy: &str, uploads
         let width = (above.width() - 20.0).min(CURVE[0]);
         let height = (above.height() - LINE - 20.0).min(CURVE[1]);
         if height < 12.0 || width < 105.0 {
-            return; // Of the two, memory says more.
+            return; // Memory is the more useful of the two.
         }
         let place = above.with_min_x(above.right() - width - 20.0);
         ui.scope_builder(UiBuilder::new().max_rect(place), |ui| {
@@ -35,7 +35,7 @@ pub(crate) fn show(context: &Context, streamer: &Streamer, policy: &str, uploads
     });
 }
 
-/// Memory from left to right: blocks, walls, and how hot each arena is; where it begins, from the top.
+/// Draws memory from left to right: blocks, walls, and the temperature of each arena; returns its top.
 fn memory(painter: &Painter, streamer: &Streamer, screen: Rect) -> f32 {
     let arenas: Vec<ArenaView> = (0..).map_while(|index| streamer.cache.arena(index)).collect();
     let bar = screen.shrink2(vec2(8.0, 10.0));
@@ -105,7 +105,7 @@ fn memory(painter: &Painter, streamer: &Streamer, screen: Rect) -> f32 {
     panel.top()
 }
 
-/// Uploaded bytes over frames, and what there is to say: as much of it as there is room.
+/// Draws uploaded bytes over frames, and as many lines of figures as there is room for.
 fn monitor(ui: &mut Ui, streamer: &Streamer, policy: &str, uploads: Bytes, size: egui::Vec2) {
     let (figures, budget) = (streamer.cache.uploads(), streamer.cache.budget());
     ui.horizontal(|ui| {
@@ -160,7 +160,7 @@ fn darker(colour: Color32, shade: f32) -> Color32 {
     colour.lerp_to_gamma(Color32::BLACK, 1.0 - shade)
 }
 
-/// Blue is cold, red is hot, and what boils is nearly white.
+/// Blue is cold, red is hot, almost white is hottest.
 fn heat(temperature: Temperature) -> Color32 {
     const SCALE: [[f32; 3]; 5] = [
         [0.16, 0.34, 0.78],

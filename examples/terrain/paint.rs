@@ -1,19 +1,19 @@
-//! Textures: the land's colours as RGBA, or as 8-bit indices into one palette, each level dithered on its own.
+//! Textures: the land's colours as RGBA, or as 8-bit indices into one palette, each level dithered separately.
 
 use glam::{Vec2, Vec3};
 use tileheap::units::SplitMix64;
 
 use crate::ground::{Ground, WORLD};
 
-/// 256 colours of the land, and the nearest of them to any colour.
+/// A palette of 256 colours of the land, with a table of the nearest one to any colour.
 pub(crate) struct Palette {
     /// sRGB, 0 to 255.
     colours: Vec<Vec3>,
-    /// By five bits of each channel.
+    /// Indexed by five bits of each channel.
     nearest: Vec<u8>,
 }
 
-/// A box of sampled colours, cut where it is longest.
+/// Median cut: splits a box of sampled colours along its longest side.
 fn cut(samples: &mut [Vec3], colours: usize, palette: &mut Vec<Vec3>) {
     if colours == 1 || samples.len() == 1 {
         palette.push(samples.iter().sum::<Vec3>() / samples.len() as f32);
@@ -36,11 +36,11 @@ fn cut(samples: &mut [Vec3], colours: usize, palette: &mut Vec<Vec3>) {
 }
 
 impl Palette {
-    /// By median cut of colours all over the land.
+    /// Builds the palette by median cut of colours all over the land.
     pub(crate) fn of(ground: &Ground) -> Palette {
         let mut random = SplitMix64::new(11);
         let mut place = || random.below(1 << 20) as f32 / (1 << 20) as f32;
-        // All over the land, and here and there in the sea: of colours that are seldom there are few.
+        // All over the land, and sparsely in the sea: rare colours get few entries.
         let mut samples = Vec::with_capacity(60_000);
         for index in 0..100_000 {
             let at = Vec2::new(place(), place()) * WORLD;
@@ -63,7 +63,7 @@ impl Palette {
         }
     }
 
-    /// In linear light, for shaders.
+    /// The palette in linear light, for shaders.
     pub(crate) fn linear(&self) -> Vec<[f32; 4]> {
         let decode = |channel: f32| {
             let channel = channel / 255.0;
@@ -84,7 +84,7 @@ impl Palette {
         self.nearest[(bits.x as usize) << 10 | (bits.y as usize) << 5 | bits.z as usize]
     }
 
-    /// Floyd and Steinberg's error diffusion.
+    /// Floyd-Steinberg error diffusion.
     pub(crate) fn dither(&self, colours: &mut [Vec3], side: usize, indices: &mut [u8]) {
         for y in 0..side {
             for x in 0..side {
@@ -121,7 +121,7 @@ pub(crate) fn encode(colour: Vec3) -> Vec3 {
     Vec3::new(encode(colour.x), encode(colour.y), encode(colour.z))
 }
 
-/// Paints one level of a square of land: `side` texels, from `origin` on.
+/// Paints one level of a square of land: `side` texels per side, from `origin`.
 pub(crate) struct Painter {
     pub(crate) ground: Ground,
     pub(crate) palette: Palette,
@@ -141,7 +141,7 @@ impl Painter {
     fn sample(&mut self, origin: Vec2, size: f32, side: usize) {
         let texel = size / side as f32;
         self.colours.clear();
-        // Few texels stand for much land each: four samples of it.
+        // A texel of a coarse level covers much land: four samples.
         let samples = if side <= 64 { 2 } else { 1 };
         for y in 0..side {
             for x in 0..side {
@@ -157,13 +157,13 @@ impl Painter {
         }
     }
 
-    /// Indices into the palette, a byte each.
+    /// Indices into the palette, one byte each.
     pub(crate) fn indices(&mut self, origin: Vec2, size: f32, side: usize, texels: &mut [u8]) {
         self.sample(origin, size, side);
         self.palette.dither(&mut self.colours, side, texels);
     }
 
-    /// Four bytes each, sRGB.
+    /// Four bytes per texel, sRGB.
     pub(crate) fn rgba(&mut self, origin: Vec2, size: f32, side: usize, texels: &mut [u8]) {
         self.sample(origin, size, side);
         for (texel, colour) in texels.chunks_exact_mut(4).zip(&self.colours) {

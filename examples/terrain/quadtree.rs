@@ -1,4 +1,4 @@
-//! Which squares of land are drawn: large ones far away, small ones near, each with a texture of its own.
+//! The squares of land to draw: large ones far away, small ones near, each with its own texture.
 
 use glam::{Vec2, Vec3};
 use tileheap_textures::Level;
@@ -6,13 +6,13 @@ use tileheap_textures::Level;
 use crate::camera::Camera;
 use crate::ground::{Ground, SIDE, WORLD};
 
-/// The smallest squares are a 128th of the world: 32 m.
+/// Depth of the smallest squares: a 128th of the world, 32 m.
 const DEPTH: u32 = 7;
-/// The largest: 128 m. To the edge of the world, at ever coarser levels.
+/// Depth of the largest squares, 128 m, which reach to the edge of the world at ever coarser levels.
 const LEAST_DEPTH: u32 = 5;
-/// A square is split when it is nearer than so many times its side.
+/// A square is split if its distance is below this multiple of its side.
 const NEAR: f32 = 4.5;
-/// Texels across a texture.
+/// Texels per side of a texture.
 pub(crate) const TEXELS: u32 = 256;
 /// The finest level of a texture.
 pub(crate) const FINEST: Level = Level(TEXELS.ilog2() as u8);
@@ -20,19 +20,19 @@ pub(crate) const FINEST: Level = Level(TEXELS.ilog2() as u8);
 /// A square of land.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// 0 is all of the world.
+    /// 0 is the whole world.
     pub(crate) depth: u32,
     x: u32,
     z: u32,
 }
 
-/// How many squares there are at all depths.
+/// The number of squares of all depths.
 pub(crate) const NODES: usize = ((1 << (2 * (DEPTH + 1))) - 1) / 3;
 
 impl Node {
     const ROOT: Node = Node { depth: 0, x: 0, z: 0 };
 
-    /// Its place among all.
+    /// Its index among all squares.
     pub(crate) fn index(self) -> usize {
         let above = ((1_usize << (2 * self.depth)) - 1) / 3;
         above + ((self.z as usize) << self.depth) + self.x as usize
@@ -99,7 +99,7 @@ impl Quadtree {
         range
     }
 
-    /// The squares in view, the nearest first.
+    /// The squares in view, nearest first.
     pub(crate) fn see(&self, camera: &Camera, seen: &mut Vec<Seen>) {
         seen.clear();
         self.visit(Node::ROOT, camera, seen);
@@ -124,7 +124,7 @@ impl Quadtree {
             }
             return;
         }
-        // Where it is nearest, seen from straight above. The shader is told, and reads nothing finer.
+        // At its nearest point, seen from straight above. The shader gets this level and reads no finer one.
         let texels_per_pixel = TEXELS as f32 / size * distance / camera.pixels_per_radian();
         let coarser = texels_per_pixel.max(1e-6).log2().max(0.0) as u8;
         seen.push(Seen {

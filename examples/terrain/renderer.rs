@@ -1,4 +1,4 @@
-//! The renderer: a planned frame in which textures stream in and the land is drawn.
+//! The renderer: a planned frame that streams textures and draws the land.
 
 use ash::vk;
 use egui::{Event, Key};
@@ -60,9 +60,9 @@ pub(crate) struct Renderer {
     slots: [FrameInFlight; FRAMES_IN_FLIGHT],
     pub(crate) streamer: Streamer,
     frames: usize,
-    /// Where the flight is.
+    /// The frame of the flight.
     pub(crate) at: u32,
-    /// Whether it goes on.
+    /// False while the flight is paused.
     pub(crate) moving: bool,
     pub(crate) overlay: bool,
     policy: String,
@@ -78,7 +78,7 @@ fn bind(tile: &Device, screen: Screen, output: Output) -> Result<(Landscape, Bou
 }
 
 impl Renderer {
-    /// A flight with a cache of so many bytes, and as many a frame for uploads.
+    /// A flight with a cache of `budget` bytes, which uploads at most `uploads` bytes per frame.
     pub(crate) fn new(
         tile: &Device,
         args: &Args,
@@ -135,7 +135,7 @@ impl Renderer {
         &self.landscape
     }
 
-    /// What the frame's textures take if all of them are there as asked for.
+    /// The size of the frame's textures if all are present as requested.
     pub(crate) fn working_set(&self) -> Bytes {
         let geometry = self.streamer.cache.geometry();
         let size = |one: &Seen| {
@@ -145,11 +145,11 @@ impl Renderer {
         self.seen.iter().map(size).sum()
     }
 
-    /// Gives the land back, for another renderer.
+    /// Destroys the renderer and returns the land for another one.
     pub(crate) fn destroy_for_world(mut self) -> Result<World> {
         self.wait_idle()?;
         let device = self.tile.raw().clone();
-        // SAFETY: no frame is under way, and this is the last use of each.
+        // SAFETY: no frame is in flight, and this is the last use of each.
         unsafe {
             self.pipelines.destroy();
             self.bound.destroy();
@@ -178,7 +178,7 @@ impl FrameInFlight {
     }
 }
 
-/// Draws into a command buffer.
+/// Draws the land into a command buffer.
 struct PassRecorder<'a> {
     device: &'a ash::Device,
     pipelines: &'a Pipelines,
@@ -192,7 +192,7 @@ impl PassRecorder<'_> {
         let (device, graphics) = (self.device, vk::PipelineBindPoint::GRAPHICS);
         let (layout, pipelines) = (self.pipelines.layout, self.pipelines);
         set_viewport(device, commands, whole(self.extent));
-        // SAFETY: recording inside the pass that the pipelines were made for, with sets of their layout.
+        // SAFETY: recording inside the pass that the pipelines were created for, with sets of their layout.
         unsafe { device.cmd_bind_descriptor_sets(commands, graphics, layout, 0, &[self.set], &[]) };
         let mut bound = vk::Pipeline::null();
         let mut bind = |pipeline: vk::Pipeline| {
@@ -255,7 +255,7 @@ impl crate::support::painter::Painter for Renderer {
         self.wait_idle()?;
         let (landscape, bound) = bind(&self.tile, screen, output)?;
         let former = std::mem::replace(&mut self.bound, bound);
-        // SAFETY: every frame was waited for.
+        // SAFETY: every frame is complete.
         unsafe { former.destroy() };
         (self.landscape, self.screen) = (landscape, screen);
         Ok(())
@@ -294,13 +294,13 @@ impl crate::support::painter::Painter for Renderer {
         // SAFETY: the caller's duty.
         let recorder = unsafe { self.bound.begin(imports) }?;
         let buffer = self.slots[index].commands;
-        // SAFETY: it was reset, and is used again after this frame only.
+        // SAFETY: it was reset, and is used again only after this frame.
         let mut commands = unsafe { recorder.record(buffer, self.landscape.commands) }?;
         let (streamer, painter) = (&mut self.streamer, &mut self.world.painter);
         let mut recorded = Ok(Default::default());
         commands.pass(self.landscape.stream, |pass| {
-            // SAFETY: recording, outside render passes; frames are submitted in their order, and those said to be complete
-            // were waited for.
+            // SAFETY: recording, outside render passes; frames are submitted in order, and those reported as complete were
+            // waited for.
             recorded = unsafe { streamer.record(pass.command_buffer(), painter) };
         })?;
         let _ = recorded?;
@@ -333,7 +333,7 @@ impl crate::support::painter::Painter for Renderer {
             })?;
         }
         commands.finish()?;
-        // SAFETY: this thread alone uses the queue.
+        // SAFETY: only this thread uses the queue.
         self.slots[index].pending = Some(unsafe { recorder.submit() }?);
         self.streamer.end(&self.seen)?;
         self.frames += 1;
@@ -364,7 +364,7 @@ impl crate::support::painter::Painter for Renderer {
             Key::Plus | Key::Equals => Bytes(self.streamer.cache.budget().0 / 3 * 4),
             _ => return Ok(Flow::Continue),
         };
-        // A budget that cannot be is no reason to end the flight.
+        // An impossible budget does not end the flight.
         match self.streamer.cache.set_budget(budget) {
             Ok(()) => println!("budget {budget}"),
             Err(fault) => eprintln!("budget stays: {fault}"),

@@ -1,4 +1,4 @@
-//! The land's textures in the cache: who is asked for, painted on demand, written to a trace, and counted.
+//! The land's textures in the cache: requests, painting on demand, the trace, statistics.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -17,29 +17,29 @@ use crate::quadtree::{NODES, Node, Seen, TEXELS};
 use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::error::{Result, create_file, file};
 
-/// Where textures are mixed, the smallest squares are painted in four bytes: so near, one sees the dots.
+/// With mixed textures, the smallest squares have four bytes per texel: they are near enough to see the dots.
 const MIXED_DEPTH: u32 = 7;
 /// The two shapes of textures.
 pub(crate) const PALETTE: ChainId = ChainId(0);
 pub(crate) const RGBA: ChainId = ChainId(1);
 
-/// What a frame came to.
+/// Statistics of a frame.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameRecord {
     pub(crate) uploaded: u64,
-    /// Bytes of texels written for it.
+    /// Bytes of texels written by the frame.
     pub(crate) texels: u64,
-    /// Textures of which levels are still to be uploaded.
+    /// Textures with pending uploads.
     pub(crate) pending: u32,
-    /// Requests: all of them, and those that were served coarser or not at all.
+    /// Requests: all of them, and those that got a coarser level or none.
     pub(crate) requests: u32,
     pub(crate) coarser: u32,
-    /// Drawn without a texture: refused, or thrown out by others of the same frame.
+    /// Squares drawn without a texture: refused, or evicted by requests of the same frame.
     pub(crate) plain: u32,
 }
 
 impl FrameRecord {
-    /// Whether everything was there, and nothing had to come.
+    /// Returns true if every texture was present, and nothing was uploaded.
     pub(crate) fn is_settled(&self) -> bool {
         self.uploaded == 0 && self.coarser + self.plain + self.pending == 0
     }
@@ -48,12 +48,12 @@ impl FrameRecord {
 pub(crate) struct Streamer {
     pub(crate) cache: TextureCache,
     pub(crate) texels: Texels,
-    /// By square: its texture, once it was seen.
+    /// By square: its texture, if it was ever seen.
     ids: Vec<Option<TextureId>>,
     /// By texture: its square, and the frame that it was last drawn in.
     nodes: Vec<(Node, u64)>,
     frame: u64,
-    /// Bytes of texels written for it.
+    /// Bytes of texels written by the frame.
     written: u64,
     trace: Option<(TraceWriter<BufWriter<File>>, PathBuf)>,
     pub(crate) records: Vec<FrameRecord>,
@@ -108,7 +108,7 @@ impl Streamer {
         }
     }
 
-    /// Starts a frame, with all but the last few complete, and asks for what is seen.
+    /// Starts a frame, with all but the last few complete, and requests textures for the squares in view.
     pub(crate) fn ask(&mut self, seen: &[Seen]) -> Result<()> {
         self.frame += 1;
         let complete = self.frame.saturating_sub(FRAMES_IN_FLIGHT as u64);
@@ -161,7 +161,7 @@ impl Streamer {
         Ok(recorded)
     }
 
-    /// What to draw a square with.
+    /// The texture to draw a square with.
     pub(crate) fn texture(&self, node: Node) -> Option<Texture> {
         self.cache.texture(self.ids[node.index()]?)
     }
@@ -182,18 +182,18 @@ impl Streamer {
         Ok(())
     }
 
-    /// How many textures exist.
+    /// The number of textures.
     pub(crate) fn count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// How many frames ago a texture was drawn.
+    /// The number of frames since a texture was drawn.
     pub(crate) fn age(&self, texture: TextureId) -> u64 {
         self.frame - self.nodes[texture.index()].1
     }
 }
 
-/// Of indices, or of four bytes.
+/// The shape of a square's texture: indices, or four bytes per texel.
 pub(crate) fn shape_of(texels: Texels, node: Node) -> ChainId {
     match texels {
         Texels::Palette => PALETTE,

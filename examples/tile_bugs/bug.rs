@@ -1,4 +1,4 @@
-//! The bugs, each one choice of the program made wrong.
+//! The bugs: each one is a wrong choice in the program.
 
 use clap::ValueEnum;
 
@@ -17,35 +17,35 @@ pub(crate) enum Bug {
     UnboundSecondary,
     /// The pass that paints does not store
     StoreDontCare,
-    /// The barrier before the last pass says that the old layout is UNDEFINED
+    /// The barrier before the last pass has the old layout UNDEFINED
     UndefinedLayout,
-    /// The last pass binds another object than the one that its images are bound to
+    /// The last pass binds a different object from the one that its images are bound to
     WrongObject,
     /// The barrier between painting and showing names a stage that comes too late
     ReadAfterWrite,
-    /// The medallion is painted again behind a barrier that does not wait for what shows it
+    /// The medallion is painted again after a barrier that does not wait for the pass that shows it
     WriteAfterRead,
-    /// The dunes are painted twice without a barrier between
+    /// The dunes are painted twice without a barrier in between
     WriteAfterWrite,
-    /// A second submit paints an image of another object into the same bytes, and waits for compute shaders alone
+    /// A second submit paints an image of another object into the same bytes, and waits only for compute shaders
     AcrossPlans,
     /// The second submit waits for a semaphore of the first, at a stage that its barrier does not name
     AcrossQueues,
 }
 
-/// Everything that a bug can be in. The program without any is [`Program::RIGHT`].
+/// The choices of the program. Without bugs it is [`Program::RIGHT`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program {
-    /// The last pass is in a batch of its own.
+    /// The last pass is in a separate batch.
     pub(crate) second_batch: bool,
     /// The second command buffer binds tile memory.
     pub(crate) binds_again: bool,
     pub(crate) interlude: Interlude,
-    /// The dunes lie behind the medallion in the heap, not from its middle on.
+    /// The dunes are after the medallion in the heap, not from its middle on.
     pub(crate) apart: bool,
     /// The pass that paints the dunes stores them.
     pub(crate) stores: bool,
-    /// The last barrier of the dunes tells their layout.
+    /// The last barrier of the dunes has their layout.
     pub(crate) keeps_layout: bool,
     /// The last pass binds the object that the images are bound to.
     pub(crate) same_object: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Program {
     pub(crate) again: Again,
 }
 
-/// What is painted once more, and whether a dependency orders it.
+/// The image that is painted once more, and whether a dependency orders it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
     Nothing,
@@ -73,14 +73,14 @@ pub(crate) enum Again {
     },
 }
 
-/// The pass between painting and showing, which uses no tile memory of its own.
+/// The pass between painting and showing, which does not use tile memory itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interlude {
     /// It draws under the whole object.
     Whole,
     /// It draws under an object that ends in the middle of the dunes.
     Smaller,
-    /// A secondary command buffer draws; whether it says that tile memory is bound.
+    /// A secondary command buffer draws; `says_so`: it declares that tile memory is bound.
     Secondary { says_so: bool },
 }
 
@@ -131,7 +131,7 @@ impl Bug {
         }
     }
 
-    /// The same program without it.
+    /// The same program without the bug.
     pub(crate) fn fixed(self) -> Program {
         let interlude = match self {
             Bug::UnboundSecondary => Interlude::Secondary { says_so: true },

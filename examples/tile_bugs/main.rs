@@ -1,18 +1,18 @@
-//! A gallery of the classical bugs with tile memory, and of what the emulator makes of each.
+//! A gallery of typical bugs with tile memory, and their effects on the emulator.
 //!
-//! A small program on plain `ash` paints two pictures into tile memory and shows them together. Each bug is one choice of
-//! it made wrong (`bug.rs`); on real hardware most of them go unseen on the day they are made. Here the damage is seen:
+//! A small program on plain `ash` paints two pictures into tile memory and shows them together. Each bug is one wrong
+//! choice of the program (`bug.rs`); on real hardware most of them go unnoticed at first. Here the damage is visible:
 //! lost contents are magenta.
 //!
 //! ```text
-//! cargo run --example tile_bugs                                    what there is
+//! cargo run --example tile_bugs                                    lists the bugs
 //! cargo run --example tile_bugs -- --bug smaller-object            a picture, target/tile_bugs/smaller-object.png
 //! cargo run --example tile_bugs -- --bug smaller-object --fixed    the same program without the bug
 //! ```
-//! Needs tile memory: the emulator (`crates/emulator/README.md` says how to enable it) over any driver of Vulkan 1.3, lavapipe for
-//! instance. Without it, it says so in one line. On a device's own tile memory the damage may or may not be seen.
+//! Needs tile memory: the emulator (`crates/emulator/README.md` says how to enable it) on any driver of Vulkan 1.3, such as
+//! lavapipe. Without it, it reports an error in one line. On a device's own tile memory the damage may or may not be visible.
 
-// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+// Almost every call of ash is unsafe: one comment covers a run of them.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod bug;
@@ -31,17 +31,17 @@ use crate::stage::Stage;
 use crate::support::error::Result;
 use crate::support::program::start;
 
-/// Shows what comes of a bug with tile memory.
+/// Demonstrates a bug with tile memory.
 #[derive(Debug, Parser)]
 #[command(name = "tile_bugs")]
 struct Args {
-    /// Which bug; without it, all are listed
+    /// The bug to show; lists all bugs if omitted
     #[arg(long)]
     bug: Option<Bug>,
     /// Runs the same program without the bug
     #[arg(long, requires = "bug")]
     fixed: bool,
-    /// Where the picture goes; target/tile_bugs/BUG.png if nothing is said
+    /// Output file for the picture [default: target/tile_bugs/BUG.png]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -96,16 +96,16 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What the emulator puts where contents are lost, as RGBA8: magenta.
+/// The emulator's marker for lost contents, as RGBA8: magenta.
 const POISON: [u8; 4] = [0xFF, 0x00, 0xFF, 0xFF];
 
-/// As on the command line.
+/// The name on the command line.
 fn name(bug: Bug) -> String {
     let value = bug.to_possible_value().expect("every bug is listed");
     value.get_name().to_owned()
 }
 
-/// What to do instead.
+/// The fix for a bug.
 fn remedy(bug: Bug) -> &'static str {
     let name = name(bug);
     let of_bug = |line: &'static str| line.strip_prefix(&name)?.strip_prefix(": ");

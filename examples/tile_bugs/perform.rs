@@ -71,7 +71,7 @@ pub(crate) fn perform(stage: &Stage<'_>, program: &Program) -> Result<()> {
     if let Again::Other { ordered, semaphore } = program.again {
         let other = Recording::begin(stage, vk::CommandBufferLevel::PRIMARY, None)?;
         other.bind(stage.twin);
-        // Behind the semaphore the barrier names where it is waited for.
+        // After the semaphore wait, the barrier names the stage of the wait.
         let after = if ordered && !semaphore { ALL } else { COMPUTE };
         other.draw_motif(stage.other, 0, STORE, after, Again::Nothing);
         let waits_at = match (semaphore, ordered) {
@@ -94,7 +94,7 @@ struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Begins a command buffer; a secondary one for the pass in between, where `inherits` is given.
+    /// Begins a command buffer; a secondary one for the interlude, if `inherits` is given.
     fn begin(
         stage: &'a Stage<'a>,
         level: vk::CommandBufferLevel,
@@ -114,7 +114,7 @@ impl<'a> Recording<'a> {
             let name = vk::DebugUtilsObjectNameInfoEXT::default()
                 .object_handle(commands)
                 .object_name(NAME);
-            // SAFETY: the extension is enabled, and the command buffer is the program's alone.
+            // SAFETY: the extension is enabled, and only the program uses the command buffer.
             unsafe { debug.set_debug_utils_object_name(&name) }.called("vkSetDebugUtilsObjectNameEXT")?;
         }
         let mut info =
@@ -145,7 +145,7 @@ impl<'a> Recording<'a> {
         unsafe { self.stage.tile.cmd_bind_tile_memory(self.commands, Some(&info)) };
     }
 
-    /// Paints into an image of tile memory behind the work of some stages, once or twice.
+    /// Paints into an image of tile memory after the work of some stages, once or twice.
     fn draw_motif(
         &self,
         image: Image,
@@ -165,7 +165,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// A pass that draws into ordinary memory, and has nothing to do with the pictures in tile memory.
+    /// A pass that draws into ordinary memory, and does not use the pictures in tile memory.
     fn interlude(&self, interlude: Interlude) -> Result<()> {
         let sketch = self.stage.sketch;
         if interlude == Interlude::Smaller {
@@ -200,7 +200,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Shows both pictures, and copies what is shown to the host.
+    /// Shows both pictures, and copies the result to the host.
     fn exhibit(&self, keeps_layout: bool) {
         let (stage, device, commands) = (self.stage, self.device, self.commands);
         if !keeps_layout {
@@ -217,7 +217,7 @@ impl<'a> Recording<'a> {
                 device.cmd_draw(commands, 3, 1, 0, 0);
             }
         });
-        // No more than the copy: what comes after it must wait for the pictures by itself.
+        // Only the copy: commands after it must wait for the pictures themselves.
         let copy = vk::PipelineStageFlags2::COPY;
         let painted = vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
         self.barrier(stage.picture, (PAINTED, COPIED), (painted, copy));
@@ -240,7 +240,7 @@ impl<'a> Recording<'a> {
         unsafe { device.cmd_pipeline_barrier2(commands, &info) };
     }
 
-    /// A pass over one target, which `contents` record.
+    /// A pass over one target, recorded by `contents`.
     fn pass(
         &self,
         target: Image,
@@ -265,7 +265,7 @@ impl<'a> Recording<'a> {
         unsafe { self.device.cmd_end_rendering(self.commands) };
     }
 
-    /// From layout to layout, with all accesses of the stages before and after: this program is not about speed.
+    /// A layout transition with all accesses of the stages before and after: this program is not about speed.
     fn barrier(
         &self,
         image: Image,
@@ -306,7 +306,7 @@ fn record_secondary(stage: &Stage<'_>, says_so: bool) -> Result<vk::CommandBuffe
     secondary.end()
 }
 
-/// Submits command buffers, in one batch or in two; the semaphore is signaled and waited for at those stages, if any.
+/// Submits command buffers in one or two batches; the semaphore, if any, is signaled and waited for at those stages.
 fn submit(
     stage: &Stage<'_>,
     commands: &[vk::CommandBuffer],

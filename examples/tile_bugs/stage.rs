@@ -1,4 +1,4 @@
-//! What the program is played on: images in tile memory and outside, pipelines, a buffer to read the picture from.
+//! The resources of the program: images in tile memory and outside, pipelines, a buffer to read the picture from.
 
 use ash::vk;
 use tileheap::ffi::{self, tile_memory_heap};
@@ -26,23 +26,23 @@ pub(crate) struct Pipeline {
     pub(crate) layout: vk::PipelineLayout,
 }
 
-/// Everything that is recorded with. The process ends with it, so that nothing is destroyed after a fault.
+/// All objects that recording uses. The process ends with it, so nothing is destroyed after an error.
 pub(crate) struct Stage<'a> {
     pub(crate) context: &'a Context,
     pub(crate) device: &'a ash::Device,
     pub(crate) tile: tile_memory_heap::Device,
-    /// What the dunes and the medallion are bound to, another object over the same bytes, and one that ends in the
-    /// middle of the dunes.
+    /// The object that the dunes and the medallion are bound to, another object over the same bytes, and one that
+    /// ends in the middle of the dunes.
     pub(crate) whole: vk::DeviceMemory,
     pub(crate) twin: vk::DeviceMemory,
     pub(crate) smaller: vk::DeviceMemory,
     pub(crate) dunes: Image,
     pub(crate) medallion: Image,
-    /// In the bytes of the medallion, and bound to the other object.
+    /// Shares the medallion's bytes, and is bound to the other object.
     pub(crate) other: Image,
-    /// Between two submits.
+    /// Orders two submits.
     pub(crate) semaphore: vk::Semaphore,
-    /// In ordinary memory: what the pass in between draws, and the picture that is shown.
+    /// In ordinary memory: the target of the interlude, and the final picture.
     pub(crate) sketch: Image,
     pub(crate) picture: Image,
     pub(crate) texels: HostBuffer,
@@ -74,14 +74,14 @@ impl<'a> Stage<'a> {
         let mut needs = ffi::TileMemoryRequirementsQCOM::default();
         let mut ordinary = vk::MemoryRequirements2::default().push_next(&mut needs);
         let info = vk::ImageMemoryRequirementsInfo2::default().image(dunes);
-        // SAFETY: the image was just created, and the chained struct is known to the driver.
+        // SAFETY: the image was just created, and the driver supports the chained structure.
         unsafe { device.get_image_memory_requirements2(&info, &mut ordinary) };
         let (size, alignment) = (needs.size, needs.alignment);
         if size == 0 {
             bail!("the device refuses R8G8B8A8_UNORM in tile memory");
         }
         let half = (size / 2).next_multiple_of(alignment);
-        // The medallion first; the dunes behind it, or from its middle on.
+        // The medallion first; the dunes after it, or from its middle on.
         let dunes_at = if program.apart {
             size.next_multiple_of(alignment)
         } else {
@@ -91,7 +91,7 @@ impl<'a> Stage<'a> {
         let twin = allocate_tile(context, dunes_at + size)?;
         let smaller = allocate_tile(context, dunes_at + half)?;
         let bound = |image, memory, offset| {
-            // SAFETY: the offset is a multiple of the alignment, and the image fits behind it.
+            // SAFETY: the offset is a multiple of the alignment, and the image fits after it.
             unsafe { device.bind_image_memory(image, memory, offset) }.called("vkBindImageMemory")?;
             Image::viewed(device, image, FORMAT, vk::ImageAspectFlags::COLOR)
         };
@@ -132,14 +132,14 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// The picture.
+    /// Destroys everything and returns the picture.
     ///
     /// # Safety
-    /// The device is done with all of it.
+    /// The device no longer uses any of it.
     pub(crate) unsafe fn finish(mut self) -> Rendered {
         let device = self.device;
         let texels = self.texels.bytes().to_vec();
-        // SAFETY: the caller's duty; users go before what they use.
+        // SAFETY: the caller's duty; objects are destroyed before the objects that they use.
         unsafe {
             device.destroy_command_pool(self.commands, None);
             device.destroy_descriptor_pool(self.descriptors, None);
@@ -173,7 +173,7 @@ fn allocate_tile(context: &Context, size: vk::DeviceSize) -> Result<vk::DeviceMe
     unsafe { context.device().allocate_memory(&info, None) }.called("vkAllocateMemory")
 }
 
-/// A triangle over the whole target.
+/// Creates a pipeline that draws a triangle over the whole target.
 fn make_pipeline(
     device: &ash::Device,
     sets: &[vk::DescriptorSetLayout],

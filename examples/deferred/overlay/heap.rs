@@ -1,4 +1,4 @@
-//! What the list and the map show of a plan.
+//! The contents of a plan that the list and the map show.
 
 use tileheap::frame::{Persistence, ResourceId};
 use tileheap::plan::{MemoryKind, Placement, Plan};
@@ -13,17 +13,17 @@ pub(super) fn listed(plan: &Plan) -> impl Iterator<Item = ResourceId> {
     own.map(|(id, _)| id)
 }
 
-/// What the map shows.
+/// The contents of the map.
 pub(super) struct Heap {
-    /// Its height: of the tile heap, or of all eligible resources if that is less.
+    /// Its height: the size of the tile heap, or of all eligible resources if that is less.
     pub(super) size: Bytes,
     pub(super) placements: Vec<Placement>,
-    /// Per pass, the size of the bound tile memory.
+    /// The size of the bound tile memory, by pass.
     pub(super) bound: Vec<Bytes>,
 }
 
 impl Heap {
-    /// The tile heap, or else ordinary memory.
+    /// The tile heap if `tile`, else ordinary memory.
     pub(super) fn of(plan: &Plan, tile: bool) -> Heap {
         if tile { tile_heap(plan) } else { ordinary(plan) }
     }
@@ -36,7 +36,7 @@ fn tile_heap(plan: &Plan) -> Heap {
     });
     let mut placements: Vec<Placement> = Vec::new();
     for placement in &plan.placements {
-        // Tile memory objects of several sizes have aliases of a resource at the same offset.
+        // If tile memory objects have several sizes, a resource may have aliases at the same offset.
         let object = None;
         let placement = Placement { object, ..*placement };
         if placement.memory == MemoryKind::Tile && !placements.contains(&placement) {
@@ -50,7 +50,7 @@ fn tile_heap(plan: &Plan) -> Heap {
     }
 }
 
-/// No plan of this frame uses more of the tile heap.
+/// Upper bound on the part of the tile heap that plans of this frame use.
 fn tile_height(plan: &Plan) -> Bytes {
     let Some(tile) = plan.profile.tile else {
         return Bytes::ZERO;

@@ -1,4 +1,4 @@
-//! The panel beside the scene: figures of the plan, the list of resources, and details of one of them.
+//! The panel next to the scene: figures of the plan, the list of resources, and details of one of them.
 
 use egui::{
     Align2, Color32, Id, ProgressBar, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
@@ -22,7 +22,7 @@ impl Overlay {
             self.row(ui, plan, resource);
         }
         ui.separator();
-        // Of a pass that the pointer is on; what it was on in the frame before, since the map is described after this.
+        // The pass or resource below the pointer as of the previous frame, since the map is described after this.
         match (self.hovered, self.focus()) {
             (Some(Hovered::Pass(step)), _) => pass_details(ui, plan, step),
             (_, Some(resource)) => resource_details(ui, plan, resource),
@@ -83,7 +83,7 @@ impl Overlay {
         let (inner, stroke) = (area.shrink(2.5), Stroke::new(1.5, ACCENT));
         match self.request.constraint(resource) {
             TileConstraint::None => {}
-            // The head of a pin.
+            // A filled circle marks a pin.
             TileConstraint::Pinned => drop(painter.circle_filled(area.center(), 2.5, INK)),
             TileConstraint::Excluded => {
                 painter.line_segment([inner.left_top(), inner.right_bottom()], stroke);
@@ -92,7 +92,7 @@ impl Overlay {
         }
     }
 
-    /// Where a resource is, or what is asked of it, and the colour of that text.
+    /// The memory of a resource, or its constraint, with the colour of the text.
     fn memory_of(&self, plan: &Plan, resource: ResourceId) -> (&'static str, Color32) {
         match self.request.constraint(resource) {
             TileConstraint::Pinned => ("pinned", ACCENT),
@@ -108,7 +108,7 @@ impl Overlay {
     }
 }
 
-/// The frame, the device, what stays on chip, and whether the plan is proved optimal.
+/// The frame, the device, the on-chip traffic, and whether the plan is proved optimal.
 fn figures(ui: &mut Ui, plan: &Plan) {
     let (extent, totals) = (plan.frame.base_extent(), &plan.totals);
     let name = plan.frame.name();

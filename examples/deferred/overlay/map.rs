@@ -22,7 +22,7 @@ const EMULATOR: &str = "No tile memory on this device: this is the plan in ordin
 overlap share bytes. With the emulator the same program has a tile heap: bash scripts/stage-emulator.sh, then start it with \
 VK_ADD_LAYER_PATH=target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator";
 
-/// Where the map is, and what it shows.
+/// The position and contents of the map.
 struct Map<'a> {
     plan: &'a Plan,
     heap: Heap,
@@ -36,13 +36,13 @@ impl Map<'_> {
         remap_clamp(offset.0 as f32, heap, self.plot.bottom()..=self.plot.top()).round()
     }
 
-    /// The x coordinate of the begin of a pass.
+    /// The x coordinate of the start of a pass.
     fn x(&self, pass: u32) -> f32 {
         let passes = 0.0..=self.heap.bound.len().max(1) as f32;
         remap(pass as f32, passes, self.plot.x_range()).round()
     }
 
-    /// The area of a placement, with a seam to its neighbours and at least 3 points high.
+    /// The area of a placement, with a gap to its neighbours and at least 3 points high.
     fn area(&self, placement: &Placement) -> Rect {
         let (left, right) = (self.x(placement.span.first.0), self.x(placement.span.end.0));
         let (bottom, top) = (
@@ -54,7 +54,7 @@ impl Map<'_> {
         Rect::from_min_max(pos2(left + 1.0, top), pos2(right - 1.0, bottom - seam))
     }
 
-    /// What is drawn below the placements: the grid, and bound tile memory.
+    /// Draws the background of the placements: the grid, and bound tile memory.
     fn ground(&self, painter: &egui::Painter) {
         let plot = self.plot;
         painter.rect_filled(plot, 0.0, GROUND);
@@ -77,7 +77,7 @@ impl Map<'_> {
         }
     }
 
-    /// Where tile memory loses its contents: between batches, or submits.
+    /// Marks the places where tile memory loses its contents: between batches, or submits.
     fn windows(&self, painter: &egui::Painter) {
         let (frame, plot) = (&self.plan.frame, self.plot);
         let tile = self.plan.profile.tile;
@@ -102,7 +102,7 @@ impl Map<'_> {
         }
     }
 
-    /// Names of passes below the plot, staggered over several lines.
+    /// Draws names of passes below the plot, staggered over several lines.
     fn passes(&self, painter: &egui::Painter, lines: usize) {
         let (plot, passes) = (self.plot, self.plan.frame.passes());
         let column = plot.width() / passes.len().max(1) as f32;
@@ -111,7 +111,7 @@ impl Map<'_> {
             let middle = plot.left() + (index as f32 + 0.5) * column;
             let tick = plot.bottom()..=plot.bottom() + 4.0 + above;
             painter.vline(middle, tick, Stroke::new(1.0, EDGE));
-            // Those at the ends stay inside.
+            // Names at the ends stay inside.
             let room = lines as f32 * column - 6.0;
             let half = (width_of(painter, &pass.name).min(room) / 2.0).min(plot.width() / 2.0);
             let at = middle.clamp(plot.left() + half, plot.right() - half);
@@ -142,7 +142,7 @@ impl Overlay {
         let left = area.left() + 92.0;
         let widths = passes.iter().map(|pass| width_of(ui.painter(), &pass.name));
         let longest = widths.fold(0.0, f32::max);
-        // Enough that names on one line do not overlap.
+        // Enough lines that names on one line do not overlap.
         let lines = (longest + 6.0) * passes.len().max(1) as f32 / (area.right() - left);
         let lines = lines.ceil().clamp(1.0, 5.0);
         let right_bottom = area.right_bottom() - vec2(0.0, lines * LINE + 4.0);
@@ -181,7 +181,7 @@ impl Overlay {
         }
     }
 
-    /// Every placement.
+    /// Draws every placement.
     fn blocks(&mut self, ui: &Ui, map: &Map<'_>) {
         let (painter, focus) = (ui.painter(), self.focus());
         for (index, placement) in map.heap.placements.iter().enumerate() {
@@ -204,7 +204,7 @@ impl Overlay {
         }
     }
 
-    /// The limit on tile memory.
+    /// Draws the slider for the limit on tile memory.
     fn slider(&mut self, ui: &Ui, map: &Map<'_>) {
         let (plot, plan) = (map.plot, map.plan);
         let track = Rect::from_x_y_ranges(plot.left() - 15.0..=plot.left() - 11.0, plot.y_range());
@@ -223,7 +223,7 @@ impl Overlay {
             painter.rect_filled(plot.with_max_y(y), 0.0, SHUT);
             painter.hline(plot.x_range(), y, Stroke::new(2.0, ACCENT));
             let label = format!("limit {limit:#}");
-            // Above the line, or below it where there is no room.
+            // Above the line, or below it if there is no room.
             let anchor = if y - LINE >= plot.top() {
                 Align2::RIGHT_BOTTOM
             } else {
@@ -246,7 +246,7 @@ impl Overlay {
     }
 }
 
-/// The key bindings.
+/// Lists the key bindings.
 fn keys(ui: &mut Ui, tile: bool) {
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
     let all: [(&[&str], &str, bool); 7] = [

@@ -1,7 +1,7 @@
 //! The overlay: a heap map of the current plan, and constraints set by keyboard and mouse.
 //!
 //! ```text
-//! key, pointer ──► Overlay ──► Request ──► the planner ──► a plan that is bound ──► what the next frame shows
+//! key, pointer ──► Overlay ──► Request ──► the planner ──► a bound plan ──► the next frame
 //! ```
 
 mod heap;
@@ -29,7 +29,7 @@ const DIM: Color32 = Color32::from_rgb(148, 163, 184);
 const INK: Color32 = Color32::from_rgb(13, 15, 23);
 const GOOD: Color32 = Color32::from_rgb(115, 217, 148);
 
-/// Light enough for dark text; neighbours differ.
+/// Light enough for dark text; adjacent ones differ.
 const COLOURS: [Color32; 10] = [
     Color32::from_rgb(107, 199, 168),
     Color32::from_rgb(250, 153, 107),
@@ -43,19 +43,19 @@ const COLOURS: [Color32; 10] = [
     Color32::from_rgb(245, 173, 168),
 ];
 
-/// In points: a window that is smaller has no room for the map and the list.
+/// In points: a smaller window has no room for the map and the list.
 const SMALLEST: [f32; 2] = [860.0, 580.0];
 const LINE: f32 = 17.0;
 
-/// The plan that the frame is drawn with.
+/// The plan of the frame.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) plan: &'a Plan,
-    /// Why the last request was refused.
+    /// The reason that the last request was refused.
     pub(crate) refusal: Option<&'a str>,
 }
 
-/// What is below the pointer.
+/// The element below the pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hovered {
     Resource(ResourceId),
@@ -66,12 +66,12 @@ enum Hovered {
 #[derive(Clone, Debug)]
 pub(crate) struct Overlay {
     shown: bool,
-    /// Where it has changed, plan again.
+    /// When it changes, the frame is planned again.
     pub(crate) request: Request,
     chosen: Option<ResourceId>,
-    /// Ordinary memory is shown in place of the tile heap: Tab switches.
+    /// Shows ordinary memory instead of the tile heap; toggled by Tab.
     ordinary: bool,
-    /// In the frame before, and so far in this one.
+    /// In the previous frame, and so far in this one.
     hovered: Option<Hovered>,
     hovering: Option<Hovered>,
 }
@@ -88,7 +88,7 @@ impl Overlay {
         }
     }
 
-    /// Handles a key; a hidden overlay knows only the one that shows it.
+    /// Handles a key; a hidden overlay handles only the one that shows it.
     pub(crate) fn key(&mut self, key: Key, plan: &Plan) {
         self.shown ^= key == Key::F1;
         if !self.shown {
@@ -107,7 +107,7 @@ impl Overlay {
         self.chosen = listed.get(choose).copied();
         match (key, self.chosen) {
             (Key::Space, Some(chosen)) => self.request.toggle(plan, chosen),
-            // On the same key, with and without Shift, where plus has none of its own.
+            // The same key, with or without Shift, if plus has no key of its own.
             (Key::Plus | Key::Equals, _) => self.step(plan, 1),
             (Key::Minus, _) => self.step(plan, -1),
             (Key::Tab, _) => self.ordinary = !self.ordinary,
@@ -130,7 +130,7 @@ impl Overlay {
         self.limit(plan, whole, bytes as u64);
     }
 
-    /// Sets the limit, in whole blocks of the heap; within a block of the end there is none.
+    /// Sets the limit, in whole blocks of the heap; within a block of the end, removes it.
     fn limit(&mut self, plan: &Plan, heap: Bytes, bytes: u64) {
         let tile = plan.profile.tile;
         let block = tile.map_or(Alignment::ONE, |tile| tile.block.bytes).get();
@@ -150,7 +150,7 @@ impl Overlay {
         }
     }
 
-    /// Of a row or a block: the pointer shows the resource, a click chooses and toggles it.
+    /// Handles the pointer on a row or a block: hovering shows the resource, a click selects and toggles it.
     fn react(&mut self, response: &Response, plan: &Plan, resource: ResourceId) {
         if response.hovered() {
             self.hovering = Some(Hovered::Resource(resource));
@@ -203,7 +203,7 @@ fn colour_of(resource: ResourceId) -> Color32 {
     COLOURS[index].lerp_to_gamma(Color32::WHITE, 0.45 * (round % 2) as f32)
 }
 
-/// Writes a line of text, cut to so many points.
+/// Draws a line of text, cut to a width in points.
 fn write(
     painter: &egui::Painter,
     anchor: egui::Align2,

@@ -4,7 +4,7 @@ use tileheap::frame::{Frame, ResourceId, TileConstraint};
 use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions};
 use tileheap::units::Bytes;
 
-/// Which resources are pinned to tile memory or excluded from it, and how much of the heap may be used.
+/// The resources that are pinned to tile memory or excluded from it, and the limit on the heap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) pinned: Vec<ResourceId>,
@@ -62,7 +62,7 @@ impl Request {
     }
 }
 
-/// Whether a resource is eligible for tile memory.
+/// Returns true if a resource is eligible for tile memory.
 pub(crate) fn has_choice(plan: &Plan, resource: ResourceId) -> bool {
     match plan.resources[resource.index()].reason {
         PlacementReason::Tile { .. } => true,

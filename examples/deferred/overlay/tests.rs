@@ -1,4 +1,4 @@
-//! The overlay without a window or a device: which requests follow from keys and pointer.
+//! Tests of the overlay without a window or a device: the requests that follow from keys and pointer.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn planned(profile: &str, request: &Request) -> Checked<Plan> {
     plan(&frame, &needs, &profile, &options).expect("a plan")
 }
 
-/// Shows a frame after the pointer went somewhere, and its button down or up.
+/// Shows a frame after the pointer moved to `at`, optionally with its button pressed or released.
 fn show(context: &Context, overlay: &mut Overlay, plan: &Plan, at: Pos2, button: Option<bool>) {
     let mut input = RawInput {
         screen_rect: Some(Rect::from_min_max(Pos2::ZERO, pos2(1280.0, 720.0))),
@@ -65,7 +65,7 @@ fn keys_and_slider_limit_the_heap_in_whole_blocks() {
     drag(&mut overlay, at(0.5), None);
     assert_eq!(overlay.request.limit, None, "no button is pressed");
     drag(&mut overlay, at(0.5), Some(true));
-    // The pointer may leave the slider meanwhile.
+    // The pointer may leave the slider during a drag.
     drag(&mut overlay, at(0.25) - egui::vec2(60.0, 0.0), None);
     let quarter = overlay.request.limit.expect("a quarter");
     assert!(quarter.is_aligned(tile.block.bytes));
@@ -78,7 +78,7 @@ fn keys_and_slider_limit_the_heap_in_whole_blocks() {
     let limit = overlay.request.limit.expect("released");
     assert!(limit.0.abs_diff(quarter.0) < tile.size.0 / 100, "{limit}");
 
-    // Less stays on chip, in no more than that.
+    // Less traffic stays on chip, and tile memory stays within the limit.
     let less = planned("adreno-830", &overlay.request);
     assert!(less.totals.on_chip_bytes < plan.totals.on_chip_bytes);
     assert!(less.totals.tile_bytes <= limit);

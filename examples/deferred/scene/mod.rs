@@ -1,4 +1,4 @@
-//! The scene: a round temple at the end of an avenue, by night, under floating lanterns. All of it follows from a seed.
+//! The scene: a round temple at the end of an avenue, at night, under floating lanterns. It is generated from a seed.
 
 mod object;
 mod site;
@@ -28,28 +28,28 @@ pub(crate) struct Instance {
     material: [u32; 4],
 }
 
-/// Draw `instances` of `shape`: runs of the instance table.
+/// A draw of `instances` of `shape`: a range of the instance table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Draw {
     pub(crate) shape: Shape,
     pub(crate) instances: std::ops::Range<u32>,
 }
 
-/// Towards the moon, not normalized.
+/// Direction to the moon, not normalized.
 pub(crate) const MOON: Vec3 = Vec3::new(-0.50, 0.34, -0.86);
-/// The most lights that a tile's mask has bits for; `MAX_LIGHTS` in shaders/constants.glsl.
+/// The number of bits of a tile's light mask; `MAX_LIGHTS` in shaders/constants.glsl.
 pub(crate) const MAX_LIGHTS: usize = 256;
 
-/// Everything there is to draw and to light it with.
+/// All objects and lights.
 #[derive(Debug)]
 pub(crate) struct Scene {
-    /// Sorted by shape; the ground comes last, where most of it is hidden already.
+    /// Sorted by shape; the ground comes last, when most of it is hidden.
     objects: Vec<Object>,
     lamps: Vec<Lamp>,
 }
 
 impl Scene {
-    /// The scene that follows from `seed`.
+    /// Generates the scene from `seed`.
     pub(crate) fn build(seed: u64) -> Scene {
         let Site { mut objects, lamps } = Site::build(seed);
         objects.sort_by_key(|object| object.shape);
@@ -84,7 +84,7 @@ impl Scene {
         .collect()
     }
 
-    /// Where everything is in a frame, into one entry per object and per light.
+    /// Writes the positions of all objects and lights in a frame.
     pub(crate) fn write(&self, frame: u32, instances: &mut [Instance], lights: &mut [Light]) {
         let (now, before) = (frame as f32, frame.saturating_sub(1) as f32);
         for (instance, object) in instances.iter_mut().zip(&self.objects) {

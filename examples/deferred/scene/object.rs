@@ -1,10 +1,10 @@
-//! Objects and lamps: what they are made of and how they move.
+//! Objects and lamps: their materials and motion.
 
 use glam::{Mat4, Quat, Vec3};
 
 use crate::mesh::Shape;
 
-/// How a surface is varied over space; `PATTERN_*` in shaders/gbuffer.frag.
+/// The variation of a surface over space; `PATTERN_*` in shaders/gbuffer.frag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Plain = 0,
@@ -13,7 +13,7 @@ pub(crate) enum Pattern {
     Windows = 3,
 }
 
-/// What light does at a surface; `KIND_*` in shaders/constants.glsl.
+/// The lighting model of a surface; `KIND_*` in shaders/constants.glsl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Plain = 0,
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Glowing = 2,
 }
 
-/// What an object is made of.
+/// The material of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Material {
     pub(super) colour: Vec3,
@@ -59,20 +59,20 @@ impl Material {
         Material::new(colour, 0.12, Pattern::Plain, Kind::Plain)
     }
 
-    /// `colour` is that of a light; the surface shows its hue.
+    /// `colour` is that of a light; the surface has its hue.
     pub(super) fn glowing(colour: Vec3) -> Material {
         let hue = colour / colour.max_element();
         Material::new(hue * 0.75, 1.0, Pattern::Plain, Kind::Glowing)
     }
 }
 
-/// How a thing moves from frame to frame.
+/// The motion of an object from frame to frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Motion {
     Still,
-    /// Turns around an axis through its middle, by so many radians a frame.
+    /// Rotates around an axis through its centre, by this angle in radians per frame.
     Spin(Vec3, f32),
-    /// Bobs up and down, from this phase on.
+    /// Bobs up and down, starting at this phase.
     Float(f32),
 }
 
@@ -106,7 +106,7 @@ impl Object {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lamp {
     pub(super) at: Vec3,
-    /// No light further away than this, in metres.
+    /// Range of the light, in metres.
     pub(super) radius: f32,
     pub(super) colour: Vec3,
     pub(super) motion: Motion,

@@ -1,4 +1,4 @@
-//! What stands where: the temple and what floats around it, the avenue that leads there, the town behind.
+//! The layout of the scene: the temple and the objects that float around it, the avenue, the town in the background.
 
 use std::f32::consts::{FRAC_PI_2, TAU};
 
@@ -16,7 +16,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// The site that follows from `seed`.
+    /// Generates the site from `seed`.
     pub(super) fn build(seed: u64) -> Site {
         let (mut site, mut chance) = (Site::default(), Chance(SplitMix64::new(seed)));
         site.add_temple();
@@ -130,7 +130,7 @@ impl Site {
                     let flame = Vec3::new(1.0, 0.40, 0.10) * 9.0;
                     self.add_lamp(above + Vec3::Y * 0.30, 8.0, flame, 0.19, Motion::Still);
                 } else {
-                    // What has fallen off lies beside it.
+                    // A fallen part lies next to it.
                     let lies = at + Vec3::new(side * (1.0 + chance.unit()), 0.38, chance.unit() - 0.5);
                     let shaft = self.add(Shape::Column, lies, [0.40, 1.6, 0.40], Material::MARBLE);
                     shaft.rotation =
@@ -162,7 +162,7 @@ impl Site {
         }
     }
 
-    /// The town behind: dark boxes with lit windows, denser further out.
+    /// The town in the background: dark boxes with lit windows, denser further out.
     fn add_towers(&mut self, chance: &mut Chance) {
         for _ in 0..110 {
             let angle = (chance.unit() - 0.5) * 4.6;
@@ -201,7 +201,7 @@ impl Site {
                 0.5 + 4.8 * chance.unit() * chance.unit(),
                 6.0 + 15.0 * (index as f32 / 48.0) + 3.0 * chance.unit(),
             );
-            // Not in front of the lens, and not inside a column.
+            // Not in front of the camera, and not inside a column.
             if (at - Vec3::new(2.4, 2.2, 23.0)).length() > 5.0 && (at.x.abs() - 5.4).abs() > 0.7 {
                 self.add_lantern(at, chance);
             }
@@ -229,7 +229,7 @@ impl Site {
         self.add_lamp(at, 5.0, colour, size, Motion::Float(chance.unit() * TAU));
     }
 
-    /// A light, and the sphere that it seems to come from.
+    /// A light, and the sphere that represents it.
     fn add_lamp(&mut self, at: Vec3, radius: f32, colour: Vec3, size: f32, motion: Motion) {
         let shape = if size < 0.3 { Shape::Bead } else { Shape::Sphere };
         self.add(shape, at, Vec3::splat(size), Material::glowing(colour))
@@ -243,11 +243,11 @@ impl Site {
     }
 }
 
-/// Numbers that look random and follow from a seed.
+/// Random numbers from a seed.
 struct Chance(SplitMix64);
 
 impl Chance {
-    /// At least 0, below 1.
+    /// A number from 0 to below 1.
     fn unit(&mut self) -> f32 {
         (self.0.next_u64() >> 40) as f32 / (1u32 << 24) as f32
     }
