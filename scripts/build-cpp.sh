@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# build-cpp.sh [--built]: builds the programs of examples/cpp with CMake in target/cpp, with all warnings as errors, as someone would who has
-# libtileheap installed. --built takes the library that cargo built last for debugging.
+# build-cpp.sh [--built]: builds the programs of examples/cpp with CMake in target/cpp, with all warnings as errors, as a user of an
+# installed libtileheap would. --built uses the library from cargo's last debug build.
 #
-# CXX names the compiler. CPP_FOLDER (target/cpp) and CPP_FLAGS are the folder and further options of the compiler, sanitizers for example.
+# CXX names the compiler. CPP_FOLDER (target/cpp) and CPP_FLAGS are the folder and additional compiler options, such as sanitizers.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

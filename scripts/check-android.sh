@@ -4,10 +4,10 @@
 #
 #   build    the library and the three layers for aarch64-linux-android, standard library built from source, linked against stand-ins of
 #            Android's libraries
-#   exports  what Android's loader looks up in the layers, segments aligned to 16 KiB, the functions of Android that they use
+#   exports  symbols that Android's loader looks up in the layers, segments aligned to 16 KiB, functions of Android that they use
 #   arm64    the emulator's tests of driver errors, for arm64 Linux, under qemu-user with lavapipe
 #
-# LAYERS chooses layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
+# LAYERS selects layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
 set -euo pipefail
 case ${1:-} in
     -h | --help)
@@ -37,7 +37,7 @@ need_rust_source
 target=aarch64-linux-android
 read -ra layers <<<"${LAYERS:-emulator capture aliasing}"
 
-# Libraries of Android without contents: the linker takes their names, and leaves their functions to the device.
+# Libraries of Android without contents: the linker uses their names, and the device provides their functions.
 make_stand_ins() {
     local name
     mkdir -p "$cross/android"
@@ -60,7 +60,7 @@ build() {
         --package tileheap "${layers[@]/#/--package=tileheap-}"
 }
 
-# exports_of LAYER: asserts the exports, the alignment and the needs of a linked layer.
+# exports_of LAYER: asserts the exports, the alignment and the needed libraries of a linked layer.
 exports_of() {
     local layer=$1 library=$CARGO_TARGET_DIR/$target/debug/libtileheap_$1.so name symbols needed
     symbols=$(nm -D --defined-only "$library" | awk '{print $3}')
@@ -75,7 +75,7 @@ exports_of() {
     while read -r name; do
         [ $((name % 16384)) = 0 ] || die "$library has segments aligned to $name, not to 16 KiB"
     done <"$cross/alignments"
-    # The stand-ins have no functions, so the linker drops those that it need not load: what is left to the device is named here.
+    # The stand-ins have no functions, so the linker drops libraries that it does not need; the functions that the device provides are named here.
     symbols=$(nm -D --undefined-only "$library" | awk '{print $2}')
     for name in __android_log_write __system_property_get; do
         grep -qxF "$name" <<<"$symbols" || die "$library does not use $name"

@@ -22,7 +22,7 @@ class File:
     def __init__(self, path, folder, parent, root, read, files):
         self.path, self.parent, self.root = path, parent, root or self
         files.append(self)
-        # Comments, texts and what is for tests are no code.
+        # Comments, string literals and test modules are not code.
         text = re.sub(r'//[^\n]*|"(?:\\.|[^"\\])*"', lambda found: '""' if found[0][0] == '"' else "", read(path))
         text = re.sub(r"#\[cfg\((?:all\()?(?:test|doctest)\b[^\]]*\]\s*(?:pub(?:\([^)]*\))?\s+)?mod \w+(?:;|\s*\{.*?\n\})", "", text, flags=re.S)
         self.defined = set(re.findall(NAMES, text))
@@ -75,7 +75,7 @@ class File:
         if path[0] in ("self", "super"):
             at = self if path[0] == "self" else self.parent
             return at and at.member(path[1:], depth)
-        # A function may have the name of a module.
+        # A function may have the same name as a module.
         if path[0] in self.children and (len(path) > 1 or path[0] not in self.defined):
             return self.children[path[0]].member(path[1:], depth)
         if path[0] in self.defined:

@@ -2,14 +2,14 @@
 # check-windows.sh [PART...]: checks that the command, the library and the layers build for Windows, without Windows. Writes
 # docs/windows_check.md, a log with date and versions. PART, all by default:
 #
-#   check    `cargo check` of the command, the library and the three layers: quicker than the build
+#   check    `cargo check` of the command, the library and the three layers; faster than the build
 #   build    the command, the library and the three layers for x86_64-pc-windows-gnu, standard library built from source, linked by
 #            mingw-w64
 #   exports  the functions that Vulkan loaders look up in the layers' DLLs
-#   wine     the command plans a frame under Wine, with the result that it has on Linux; unit tests of the planner's crates
+#   wine     the command plans a frame under Wine, with the same result as on Linux; unit tests of the planner's crates
 #   package  a folder with the command, the layers' DLLs and their manifests: target/windows
 #
-# LAYERS chooses layers. Needs Debian, about 400 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
+# LAYERS selects layers. Needs Debian, about 400 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
 set -euo pipefail
 case ${1:-} in
     -h | --help)
@@ -38,7 +38,7 @@ need_packages gcc-mingw-w64-x86-64-posix binutils-mingw-w64-x86-64 wine wine64
 need_rust_source
 target=x86_64-pc-windows-gnu
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc-posix
-# Not optimized, which takes a third of the time; so in a folder of its own.
+# Not optimized, which takes a third of the time and needs its own folder.
 export CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_TARGET_DIR=$cross/windows
 built=$CARGO_TARGET_DIR/$target/debug
 read -ra layers <<<"${LAYERS:-emulator capture aliasing}"
@@ -55,7 +55,7 @@ build() {
     step "the command builds and links" cross_cargo build "$target" --package tileheap-cli --no-default-features
 }
 
-# exports_of LAYER: asserts what the DLL of a layer exports.
+# exports_of LAYER: asserts the exports of a layer's DLL.
 exports_of() {
     local layer=$1 library=$built/tileheap_$1.dll symbols name
     symbols=$(x86_64-w64-mingw32-objdump -p "$library" | awk '/\[Ordinal\/Name Pointer\] Table/ {on = 1} on {print $NF}')
@@ -72,7 +72,7 @@ exports() {
     done
 }
 
-# Runs a program for Windows, without a display and without questions.
+# Runs a Windows program, without a display and without input.
 on_windows() {
     WINEPREFIX=$cross/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' nice -n 15 wine "$@" </dev/null
 }
@@ -98,7 +98,7 @@ unit_tests() {
     [ "$count" = ${#tested[@]} ] || die "$count programs of tests ran, not ${#tested[@]}"
 }
 
-# Wine 8 has no bcryptprimitives.dll, from which Rust's standard library gets random numbers: one for the programs' folders.
+# Wine 8 has no bcryptprimitives.dll, from which Rust's standard library gets random numbers: builds one for the programs' folders.
 need_random_numbers() {
     local folder
     cat >"$cross/random.c" <<'END'
@@ -125,7 +125,7 @@ package() {
     cp "$built/tileheap.exe" "$folder/"
     for layer in "${layers[@]}"; do
         cp "$built/tileheap_$layer.dll" "$folder/VkLayer_tileheap_$layer.dll"
-        # In a manifest, a backslash of the path is two.
+        # In a manifest, a backslash in a path is doubled.
         sed "s|\"\./libVkLayer_tileheap_$layer\.so\"|\".\\\\\\\\VkLayer_tileheap_$layer.dll\"|" \
             "crates/$layer/VkLayer_tileheap_$layer.json" >"$folder/VkLayer_tileheap_$layer.json"
         grep -qF "\".\\\\VkLayer_tileheap_$layer.dll\"" "$folder/VkLayer_tileheap_$layer.json" ||

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# compare.sh [--quick] [--output FOLDER] [TABLE]...: measures this machine, everything in the project beside every baseline in it,
-# and writes a page: index.html, index.md and rows.json in FOLDER (target/compare).
+# compare.sh [--quick] [--output FOLDER] [TABLE]...: compares the project with every baseline in it on this machine, and writes a
+# page: index.html, index.md and rows.json in FOLDER (target/compare).
 #
-# Tables: planning, on-chip, splits, frames, arenas, allocator, tensors, cache; all of them without one. --quick takes fewer cases,
-# fewer runs and the debug build: its counts are right, its times are not those of a release. Files of others in ../shared are used where they
-# are there, and listed as skipped where not; so is the driver.
+# Tables: planning, on-chip, splits, frames, arenas, allocator, tensors, cache; default: all. --quick takes fewer cases, fewer runs and the
+# debug build: its counts are correct, but its times are not those of a release. Third-party files in ../shared and the driver are used if
+# available, else listed as skipped.
 set -euo pipefail
 
 usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
@@ -39,7 +39,7 @@ case $output in /*) ;; *) output=$PWD/$output ;; esac
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 need_vulkan
 
-# What the bench cannot know.
+# Values that the benchmark cannot determine.
 TILEHEAP_COMPARE_DATE=$(date -u '+%Y-%m-%d %H:%M UTC')
 TILEHEAP_COMPARE_COMMIT=$(git rev-parse --short HEAD 2>/dev/null || echo "no git checkout")
 [ -z "$(git status --porcelain --untracked-files=no 2>/dev/null)" ] || TILEHEAP_COMPARE_COMMIT+=", with changes"

@@ -1,16 +1,16 @@
-# Shared by check-android.sh and check-windows.sh: builds for systems whose standard library is built from source. To be sourced after
+# Shared by check-android.sh and check-windows.sh: builds for systems whose standard library is built from source. Source it after
 # setup.sh.
 
-# Everything for other systems: the tools, the target folder, and what is unpacked. About 5 GB.
+# The folder for other systems: tools, target folder, unpacked packages. About 5 GB.
 cross=${TILEHEAP_CROSS:-$root/target/cross}
 
-# Puts Debian's next release's Rust, with its source, on the path.
+# Puts the Rust of Debian's next release, with its source, on the path.
 need_rust_source() {
     need_packages gcc libc6-dev # For build scripts.
     mkdir -p "$cross"
     unpack_rust "$cross/rust" rust-src
     PATH=$cross/rust/bin:$PATH
-    # Without the compiler of this machine's own builds, its wrappers and flags. Unstable options build the standard library.
+    # Ignores the wrappers and flags of this machine's own builds. Unstable options build the standard library.
     unset RUSTC_WORKSPACE_WRAPPER RUSTC_WRAPPER RUSTFLAGS
     export RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$cross/target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 }
@@ -26,7 +26,7 @@ note() {
 }
 
 # run_parts FILE TITLE PART...: runs parts, functions that call `step` and `note`. FILE has the last log of every part that ever ran here,
-# and names those of `all_parts` that did not.
+# and lists those of `all_parts` that did not.
 run_parts() {
     local file=$1 title=$2 part
     mkdir -p "$cross/log"
@@ -50,11 +50,11 @@ run_parts() {
     } >"$file"
 }
 
-# step TEXT COMMAND...: runs a command, and notes how it ended and how long it took. The output of a command that fails is printed.
+# step TEXT COMMAND...: runs a command, and logs its result and duration. Prints the output of a command that fails.
 step() {
     local began=$SECONDS output
     output=$(mktemp)
-    # In a shell of its own, which `die` ends.
+    # In a subshell, which `die` ends.
     if ("${@:2}") >"$output" 2>&1; then
         note "- $1: yes ($((SECONDS - began)) s)"
         rm -f "$output"

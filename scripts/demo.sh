@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Renders a frame of examples/deferred on this machine's driver, or on lavapipe where there is none: in ordinary memory, and in
-# tile memory, emulated where the driver has none. The two pictures (target/demo) are the same; the plans are printed.
+# Renders a frame of examples/deferred on this machine's driver, or on lavapipe if there is none: in ordinary memory, and in
+# tile memory, which is emulated if the driver has none. The two pictures (target/demo) are identical; the plans are printed.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -11,7 +11,7 @@ driver=$!
 mkdir -p target/demo
 
 say "Building (the first time takes a few minutes)"
-# In one go, so that what two of them need is built once; the driver is installed meanwhile.
+# All at once, so that shared dependencies are built once; the driver is installed in the meantime.
 cargo build --no-default-features --package tileheap-examples --example deferred --package tileheap-cli --bin tileheap \
     --package tileheap-emulator --lib
 built=${CARGO_TARGET_DIR:-target}/debug

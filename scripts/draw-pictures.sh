@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Draws those pictures of docs/ anew that this project's own programs draw; heap.svg, lives.svg and two_ways.svg of the guide are
-# drawn by hand.
+# Redraws the pictures of docs/ that this project's programs draw; heap.svg, lives.svg and two_ways.svg of the guide are drawn by
+# hand.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -72,7 +72,7 @@ for step in 3 4; do
 done
 tileheap trace switch -o "$work/switch.trace" --frames 900
 tileheap replay "$work/switch.trace" --policy arenas --budget 6MiB --plot "$work" >"$work/replay.txt"
-# As large as the drawing.
+# The size of the drawing.
 size=$(sed -n '1s/.* width="\([0-9]*\)" height="\([0-9]*\)".*/\1,\2/p' "$work/switch-arenas.svg")
 photograph "$size" "$work/switch-arenas.svg" "$guide/walls.png"
 say "Drawn anew in $pictures"

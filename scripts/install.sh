@@ -54,7 +54,7 @@ listed() {
     [ ! -e "$prefix/$list" ] || sed -n "s/^$1 //p" "$prefix/$list"
 }
 
-# Prints the folders that do not exist yet and hold `file` paths read from standard input, or that the list has.
+# Prints the folders that contain `file` paths read from standard input and that do not exist yet or are in the list.
 folders_to_create() {
     local file folder above
     {
@@ -83,11 +83,11 @@ remove_files() {
     done
 }
 
-# Removes what the list has, and the list.
+# Removes everything in the list, and the list.
 remove_installation() {
     local folders=() folder
     [ -e "$prefix/$list" ] || die "$prefix/$list does not exist: install.sh installed nothing in $prefix"
-    # Absolute, since `..` does not work once the prefix is gone. Longest first: what is inside of others.
+    # Absolute, since `..` does not work once the prefix is gone. Longest first: nested folders before their parents.
     mapfile -t folders < <(listed folder | while read -r folder; do realpath -m -- "$prefix/$folder"; done |
         awk '{print length, $0}' | sort -rn | cut -d ' ' -f 2-)
     listed file | remove_files
@@ -113,7 +113,7 @@ if $build; then
     need_rust
     command -v cc >/dev/null || need_packages gcc libc6-dev # To link.
     profile=release built=release
-    # All at once: by themselves, packages may need other features of what they share.
+    # All at once: built separately, packages may enable other features of their dependencies.
     cargo build --profile "$profile" --package tileheap-cli "${layers[@]/#/--package=tileheap-}" </dev/null
 else
     profile=dev built=debug
@@ -140,7 +140,7 @@ for file in "${files[@]}"; do
     [ ! -e "$prefix/$file" ] || listed file | grep -xF -e "$file" >/dev/null ||
         die "$prefix/$file exists, and install.sh did not install it: remove it, or choose another prefix"
 done
-# The list is written first, so that an interrupted installation can be removed, with what an earlier one installed besides.
+# The list is written first, with the files of an earlier installation, so that an interrupted installation can be removed.
 {
     printf '%s\n' "${files[@]}" | folders_to_create | sed 's/^/folder /'
     { printf '%s\n' "${files[@]}" && listed file; } | sort -u | sed 's/^/file /'

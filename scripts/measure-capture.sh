@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# measure-capture.sh [PAIRS [WHAT...]]: what the capture layer costs a program while it waits for its frame, on lavapipe. WHAT:
+# measure-capture.sh [PAIRS [WHAT...]]: measures the cost of the capture layer while it waits for its frame, on lavapipe. WHAT:
 # instructions, nanoseconds, unused, waiting.
 #
-# Instructions and nanoseconds of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs says which
-# calls): without the layer, with it and nothing to capture (no folder), and while it waits for a frame that does not come. Then processor
-# time (user and system) of examples/deferred in PAIRS (30) interleaved pairs: with nothing to capture and while it waits, each against
-# none. FRAMES (20) says how many frames each renders. Medians, and the mean of the pairs' ratios with its 95 % confidence interval.
+# Instructions and nanoseconds of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs lists the
+# calls): without the layer, with the layer and nothing to capture (no folder), and while it waits for a frame that does not come. Then
+# processor time (user and system) of examples/deferred in PAIRS (30) interleaved pairs: with nothing to capture and while it waits, each
+# compared with no layer. FRAMES (20) is the number of frames that each renders. Medians, and the mean of the pairs' ratios with its 95 %
+# confidence interval.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -20,7 +21,7 @@ PROFILE=layer bash scripts/stage-capture.sh "$layer"
 unused=(env VK_LAYER_PATH="$layer" VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_capture)
 waiting=("${unused[@]}" VK_TILEHEAP_CAPTURE_FOLDER="$results/capture" VK_TILEHEAP_CAPTURE_FRAMES=1000000000 VK_TILEHEAP_CAPTURE_BORDER=submits:1)
 
-# table TITLE COMMAND: a figure of each call, for both kinds of work, without the layer, unused and waiting.
+# table TITLE COMMAND: a value for each call, for both kinds of work, without the layer, unused and waiting.
 table() {
     local work
     say "$1 of a driver call while recording: without the layer; with it, nothing to capture; waiting for a frame"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# measure-emulator.sh [PAIRS [WHAT...]]: what the emulator costs, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison; angle only if named.
+# measure-emulator.sh [PAIRS [WHAT...]]: measures the cost of the emulator, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison; angle
+# only if named.
 #
-# Instructions of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs says which calls), by
+# Instructions of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs lists the calls), by
 # callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory, with
-# the order of accesses tracked, and with the aliasing layer where buffers share memory. Then processor time (user and system) of
+# the order of accesses tracked, and with the aliasing layer while buffers share memory. Then processor time (user and system) of
 # examples/deferred, in PAIRS (30) interleaved pairs each: with the layer and without it, on a device without tile memory; tile memory
 # without poison, compared with the unused layer and with no layer; with and without poison. FRAMES (20) is the number of frames that each
 # renders. angle: processor time of the first SEEDS (300) random sequences of test-angle.sh, which fetches the libraries, on ANGLE 147 and
@@ -45,14 +46,14 @@ measure_instructions() {
         END { row("both", plain / NR, beside / NR, tile / NR, order / NR, shared / NR) }' | tee "$results/instructions"
 }
 
-# measure_angle VERSION: each run prints the processor seconds of its three ways.
+# measure_angle VERSION: each run prints the processor seconds of its three variants.
 measure_angle() {
     local folder=$root/target/angle pair
     [ -e "$folder/$1/libGLESv2.so" ] || die "run scripts/test-angle.sh first: it fetches ANGLE $1"
     c++ -std=c++17 -O1 crates/emulator/tests/angle/sequences.cpp -ldl -o "$folder/sequences"
     say "angle $1: processor time of ${SEEDS:-300} sequences, seconds, $pairs runs"
     for ((pair = 0; pair < pairs; pair++)); do
-        # Stops after the times: the program would go on to reduce faulty sequences.
+        # Stops after the times: the program would continue by reducing faulty sequences.
         stdbuf -oL "$folder/sequences" "$folder/$1" "$layer" --seeds 1 "${SEEDS:-300}" 2>/dev/null |
             sed -n '/processor seconds/{s/[^0-9. ]//g;p;q}'
     done >"$results/angle-$1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What measure-emulator.sh and measure-capture.sh share: instructions of a driver call, and processor time of two commands in turn. Sourced
-# after setup.sh; `results` is the folder of figures, `pairs` how many pairs are timed.
+# Shared by measure-emulator.sh and measure-capture.sh: instructions of a driver call, and processor time of two commands that alternate.
+# Sourced after setup.sh; `results` is the folder for results, `pairs` the number of timed pairs.
 
 need_vulkan
 need_packages valgrind time
@@ -15,7 +15,7 @@ deferred=(target/debug/examples/deferred --size "$size" --frames "$frames" --out
 cargo build --quiet --package tileheap-emulator --example recording
 cargo build --quiet --example deferred
 
-# count MODE WORK ROUNDS ENVIRONMENT...: how many instructions the program executes, and how many driver calls it makes.
+# count MODE WORK ROUNDS ENVIRONMENT...: the number of instructions that the program executes, and of driver calls that it makes.
 count() {
     local log=$results/callgrind instructions
     "${@:4}" valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file="$log" \
@@ -45,7 +45,7 @@ seconds() {
     awk '{print $1 + $2}' "$results/time"
 }
 
-# compare NAME FIRST... -- SECOND...: runs both in turn, the first first in every other pair.
+# compare NAME FIRST... -- SECOND...: runs both alternately; the order changes from pair to pair.
 compare() {
     local name=$1 pair a b first=() second=()
     say "$name: processor time of $frames frames of $size, seconds, $pairs pairs"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # memcheck-cpp.sh: runs the programs of examples/cpp, compiled by g++ and by clang++, under AddressSanitizer and UBSan, and under valgrind.
-# Prints ok or what was found. Logs stay in target/memcheck.
+# Prints ok or the findings. Logs are in target/memcheck.
 #
-# The driver leaks a little when it is unloaded, so it is loaded first and stays, and its allocations are suppressed, as are the dynamic linker's
-# wide reads. The tests find leaked Vulkan objects: they run with validation.
+# The driver leaks a little when it is unloaded, so it is preloaded and stays loaded, and its allocations are suppressed, as are the dynamic
+# linker's wide reads. The tests, which run with validation, find leaked Vulkan objects.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -19,7 +19,7 @@ driver=$(sed -n 's/.*"library_path": *"\(.*\)".*/\1/p' "${drivers[0]}")
 arguments=(--size 160x90 --resize 101x59 --toggle --frames 6 --output "$logs/picture.png" --texels)
 status=0
 
-# judge NAME COMMAND...: runs a command, and says whether it succeeded.
+# judge NAME COMMAND...: runs a command, and prints whether it succeeded.
 judge() {
     local name=$1
     shift

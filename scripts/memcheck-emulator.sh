@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # memcheck-emulator.sh [MODULE...]: runs modules of the test program `layer` under valgrind's memcheck, and prints ok or the errors
 # and leaks whose innermost frame outside allocators is the layer's own.
-#
-# Drivers and the loader are noisy. Errors in their frames are theirs, also where the layer called them: the layer passes the
-# application's pointers on. The layer's tables, which it never frees, show that memcheck saw the layer at all.
+# Drivers and the loader produce many findings. Errors in their frames are ignored even if the layer called them, since the
+# layer passes the application's pointers on. The layer's tables, which are never freed, prove that memcheck sees the layer.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -24,7 +23,7 @@ program=$(cargo test --quiet --package tileheap-emulator --test layer --no-run -
     sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
 for name in "${tests[@]}"; do
     log=$logs/$name.log
-    # Some threads of the driver never end, and the code that it makes at run time is its own.
+    # Some threads of the driver never end, and it generates code at run time.
     valgrind --leak-check=full --show-leak-kinds=all --keep-debuginfo=yes --num-callers=40 --log-file="$log" \
         "$program" --test-threads=1 "$name::" --skip third_party >"$logs/$name.out" 2>&1 || {
         tail -n 20 "$logs/$name.out"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# package-android.sh [FOLDER]: builds the three layers for Android, and lays them out as a Gradle module for an APK with nothing but layers,
+# package-android.sh [FOLDER]: builds the three layers for Android, and lays them out as a Gradle module for an APK that contains only layers,
 # in FOLDER (target/android):
 #
 #   FOLDER/settings.gradle, app/build.gradle, app/src/main/AndroidManifest.xml
@@ -24,7 +24,7 @@ read -ra abis <<<"${ABIS:-arm64-v8a armeabi-v7a x86_64}"
 read -ra layers <<<"${LAYERS:-emulator capture aliasing}"
 level=${VERSION_OF_ANDROID:-26}
 
-# What is missing is said before anything is installed or built.
+# Reports missing tools before anything is installed or built.
 ndk=${ANDROID_NDK_HOME:-${ANDROID_NDK_ROOT:-}}
 if [ -z "$ndk" ]; then
     echo "error: ANDROID_NDK_HOME is not set: install the Android NDK (sdkmanager 'ndk;28.2.13676358'), and set it to its folder" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packages every crate that is published, and builds each from its package alone. Nothing is uploaded.
+# Packages every published crate, and builds each from its package only. Nothing is uploaded.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

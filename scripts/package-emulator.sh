@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# package-emulator.sh: the layer as an archive for people without Rust, target/package/tileheap-emulator-VERSION-SYSTEM.tar.gz: library
-# (optimized, stripped), manifest, a script that runs programs on it, documents, licenses. Then unpacks it elsewhere, and runs a program
-# in C++ with it.
+# package-emulator.sh: packages the layer for users without Rust, target/package/tileheap-emulator-VERSION-SYSTEM.tar.gz: library
+# (optimized, stripped), manifest, a script that runs programs with it, documents, licenses. Then unpacks it elsewhere, and runs a C++
+# program with it.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -15,7 +15,7 @@ rm -rf "$folder"
 PROFILE=${PROFILE:-layer} bash scripts/stage-emulator.sh "$folder"
 strip --strip-unneeded "$folder/libVkLayer_tileheap_emulator.so"
 cp scripts/run-on-emulator.sh crates/emulator/LICENSE-* crates/emulator/LIMITS.md crates/emulator/examples/tile_memory.cpp "$folder"
-# In the archive the documents lie side by side.
+# In the archive, all documents are in one folder.
 for page in crates/emulator/README.md docs/guide/emulator.md docs/guide/test_bots.md; do
     sed 's|](\.\./\.\./docs/guide/|](|g' "$page" >"$folder/$(basename "$page")"
 done

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# package.sh: everything for people without Rust as one archive, target/package/tileheap-VERSION-SYSTEM.tar.gz:
+# package.sh: packages everything for users without Rust, target/package/tileheap-VERSION-SYSTEM.tar.gz:
 #
 #   bin/tileheap             the command
 #   emulator, capture, aliasing   the Vulkan layers
 #   include, lib             libtileheap with its headers, and files for CMake and pkg-config
 #   examples, shaders        programs in C and C++, with a CMakeLists.txt
 #
-# All of it is optimized and stripped; PROFILE=dev takes what cargo built last for debugging. test-package.sh tries it.
+# Everything is optimized and stripped; PROFILE=dev uses cargo's last debug build. test-package.sh tests it.
 set -euo pipefail
 case ${1:-} in
     -h | --help)

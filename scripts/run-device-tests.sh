@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh [--quick] [--only RUN]...: tests the Vulkan driver of this machine, and prints a table of passed, failed and skipped tests, with
-# the reason of each skipped one. Exits with 1 if a test failed. Logs are in the folder `logs` beside this file.
+# the reason for each skipped one. Exits with 1 if a test failed. Logs are in the folder `logs` next to this file.
 #
 #   plain       the library, tensors, textures, and the examples' pictures: planned and unplanned frames have equal pixels
 #   adreno-830  the same on the emulator with this profile, in emulated tile memory
@@ -9,7 +9,7 @@
 #   layers      the tests of the emulator and of capture
 #   validated   the library under core and synchronization validation, if VK_LAYER_KHRONOS_validation is installed
 #
-# --quick leaves out the examples' pictures; --only RUN runs one of these runs. TILEHEAP_DEVICE (part of a name, or an index) and
+# --quick skips the examples' pictures; --only RUN does only this run. TILEHEAP_DEVICE (part of a name, or an index) and
 # VK_DRIVER_FILES select the device. scripts/test-device.sh makes the archive that this file belongs to.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
             usage
             exit
             ;;
-        # As Cargo is called: the tests that some options name, see `programs`.
+        # Called in place of Cargo: runs the tests that some options select, see `programs`.
         --cargo-test)
             shift
             break
@@ -56,8 +56,9 @@ if [ ! -d tests ] || [ ! -d tree ]; then
 fi
 [ ${#runs[@]} -gt 0 ] || runs=("${all_runs[@]}")
 
-# Takes the place of `cargo test`: --test NAME... [-- OPTION...] runs the packed programs of these names, and prints what Cargo would.
-# A program whose tests create many instances runs each test in a process of its own: not every driver survives hundreds of them in one.
+# Replaces `cargo test`: --test NAME... [-- OPTION...] runs the packed programs of these names, and prints the output of Cargo. A
+# program whose tests create many instances runs each test in a separate process: not every driver survives hundreds of instances in
+# one.
 programs() {
     local names=() program package status=0 test
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -98,7 +99,7 @@ fi
 
 export TILEHEAP_WORKSPACE=$root/tree TILEHEAP_BUILT_EXAMPLES=$root/examples
 unset TILEHEAP_VALIDATE TILEHEAP_EMULATOR TILEHEAP_ALIASING TILEHEAP_RUNNER CARGO_TARGET_DIR
-# The machine's own libraries come first.
+# The machine's own libraries take precedence.
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}
 for library in libvulkan.so.1 libstdc++.so.6; do
     if ! { ldconfig -p 2>/dev/null || /sbin/ldconfig -p; } | grep -q "$library"; then
@@ -114,7 +115,7 @@ rm -rf "$logs"
 mkdir -p "$logs"
 # shellcheck source=scripts/runs.sh
 source tree/scripts/runs.sh
-ln -sfn tree/scripts scripts # It reads a script of its own from there.
+ln -sfn tree/scripts scripts # It reads one of its scripts from there.
 cargo_test=(bash "$root/run.sh" --cargo-test)
 
 say "tileheap $(cut -d ' ' -f 1 version) on"

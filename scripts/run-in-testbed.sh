@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a program on the test bed (need_testbed in setup.sh): its C library, Vulkan loader, lavapipe and validation
-# layers. Cargo calls it as the runner of everything it starts; tests that start children put TILEHEAP_RUNNER before them.
+# layers. Cargo uses it as its runner; tests that start other programs prefix them with TILEHEAP_RUNNER.
 set -euo pipefail
 
 tree=${TILEHEAP_TESTBED:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/target/testbed/forky}
@@ -9,19 +9,19 @@ if [ ! -e "$tree/complete" ]; then
     exit 1
 fi
 libraries=$tree/usr/lib/x86_64-linux-gnu
-# A test may hide the driver from a child.
+# A test may hide the driver from a child process.
 export VK_DRIVER_FILES=${VK_DRIVER_FILES:-$tree/usr/share/vulkan/icd.d/lvp_icd.json}
 export VK_LAYER_PATH=$tree/usr/share/vulkan/explicit_layer.d
 unset VK_ADD_LAYER_PATH
-export VK_IMPLICIT_LAYER_PATH=$tree # None there: the machine's own are not built for these libraries.
+export VK_IMPLICIT_LAYER_PATH=$tree # Has none: the machine's own layers are not built for these libraries.
 export TILEHEAP_RUNNER=$0
 
-# Validation in every program, whether it asks for it or not, and besides what the program does with the messages, each
-# of them in a log for test.sh to judge: information too, for there the layer says at every start what it checks.
+# Validation in every program, even if it does not enable it, and independent of its use of the messages: all of them
+# go to a log that test.sh checks. Includes information, with which the layer reports at every start what it checks.
 export TILEHEAP_VALIDATE=1
 export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation VK_LAYER_VALIDATE_SYNC=1
 # Layers 1.4.363 wrap handles and do not unwrap the memory in a VkTileMemoryBindInfoQCOM that a secondary command buffer inherits:
-# whoever is below them gets a number that is no handle.
+# layers and drivers below get a number that is not a handle.
 export VK_LAYER_UNIQUE_HANDLES=0
 # The folder that stage-emulator.sh filled: the emulator below validation, which then sees tile memory.
 if [ -n "${TILEHEAP_EMULATOR:-}" ]; then

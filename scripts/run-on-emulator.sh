@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# run-on-emulator.sh [--log FILE] PROGRAM [ARGUMENT...]: runs a program on the emulator; ends with 3 if an error was reported, else with
-# the program's own status. `tileheap run` does more; this needs nothing but the layer, beside this file or in target/emulator.
+# run-on-emulator.sh [--log FILE] PROGRAM [ARGUMENT...]: runs a program on the emulator; exits with 3 if an error was reported, else
+# with the program's own status. `tileheap run` does more; this script needs only the layer, next to this file or in target/emulator.
 #
-# Each kind of message goes to standard error with its number, the first message of each in full; FILE has all of them, one JSON
-# document a line. VK_DRIVER_FILES chooses the driver, VK_TILEHEAP_EMULATOR_PROFILE the emulated device.
+# Each kind of message goes to standard error with its count, and the first message of each in full; FILE gets all of them, as
+# one JSON document per line. VK_DRIVER_FILES selects the driver, VK_TILEHEAP_EMULATOR_PROFILE the emulated device.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ -e "$here/libVkLayer_tileheap_emulator.so" ] || here=$here/../target/emulator
@@ -23,7 +23,7 @@ fi
 kept=$log
 log=${log:-$(mktemp)}
 : >"$log"
-# The loader reads VK_ADD_LAYER_PATH only where VK_LAYER_PATH is not set. Validation, if it is named, stays above.
+# The loader reads VK_ADD_LAYER_PATH only if VK_LAYER_PATH is not set. Validation, if named, stays above.
 path=VK_ADD_LAYER_PATH
 [ -z "${VK_LAYER_PATH:-}" ] || path=VK_LAYER_PATH
 status=0

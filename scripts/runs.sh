@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs tests, counts them, and gives what fails a second try. Source it after setup.sh, with `logs` set to an empty folder.
+# Runs tests, counts them, and retries those that fail. Source it after setup.sh, with `logs` set to an empty folder.
 #
-# A test that fails is run once more, by itself. If it passes then, it is *unstable*: it counts as passed, and `summarize` prints both
-# outputs. tests/unstable.md has the ones that were seen; one that is seen a second time has to be fixed.
+# A test that fails is run once more, by itself. If it then passes, it is *unstable*: it counts as passed, and `summarize` prints both
+# outputs. tests/unstable.md lists unstable tests; one that is unstable a second time must be fixed.
 
 cargo_test=(cargo test --workspace --no-fail-fast)
 
@@ -13,7 +13,7 @@ run() {
     settle "$@"
 }
 
-# The two halves of `run`, so that several can execute at once: `execute` leaves a log and an exit status, `settle` judges them.
+# The two halves of `run`, so that several can execute concurrently: `execute` leaves a log and an exit status, `settle` evaluates them.
 execute() {
     local name=$1 status=0 since=$SECONDS
     : >"$logs/$name.early"
@@ -27,12 +27,12 @@ settle() {
     read -r passed failed ignored < <(count_results "$log")
     mapfile -t failures < <(awk -f scripts/failed-tests.awk "$log")
     if [ $((passed + failed)) = 0 ] || { [ "$status" != 0 ] && [ ${#failures[@]} = 0 ]; }; then
-        failed=$((failed + 1)) # It did not build, or ran nothing: a second try would not differ.
+        failed=$((failed + 1)) # It did not build, or ran nothing: a second try would be the same.
     fi
     for failure in "${failures[@]}"; do
         case $failure in
             test\ *) retry_test "$name" "${failure#test }" "${@:2}" || continue ;;
-            # A program that ended without a result has counted none of its tests.
+            # A program that ended without a result has not counted any of its tests.
             program\ *) retry_program "$name" "${failure#program }" "${@:2}" || {
                 failed=$((failed + 1))
                 continue
@@ -54,7 +54,7 @@ count_results() {
     awk '/^test result: / {passed += $4; failed += $6; ignored += $8} END {print passed + 0, failed + 0, ignored + 0}' "$1"
 }
 
-# retry_test NAME TEST OPTION...: whether the test passes by itself.
+# retry_test NAME TEST OPTION...: succeeds if the test passes by itself.
 retry_test() {
     local name=$1 test=$2 selection=()
     shift 2
@@ -73,7 +73,7 @@ retry_test() {
         '/^---- .* stdout ----$|^failures:$/ {shown = $0 == head} shown' "$logs/$name.log"
 }
 
-# retry_program NAME CARGO-OPTIONS OPTION...: the same of a test program that crashed.
+# retry_program NAME CARGO-OPTIONS OPTION...: retries a test program that crashed.
 retry_program() {
     local name=$1 program selection=()
     program=$2
@@ -81,7 +81,7 @@ retry_program() {
     shift 2
     while [ $# -gt 0 ] && [ "$1" != -- ]; do shift; done
     again "$name" "$program" "${selection[@]}" "$@" || return
-    # What it printed last, and how it ended.
+    # The end of its output, and its exit status.
     note_unstable "$name" "$program" awk -v end="to rerun pass .*$program" '
         ended && /^     Running |^   Doc-tests |^error: / {exit}
         ended {print}
@@ -89,14 +89,14 @@ retry_program() {
         $0 ~ end {ended = 1; for (i = NR > 60 ? NR - 59 : 1; i <= NR; i++) print last[i % 60]}' "$logs/$name.log"
 }
 
-# again NAME WHAT OPTION...: whether these tests pass now, and are any.
+# again NAME WHAT OPTION...: succeeds if these tests exist and now pass.
 again() {
     say "$1: once more, by itself: $2"
     TILEHEAP_SKIP_LOG=/dev/null "${cargo_test[@]}" "${@:3}" </dev/null 2>&1 | tee "$logs/$1.again" || return
     [ "$(count_results "$logs/$1.again" | cut -d ' ' -f 1)" != 0 ]
 }
 
-# check NAME COMMAND...: a command that is one test itself.
+# check NAME COMMAND...: runs a command that counts as one test.
 check() {
     local name=$1 since=$SECONDS
     shift
@@ -116,7 +116,7 @@ check() {
 
 logged() { "${@:2}" </dev/null 2>&1 | tee "$logs/$1"; }
 
-# note_unstable NAME WHAT COMMAND...: keeps the output of the first try, which the command prints, and that of the second.
+# note_unstable NAME WHAT COMMAND...: saves the output of the first try, which the command prints, and that of the second.
 note_unstable() {
     local times=1
     ! grep -qF "| $2 |" "$unstable_tests" || times=2
@@ -135,7 +135,7 @@ note_unstable() {
 }
 unstable_tests=${unstable_tests:-tests/unstable.md}
 
-# leave_out NAME TEST REASON: a test program that a run cannot use.
+# leave_out NAME TEST REASON: lists a test program that a run cannot use as skipped.
 leave_out() {
     echo "$1: $2: $3" >>"$logs/skipped"
     count "$1: $2" 0 0 1 0
@@ -146,7 +146,7 @@ count() {
     printf '%-22s %5d passed %5d failed %5d skipped %6d s\n' "$@" >>"$logs/summary"
 }
 
-# Prints what was skipped, what was unstable, every run and the sums; whether all passed.
+# Prints skipped tests, unstable tests, every run and the sums; succeeds if all tests passed.
 summarize() {
     say "Skipped"
     [ ! -e "$logs/skipped" ] || sort -u "$logs/skipped"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What demo.sh, test.sh and .ci/run share: the set-up of the machine. Source it, then call the functions it needs.
-# Everything here is skipped when it is there already, so that a second run works without a network.
+# Shared by demo.sh, test.sh and .ci/run: machine setup. Source it, then call the functions that you need. Steps
+# that are already done are skipped, so that a second run works without a network.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit
@@ -52,13 +52,13 @@ need_packages() {
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     say "Installing ${missing[*]}"
-    # The machine's package lists may be older than its mirror. A source that is down may not be one that is needed.
+    # The machine's package lists may be older than its mirror. A source that is down may not be needed.
     apt install -qq -y --no-install-recommends "${missing[@]}" 2>/dev/null && return
     apt update -qq || true
     apt install -qq -y --no-install-recommends "${missing[@]}"
 }
 
-# Puts a Rust that is new enough on the path: the machine's, else rustup's, else one unpacked for this checkout alone.
+# Puts a recent enough Rust on the path: the machine's, else rustup's, else one unpacked only for this checkout.
 need_rust() {
     local wanted
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -77,7 +77,7 @@ need_rust() {
     PATH=$root/target/rust/bin:$PATH
 }
 
-# unpack_rust FOLDER [PACKAGE...]: unpacks Debian's next release's Rust there, with further packages.
+# unpack_rust FOLDER [PACKAGE...]: unpacks the Rust of Debian's next release there, with additional packages.
 unpack_rust() {
     local tree=$1 libraries=$1/usr/lib/x86_64-linux-gnu name
     [ ! -e "$tree/bin/cargo" ] || return 0
@@ -85,7 +85,7 @@ unpack_rust() {
     need_packages ca-certificates patchelf
     bash scripts/unpack-forky.sh "$tree" cargo rustc rust-clippy rustfmt "${@:2}"
     patchelf --remove-rpath "$libraries"/libLLVM.so.* # It would hide the programs' own.
-    mkdir "$tree/links" # The other programs that came along are of no use here.
+    mkdir "$tree/links" # The other programs in the packages are not used.
     for name in cargo cargo-clippy cargo-fmt clippy-driver rustc rustdoc rustfmt; do
         patchelf --force-rpath --set-rpath "$libraries" --set-interpreter "$libraries/ld-linux-x86-64.so.2" \
             "$tree/usr/bin/$name"
@@ -94,7 +94,7 @@ unpack_rust() {
     mv "$tree/links" "$tree/bin"
 }
 
-# Says how to get at a Rust that is this checkout's alone.
+# Prints how to use a Rust that was unpacked only for this checkout.
 say_rust() {
     [ ! -e "$root/target/rust/bin/cargo" ] || say "For cargo commands of your own: export PATH=$root/target/rust/bin:\$PATH"
 }
@@ -105,13 +105,13 @@ rust_is_at_least() {
     [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$1" "$found" | sort -V | head -n 1)" = "$1" ]
 }
 
-# What builds: a C compiler to link with, a shader compiler, Rust.
+# Build tools: a C compiler for linking, a shader compiler, Rust.
 need_compilers() {
     need_packages g++ glslang-tools
     need_rust
 }
 
-# What runs: the loader, and a driver for machines without a GPU.
+# Runtime dependencies: the loader, and a driver for machines without a GPU.
 need_driver() {
     need_packages libvulkan1 mesa-vulkan-drivers
 }
@@ -121,14 +121,14 @@ need_vulkan() {
     need_driver
 }
 
-# Debian's next release's C library, Vulkan loader, lavapipe and validation layers, unpacked into a folder: the test bed.
-# run-in-testbed.sh runs programs on it.
+# The test bed: the C library, Vulkan loader, lavapipe and validation layers of Debian's next release, unpacked into a
+# folder. run-in-testbed.sh runs programs on it.
 export TILEHEAP_TESTBED=${TILEHEAP_TESTBED:-$root/target/testbed/forky}
 
 need_testbed() {
     [ ! -e "$TILEHEAP_TESTBED/complete" ] || return 0
     say "Unpacking the newest lavapipe and validation layers (about 75 MB to fetch) into $TILEHEAP_TESTBED"
-    # The X11 libraries are those that windows load by name.
+    # Windows load the X11 libraries by name.
     bash scripts/unpack-forky.sh "$TILEHEAP_TESTBED" libvulkan1 mesa-vulkan-drivers vulkan-validationlayers \
         libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
 }
@@ -144,8 +144,8 @@ need_vma() {
     bash scripts/unpack-forky.sh "$tree" libvulkan-memory-allocator-dev
 }
 
-# need_wheel [FOLDER]: builds the Python package and installs it in a virtual environment: the given one, or one that has NumPy and
-# pytest besides.
+# need_wheel [FOLDER]: builds the Python package and installs it in a virtual environment: the given one, or one that also has
+# NumPy and pytest.
 need_wheel() {
     local tools=$root/target/python/tools
     environment=${1:-$root/target/python/tests}
@@ -161,7 +161,7 @@ need_wheel() {
     "$environment/bin/pip" install --quiet --force-reinstall --no-deps --no-index "$root"/target/python/wheels/*.whl
 }
 
-# new_environment FOLDER PACKAGE...: a virtual environment of Debian's Python.
+# new_environment FOLDER PACKAGE...: creates a virtual environment of Debian's Python.
 new_environment() {
     rm -rf "$1"
     python3 -m venv "$1"

@@ -7,7 +7,7 @@
 #
 #   cc examples/c/plan.c -I FOLDER/include -L FOLDER/lib -ltileheap -Wl,-rpath,FOLDER/lib -o plan
 #
-# --built installs what cargo built last. The library is built small and optimized, and stripped; PROFILE=dev builds it for debugging.
+# --built installs cargo's last build. The library is optimized for size and stripped; PROFILE=dev builds it for debugging.
 set -euo pipefail
 build=true
 case ${1:-} in

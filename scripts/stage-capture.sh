@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# stage-capture.sh [--built] [FOLDER]: builds the capture layer and copies its library and manifest to FOLDER (target/capture), which then
-# is a layer path:
+# stage-capture.sh [--built] [FOLDER]: builds the capture layer and copies its library and manifest to FOLDER (default: target/capture),
+# for use as a layer path:
 # VK_ADD_LAYER_PATH=FOLDER VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_capture VK_TILEHEAP_CAPTURE_FOLDER=frames program
 #
-# --built copies what was built last. PROFILE=layer builds it optimized.
+# --built skips the build and copies the existing library. PROFILE=layer builds with optimizations.
 set -euo pipefail
 LAYER=capture exec bash "$(dirname "${BASH_SOURCE[0]}")/stage-emulator.sh" "$@"

@@ -2,9 +2,9 @@
 # test-angle.sh [SECONDS | --seeds FIRST LAST | --run "SEQUENCE"]: OpenGL ES on ANGLE's release libraries, on the emulator, for SECONDS (120).
 #
 # Versions 147 and 149 on lavapipe, 149 on its own SwiftShader too: directed and random sequences of commands, each drawn on an ordinary
-# device, on the emulator, and with ANGLE's own simulation of tile memory. Prints how many pictures differ, what only the emulator
-# shows, what it costs, and the shortest sequences with each fault. Fails if 149's two known faults are not among them, or if a
-# sequence goes wrong that every version draws right. crates/emulator/tests/angle/sequences.cpp has the commands of a sequence.
+# device, on the emulator, and with ANGLE's own simulation of tile memory. Prints the number of pictures that differ, the faults that
+# only the emulator shows, its cost, and the shortest sequences with each fault. Fails if 149's two known faults are not among them, or
+# if a sequence that every version draws correctly goes wrong. crates/emulator/tests/angle/sequences.cpp has the commands of a sequence.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -26,7 +26,7 @@ command -v npm >/dev/null || need_packages npm
 folder=$root/target/angle
 bash scripts/stage-emulator.sh
 
-# need_angle VERSION: unpacks the libraries of the package, which has a browser for servers.
+# need_angle VERSION: unpacks the libraries of the package of a headless browser.
 need_angle() {
     local libraries=$folder/$1 package
     [ ! -e "$libraries/libGLESv2.so" ] || return 0
@@ -48,7 +48,7 @@ c++ -std=c++17 -O1 -Wall -Wextra -Werror crates/emulator/tests/angle/sequences.c
 
 unset "${!VK_@}" "${!ANGLE_@}"
 failed=0
-# sequences VERSION DRIVER SHARE OPTION...: a share of the time, in percent; SwiftShader writes a line about each structure it does not know.
+# sequences VERSION DRIVER SHARE OPTION...: runs for a share of the time, in percent; SwiftShader writes a line about each unknown structure.
 sequences() {
     local log
     log=$folder/$1.log

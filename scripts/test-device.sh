@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # test-device.sh [--built] [--output FILE]: packs everything that tests a Vulkan driver into an archive for another x86-64 machine, which
-# needs no compiler and no Rust there: test programs, examples, the three layers, the command, and their data. One command runs it:
+# needs neither a compiler nor Rust: test programs, examples, the three layers, the command, and their data. One command runs it:
 #
 #   tar -xf tileheap-device-tests.tar.xz && tileheap-device-tests/run.sh
 #
-# run.sh --help has its options; it ends with a table of passed, failed and skipped tests. `TILEHEAP_DEVICE` and the variables of the Vulkan
-# loader select the driver. FILE is target/device/tileheap-device-tests.tar.xz unless --output names another; --built packs what was built
-# last.
+# run.sh --help lists its options; it ends with a table of passed, failed and skipped tests. `TILEHEAP_DEVICE` and the variables of the
+# Vulkan loader select the driver. FILE is target/device/tileheap-device-tests.tar.xz unless --output names another; --built packs the last
+# build.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -40,7 +40,7 @@ folder=$root/target/device/$name
 rm -rf "$folder"
 mkdir -p "$folder"/{tests,examples,bin,lib,tree}
 
-# The programs that call a driver, each with its package: Cargo names them by hashes.
+# The programs that call a driver, each with its package: Cargo adds hashes to their names.
 say "Packing"
 cargo test --workspace --no-run --message-format=json 2>/dev/null </dev/null |
     python3 -c '

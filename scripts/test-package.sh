@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# test-package.sh [ARCHIVE]: installs a Debian without Rust in a folder, unpacks an archive of package.sh there (default: builds one), and does
-# what its README says: builds the examples with CMake, and runs them, also on emulated tile memory. Also tests pkg-config and the static library.
-# Needs root, for chroot.
+# test-package.sh [ARCHIVE]: installs a Debian without Rust in a folder, unpacks an archive of package.sh there (default: builds one), and follows
+# its README: builds the examples with CMake, and runs them, also on emulated tile memory. Also tests pkg-config and the static library. Needs
+# root, for chroot.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

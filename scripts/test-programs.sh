@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# test-programs.sh [--quick | --page | NAME...]: other people's programs, from package registries, under our layers.
+# test-programs.sh [--quick | --page | NAME...]: runs third-party programs, from package registries, under our layers.
 #
 # Each runs plain, with the capture layer, below the aliasing layer, and with the emulator's profile `hostile`, on the newest loader and
 # lavapipe: exit status and output must be the same. Its captured frame is planned for three devices and reported. Its first 60 submits are
-# checked (`check-frame`). Only those findings and messages of the aliasing layer are published that docs/programs/findings.md explains
+# checked (`check-frame`). Findings and messages of the aliasing layer are published only if docs/programs/findings.md explains them
 # (scripts/verified-findings.py).
-# --quick: those that take under five minutes together, on the test bed; --page: all of them, and writes docs/programs.md.
-# Those of Debian's next release (godot, qt, gtk, sdl, glmark2 and newer ones of ffmpeg, mpv and vkcube) are unpacked into
-# target/testbed/programs, about 400 MB to fetch.
+# --quick: only programs that together take less than five minutes, on the test bed; --page: all of them, and writes docs/programs.md.
+# Programs of Debian's next release (godot, qt, gtk, sdl, glmark2 and newer versions of ffmpeg, mpv and vkcube) are
+# unpacked into target/testbed/programs, a download of about 400 MB.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -52,7 +52,7 @@ libraries=$tree/usr/lib/x86_64-linux-gnu
 export VK_DRIVER_FILES=$tree/usr/share/vulkan/icd.d/lvp_icd.json VK_IMPLICIT_LAYER_PATH=$tree
 failed=0 rows=()
 
-# One screen for all, up before anything asks for it, and not begun anew when a program leaves it (it refuses the next for that moment).
+# One screen for all programs, started before any of them; it does not reset when a program exits, since it would refuse the next one meanwhile.
 : >"$results/display"
 Xvfb -noreset -displayfd 3 -screen 0 800x600x24 -nolisten tcp 3>"$results/display" >"$results/xvfb.log" 2>&1 &
 trap "kill $!" EXIT
@@ -63,7 +63,7 @@ done
 DISPLAY=:$(cat "$results/display")
 export DISPLAY
 
-# bed PROGRAM ARGUMENT...: on the tree's C library, loader and driver; the tree's own program where it has it. $limit are timeout's arguments.
+# bed PROGRAM ARGUMENT...: runs on the tree's C library, loader and driver, with the tree's own program if it has one. $limit are timeout's arguments.
 bed() {
     local program=$1 limits
     read -ra limits <<<"${limit:-900}" # A stop for programs that hang.
@@ -72,7 +72,7 @@ bed() {
     timeout "${limits[@]}" "$libraries/ld-linux-x86-64.so.2" \
         --library-path "$libraries:$libraries/pulseaudio:$libraries/systemd:$libraries/libproxy:/usr/lib/x86_64-linux-gnu" "$program" "${@:2}"
 }
-# version_of PACKAGE: of the tree, or of the machine.
+# version_of PACKAGE: in the tree, or on the machine.
 version_of() {
     local found
     found=$(sed -n "s/^$1_\([^_]*\)_.*/\1/p" "$tree/versions" 2>/dev/null | sed 's/%3a/:/') || true
@@ -87,9 +87,9 @@ need_python() {
 }
 python() { bed "$results/python/bin/python3" "$@"; }
 
-# A program: need_NAME installs it and prints its version; run_NAME runs it, deterministic on standard output; frames_NAME are the layer's settings.
+# Programs: need_NAME installs it and prints its version; run_NAME runs it, deterministic on standard output; frames_NAME are the layer's settings.
 need_vulkaninfo() { version_of vulkan-tools; }
-run_vulkaninfo() { bed vulkaninfo | grep -v "usage  *= "; } # Of memory: it is measured.
+run_vulkaninfo() { bed vulkaninfo | grep -v "usage  *= "; } # Memory usage, which varies.
 need_vkcube() { version_of vulkan-tools; }
 run_vkcube() { bed vkcube --c 60; }
 need_dawn() {
@@ -100,11 +100,11 @@ need_dawn() {
     sed -n 's/.*"version": "\(.*\)".*/\1/p' "$results/node/node_modules/webgpu/package.json"
 }
 run_dawn() { (cd "$results/node" && bed "$(command -v node)" dawn_compute.mjs); }
-# filtered FILTERS: four pictures through ffmpeg's filters, as checksums.
+# filtered FILTERS: runs four pictures through ffmpeg's filters, and prints checksums.
 filtered() {
     local ffmpeg=(bed ffmpeg)
     if [ ! -x "$tree/usr/bin/ffmpeg" ]; then
-        # The machine's fails on the driver of the test bed, with and without layers.
+        # The machine's ffmpeg fails on the driver of the test bed, with and without layers.
         ffmpeg=(env VK_DRIVER_FILES="$(echo /usr/share/vulkan/icd.d/lvp_icd*.json)" ffmpeg)
     fi
     "${ffmpeg[@]}" -v error -init_hw_device vulkan=gpu:0 -filter_hw_device gpu -f lavfi -i testsrc=size=320x240:rate=5 -frames:v 4 \
@@ -145,7 +145,7 @@ need_gtk() { version_of gtk-4-examples; }
 run_gtk() {
     GSK_RENDERER=vulkan GDK_BACKEND=x11 GSETTINGS_BACKEND=memory XDG_DATA_DIRS=$tree/usr/share bed gtk4-demo --run=transparent --autoquit
 }
-# sdl TEST: until it is interrupted.
+# sdl TEST: runs until it is interrupted.
 sdl() {
     local folder=$tree/usr/libexec/installed-tests/SDL3
     (cd "$folder" && limit="--preserve-status -s INT 5" SDL_AUDIODRIVER=dummy SDL_RENDER_DRIVER=gpu bed "$folder/$1")
@@ -158,19 +158,21 @@ need_sdl_effects() { version_of libsdl3-tests; }
 run_sdl_effects() { sdl testgpurender_effects; }
 need_glmark2() { version_of glmark2-x11; }
 run_glmark2() {
-    # zink takes lavapipe only where software is asked for; by default it uses descriptor buffers, which are counted and not followed.
+    # zink uses lavapipe only if software rendering is requested; by default it uses descriptor buffers, which are counted and not followed.
     LIBGL_ALWAYS_SOFTWARE=1 GALLIUM_DRIVER=zink MESA_LOADER_DRIVER_OVERRIDE=zink LIBGL_DRIVERS_PATH=$libraries/dri ZINK_DESCRIPTORS=lazy \
         bed glmark2 --data-path "$tree/usr/share/glmark2" --validate -b shading -b build:use-vbo=true -b texture
 }
 need_chromium() { need_packages chromium; dpkg-query -Wf '${Version}' chromium; }
 run_chromium() {
-    # The machine's, on the machine's loader and driver: it starts itself again by /proc/self/exe, which is the loader of programs in bed.
+    # The machine's browser, on the machine's loader and driver: it restarts itself by /proc/self/exe, which is the dynamic loader for programs in
+    # bed.
     VK_DRIVER_FILES=$(echo /usr/share/vulkan/icd.d/lvp_icd*.json) timeout 900 chromium --headless=new --no-sandbox --disable-gpu-sandbox \
         --no-first-run --user-data-dir="$results/chromium" --ignore-gpu-blocklist --use-gl=angle --use-angle=vulkan \
         --virtual-time-budget=3000 --dump-dom "file://$root/tests/programs/webgl.html" | sed -n 's/^<\/script>//p'
 }
-# The test bed's validation says the same of vkcube, which makes a mistake that is seen, with the emulator and without; by name, for handles and
-# the screen's timing differ from run to run. So does what of it a run comes to: what several runs say counts, up to ten.
+# The test bed's validation reports the same for vkcube, which makes a known mistake, with the emulator and without. Only names are compared,
+# since handles and the screen's timing differ from run to run. So does the part of the messages that a run reaches: up to ten runs are
+# combined.
 validated() {
     TILEHEAP_EMULATOR=$1 bash scripts/run-in-testbed.sh "$(command -v vkcube)" --c 60 >"$results/validated.log" 2>&1 || return
     { grep -oE '(VUID|UNASSIGNED|SYNC)-[A-Za-z0-9-]+' "$results/validated.log" || true; } | sort -u - "$2" -o "$2"
@@ -186,7 +188,7 @@ validated_the_same() {
     done
     return 1
 }
-# Those that present nothing: a frame is a submit.
+# Programs that present nothing: a frame is a submit.
 border_of() {
     case $1 in
         vkcube | mpv | godot* | qt | gtk | sdl*) echo present ;;
@@ -195,14 +197,14 @@ border_of() {
     esac
 }
 
-# run NAME WAY: how it ended goes to a file beside its output.
+# run NAME WAY: its exit status goes to a file next to its output.
 run() {
     local status=0
     ("run_$1" >"$results/$1.$2" 2>"$results/$1.$2.errors") || status=$?
     echo "$status" >"$results/$1.$2.status"
 }
 
-# same NAME WAY: as the plain run, in exit status and output.
+# same NAME WAY: compares exit status and output with the plain run.
 same() {
     if ! cmp -s "$results/$1.plain.status" "$results/$1.$2.status"; then
         echo "$1: exit status $(cat "$results/$1.plain.status") plain, $(cat "$results/$1.$2.status") with $2: $(tail -n 3 "$results/$1.$2.errors")"
@@ -211,7 +213,7 @@ same() {
     fi
 }
 
-# What the device has, and the emulator took: counts may grow, and there is one heap more.
+# Differences between the plain device and the emulator: counts may grow, and there is one more heap.
 heaps() { awk '/^memoryHeaps: count/ {print $NF; exit}' "$results/vulkaninfo.$1"; }
 lost_of_vulkaninfo() {
     diff <(sed -n '/^Device Properties/,$p' "$results/vulkaninfo.plain") <(sed -n '/^Device Properties/,$p' "$results/vulkaninfo.hostile") |
@@ -219,10 +221,10 @@ lost_of_vulkaninfo() {
     [ "$(heaps hostile)" = $(($(heaps plain) + 1)) ] || echo "vulkaninfo: $(heaps hostile) heaps, and $(heaps plain) without the emulator"
 }
 
-# The cells of the table about findings; what is not argued goes to the output.
+# The cells of the table about findings; unexplained findings go to the output.
 verified() { python3 scripts/verified-findings.py docs/programs/findings.md "$results" "$@"; }
 
-# The first submits of a program, checked: with those before the captured frame, and across frames.
+# Checks the first submits of a program: including those before the captured frame, and across frames.
 check_submits() {
     local name=$1 found=0
     local documents=("$results/$name.recorded"/frame-*.json)
@@ -236,7 +238,7 @@ check_submits() {
     [ "$found" = 0 ] || [ "$found" = 3 ] || echo "$name: check-frame ended with $found"
 }
 
-# The captured frame: planned for three devices and reported; a row of the table.
+# Plans the captured frame for three devices and reports it; prints a row of the table.
 judge() {
     local name=$1 version=$2 folder=$results/$1.frames frame profile cells="" followed way what="exit status"
     local frames=("$folder"/frame-*.json)
@@ -256,7 +258,7 @@ eligible = plan["totals"]["eligible_bytes"] or way["share"] > 0
 print("%.1f MB, %.0f %%, %.0f %%" % (way["traffic_bytes"] / 1e6, 100 * way["described_share"], 100 * way["share"]) if eligible else "nothing eligible")' \
             "$results/$name.$profile.json")"
     done
-    # Traffic, and the share of it that was followed.
+    # Traffic, and the share of it that was tracked.
     # shellcheck disable=SC2016
     followed=$(python3 -c '
 import json, sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests scripts/runs.sh on a package made for it: its tests pass, fail, are skipped, and fail or crash only the first time.
+# Tests scripts/runs.sh on a generated package: its tests pass, fail, are skipped, and fail or crash only the first time.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# test.sh [--all | --matrix]: runs the tests: the libraries and the command on this machine's lavapipe, then what touches Vulkan again under
-# core and synchronization validation, on the newest lavapipe and in emulated tile memory. Lists what was skipped and why, and closes with
-# "N passed, N failed, N skipped". A test that fails runs once more, by itself. Logs stay in target/test-logs.
+# test.sh [--all | --matrix]: runs the tests: the libraries and the command on this machine's lavapipe, then those that use Vulkan again
+# under core and synchronization validation, on the newest lavapipe and in emulated tile memory. Lists skipped tests with the reasons, and
+# ends with "N passed, N failed, N skipped". A test that fails runs once more, by itself. Logs are in target/test-logs.
 #
 # --all adds: the examples' pictures, the emulator's profile `hostile` on this machine's lavapipe, the emulator's own tests below validation,
 # random recordings under synchronization validation and the aliasing layer,
 # the wrong order of layers, Debian's programs and ANGLE on the emulator, the comparison with other planners.
-# --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as it
-# is shipped, the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as it is released, two
-# minutes of ANGLE, 100,000 programs for the synchronization model, 10,000 random frames, 12,000 random recordings, two minutes of fuzzing, the packages of all published
-# crates.
+# --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as released,
+# the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as released, two minutes of ANGLE, 100,000
+# programs for the synchronization model, 10,000 random frames, 12,000 random recordings, two minutes of fuzzing, the packages of all published crates.
 # docs/test_matrix.md has its last results.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
@@ -31,7 +30,7 @@ case ${1:-} in
 esac
 
 need_vulkan
-# A browser for reports, a screen for the test of the window, and the libraries that a window loads by name.
+# A browser for reports, a virtual screen for the window test, and the libraries that a window loads by name.
 need_packages chromium xvfb libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
 # Headers for programs in C and C++, and a leak checker for them.
 need_packages libvulkan-dev valgrind
@@ -42,26 +41,26 @@ mkdir -p "$logs"
 # shellcheck source=scripts/runs.sh
 source scripts/runs.sh
 
-# Nothing of the caller's chooses the driver, the layers or the screen.
+# The caller's environment must not select the driver, the layers or the screen.
 unset "${!VK_@}" "${!TILEHEAP_VALID@}" TILEHEAP_DEVICE TILEHEAP_EMULATOR TILEHEAP_ALIASING TILEHEAP_RUNNER DISPLAY WAYLAND_DISPLAY
 export CARGO_TERM_COLOR=never
 
-# on_lavapipe COMMAND...: with this machine's software driver, where it is found, and no other.
+# on_lavapipe COMMAND...: runs on this machine's software driver only, if there is one.
 on_lavapipe() {
     local drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
     [ ! -e "${drivers[0]}" ] || local -x VK_DRIVER_FILES=${drivers[0]}
     "$@"
 }
 
-# on_testbed COMMAND...: what Cargo starts runs on the test bed, validated.
+# on_testbed COMMAND...: programs that Cargo starts run on the test bed, validated.
 on_testbed() {
     local -x PATH=$root/scripts:$PATH CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=run-in-testbed.sh
     local -x TILEHEAP_VALIDATION_LOG=${validation_log:-}
     "$@"
 }
 
-# emulated PROFILE DRIVER PROFILE DRIVER: what uses a driver, on the emulator below validation, with a profile over a driver each; two at
-# once, since one keeps less than two cores busy. A driver that this machine lacks is listed as skipped.
+# emulated PROFILE DRIVER PROFILE DRIVER: runs the tests that use a driver on the emulator below validation, with one profile on each
+# driver; two at once, since one uses less than two cores. A driver that this machine lacks is listed as skipped.
 emulated() {
     local i names=() profiles=() icds=() runs=()
     while [ $# -gt 0 ]; do
@@ -78,7 +77,7 @@ emulated() {
         over_driver "${icds[i]}" "${profiles[i]}" "${names[i]}" execute "${names[i]}" "${drivers[@]}" >/dev/null &
         runs+=($!)
     done
-    wait "${runs[@]}" # Not for the log's reader.
+    wait "${runs[@]}" # Not for the log reader.
     for i in "${!names[@]}"; do
         say "${names[i]}"
         cat "$logs/${names[i]}.log"
@@ -86,23 +85,23 @@ emulated() {
     done
 }
 
-# over_driver DRIVER PROFILE NAME COMMAND...: the emulator reports all that it sees, also what validation above it reports.
+# over_driver DRIVER PROFILE NAME COMMAND...: the emulator reports everything that it detects, including errors that validation above it reports.
 over_driver() {
     local -x VK_DRIVER_FILES=$1 TILEHEAP_EMULATOR=$root/target/emulator TILEHEAP_TEST_FOLDER=$3
     local -x VK_TILEHEAP_EMULATOR_PROFILE=$2 VK_TILEHEAP_EMULATOR_REPORT=all
     on_testbed "${@:4}"
 }
 
-# The emulator's own tests below validation. They choose their profiles, make mistakes on purpose, and say themselves which messages of
-# validation each mistake earns, any other being a failure: so no profile and no log.
+# The emulator's own tests below validation. They select their profiles, make mistakes on purpose, and check which validation messages
+# each mistake causes; any other message is a failure. So this run has no profile and no log.
 own_tests_validated() {
     local -x VK_DRIVER_FILES=$newest TILEHEAP_EMULATOR=$root/target/emulator
     local validation_log=""
     on_testbed run emulator-validated --test layer
 }
 
-# What uses a driver, below the aliasing layer: plans share most memory, and any message fails a test. Random descriptions resolve and
-# store what nothing has drawn, of which the layer complains.
+# Tests that use a driver, below the aliasing layer: plans share most memory, and any message fails a test. Random descriptions
+# resolve and store undefined contents, which the layer reports.
 aliased() {
     local -x VK_ADD_LAYER_PATH=$root/target/aliasing VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_aliasing
     on_lavapipe run aliased --test vulkan -- --skip random_descriptions
@@ -114,7 +113,7 @@ recordings() {
     on_testbed run recordings --test recordings "$@"
 }
 
-# Validation below the emulator, the wrong order: the emulator says so, and what it records itself is in order all the same.
+# Validation below the emulator, the wrong order: the emulator reports it, and the commands that it records itself are still valid.
 wrong_order() {
     local libraries=$TILEHEAP_TESTBED/usr/lib/x86_64-linux-gnu said
     said=$(VK_DRIVER_FILES=$newest VK_IMPLICIT_LAYER_PATH=$TILEHEAP_TESTBED \
@@ -131,7 +130,7 @@ wrong_order() {
     grep -q TILEHEAP-above-validation <<<"$said" && ! grep -qE 'SYNC-HAZARD|VUID-' <<<"$said"
 }
 
-# The layer's own log, of every process: no plain file, for each process would start that anew.
+# The layer's own log, for all processes: a named pipe, since each process would truncate a plain file.
 open_validation_log() {
     validation_log=$logs/validation.fifo
     mkfifo "$validation_log"
@@ -146,13 +145,13 @@ judge_validation_log() {
     check validation-log awk -f scripts/judge-validation.awk crates/testkit/src/false_positives.txt "$logs/validation.log"
 }
 
-# The C interface with another compiler, and its library as it is shipped.
+# The C interface with another compiler, and the library as released.
 run_c() {
     local cargo_test=(cargo test --no-fail-fast --package tileheap-c)
     run c --test header --test programs --test abi
 }
 
-# The library as part of a program's own CMake project.
+# The library as a subproject of a program's CMake project.
 cpp_subdirectory() {
     need_vma
     cmake -S examples/cpp -B target/cpp-subdirectory -DTILEHEAP_FROM_SOURCE=ON -DVMA_INCLUDE_DIR="$vma" \
@@ -171,14 +170,14 @@ check runs bash scripts/test-runs.sh
 # Everything is built once, with one set of features.
 say "Building"
 cargo test --workspace --no-run </dev/null
-cargo build --workspace --examples </dev/null # As programs: those with tests of their own were built only as tests.
+cargo build --workspace --examples </dev/null # As programs: those with unit tests were built only as tests.
 export TILEHEAP_BUILT_EXAMPLES=${CARGO_TARGET_DIR:-$root/target}/debug/examples
 check cpp-built bash scripts/build-cpp.sh --built
 check cpp-subdirectory cpp_subdirectory
 check emulator-staged bash scripts/stage-emulator.sh --built
 check capture-staged bash scripts/stage-capture.sh --built
 check aliasing-staged bash scripts/stage-aliasing.sh --built
-# The programs of examples render hundreds of frames.
+# The example programs render hundreds of frames.
 quick=()
 $all || $matrix || quick=(-- --skip programs::)
 drivers=(--test vulkan --test examples "${quick[@]}")
@@ -209,7 +208,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     newest=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json
     machines=(/usr/share/vulkan/icd.d/lvp_icd*.json)
     open_validation_log
-    # Only the tests that use a driver: the others would do the same again.
+    # Only the tests that use a driver: the others would repeat the same work.
     $matrix || on_testbed run validated "${drivers[@]}"
     if $matrix; then
         emulated hostile "$newest" adreno-830 "${machines[0]}"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# unpack-forky.sh FOLDER PACKAGE...: unpacks packages of Debian forky there, with all that they depend on, C library included.
-# PACKAGE:ARCHITECTURE unpacks that of another architecture.
+# unpack-forky.sh FOLDER PACKAGE...: unpacks packages of Debian forky there, with all their dependencies, C library included.
+# PACKAGE:ARCHITECTURE unpacks a package of another architecture.
 #
-# The work is done by apt with state of its own: it knows the machine's mirror and proxies, checks the signatures and
-# resolves dependencies, without root and without touching the machine's own state. (debootstrap would need root, a
-# chroot and twice the time for a base system that nobody starts.)
+# Uses apt with a separate state: it knows the machine's mirror and proxies, checks signatures and resolves
+# dependencies, without root and without changing the machine's own state. (debootstrap would need root, a chroot and
+# twice the time for a base system that is not used.)
 set -euo pipefail
 
 tree=$1
