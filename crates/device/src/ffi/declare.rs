@@ -105,7 +105,7 @@ macro_rules! layouts {
     };
 }
 
-/// Declares an extension's table of device commands, `DeviceFn`, and `Device`, which holds it beside the device handle.
+/// Declares an extension's table of device commands, `DeviceFn`, and `Device`, which has the table and the device handle.
 macro_rules! loader {
     ($($(#[$doc:meta])* $field:ident: $pointer:ty = $command:literal,)+) => {
         #[doc = concat!("The device commands of this extension: ", $("`", stringify!($field), "` ",)+ ".")]

@@ -27,7 +27,7 @@ use std::fmt::Write as _;
 use vocabulary::Shape;
 pub use vocabulary::Vocabulary;
 
-/// A name that Vulkan does not have.
+/// A name that does not exist in Vulkan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is not a {of}{}", suggestion(.nearest))]
 pub struct NameError {
