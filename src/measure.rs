@@ -1,7 +1,7 @@
-//! Requirements of resources where no driver can be asked.
+//! Estimates memory requirements when there is no driver to query.
 //!
 //! Tile memory follows the one public reading of a driver and reproduces it; ordinary memory follows a simple model of a
-//! tiler that is right in its order of magnitude and no more. Where a driver is there, ask it.
+//! tiler that is only right in its order of magnitude. If there is a driver, query it instead.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -14,14 +14,14 @@ use crate::frame::Frame;
 use crate::frame::tables::{Resource, ResourceKind};
 use crate::units::{Alignment, Bytes};
 
-/// What every resource of a frame needs, in the frame's resource order.
+/// The memory requirements of every resource of a frame, in the frame's resource order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirements {
     /// One entry per resource of the frame.
     pub resources: Vec<ResourceRequirements>,
 }
 
-/// What one resource needs of memory.
+/// The memory requirements of one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceRequirements {
@@ -31,16 +31,16 @@ pub struct ResourceRequirements {
     pub alignment: Alignment,
     /// Memory types that can hold it; tile types may be among them.
     pub memory_type_bits: u32,
-    /// Whether it wants an allocation of its own.
+    /// The preference for a dedicated allocation.
     pub dedicated: Dedicated,
-    /// Size and alignment in tile memory; `None` where the driver reports 0, that is, refuses.
+    /// Size and alignment in tile memory; `None` if the driver reports 0, which means that it refuses.
     pub tile: Option<TileRequirements>,
     /// Lazily allocated memory types that can hold it when created as a transient attachment; 0 if none.
     pub lazy_type_bits: u32,
 }
 
 impl ResourceRequirements {
-    /// No memory: external resources bring their own, unused ones get none.
+    /// No memory: for external resources, which have their own, and for unused ones.
     pub const NONE: ResourceRequirements = ResourceRequirements {
         size: Bytes::ZERO,
         alignment: Alignment::ONE,
@@ -60,9 +60,9 @@ pub struct MemoryRequirements {
     pub alignment: Alignment,
     /// The memory types that it can be bound to, one bit each.
     pub memory_type_bits: u32,
-    /// Whether the driver wants a dedicated allocation for it.
+    /// The driver's preference for a dedicated allocation.
     pub dedicated: Dedicated,
-    /// Its requirements in tile memory; `None` without the tile usage bit, and if the driver refuses it.
+    /// Its requirements in tile memory; `None` without the tile usage bit, or if the driver refuses it.
     pub tile: Option<TileRequirements>,
 }
 
@@ -70,28 +70,28 @@ pub struct MemoryRequirements {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dedicated {
-    /// Shares an allocation.
+    /// A shared allocation is fine.
     #[default]
     No,
-    /// Would rather not share.
+    /// A dedicated allocation is preferred.
     Preferred,
-    /// Must not share.
+    /// A dedicated allocation is required.
     Required,
 }
 
 /// Alignment of buffers in ordinary memory: a cache line.
 const BUFFER_ALIGNMENT: Alignment = Alignment::new(64).unwrap();
-/// No resource is larger, whatever a profile says: sums over a frame then fit in 64 bits.
+/// Maximum size of a resource, whatever the profile says: sums over a frame then fit in 64 bits.
 const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 
-/// What every resource of `frame` needs on a device like `profile`, without a driver.
+/// The memory requirements of every resource of `frame` on a device like `profile`, without a driver.
 ///
-/// - **Tile memory** as [`TileHeap::image`](tileheap_device::profile::TileHeap::image) and [`TileHeap::buffer`](tileheap_device::profile::TileHeap::buffer) have it.
+/// - **Tile memory** as [`TileHeap::image`](tileheap_device::profile::TileHeap::image) and [`TileHeap::buffer`](tileheap_device::profile::TileHeap::buffer) return.
 /// - **Images in ordinary memory**: every mip level of every plane padded to 64 x 16 texel blocks, times depth, layers and
-///   samples; the sum rounded up to 4,096 bytes, aligned to as many. No driver promises these numbers.
-/// - **Buffers in ordinary memory**: rounded up to 64 bytes, aligned to as many.
+///   samples; the sum rounded up to 4,096 bytes, with the same alignment. No driver promises these numbers.
+/// - **Buffers in ordinary memory**: rounded up to 64 bytes, with the same alignment.
 /// - **Memory types**: the profile's [ordinary ones](DeviceProfile::ordinary_type_bits), and the lazily allocated ones for
-///   images that are attachments and nothing else.
+///   images that are only attachments.
 ///
 /// # Errors
 /// [`tileheap_device::Error::ResourceTooLarge`] if an image is wider than `maxImageDimension2D`, or a resource larger than
@@ -146,13 +146,13 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> Result<Requirements, 
     })
 }
 
-/// The requirements of published tables: bytes that the contents have, and nothing a driver would add.
+/// The requirements in published tables: bytes of the contents, without anything that a driver would add.
 ///
 /// Images are width x height x layers x bytes per texel, rounded up to 4 KiB; buffers are rounded up to 256 B; everything
-/// is aligned to 256 B. The tile requirement is the same where `tile_claims` says true, and `None` where it says false;
-/// where it says nothing, [`TileHeap::image`](tileheap_device::profile::TileHeap::image)(tileheap_device::profile::TileHeap::image) and [`TileHeap::buffer`](tileheap_device::profile::TileHeap::buffer)(tileheap_device::profile::TileHeap::buffer)
-/// decide. Nothing is lazy, nothing dedicated. `texel_bytes` replaces what a format's name says, unless 0. Both slices run
-/// parallel to the frame's resources; what they lack is `None` and 0.
+/// is aligned to 256 B. The tile requirement is the same if `tile_claims` is true, and `None` if it is false; if it is `None`,
+/// [`TileHeap::image`](tileheap_device::profile::TileHeap::image) and [`TileHeap::buffer`](tileheap_device::profile::TileHeap::buffer) decide. No
+/// resource is lazily allocated or dedicated. `texel_bytes` replaces the size of a format, unless 0. Both slices are parallel to the frame's
+/// resources; missing elements are `None` and 0.
 ///
 /// # Errors
 /// [`tileheap_device::Error::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
@@ -201,7 +201,7 @@ fn tile_requirements(resource: &Resource, profile: &DeviceProfile) -> Option<Til
     }
 }
 
-/// What a part of an image needs in tile memory as an image of its own.
+/// The tile memory requirements of a part of an image, as a separate image.
 pub(crate) fn tile_requirements_of_part(
     resource: &Resource,
     part: vk::Extent2D,
@@ -211,8 +211,8 @@ pub(crate) fn tile_requirements_of_part(
     profile.tile.as_ref()?.image(&info)
 }
 
-/// Whether an image is a colour, depth, stencil or input attachment and nothing else
-/// (VUID-VkImageCreateInfo-usage-00963 allows transient attachments no other usage).
+/// Returns true if an image is only a color, depth, stencil or input attachment
+/// (VUID-VkImageCreateInfo-usage-00963 allows no other usage of transient attachments).
 fn attachment_only(resource: &Resource) -> bool {
     use vk::ImageUsageFlags as U;
     let attachments = U::COLOR_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT | U::INPUT_ATTACHMENT;
