@@ -1,5 +1,5 @@
-//! Descriptions for the tests of valid usage: those that every device runs, and those that break a rule beside their nearest neighbor that
-//! does not.
+//! Descriptions for the tests of valid usage: those that every device runs, and those that break a rule, each with a similar one that does
+//! not.
 
 pub(crate) mod rules;
 mod valid;
@@ -65,21 +65,21 @@ impl Scene {
             .transfer_pass(self.commands, format!("transfer {}", self.passes))
     }
 
-    /// An image that a render pass of its own clears.
+    /// An image that is cleared in a separate render pass.
     pub(crate) fn cleared(&mut self, name: &str, desc: ImageDesc) -> ResourceId {
         let image = self.frame.image(name, desc);
         self.render().color(image, CLEAR);
         image
     }
 
-    /// Samples an image as `view` says in a render pass that draws into `out`.
+    /// Samples an image through a view in a render pass that draws into `out`.
     pub(crate) fn sample(&mut self, image: ResourceId, view: ViewDesc) {
         let out = self.out;
         self.render().sampled(image).viewed(view).color(out, CLEAR);
     }
 }
 
-/// What a test adds to a [`Scene`].
+/// Commands of a test that extend a [`Scene`].
 pub(crate) type Describe = fn(&mut Scene);
 
 /// The frame of a description.
@@ -89,7 +89,7 @@ pub(crate) fn frame(name: &str, describe: Describe) -> tileheap::Result<Frame> {
     scene.frame.build()
 }
 
-/// Every description that breaks no rule and that every driver runs, with a name.
+/// Every description that breaks no rule and that every driver can run, with a name.
 pub(crate) fn valid() -> impl Iterator<Item = (&'static str, Describe)> {
     let neighbors = rules::all()
         .filter(|case| case.runs)
@@ -123,7 +123,7 @@ pub(crate) fn with_samples(format: vk::Format) -> ImageDesc {
     }
 }
 
-/// A 3D image of 16 texels a side.
+/// A 3D image with sides of 16 texels.
 pub(crate) fn solid() -> ImageDesc {
     let extent = vk::Extent3D {
         width: 16,

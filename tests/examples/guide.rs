@@ -1,4 +1,4 @@
-//! The guide agrees with its sources: the diffs between the steps of `examples/forward` and of
+//! The guide matches its sources: the diffs between the steps of `examples/forward` and of
 //! `examples/cpp/guide`, the C++ program, the list of chapters.
 //!
 //! `TILEHEAP_REWRITE=1 cargo test -p tileheap --test examples` writes the sources into the guide.
@@ -41,7 +41,7 @@ const CHAPTERS: [Chapter; 2] = [
 ];
 
 impl Chapter {
-    /// The files that steps after the first change, as `step_1/gpu.rs`.
+    /// The files that later steps change, as `step_1/gpu.rs`.
     fn changed(&self) -> BTreeSet<String> {
         let steps = (1..).map(|step| format!("step_{step}"));
         let folders = steps.map(|step| (root().join(self.folder).join(&step), step));
@@ -55,7 +55,7 @@ impl Chapter {
             .collect()
     }
 
-    /// The difference between a step's file and the newest one before it: all of it, or the hunks that contain a text.
+    /// The diff between a step's file and the newest earlier one: all of it, or the hunks that contain a text.
     fn difference(&self, changed: &str, text: Option<&str>) -> String {
         let (step, file) = changed.split_once('/').expect("a step and a file");
         let step: u32 = step
@@ -83,7 +83,7 @@ impl Chapter {
         written
     }
 
-    /// The lines of a file from the first one that contains a text to the next empty one.
+    /// The lines of a file from the first one that contains a text to the next empty line.
     fn part(&self, file: &str, text: &str) -> String {
         let path = format!("{}/{file}", self.folder);
         let program = read(&path);
@@ -96,10 +96,10 @@ impl Chapter {
         part
     }
 
-    /// The source that belongs below a line of the guide, in fences, and its file:
+    /// The source that belongs after a mark line of the guide, in fences, and its file:
     ///
-    /// - `<!-- diff: step_1/gpu.rs -->`: the difference to the step before;
-    /// - `<!-- diff: step_1/gpu.rs, hunks with TEXT -->`: the hunks of it that contain the text;
+    /// - `<!-- diff: step_1/gpu.rs -->`: the diff from the previous step;
+    /// - `<!-- diff: step_1/gpu.rs, hunks with TEXT -->`: the hunks of the diff that contain the text;
     /// - `<!-- part: step_1/gpu.rs, from TEXT -->`: lines of the file.
     fn shown<'a>(&self, line: &'a str) -> Option<(&'a str, String)> {
         let mark = line.strip_prefix("<!-- ")?.strip_suffix(" -->")?;
@@ -124,7 +124,7 @@ impl Chapter {
         Some((file, source))
     }
 
-    /// The guide with the current source after each mark; and the files.
+    /// The guide with the current source after each mark, and the files.
     fn with_sources(&self, text: &str) -> (String, BTreeSet<String>) {
         let (mut written, mut files) = (String::new(), BTreeSet::new());
         let mut lines = text.lines().peekable();
@@ -135,7 +135,7 @@ impl Chapter {
                 continue;
             };
             if lines.peek().is_some_and(|next| next.starts_with("```")) {
-                // The old one, to its closing fence: no line of a source starts with one.
+                // Skips the old source, up to its closing fence: no source line starts with one.
                 let _old = lines.by_ref().find(|line| *line == "```");
             }
             written += &source;

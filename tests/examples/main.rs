@@ -1,4 +1,4 @@
-//! The examples as programs, and the guide.
+//! Tests of the examples as programs, and of the guide.
 
 mod guide;
 mod programs;

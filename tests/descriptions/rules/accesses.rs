@@ -186,7 +186,7 @@ pub(crate) static CASES: &[Case] = &[
         |scene| cleared_to(scene, vk::Format::R32_UINT, ClearValue::Float([1.0; 4])),
         |scene| cleared_to(scene, vk::Format::R32_UINT, ClearValue::Uint([1; 4])),
     ),
-    // Numbers that both signed and unsigned integers have.
+    // Numbers that are both signed and unsigned integers.
     case(
         "section \"Clear Values\"",
         |scene| cleared_to(scene, vk::Format::R32_UINT, ClearValue::Int([0, 0, 0, -1])),

@@ -52,7 +52,7 @@ fn depth_of(scene: &mut Scene, format: vk::Format, layout: L) {
 
 const BOTH: vk::Format = vk::Format::D24_UNORM_S8_UINT;
 
-/// Depth and stencil of which a pass uses depth.
+/// Depth and stencil, of which a pass uses depth only.
 fn only_depth(scene: &mut Scene, layout: L) {
     let persistence = Persistence::External(ExternalDesc::in_layout(layout));
     let image = scene.frame.resource("image", of_format(BOTH), persistence);
@@ -82,7 +82,7 @@ fn ordered(scene: &mut Scene, queue: vk::QueueFlags, signaled: S, waiting: S) {
         .transfer_source(buffer);
 }
 
-/// The other way around: a batch of another queue, and one of the graphics queue that waits for it.
+/// The reverse: a batch of another queue, and one of the graphics queue that waits for it.
 fn signaled_on(scene: &mut Scene, queue: vk::QueueFlags, signaled: S) {
     let buffer = scene.frame.buffer("buffer", BufferDesc::new(Bytes(256)));
     let out = scene.out;

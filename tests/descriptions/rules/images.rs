@@ -10,7 +10,7 @@ use tileheap::units::Bytes;
 use super::super::{CLEAR, FORMAT, Scene, of_format, of_size, plain, solid, with_layers, with_samples};
 use super::{Case, case, described};
 
-/// Copies into an image, so that it needs no format to be drawn into.
+/// Copies into an image, so that its format need not support rendering.
 fn copied(scene: &mut Scene, desc: ImageDesc) {
     let image = scene.frame.image("image", desc);
     scene.transfer().transfer_destination(image);

@@ -1,4 +1,4 @@
-//! Every rule of valid usage with a description that breaks it, and its nearest neighbor that does not.
+//! Every rule of valid usage, with a description that breaks it and a similar one that does not.
 
 mod accesses;
 mod externals;
@@ -9,13 +9,13 @@ mod views;
 
 use super::Describe;
 
-/// A rule, a description that breaks it and no earlier one, and one that breaks none.
+/// A rule, a description that breaks it and no earlier one, and one that breaks no rule.
 pub(crate) struct Case {
     pub(crate) rule: &'static str,
     #[allow(dead_code)] // Only tests without a driver break rules.
     pub(crate) broken: Describe,
     pub(crate) valid: Describe,
-    /// Whether every driver runs the valid one: it needs no feature, and imports nothing.
+    /// True if every driver can run the valid description: it needs no feature, and imports nothing.
     pub(crate) runs: bool,
 }
 
@@ -28,7 +28,7 @@ const fn case(rule: &'static str, broken: Describe, valid: Describe) -> Case {
     }
 }
 
-/// The valid description needs a feature or an imported object.
+/// A case whose valid description needs a feature or an imported object.
 const fn described(rule: &'static str, broken: Describe, valid: Describe) -> Case {
     Case {
         runs: false,

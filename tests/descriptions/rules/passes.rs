@@ -29,7 +29,7 @@ fn drawn_in(scene: &mut Scene, area: vk::Rect2D) {
     scene.render().color(out, CLEAR).area(area);
 }
 
-/// Reads an input attachment in an area of a larger image.
+/// Reads an input attachment within an area of a larger image.
 fn input_in(scene: &mut Scene, input: ImageDesc, area: vk::Rect2D) {
     let input = scene.cleared("input", input);
     let out = scene.out;
@@ -44,13 +44,13 @@ fn stored_in(scene: &mut Scene, area: vk::Rect2D) {
         .at(vk::PipelineStageFlags2::FRAGMENT_SHADER);
 }
 
-/// Draws with pipelines of some samples and a hook.
+/// Draws with pipelines of this sample count and a hook.
 fn drawn_with(scene: &mut Scene, image: ResourceId, samples: Samples, hook: u32) {
     let pass = scene.render().color(image, CLEAR);
     pass.samples(samples).hook(hook);
 }
 
-/// Draws with a fragment density map, with tile shading or without.
+/// Draws with a fragment density map, with or without tile shading.
 fn with_density_map(scene: &mut Scene, tile_shading: bool) {
     let map = scene.frame.image("map", of_format(F::R8G8_UNORM));
     scene.transfer().transfer_destination(map);
@@ -60,7 +60,7 @@ fn with_density_map(scene: &mut Scene, tile_shading: bool) {
     pass.read(map, AccessKind::FragmentDensityMap).color(out, CLEAR);
 }
 
-/// Renders views 0 and 2 into depth or stencil of some layers.
+/// Renders views 0 and 2 into depth or stencil of an image with some layers.
 fn viewed(scene: &mut Scene, format: F, array_layers: u32) {
     let desc = ImageDesc {
         array_layers,

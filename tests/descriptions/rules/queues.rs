@@ -8,7 +8,7 @@ use tileheap::units::Bytes;
 use super::super::{CLEAR, CLEAR_DEPTH, Scene, of_format, plain};
 use super::{Case, described};
 
-/// A command buffer of a queue with these capabilities, beside that of the graphics queue.
+/// A command buffer of a queue with these capabilities, in addition to that of the graphics queue.
 fn on_queue(scene: &mut Scene, capabilities: Q) -> CommandBufferId {
     let queue = scene.frame.queue("other", capabilities);
     let submit = scene.frame.submit(queue);

@@ -39,7 +39,7 @@ fn cubes(array_layers: u32) -> ImageDesc {
     }
 }
 
-/// Compressed blocks that can be viewed as texels.
+/// A compressed image whose blocks can be viewed as texels.
 fn blocks(mip_levels: u32, array_layers: u32) -> ImageDesc {
     ImageDesc {
         flags: Flags::BLOCK_TEXEL_VIEW_COMPATIBLE | Flags::MUTABLE_FORMAT | Flags::EXTENDED_USAGE,

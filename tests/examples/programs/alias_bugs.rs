@@ -1,4 +1,4 @@
-//! `examples/alias_bugs`: without its bug, every program paints the same picture; with it, what reads lost contents paints another.
+//! `examples/alias_bugs`: without its bug, every program paints the same picture; with it, reads of lost contents change the picture.
 
 use tileheap_testkit as support;
 
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::output::{Picture, printed, read_picture, text};
 
-/// Runs a program with its bug or without.
+/// Runs a program with or without its bug.
 fn run(bug: &str, fixed: bool) -> Picture {
     let picture = support::own_file(&format!("alias-{bug}-{fixed}.png"));
     let mut example = support::example("alias_bugs");
@@ -15,7 +15,7 @@ fn run(bug: &str, fixed: bool) -> Picture {
         example.arg("--fixed");
     }
     let printed = printed(example);
-    // The validation layer prints to standard output, unless it has a log.
+    // The validation layer prints to standard output, unless it has a log file.
     let reported = ["VUID-", "SYNC-HAZARD", "UNASSIGNED-"];
     let reported = reported.iter().any(|id| printed.contains(id));
     assert!(!reported, "{printed}");
@@ -32,7 +32,7 @@ fn bugs() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Bugs that make a picture wrong on every device that neither checks nor compresses. Drivers that do their work in order hide the others.
+/// Bugs that damage the picture on every device without checks or compression. In-order execution of a driver hides the others.
 const SEEN: [&str; 8] = [
     "short-lifetime",
     "oversized-clear",
@@ -50,7 +50,7 @@ fn every_fixed_program_paints_the_same_picture() {
     assert!(bugs.len() >= 13, "{bugs:?}");
     let right = run(&bugs[0], true);
     assert_eq!((right.0, right.1), (256, 144));
-    // The sky and the medallion: the picture is not of one color.
+    // The sky and the medallion: the picture has more than one color.
     assert_ne!(right.2[0], right.2[98 * 256 + 194]);
     for bug in &bugs {
         assert!(run(bug, true) == right, "{bug}, without it");

@@ -1,4 +1,4 @@
-//! `examples/by_hand` as a program: the tables of `deferred`, executed without the runtime, render the same texels.
+//! `examples/by_hand` as a program: it executes the tables of `deferred` without the runtime, and renders the same texels.
 
 use tileheap_testkit as support;
 
@@ -6,8 +6,8 @@ use support::{example, own_file};
 
 use super::output::{complaint, printed, read_picture};
 
-/// Renders some frames by the runtime and by hand, in emulated tile memory if a profile is named; what was printed by hand. `None`, and the
-/// test is skipped, where the emulator is not there.
+/// Renders some frames with the runtime and by hand, in emulated tile memory if a profile is named; returns the output of `by_hand`.
+/// `None`, and the test is skipped, if the emulator is not available.
 fn render_both(size: &str, frames: &str, profile: Option<&str>) -> Option<String> {
     let name = |program: &str| format!("{program}-{size}-{frames}-{}.png", profile.unwrap_or("none"));
     let pictures = ["deferred", "by_hand"].map(|program| own_file(&name(program)));

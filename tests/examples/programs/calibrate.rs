@@ -1,4 +1,4 @@
-//! `examples/calibrate`: a profile with costs where there is tile memory.
+//! `examples/calibrate`: writes a profile with costs if there is tile memory.
 
 use tileheap::profile::DeviceProfile;
 use tileheap_testkit::{emulate, example, own_file};

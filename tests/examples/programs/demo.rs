@@ -1,4 +1,4 @@
-//! `examples/deferred` as a program: what it renders, prints and writes, and how it fails.
+//! `examples/deferred` as a program: its pictures, output and files, and its errors.
 
 use tileheap_testkit as support;
 
@@ -12,7 +12,7 @@ use super::output::{Picture, complaint, printed, read_picture};
 #[test]
 fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_its_dump() {
     let (picture, dump) = (own_file("deferred.png"), own_file("deferred.json"));
-    // Sides that are no multiple of a tile's, nor even.
+    // Sides that are odd and not multiples of a tile's.
     let mut command = example("deferred");
     command.args("--size 333x187 --frames 3 --compare --profile adreno-830 --output".split(' '));
     command.arg(&picture).arg("--dump-frame").arg(&dump);
@@ -47,8 +47,8 @@ fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_it
     );
 }
 
-/// Renders three frames, on the emulator with a heap of so many bytes where there is one; what was printed, and the picture. `None`, and the
-/// test is skipped, where the emulator is not there.
+/// Renders three frames, on the emulator if there is a heap size; returns the output and the picture. `None`, and the test is skipped, if
+/// the emulator is not available.
 fn render(size: &str, arguments: &[&str], heap: Option<&str>) -> Option<(String, Picture)> {
     let name = format!(
         "deferred-{size}{}-{}.png",
@@ -73,7 +73,7 @@ fn render(size: &str, arguments: &[&str], heap: Option<&str>) -> Option<(String,
     Some((printed(command), read_picture(&picture)))
 }
 
-/// The heap of an Adreno 830.
+/// The heap size of an Adreno 830.
 const WHOLE: &str = "8355840";
 
 #[test]
@@ -82,7 +82,7 @@ fn the_picture_is_the_same_on_vulkan_1_1() {
     assert!(newest.map(|(_, picture)| picture) == oldest.map(|(_, picture)| picture));
 }
 
-/// On the emulator: in its tile memory with every way of recording, and a device that leaves tile memory alone.
+/// On the emulator: in its tile memory with every recording path, and on a device whose tile memory is not used.
 #[test]
 fn the_picture_is_the_same_in_tile_memory() {
     let (_, plain) = render("160x90", &["--no-tile-memory"], None).expect("no emulator is needed");
@@ -100,8 +100,8 @@ fn the_picture_is_the_same_in_tile_memory() {
     }
 }
 
-/// In heaps that hold all, half and little, with what is bound falling pass by pass; and with split lifetimes, which this frame has in a
-/// heap of this size: the temporal filter's history is read while it is on chip.
+/// In heaps with room for all, half and little, with bound memory that shrinks from pass to pass; and with split lifetimes, which this
+/// frame has in a heap of this size: the temporal filter's history is read while it is on chip.
 #[test]
 fn the_picture_is_the_same_on_a_ladder_and_with_split_lifetimes() {
     let (_, plain) = render("333x187", &[], None).expect("no emulator is needed");
@@ -110,7 +110,7 @@ fn the_picture_is_the_same_on_a_ladder_and_with_split_lifetimes() {
             return;
         };
         assert!(printed.contains("stayed on chip"), "{heap}: {printed}");
-        // The ladder is there: less is bound than one object for each run would.
+        // The ladder works: less is bound than with one object for each run.
         let line = printed
             .lines()
             .find(|line| line.starts_with("bound tile memory, summed over passes:"));
@@ -129,8 +129,8 @@ fn the_picture_is_the_same_on_a_ladder_and_with_split_lifetimes() {
     }
 }
 
-/// Merged, reordered and fused exactly; in strips but for the few pixels that drawing at another origin may change. Where it differs more, the
-/// program fails.
+/// Identical if merged, reordered and fused; in strips, except for a few pixels that may change when drawn at another origin. If more pixels
+/// differ, the program fails.
 #[test]
 fn the_picture_is_the_same_in_another_arrangement() {
     for (allow, limit) in [("order,merge,fuse", 0), ("strips", 61)] {
@@ -144,8 +144,8 @@ fn the_picture_is_the_same_in_another_arrangement() {
     }
 }
 
-/// Validated, in ordinary memory and in tile memory: every frame is that with all resources in memory of their own, what was there before
-/// creates nothing, and all share the memory of little more than one.
+/// Validated, in ordinary memory and in tile memory: every frame equals that with separate memory for all resources, repeated topologies
+/// create no objects, and all share little more memory than one needs.
 #[test]
 fn eight_parts_come_and_go_at_random() {
     let (frames, heaps) = match super::is_repeated() {
@@ -161,7 +161,7 @@ fn eight_parts_come_and_go_at_random() {
             printed.contains(&format!("in each of {frames} frames")),
             "{printed}"
         );
-        // `…: N`, where the text before it ends so.
+        // Parses the number that follows the text `what`.
         let after = |what: &str| -> f64 {
             let rest = printed
                 .split_once(what)
@@ -176,12 +176,12 @@ fn eight_parts_come_and_go_at_random() {
         let warm = format!("first {}, ", seen.min(16.0));
         let [first, new, again, share] = ["created: ", &warm, "new ones, ", " B, "].map(after);
         assert!((10.0..31.0).contains(&seen) && share <= 1.25, "{printed}");
-        // One that is found again creates objects only if a larger one has taken over its memory since.
+        // A repeated topology creates objects only if a larger one has taken over its memory since.
         assert!(first > 0.0 && new + again < first, "{printed}");
     }
 }
 
-/// Together with parts that come and go, and alone, where nothing at all is created after the first frame.
+/// With and without toggled parts; without them, nothing is created after the first frame.
 #[test]
 fn every_frame_has_another_resolution() {
     for (way, heap) in [
@@ -200,7 +200,7 @@ fn every_frame_has_another_resolution() {
     }
 }
 
-/// Nothing of the scene changes beside the panels; what is in them follows the plan.
+/// The scene is unchanged next to the panels; the panels show the plan.
 #[test]
 fn the_heap_map_is_drawn_over_the_picture() {
     let run = |arguments: &[&str]| {
@@ -210,7 +210,7 @@ fn the_heap_map_is_drawn_over_the_picture() {
     let Some(scene) = run(&[]) else { return };
     let [shown, other] = [&["--overlay"][..], &["--overlay", "--heap", "2M"]]
         .map(|way| run(way).expect("it was there before"));
-    // Columns and rows of the scene alone: right of the list, above the map.
+    // Columns and rows with only the scene: right of the list, above the map.
     let is_scene = |at: usize| at % 880 > 322 && at / 880 < 300;
     assert!((0..scene.len()).all(|at| !is_scene(at) || scene[at] == shown[at]));
     let changed = |from: usize, to: usize| (from..to).filter(|&at| shown[at] != other[at]).count();
@@ -218,7 +218,7 @@ fn the_heap_map_is_drawn_over_the_picture() {
     assert!(changed(880 * 330, shown.len()) > 10_000, "the map is the same");
 }
 
-/// What a failing run prints: one line.
+/// The output of a failing run: one line.
 fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let mut command = example("deferred");
     command.args(arguments).envs(environment.iter().copied());
@@ -247,13 +247,13 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--window"], &[("DISPLAY", ""), ("WAYLAND_DISPLAY", "")]).contains("no window"));
 }
 
-/// An empty file in front of the real library hides it.
+/// An empty file hides the real library.
 #[test]
 fn without_a_loader_one_line_says_what_to_do() {
     let folder = own_file("no loader");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("libvulkan.so.1"), "").expect("an empty file");
-    // The test bed's libraries come before any others, so this runs on the machine's own.
+    // The test bed's libraries precede all others, so this runs on the machine's own.
     let output = example_here("deferred")
         .env("LD_LIBRARY_PATH", &folder)
         .output()

@@ -1,4 +1,4 @@
-//! `examples/forward`: the same picture at every step, and shadow maps that come on chip with the last one.
+//! `examples/forward`: every step renders the same picture, and the last one places the shadow maps on chip.
 
 use tileheap_testkit as support;
 
@@ -9,7 +9,7 @@ use support::{example, own_file};
 
 use super::output::printed;
 
-/// Renders every step; what it printed.
+/// Renders every step; returns the output.
 fn compare(mut command: Command, picture: &Path) -> String {
     command
         .args(["--compare", "--size", "161x91", "--output"])
@@ -39,12 +39,12 @@ fn the_picture_is_the_same_at_every_step_and_the_last_one_brings_the_shadow_maps
     assert!(read(&ordinary) == read(&emulated), "the pictures differ");
 }
 
-/// Merged, reordered and fused exactly; in strips but for the few pixels that drawing at another origin may change. Where more differ, the
-/// program fails.
+/// Identical if merged, reordered and fused; in strips, except for a few pixels that may change when drawn at another origin. If more
+/// pixels differ, the program fails.
 #[test]
 fn the_picture_is_the_same_in_the_best_arrangement() {
     let picture = own_file("forward-best.png");
-    // Without tile memory or in this run's; in a heap that holds next to nothing; in one that holds all, or a strip of what the eye sees.
+    // Without tile memory, or in that of this run; in a small heap; in a heap for everything, or for a strip of the visible output.
     let (own, small, whole) = (None, Some("98304"), Some("8355840"));
     let (exact, little) = ("order,merge,fuse", ["3", "320x192"]);
     let (merged, first) = ("depth, forward: merged\n", "batch 0\n");
@@ -77,7 +77,7 @@ fn the_picture_is_the_same_in_the_best_arrangement() {
         for part in [&exactly[..], &nearly, shows] {
             assert!(printed.contains(part), "{heap:?} {allow}: no `{part}`: {printed}");
         }
-        // Fused where it is described as two, unless this run's heap holds all without that.
+        // Two batches are fused, unless this run's heap has room for everything without that.
         let fused = !printed.contains("\nbatch 1\n");
         assert!(fused || heap.is_none() && super::is_emulated(), "{printed}");
     }

@@ -1,4 +1,4 @@
-//! The examples as programs: what they render, print and write, and how they fail.
+//! Tests of the examples as programs: their pictures, output and files, and their errors.
 
 mod alias_bugs;
 mod by_hand;
@@ -11,12 +11,12 @@ mod terrain;
 mod tile_bugs;
 mod window;
 
-/// Whether the run on this machine's driver shows all of it, and this one, validated or in emulated tile memory, less of it again.
+/// Returns true if this run, validated or in emulated tile memory, repeats a part of the run on this machine's driver.
 fn is_repeated() -> bool {
     is_emulated() || is_set("TILEHEAP_VALIDATION_LOG")
 }
 
-/// Whether all programs have emulated tile memory.
+/// Returns true if all programs have emulated tile memory.
 fn is_emulated() -> bool {
     is_set("VK_TILEHEAP_EMULATOR_PROFILE")
 }

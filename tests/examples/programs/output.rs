@@ -1,4 +1,4 @@
-//! What an example printed, and the pictures that it wrote.
+//! The output of examples, and the pictures that they wrote.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,7 +9,7 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the example prints UTF-8")
 }
 
-/// What a program that succeeds prints; the emulator, where there is one, has nothing to say.
+/// The output of a program that succeeds, without messages of the emulator.
 pub(crate) fn printed(mut command: Command) -> String {
     command.env("VK_TILEHEAP_EMULATOR_LOG", "true");
     let output = command.output().expect("cargo runs");
@@ -19,7 +19,7 @@ pub(crate) fn printed(mut command: Command) -> String {
     printed.to_owned()
 }
 
-/// What a failing run prints: one line.
+/// The output of a failing run: one line.
 pub(crate) fn complaint(output: &Output) -> String {
     let complaints = text(&output.stderr);
     assert!(!output.status.success(), "{}", text(&output.stdout));

@@ -1,4 +1,4 @@
-//! `examples/terrain` as a program: what it renders, that streaming changes no pixel, the trace that it writes, how it fails.
+//! `examples/terrain` as a program: its pictures, which streaming does not change, its trace, and its errors.
 
 use tileheap_testkit as support;
 
@@ -26,17 +26,17 @@ fn colours(path: &Path) -> BTreeSet<[u8; 3]> {
     texels.iter().map(|&[r, g, b, _]| [r, g, b]).collect()
 }
 
-/// With every policy: once uploads have caught up, the picture is that of a cache with room for everything, and no frame wrote more than
-/// its budget.
+/// With every policy: once uploads have caught up, the picture equals that of a cache with room for everything, and no frame exceeded
+/// its upload budget.
 #[test]
 fn streamed_pictures_are_those_with_everything_there() {
-    // Room for what is in view, and less than the flight uploads: of each, something is thrown out.
+    // Room for the textures in view, but less than the flight uploads: each policy must evict.
     let formats = [
         ("mixed", "5M", "1M"),
         ("palette", "1600K", "512K"),
         ("rgba", "3M", "512K"),
     ];
-    // On each emulated profile two of them, and two validated in ordinary memory.
+    // Two policies per emulated profile, and two validated in ordinary memory.
     let turns = "adreno-830 hostile adreno-840 validation-icd x2-85 generous";
     let turns: Vec<&str> = turns.split(' ').collect();
     let profile = std::env::var("VK_TILEHEAP_EMULATOR_PROFILE").unwrap_or_default();
@@ -45,7 +45,7 @@ fn streamed_pictures_are_those_with_everything_there() {
         if super::is_repeated() && index % turns.len() != turn {
             continue;
         }
-        // Those that divide memory by sizes need more of it, and time.
+        // Policies that divide memory by size need more of it, and more time.
         let (policy, (texels, budget, uploads)) = match policy.name {
             "arenas" => ("arenas:stride=120", formats[0]),
             "first-attempt" => (policy.name, ("mixed", "24M", "1M")),
@@ -55,7 +55,7 @@ fn streamed_pictures_are_those_with_everything_there() {
         let folder = own_file(&format!("terrain-{}", policy.replace(':', "-")));
         let trace = folder.join("flight.trace");
         let paths = [&folder, &trace].map(|path| path.to_str().expect("a UTF-8 path"));
-        // Where little land is in view.
+        // A part of the flight with little land in view.
         let flight = "--size 256x144 --frames 24 --start 1200 --compare".split(' ');
         let cache = ["--uploads", uploads, "--budget", budget, "--policy", policy];
         let to = ["--texels", texels, "--output", paths[0], "--trace", paths[1]];
@@ -77,13 +77,13 @@ fn streamed_pictures_are_those_with_everything_there() {
         let colours = colours(&folder.join("frame-0024.png"));
         assert!(colours.len() > 1000, "only {} colours", colours.len());
         if texels == "mixed" {
-            // The others ask for the same squares.
+            // The others request the same squares.
             replay_all(&trace);
         }
     }
 }
 
-/// Every policy plays the captured trace, of textures of both shapes, by the rules.
+/// Replays the captured trace, with textures of both shapes, with every policy; all must follow the rules.
 fn replay_all(trace: &Path) {
     let file = BufReader::new(File::open(trace).expect("the trace was written"));
     let mut reader = TraceReader::new(file).expect("a header");
@@ -106,7 +106,7 @@ fn replay_all(trace: &Path) {
     }
 }
 
-/// What a failing run prints: one line.
+/// The output of a failing run: one line.
 fn fault(arguments: &[&str]) -> String {
     complaint(&terrain(arguments))
 }

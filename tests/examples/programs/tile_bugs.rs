@@ -1,4 +1,4 @@
-//! `examples/tile_bugs` on the emulator: every bug is seen, and the same program without it is clean.
+//! `examples/tile_bugs` on the emulator: every bug is detected, and the same program without it is clean.
 
 use tileheap_testkit as support;
 
@@ -6,15 +6,15 @@ use std::process::Output;
 
 use super::output::{read_picture, text};
 
-/// What the example prints of a run.
+/// The output of a run of the example.
 struct Run {
     lost: usize,
-    /// Ids.
+    /// The ids of reported messages.
     messages: Vec<String>,
     texels: Vec<[u8; 4]>,
 }
 
-/// Runs the example on the emulator; `None`, and the test is skipped, where there is none.
+/// Runs the example on the emulator; `None`, and the test is skipped, if there is none.
 fn run(bug: &str, fixed: bool, profile: &str) -> Option<Run> {
     let picture = support::own_file(&format!("{bug}-{fixed}-{profile}.png"));
     let mut example = support::example("tile_bugs");
@@ -36,7 +36,7 @@ fn run(bug: &str, fixed: bool, profile: &str) -> Option<Run> {
     let after = |start: &'static str| printed.lines().filter_map(move |line| line.strip_prefix(start));
     let lost = after("lost contents: ").next().expect("the count is printed");
     let lost = lost.split(' ').next().and_then(|count| count.parse().ok());
-    // Of the validation layer's messages, what is not tested here: it may or may not be there.
+    // Messages of the validation layer, which may or may not be installed, are not tested here.
     let ids = after("message ").map(|message| message.split(':').next().unwrap_or_default().to_owned());
     Some(Run {
         lost: lost.expect("a number"),
@@ -45,12 +45,12 @@ fn run(bug: &str, fixed: bool, profile: &str) -> Option<Run> {
     })
 }
 
-/// What a bug shows.
+/// The effect of a bug.
 #[derive(Clone, Copy)]
 enum Shows {
-    /// At least so many percent of the picture are lost contents.
+    /// At least this percentage of the picture is lost contents.
     Lost(usize),
-    /// The picture is not the right one.
+    /// The picture differs from the correct one.
     Damage,
     /// A message with this id.
     Message(&'static str),
@@ -136,7 +136,7 @@ fn without_tile_memory_the_gallery_says_what_it_needs() {
         .output()
         .expect("cargo runs");
     let complaints = text(&output.stderr);
-    // On the emulator or a device with tile memory, it runs.
+    // With the emulator or a device with tile memory, it runs.
     assert!(
         output.status.success() || complaints.contains("emulator/README.md"),
         "{complaints}"

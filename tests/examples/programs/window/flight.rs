@@ -1,4 +1,4 @@
-//! The flight of `examples/terrain --window` over its textures: scripted keys, what it prints of them, and the pixels of the window.
+//! The flight of `examples/terrain --window`: scripted keys, its output, and the pixels of the window.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use super::screen::{USUAL, in_window, show};
 
 const SIZE: [u16; 2] = [480, 270];
 
-/// Whether any of the sky is seen at the height of the monitor's upper edge, in these columns: above its title the monitor darkens
-/// it, and before the first frame all is black.
+/// Returns true if any sky is visible at the height of the monitor's upper edge, in these columns: above its title the monitor
+/// darkens the sky, and before the first frame everything is black.
 fn has_sky(pixels: &[[u8; 3]], columns: Range<usize>) -> bool {
     let mut rows = pixels.chunks(usize::from(SIZE[0])).take(22).skip(16);
     rows.any(|row| row[columns.clone()].iter().flatten().any(|&byte| byte >= 120))
@@ -16,13 +16,12 @@ fn has_sky(pixels: &[[u8; 3]], columns: Range<usize>) -> bool {
 const LEFT_OF_MONITOR: Range<usize> = 20..200;
 const BEHIND_MONITOR: Range<usize> = 226..460;
 
-/// A frame is there, and the monitor on it.
+/// Returns true if a frame is shown with the monitor.
 fn has_monitor(pixels: &[[u8; 3]]) -> bool {
     has_sky(pixels, LEFT_OF_MONITOR) && !has_sky(pixels, BEHIND_MONITOR)
 }
 
-/// The overlay is drawn anew in every frame, hides and shows again, the budget changes, the window changes its size, and it ends when
-/// asked.
+/// The overlay is redrawn in every frame, hides and reappears, the budget changes, the window is resized, and it closes on request.
 #[test]
 fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
     let arguments = ["--budget", "6M", "--uploads", "256K"];
@@ -31,7 +30,7 @@ fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
     };
     let key = |character: char| hand.key(character as u32);
     hand.wait_to_see("the overlay", |hand| has_monitor(&hand.pixels(SIZE)));
-    // It moves while the flight does.
+    // The overlay moves while the flight does.
     let before = hand.pixels(SIZE);
     let (monitor, memory) = (38..96, 221..244);
     hand.wait_to_see("a moving overlay", |hand| {
@@ -57,7 +56,7 @@ fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
     hand.resize(600, 340);
     assert_eq!(shown.expect_line("resized to "), "600 x 340");
     hand.wait_to_see("a picture of another size", |hand| {
-        // Below the former one, which may still be shown.
+        // Below the old window area, which may still be shown.
         let below = &hand.pixels([600, 340])[600 * usize::from(SIZE[1])..];
         below.iter().any(|&pixel| pixel != [0; 3])
     });

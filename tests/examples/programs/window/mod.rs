@@ -1,5 +1,5 @@
-//! The examples' windows on a screen of their own (Xvfb): they open, present, survive resizes, close clean; and their overlays do what
-//! keyboard and mouse say.
+//! Tests of the examples' windows on a virtual screen (Xvfb): they open, present, survive resizes, close without errors; and their
+//! overlays react to keyboard and mouse.
 
 mod flight;
 mod overlay;
@@ -24,7 +24,7 @@ fn follows_its_window_and_closes_when_asked() {
     let Some((_server, shown, hand)) = show(USUAL, deferred("320x180", &[])) else {
         return;
     };
-    // The window is there before the renderer, which takes the size it finds; the plan is printed by a renderer that has one.
+    // The window exists before the renderer, which uses its current size; a renderer with a size prints the plan.
     shown.expect_line("Frame `deferred`");
     for (width, height) in [(400, 300), (200, 100)] {
         hand.resize(width, height);

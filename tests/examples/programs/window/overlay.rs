@@ -1,11 +1,11 @@
-//! The overlay of `examples/deferred --window`: scripted keys and mouse, what it prints of them, and the pixels of the window.
+//! The overlay of `examples/deferred --window`: scripted keys and mouse, its output, and the pixels of the window.
 
 use std::ops::Range;
 
 use super::screen::{Hand, Running, Shown, USUAL, deferred, keys, show};
 use tileheap_testkit as support;
 
-/// A line for every plan that is applied, or known to be better than it was.
+/// The line of output for a plan that is applied or was improved.
 #[derive(Debug)]
 struct PlanLine {
     number: u64,
@@ -13,7 +13,7 @@ struct PlanLine {
     found: String,
     on_chip: u64,
     bound: u64,
-    /// How much of the heap may be used; `None` without one.
+    /// The limit on the used part of the heap; `None` without a heap.
     heap: Option<u64>,
     pinned: String,
     excluded: String,
@@ -47,8 +47,8 @@ impl Shown {
     }
 }
 
-/// The panel at the window's left edge is shown: above its first line the sky is darker than beside it. Before the first frame all is
-/// black, and it is not.
+/// Returns true if the panel at the window's left edge is shown: above its first line the sky is darker than next to it. Before the
+/// first frame everything is black.
 fn has_panel(hand: &Hand) -> bool {
     let pixels = hand.pixels([300, 20]);
     let blue = |columns: Range<usize>| {
@@ -58,7 +58,7 @@ fn has_panel(hand: &Hand) -> bool {
     blue(24..300).max() < blue(0..11).min()
 }
 
-/// The renderer with tile memory, of a real device or the emulator's, on a screen of so many pixels to a point.
+/// The renderer with tile memory, of a real device or the emulator, on a screen with a scale factor.
 fn on_chip(size: &str, pixels: [i16; 2], scale: &str) -> Option<(Running, Shown, Hand)> {
     let mut command = deferred(size, &[]);
     command.env("WINIT_X11_SCALE_FACTOR", scale);
@@ -76,7 +76,7 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     let first = shown.expect_plan("a plan", |_| true);
     assert!(first.heap.is_some() && first.on_chip > 0, "{first:?}");
 
-    // The third resource of the list: off, and by the planner's choice again.
+    // The third resource of the list: off, and back to the planner's choice.
     (0..2).for_each(|_| hand.key(keys::DOWN));
     hand.key(u32::from(' '));
     let without = shown.expect_plan("a plan without it", |plan| plan.excluded != "nothing");
@@ -86,7 +86,7 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     let back = shown.expect_plan("the first plan", |plan| plan.excluded == "nothing");
     assert_eq!((&back.found, back.on_chip), (&first.found, first.on_chip));
 
-    // Less of the heap, and all of it again.
+    // A smaller part of the heap, and all of it again.
     let mut least = first.heap;
     for _ in 0..3 {
         hand.key(u32::from('-'));
@@ -98,10 +98,10 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     let whole = shown.expect_plan("the whole heap", |plan| plan.heap == first.heap);
     assert_eq!(whole.on_chip, first.on_chip);
 
-    // A window of another size; the overlay hides, and then there is nothing to click.
+    // Resizes the window; then hides the overlay, so that clicks have no effect.
     hand.resize(900, 640);
     assert_eq!(shown.expect_line("resized to "), "900 x 640");
-    // Before a frame has shown the overlay there is nothing to click.
+    // Clicks have no effect until a frame has shown the overlay.
     hand.wait_to_see("the overlay", has_panel);
     let row = [100, 150];
     hand.click(row);
@@ -118,7 +118,7 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     shown.assert_ends_well();
 }
 
-/// Two pixels to a point: twice the pixels, and the pointer finds the same resources at twice the distance.
+/// Two pixels per point: twice the pixels, and the pointer finds the same resources at twice the distance.
 #[test]
 fn on_a_screen_of_high_density_it_is_as_large_as_elsewhere() {
     let mut names = Vec::new();
@@ -129,14 +129,14 @@ fn on_a_screen_of_high_density_it_is_as_large_as_elsewhere() {
         };
         shown.expect_plan("a plan", |_| true);
         assert_eq!(hand.size(), [860, 580].map(|side| side * scale as u16));
-        // There is nothing to click before the first frame.
+        // Clicks have no effect before the first frame.
         hand.wait_to_see("a frame", |hand| {
             hand.pixels([200, 40]).iter().any(|&pixel| pixel != [0; 3])
         });
         // `exposure`: small enough to be on chip everywhere.
         hand.click([100 * scale, 292 * scale]);
         let without = shown.expect_plan("a plan after a click", |plan| plan.number == 2);
-        // Whether it is on chip follows from the number of pixels.
+        // The number of pixels determines whether it is on chip.
         names.push([without.pinned, without.excluded].concat().replace("nothing", ""));
         hand.key(keys::ESCAPE);
         shown.expect_line("presented ");

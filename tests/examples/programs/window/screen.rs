@@ -1,4 +1,4 @@
-//! A screen of the test's own, the example on it, and a hand that types and points.
+//! A separate screen for the test, an example on it, and simulated keyboard and mouse input.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,13 +17,13 @@ use x11rb::{CURRENT_TIME, NONE};
 
 use tileheap_testkit as support;
 
-/// How long to wait for a window or a line: the example may have to be built first.
+/// Time limit for a window or a line: the example may have to be built first.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What `look` gives as soon as it gives something.
+/// Polls `look` until it returns a value.
 ///
 /// # Panics
-/// If it does not for so long.
+/// If it does not within [`PATIENCE`].
 fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let since = Instant::now();
     while since.elapsed() < PATIENCE {
@@ -35,28 +35,28 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     panic!("no {what} after {PATIENCE:?}");
 }
 
-/// A process that ends with the test.
+/// A process that is killed at the end of the test.
 pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail where it has ended by itself.
+        // Both fail if it has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 impl Running {
-    /// How it ended.
+    /// Waits for the process to end; returns its exit status.
     ///
     /// # Panics
-    /// If it goes on.
+    /// If it does not end.
     fn end(&mut self) -> ExitStatus {
         wait_for("end of the example", || self.0.try_wait().expect("a child"))
     }
 }
 
-/// An example on a screen of so many pixels; `None`, and the calling test is skipped, where there is no X server to start.
+/// An example on a screen of this size; `None`, and the calling test is skipped, if there is no X server to start.
 pub(crate) fn open(pixels: [i16; 2], example: Command) -> Option<(Running, Shown, String)> {
     let Some((server, display)) = screen(pixels) else {
         support::skip("Xvfb is not installed");
@@ -66,20 +66,19 @@ pub(crate) fn open(pixels: [i16; 2], example: Command) -> Option<(Running, Shown
     Some((server, shown, display))
 }
 
-/// The same, with a hand before its window.
+/// The same, with input for its window.
 pub(crate) fn show(pixels: [i16; 2], example: Command) -> Option<(Running, Shown, Hand)> {
     let (server, shown, display) = open(pixels, example)?;
     Some((server, shown, Hand::before_window(&display)))
 }
 
-/// The pixels of a screen.
+/// The default screen size.
 pub(crate) const USUAL: [i16; 2] = [1024, 768];
 
-/// An X server without a screen, its pointer out of the way, and the name it goes by; `None` where there is no such server to
-/// start.
+/// Starts an X server, and moves its pointer to a corner; returns its display name. `None` if no such server is installed.
 fn screen([width, height]: [i16; 2]) -> Option<(Running, String)> {
     let mut server = Command::new("Xvfb")
-        // Without `-noreset` it starts anew when its last client goes, and the next one may find it not there.
+        // Without `-noreset` it resets when its last client disconnects, and may not be available for the next one.
         .args(["-displayfd", "1", "-noreset", "-nolisten", "tcp", "-r"])
         .args(["-screen", "0", &format!("{width}x{height}x24")])
         .stdout(Stdio::piped())
@@ -103,7 +102,7 @@ fn screen([width, height]: [i16; 2]) -> Option<(Running, String)> {
     Some((server, display))
 }
 
-/// The example in a window, and what it prints.
+/// The example in a window, and its output.
 pub(crate) struct Shown {
     example: Running,
     lines: Receiver<String>,
@@ -119,7 +118,7 @@ impl Shown {
             .expect("cargo runs");
         let output = BufReader::new(example.stdout.take().expect("a pipe"));
         let (sender, lines) = channel();
-        // Reading has no time limit, receiving has one.
+        // Reading has no timeout, receiving has one.
         std::thread::spawn(move || {
             for line in output.lines() {
                 if sender.send(line.expect("text")).is_err() {
@@ -131,10 +130,10 @@ impl Shown {
         Shown { example, lines }
     }
 
-    /// The next line that `wanted` gives something for.
+    /// The first following line for which `wanted` returns a value; returns that value.
     ///
     /// # Panics
-    /// If none comes; with what came instead.
+    /// If there is none; the message has the other lines.
     pub(crate) fn expect<T>(&self, what: &str, wanted: impl Fn(&str) -> Option<T>) -> T {
         let mut others = Vec::new();
         loop {
@@ -150,7 +149,7 @@ impl Shown {
         }
     }
 
-    /// Reads on until a line begins with `start`, and gives its rest.
+    /// Reads until a line begins with `start`, and returns the rest of it.
     pub(crate) fn expect_line(&self, start: &str) -> String {
         self.expect(&format!("`{start}…`"), |line| {
             line.strip_prefix(start).map(str::to_owned)
@@ -163,14 +162,14 @@ impl Shown {
     }
 }
 
-/// A person before the example's window.
+/// Simulated user input for the example's window.
 pub(crate) struct Hand {
     screen: RustConnection,
     root: Window,
     pub(crate) window: Window,
 }
 
-/// Names of keys without a character, as X has them.
+/// X keysyms of keys without a character.
 pub(crate) mod keys {
     pub(crate) const F1: u32 = 0xffbe;
     pub(crate) const DOWN: u32 = 0xff54;
@@ -178,7 +177,7 @@ pub(crate) mod keys {
 }
 
 impl Hand {
-    /// Waits for the window, and takes its seat.
+    /// Waits for the window and gives it the input focus.
     fn before_window(display: &str) -> Hand {
         let (screen, number) = x11rb::connect(Some(display)).expect("the server answers");
         let root = screen.setup().roots[number].root;
@@ -204,7 +203,7 @@ impl Hand {
         self.flush();
     }
 
-    /// Presses a key, given by its meaning, and lets it go.
+    /// Presses and releases the key of a keysym.
     pub(crate) fn key(&self, meaning: u32) {
         let (first, last) = (self.screen.setup().min_keycode, self.screen.setup().max_keycode);
         let mapping = self
@@ -223,7 +222,7 @@ impl Hand {
         self.fake(KEY_RELEASE_EVENT, code, 0, 0);
     }
 
-    /// Moves the pointer to a place in the window.
+    /// Moves the pointer to a position in the window.
     fn point(&self, [x, y]: [i16; 2]) {
         let corner = self
             .screen
@@ -255,7 +254,7 @@ impl Hand {
         [geometry.width, geometry.height]
     }
 
-    /// The pixels of the window's upper left corner, row by row, as they are shown now.
+    /// The currently shown pixels of the window's upper left corner, row by row.
     pub(crate) fn pixels(&self, [width, height]: [u16; 2]) -> Vec<[u8; 3]> {
         let image = self
             .screen
@@ -268,7 +267,7 @@ impl Hand {
         texels.map(|texel| [texel[2], texel[1], texel[0]]).collect()
     }
 
-    /// Waits until the window shows something.
+    /// Waits until the window shows an expected state.
     ///
     /// # Panics
     /// If it does not.
@@ -276,7 +275,7 @@ impl Hand {
         wait_for(what, || is_shown(self).then_some(()));
     }
 
-    /// Asks the window to close as a window manager does when its button is pressed.
+    /// Asks the window to close, as a window manager does when its close button is pressed.
     pub(crate) fn ask_to_close(&self) {
         let atom = |name: &[u8]| {
             self.screen
@@ -295,7 +294,7 @@ impl Hand {
     }
 }
 
-/// The example's window, once it is shown.
+/// Waits for the example's window to be shown.
 fn wait_for_window(screen: &RustConnection, root: Window) -> Window {
     wait_for("window", || {
         let windows = screen.query_tree(root).expect("a request").reply();
@@ -304,7 +303,7 @@ fn wait_for_window(screen: &RustConnection, root: Window) -> Window {
     })
 }
 
-/// Whether it is the example's, and mapped. A window may be gone before it is asked.
+/// Returns true if the window is the example's, and mapped. It may be destroyed before the query.
 fn is_shown(screen: &RustConnection, window: Window) -> bool {
     let name = screen
         .get_property(false, window, AtomEnum::WM_NAME, AtomEnum::ANY, 0, 64)
