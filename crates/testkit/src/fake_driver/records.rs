@@ -103,7 +103,7 @@ pub(super) struct BufferFacts {
     pub(super) bound: Option<(vk::DeviceMemory, u64)>,
 }
 
-/// An attachment of a `VkRenderPass`, and its role as a resolve target in subpass 0.
+/// An attachment of a `VkRenderPass`; `resolve` if a subpass resolves into it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttachmentFacts {
     pub(super) load_op: vk::AttachmentLoadOp,
