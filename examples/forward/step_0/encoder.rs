@@ -15,7 +15,7 @@ pub(crate) const FAR: vk::ClearValue = vk::ClearValue {
     },
 };
 
-/// What an image was or will be used for: its layout, the stages, the accesses.
+/// A use of an image: its layout, stages and accesses.
 pub(crate) type Use = (vk::ImageLayout, vk::PipelineStageFlags2, vk::AccessFlags2);
 
 pub(crate) const NOTHING: Use = (
@@ -50,7 +50,7 @@ pub(crate) const COPIED: Use = (
     vk::AccessFlags2::TRANSFER_READ,
 );
 
-/// Cleared and stored.
+/// An attachment that is cleared and stored.
 pub(crate) fn attachment(
     image: &Image,
     layout: vk::ImageLayout,
@@ -121,7 +121,7 @@ impl<'a> Encoder<'a> {
         unsafe { self.device.cmd_end_rendering(self.commands) };
     }
 
-    /// Copies the picture to where the host reads it.
+    /// Copies the picture to the buffer that the host reads.
     pub(crate) fn read_back(&self, canvas: &Canvas) {
         // SAFETY: it is recording, outside a pass.
         unsafe { canvas.read_back(self.device, self.commands) };
@@ -142,7 +142,7 @@ impl<'a> Encoder<'a> {
 pub(crate) fn submit(gpu: &Gpu, commands: &[vk::CommandBuffer; 2], done: vk::Fence) -> Result<()> {
     let infos = commands.map(|commands| [vk::CommandBufferSubmitInfo::default().command_buffer(commands)]);
     let batches = [0, 1].map(|batch| vk::SubmitInfo2::default().command_buffer_infos(&infos[batch]));
-    // SAFETY: the command buffers are executable, and this thread alone uses the queue.
+    // SAFETY: the command buffers are executable, and only this thread uses the queue.
     unsafe { gpu.device.queue_submit2(gpu.queue, &batches, done) }.called("vkQueueSubmit2")?;
     // SAFETY: the fence was submitted.
     unsafe { gpu.device.wait_for_fences(&[done], true, u64::MAX) }.called("vkWaitForFences")?;
