@@ -41,13 +41,13 @@ impl Gpu {
         })
     }
 
-    /// Each image and buffer has memory of its own: of the first type that fits.
+    /// Each image and buffer has its own memory, of the first type that fits.
     pub(crate) fn memory(&self) -> Allocator<'_> {
         Allocator::of_all(&self.device, &self.machine.memory)
     }
 
     /// # Safety
-    /// Nothing made of the device is left.
+    /// Everything created from the device is destroyed.
     pub(crate) unsafe fn destroy(&self) {
         // SAFETY: the caller's duty.
         unsafe {

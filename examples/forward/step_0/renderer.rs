@@ -1,4 +1,4 @@
-//! A renderer with memory, barriers and submissions of its own.
+//! A renderer with its own memory, barriers and submissions.
 
 use ash::vk;
 
@@ -16,7 +16,7 @@ use crate::support::output::Output;
 use crate::support::picture::Rendered;
 use crate::support::pipeline::plain_target;
 
-/// Renders so many frames, one after the other; the last one's picture.
+/// Renders `frames` frames, one after the other; returns the last one's picture.
 pub(crate) fn render(extent: vk::Extent2D, frames: u32) -> Result<Rendered> {
     let mut renderer = Renderer::new(extent)?;
     (0..frames).try_for_each(|frame| renderer.draw(frame))?;
@@ -76,7 +76,7 @@ impl Renderer {
         })
     }
 
-    /// Draws a frame, and waits for it.
+    /// Draws a frame and waits for it.
     fn draw(&mut self, frame: u32) -> Result<()> {
         self.resources.begin(frame)?;
         let (drawing, resources) = (&self.drawing, &self.resources);
@@ -128,11 +128,11 @@ impl Renderer {
         submit(&self.gpu, &resources.commands, self.done)
     }
 
-    /// The picture; every frame was waited for.
+    /// Returns the picture; every frame must be complete.
     fn finish(mut self) -> Rendered {
         let rendered = self.resources.canvas.rendered();
         let device = &self.gpu.device;
-        // SAFETY: no frame is under way; users go before what they use.
+        // SAFETY: no frame is in flight; objects are destroyed before the objects that they use.
         unsafe {
             device.destroy_fence(self.done, None);
             self.drawing.destroy();

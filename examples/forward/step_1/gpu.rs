@@ -1,4 +1,4 @@
-//! The device, its queue and its memory. Tile memory is enabled where it is there.
+//! The device, its queue and its memory. Tile memory is enabled if the device has some.
 
 use ash::vk;
 use tileheap::runtime::{Capabilities, Device, DeviceDesc, DeviceQueue, Support};
@@ -37,7 +37,7 @@ impl Gpu {
         let wanted = Capabilities::RECOMMENDED - Capabilities::DEBUG_UTILS;
         // SAFETY: names and chain are those above.
         let mut enable = unsafe { support.enable(&info, wanted) };
-        // SAFETY: every device of Vulkan 1.3 has these features, this one the queue family and what it offers.
+        // SAFETY: every device of Vulkan 1.3 has these features; this one has the queue family and the features that it reports.
         let device = unsafe {
             machine
                 .instance
@@ -66,14 +66,14 @@ impl Gpu {
         })
     }
 
-    /// Each image and buffer has memory of its own: of the first type of `Profile::ordinary_type_bits` that fits, for the tile
+    /// Each image and buffer has its own memory, of the first type of `Profile::ordinary_type_bits` that fits, since the tile
     /// heap's type is device local too, and may be listed first.
     pub(crate) fn memory(&self) -> Allocator<'_> {
         Allocator::from(&self.tile)
     }
 
     /// # Safety
-    /// Nothing made of the device is left.
+    /// Everything created from the device is destroyed.
     pub(crate) unsafe fn destroy(&self) {
         // SAFETY: the caller's duty.
         unsafe {

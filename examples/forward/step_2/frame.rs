@@ -1,4 +1,4 @@
-//! What a frame does, in the order in which it is submitted.
+//! The description of a frame, in submission order.
 
 use ash::vk;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReadReach, ResourceId};
@@ -10,14 +10,14 @@ use crate::scene;
 use crate::support::error::Result;
 use crate::support::output::{Output, ReadBack};
 
-/// The frame, and the names of its parts.
+/// The frame, and the ids of its parts.
 pub(crate) struct Forward {
     pub(crate) frame: Frame,
     pub(crate) sun: ResourceId,
     pub(crate) lamp: ResourceId,
     pub(crate) hdr: ResourceId,
     pub(crate) picture: ResourceId,
-    /// The depth that the eye, the sun and the lamp see.
+    /// Depth passes of the eye, the sun and the lamp.
     pub(crate) depths: [PassId; 3],
     pub(crate) forward: PassId,
     pub(crate) tone_map: PassId,
@@ -31,7 +31,7 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
     let lamp = frame.image("lamp", ImageDesc::new(SHADOW, SHADOW_EXTENT));
     let depth = frame.image("depth", ImageDesc::new(DEPTH, extent));
     let hdr = frame.image("hdr", ImageDesc::new(HDR, extent));
-    // The renderer keeps it, and hands it in with every frame; so it does with the buffer that it is copied to.
+    // The renderer owns the picture and the buffer that it is copied to, and imports them with every frame.
     let picture = Output::Buffer.picture(&mut frame, extent);
 
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
@@ -39,7 +39,7 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
     let batch = frame.batch(submit);
     let depths = frame.command_buffer(batch, "depths");
     let far = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
-    // What the eye sees can be drawn part by part; every time it takes all vertices.
+    // The view of the eye can be drawn in parts; each part processes all vertices.
     let vertices = Bytes(size_of_val(&*scene::vertices()) as u64);
     let eye = frame.render_pass(depths, "depth").depth(depth, far);
     let eye = eye.in_strips(vertices).id();

@@ -14,7 +14,7 @@ use crate::support::error::Result;
 pub(crate) fn planned(extent: vk::Extent2D) -> Result<Arc<Checked<Plan>>> {
     let gpu = Gpu::new()?;
     let plan = gpu.tile.plan(&describe(extent)?.frame, &PlanOptions::default())?;
-    // SAFETY: nothing was made of the device.
+    // SAFETY: nothing was created from the device.
     unsafe { gpu.destroy() };
     Ok(plan)
 }

@@ -1,4 +1,4 @@
-//! What the passes of a bound frame record, wherever they run.
+//! The contents of the passes of a bound frame, in any arrangement.
 
 use ash::vk;
 use tileheap::execute::{Executed, Strip};
@@ -18,7 +18,7 @@ pub(crate) struct Passes {
     pub(crate) resources: Resources,
     forward: Forward,
     arranged: Executed,
-    /// In order.
+    /// In order of execution.
     runs: Vec<Run>,
     drawing: Drawing,
 }
@@ -48,7 +48,7 @@ impl Passes {
             lamp: input(seen, forward.lamp),
             hdr: input(tone_map, forward.hdr),
         };
-        // In strips, each part of the picture has an `hdr` of its own.
+        // In strips, each part of the picture has its own `hdr`.
         let inputs: Vec<Inputs> = arranged.executed_passes(forward.tone_map).map(inputs).collect();
         let target = |described| {
             let pass = first(described);
@@ -68,7 +68,7 @@ impl Passes {
         })
     }
 
-    /// What a frame is handed in.
+    /// The image and the buffer that a frame imports.
     pub(crate) fn imported(&self) -> (ImportedImage, ImportedBuffer) {
         let (picture, read_back) = (self.forward.picture, self.forward.read_back);
         self.resources.canvas.imported(picture, read_back)
@@ -79,11 +79,11 @@ impl Passes {
         let mut buffers = self.resources.commands.iter().copied();
         let buffer = |_| buffers.next().expect("as many as are declared");
         let draw = |cmd: &PassCommands<'_>, run: &Run| self.draw(cmd.command_buffer(), run);
-        // SAFETY: their pool was reset, and they are used again after this frame only.
+        // SAFETY: their pool was reset, and they are used again only after this frame.
         unsafe { arrangement::record(recorder, &self.arranged, &self.runs, buffer, draw) }
     }
 
-    /// Draws what a described pass does, in its strip.
+    /// Records the draws of a described pass, in its strip.
     fn draw(&self, commands: vk::CommandBuffer, run: &Run) {
         let (forward, drawing, strip) = (&self.forward, &self.drawing, run.strip);
         let whole = forward.frame.pass(run.described).area.extent;
@@ -104,10 +104,10 @@ impl Passes {
         }
     }
 
-    /// The picture; every frame was waited for.
+    /// Returns the picture; every frame must be complete.
     pub(crate) fn finish(mut self) -> Rendered {
         let rendered = self.resources.canvas.rendered();
-        // SAFETY: no frame is under way.
+        // SAFETY: no frame is in flight.
         unsafe {
             self.drawing.destroy();
             self.resources.destroy();

@@ -1,4 +1,4 @@
-//! A renderer on a planned frame, as it is described or in another arrangement.
+//! A renderer on a planned frame, as described or in another arrangement.
 
 use ash::vk;
 use tileheap::arrange::Arrangement;
@@ -12,7 +12,7 @@ use crate::resources::Resources;
 use crate::support::error::Result;
 use crate::support::picture::Rendered;
 
-/// Renders so many frames, one after the other; the last one's picture.
+/// Renders `frames` frames, one after the other; returns the last one's picture.
 pub(crate) fn render(
     extent: vk::Extent2D,
     frames: u32,
@@ -48,7 +48,7 @@ impl Renderer {
         Ok(Renderer { gpu, bound, passes })
     }
 
-    /// Draws a frame, and waits for it.
+    /// Draws a frame and waits for it.
     fn draw(&mut self, frame: u32) -> Result<()> {
         self.passes.resources.begin(frame)?;
         let (image, buffer) = self.passes.imported();
@@ -60,16 +60,16 @@ impl Renderer {
         // SAFETY: picture and buffer are as declared, and outlive the frame.
         let recorder = unsafe { self.bound.begin(&imports) }?;
         self.passes.record(&recorder)?;
-        // SAFETY: this thread alone uses the queue.
+        // SAFETY: only this thread uses the queue.
         let number = unsafe { recorder.submit() }?;
         self.bound.wait(number, u64::MAX)?;
         Ok(())
     }
 
-    /// The picture; every frame was waited for.
+    /// Returns the picture; every frame must be complete.
     fn finish(self) -> Rendered {
         let rendered = self.passes.finish();
-        // SAFETY: no frame is under way; users go before what they use.
+        // SAFETY: no frame is in flight; objects are destroyed before the objects that they use.
         unsafe {
             self.bound.destroy();
             self.gpu.destroy();
