@@ -17,7 +17,7 @@ NAMES = r"\b(?:struct|enum|union|trait|type|fn|const|static|macro_rules!)\s+(?:m
 
 
 class File:
-    """What a file defines, declares, imports and mentions; `read` gives a path's text, or None."""
+    """The definitions, modules, imports and mentions of a file; `read` gives a path's text, or None."""
 
     def __init__(self, path, folder, parent, root, read, files):
         self.path, self.parent, self.root = path, parent, root or self
@@ -66,7 +66,7 @@ class File:
         return self.member(path, depth)
 
     def is_own(self, name):
-        """Whether a path that begins so may lead into this crate."""
+        """Returns True if a path that begins with this name may lead into this crate."""
         return name in ("crate", "self", "super") or name in self.children or name in self.defined
 
     def member(self, path, depth):

@@ -37,7 +37,7 @@ const EXTENT: vk::Extent2D = vk::Extent2D {
 const WITHOUT_A_HEAP: Bytes = Bytes(8 << 20);
 
 /// Runs a network in at most this many bytes of tile memory; returns its outputs, alone and together with a renderer's frame. `dump` is the
-/// output file for the frame of the network alone.
+/// output file for the frame of only the network.
 pub(crate) fn run(
     context: &Context,
     seeded: &Seeded,

@@ -42,7 +42,7 @@ pub static LAYER: LayerDesc = LayerDesc {
         SettingDesc {
             key: BORDER,
             label: "Border",
-            description: "What ends a frame: present, label:NAME of a debug label, submits:N, signal:FILE when the file is created",
+            description: "The end of a frame: present, label:NAME of a debug label, submits:N, signal:FILE when the file is created",
             kind: SettingKind::Text("present"),
         },
     ],

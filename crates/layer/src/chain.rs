@@ -195,7 +195,7 @@ mod tests {
         );
         assert!(
             chain.copy_of::<vk::ImageFormatListCreateInfo<'_>>().is_none(),
-            "nothing behind the last change"
+            "nothing after the last change"
         );
     }
 

@@ -27,7 +27,7 @@ pub struct Live<T>([Place<T>; 1 << PLACES]);
 
 impl<T> Live<T> {
     /// Creates an empty table.
-    #[allow(clippy::new_without_default, reason = "a default is no constant")]
+    #[allow(clippy::new_without_default, reason = "`default` is not a const fn")]
     pub const fn new() -> Live<T> {
         Live(
             [const {

@@ -12,7 +12,7 @@ pub struct Registry<T>(LazyLock<Sharded<Arc<T>>>);
 
 impl<T> Registry<T> {
     /// An empty registry.
-    #[allow(clippy::new_without_default, reason = "a default is no constant")]
+    #[allow(clippy::new_without_default, reason = "`default` is not a const fn")]
     pub const fn new() -> Registry<T> {
         Registry(LazyLock::new(Sharded::default))
     }

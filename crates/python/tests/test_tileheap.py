@@ -78,7 +78,7 @@ def test_selections_are_sound():
         (Problem([(0, 3), (0, 2**32)], [4, 3]), 1, "spans: [0, 4294967296] at item 1"),
         (Problem([(0, 3), (0, 3)], [4, -1]), 1, "sizes: -1 at item 1"),
         (Problem([(0, 3), (0, 3)], [4, 2**70]), 1, "sizes: 1180591620717411303424 at item 1"),
-        (Problem([(0, 3), (0, 3)], [4, 1.5]), None, "sizes are no whole numbers but float64"),
+        (Problem([(0, 3), (0, 3)], [4, 1.5]), None, "sizes are float64, not integers"),
         (Problem([(0, 3), (0, 3)], [4, 1], alignments=[1, 0]), 1, "alignments: 0 at item 1"),
         (Problem([(0, 3)], [4], names=["a", "b"]), None, "names has 2 entries for 1 items"),
         (Problem([(0, 3)], [4], fixed={3: 0}), 3, "fixed: item 3, and the problem has 1 items"),

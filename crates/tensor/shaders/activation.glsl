@@ -1,4 +1,4 @@
-// What is done to a result before it is stored, by the numbers of the table of operators.
+// The activation of a result before it is stored, by its number in the table of operators.
 #ifndef ACTIVATION_GLSL
 #define ACTIVATION_GLSL
 

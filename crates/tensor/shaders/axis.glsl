@@ -9,7 +9,7 @@ ivec4 along(ivec4 at, int block) {
     return at;
 }
 
-// What is asked of the invocation: one line of vectors.
+// The work of an invocation: one line of vectors.
 ivec4 lines(ivec4 extent) {
     extent[number[0].x] = 1;
     return extent;

@@ -1,4 +1,4 @@
-// How a kernel reaches its tensors, whatever stores them.
+// Access of a kernel to its tensors in any storage.
 //
 // A tensor is [a, b, c, d] vectors of 4 elements. A kernel names its operands,
 //

@@ -171,7 +171,7 @@ fn written_first(
         NextPass::Unknown if attached => (
             Inferred::Transient,
             format!(
-                "pass `{first}` writes it anew, and it can be nothing but an attachment; its last contents are stored and not read"
+                "pass `{first}` writes it again, and it cannot be used as anything but an attachment; its last contents are stored and not read"
             ),
         ),
         NextPass::Unknown => (

@@ -33,7 +33,7 @@ STEPS = 400_000
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What to pack: item `i` is live at the steps `spans[i]` and takes `sizes[i]` bytes."""
+    """Items to pack: item `i` is live at the steps `spans[i]` and takes `sizes[i]` bytes."""
 
     spans: ArrayLike
     """Shape `[n, 2]`: the first step and the first after; an empty span conflicts with none."""
@@ -174,7 +174,7 @@ class Tensor:
     storage: str | None
     """`buffer`, or which kind of image; None for records."""
     reason: str | None
-    """Why its storage is not what the policy chose."""
+    """Reason for a storage that differs from the policy's choice."""
     backing: str
     """`planned`, `external` (the caller's), or `constant`."""
     regions: NDArray[np.int64]
@@ -200,11 +200,11 @@ class TensorPlan:
     reuses: tuple[Reuse, ...]
     copies: tuple[ValueCopy, ...]
     unrolled: Mapping[str, int]
-    """How often each loop is unrolled, by node."""
+    """Unroll count of each loop, by node."""
     steps: tuple[str, ...]
     """The node of each step."""
     notes: tuple[str, ...] = ()
-    """What the reader of the file took for granted: sizes of elements whose type is not known."""
+    """Assumptions of the reader of the file: sizes of elements whose type is not known."""
 
     @property
     def size(self) -> int:
@@ -375,7 +375,7 @@ def _whole(
     if array.shape != (shape or (array.size,)):
         raise _error(f"{name} has the shape {list(array.shape)}, not {list(shape or (array.size,))}")
     if array.dtype.kind not in "iuO":
-        raise _error(f"{name} are no whole numbers but {array.dtype}")
+        raise _error(f"{name} are {array.dtype}, not integers")
     wrong = (array < least) | (array >= top)
     if wrong.any():
         item = int(np.argwhere(wrong)[0][0])

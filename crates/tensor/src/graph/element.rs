@@ -192,7 +192,7 @@ impl FromStr for ElementType {
             named(&format!("{kind}{bits}"))
         };
         let found = named(name).or_else(short);
-        found.ok_or_else(|| format!("`{}` is no element type", tileheap_json::clip(name)))
+        found.ok_or_else(|| format!("`{}` is not an element type", tileheap_json::clip(name)))
     }
 }
 

@@ -47,7 +47,7 @@ impl LayoutRule {
             sorted.sort_unstable();
             if !sorted.into_iter().eq(0..dims.len()) {
                 return Err(wrong(format!(
-                    "{:?} is no order of {} axes",
+                    "{:?} is not a permutation of {} axes",
                     self.order,
                     dims.len()
                 )));

@@ -114,6 +114,6 @@ impl FromStr for Convention {
             scope == convention.scope() || scope == convention.rfc_name() || nchw
         };
         let found = Convention::ALL.into_iter().find(same);
-        found.ok_or_else(|| format!("`{}` is no storage scope of a texture", clip(scope)))
+        found.ok_or_else(|| format!("`{}` is not a storage scope of a texture", clip(scope)))
     }
 }

@@ -173,7 +173,7 @@ entry_points! {
             if stage != Stage::Executable || !is_secondary {
                 // VUID-vkCmdExecuteCommands-pCommandBuffers-00088 and -00089.
                 call.violation(format_args!(
-                    "{secondary:?} is no executable secondary command buffer ({stage:?})"
+                    "{secondary:?} is not an executable secondary command buffer ({stage:?})"
                 ));
             }
             if continues != rendering.is_some() {

@@ -119,7 +119,7 @@ entry_points! {
         attempt!(call, unless_lost);
         let Some(value) = value_of(&call, semaphore) else {
             // VUID-vkGetSemaphoreCounterValue-semaphore-03255.
-            call.violation(format_args!("{semaphore:?} is no timeline semaphore"));
+            call.violation(format_args!("{semaphore:?} is not a timeline semaphore"));
             return vk::Result::ERROR_UNKNOWN;
         };
         store!(out, value);
@@ -249,7 +249,7 @@ fn judge(call: &mut Entered, command_buffer: vk::CommandBuffer) {
     if secondary || stage != Stage::Executable {
         // VUID-vkQueueSubmit2-commandBuffer-03874, VUID-VkCommandBufferSubmitInfo-commandBuffer-03890.
         call.violation(format_args!(
-            "{command_buffer:?} is no executable primary command buffer ({stage:?})"
+            "{command_buffer:?} is not an executable primary command buffer ({stage:?})"
         ));
     }
 }

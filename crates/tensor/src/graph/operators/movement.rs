@@ -71,7 +71,7 @@ fn transpose(call: &Call<'_>) -> Answer<Inferred> {
     let mut sorted = axes.clone();
     sorted.sort_unstable();
     if !sorted.into_iter().eq(0..data.len() as i64) {
-        return Err(format!("{axes:?} is no order of {} axes", data.len()));
+        return Err(format!("{axes:?} is not a permutation of {} axes", data.len()));
     }
     Ok(call.same_element(axes.iter().map(|&axis| data[axis as usize].clone()).collect()))
 }
@@ -101,7 +101,7 @@ fn slice(call: &Call<'_>) -> Answer<Inferred> {
         Some([end]) if begin >= 0 => dims[axis].clone() + *end - begin,
         None if begin >= 0 => dims[axis].clone() - begin,
         None => Dim::from(-begin).min(dims[axis].clone()),
-        _ => return Err("`begin` and `end` are one number each, `begin` below 0 only alone".to_owned()),
+        _ => return Err("`begin` and `end` must be one number each, and `begin` may be negative only without `end`".to_owned()),
     };
     Ok(call.same_element(dims))
 }
