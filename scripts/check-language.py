@@ -88,7 +88,7 @@ def main():
         for line, found, advice in findings(path, path.read_text()):
             if any(str(name) == where and text in found for where, text in ALLOWED):
                 continue
-            folder = next((folder for folder in PENDING if str(name).startswith(folder)), None)
+            folder = next((folder for folder in PENDING if f"{name}/".startswith(f"{folder}/")), None)
             if folder and not every:
                 pending[folder] += 1
                 continue
