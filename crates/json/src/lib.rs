@@ -155,16 +155,16 @@ fn list_instead(text: &str) -> Option<JsonSyntaxError> {
 
 /// The text on one line and with limited length, since it may quote the file.
 pub fn clip(text: &str) -> String {
-    const LONGEST: usize = 300;
+    const MAX_LENGTH: usize = 300;
     let mut line = String::new();
-    for c in text.chars().take(LONGEST) {
+    for c in text.chars().take(MAX_LENGTH) {
         if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
             line.extend(c.escape_default());
         } else {
             line.push(c);
         }
     }
-    if text.chars().nth(LONGEST).is_some() {
+    if text.chars().nth(MAX_LENGTH).is_some() {
         line.push('…');
     }
     line

@@ -30,7 +30,7 @@ pub struct Certificate {
 }
 
 /// Maximum number of items that branches can order: sets of them are bit masks.
-const MOST: usize = 128;
+const MAX_BODIES: usize = 128;
 
 /// Verifies a certificate against the problem; it shares no code with the searches.
 ///
@@ -46,7 +46,7 @@ pub fn check_certificate(problem: &Problem, certificate: &Certificate) -> Result
 fn judge(problem: &Problem, certificate: &Certificate) -> Result<(), CertificateError> {
     let (above, branches) = (certificate.above, &certificate.branches);
     let (task, root) = OrderTask::new(problem, &certificate.items, above)?;
-    if branches.len() > 1 && task.bodies.len() > MOST {
+    if branches.len() > 1 && task.bodies.len() > MAX_BODIES {
         return Err(CertificateError::TooMany(task.bodies.len()));
     }
     let mut open = vec![root];
@@ -131,7 +131,7 @@ impl OrderTask {
         let pairs = pairs.filter_map(|&(a, b)| Some([body_of[a as usize]?, body_of[b as usize]?]));
         let pairs = pairs.filter(|pair| pair.iter().all(|&body| bodies[body].size > 0));
         cliques.extend(pairs.map(Vec::from));
-        let ordered = Some(bodies.len()).filter(|&count| count <= MOST);
+        let ordered = Some(bodies.len()).filter(|&count| count <= MAX_BODIES);
         let below = vec![0; ordered.unwrap_or(0)];
         Ok((OrderTask { bodies, cliques }, Orders { windows, below }))
     }

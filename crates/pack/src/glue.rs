@@ -16,10 +16,10 @@ use super::{Item, Problem};
 use crate::units::{Alignment, Bytes, CompactSort, Span, Step};
 
 /// Maximum number of pieces on one side of a step; with more there are too many subsets.
-const MOST: usize = 14;
-/// Rectangles of more pieces are not looked for, nor those that begin with more than `MOST_BEGINS`.
-const MOST_PIECES: usize = 32;
-const MOST_BEGINS: usize = 3;
+const MAX_PIECES_PER_SIDE: usize = 14;
+/// Rectangles of more pieces are not looked for, nor those that begin with more than `MAX_BEGINS`.
+const MAX_PIECES: usize = 32;
+const MAX_BEGINS: usize = 3;
 /// Steps to search a rectangle.
 const STEPS: u64 = 1000;
 const ATTEMPTS: u64 = 8;
@@ -217,7 +217,11 @@ impl Glue<'_> {
         if !chosen.is_empty() && self.rectangle(chosen) {
             return true;
         }
-        let most = if chosen.len() < MOST_BEGINS { MOST } else { 0 };
+        let most = if chosen.len() < MAX_BEGINS {
+            MAX_PIECES_PER_SIDE
+        } else {
+            0
+        };
         for (position, &id) in begins.iter().enumerate().take(most) {
             chosen.push(id);
             if self.join_from(&begins[position + 1..], chosen) {
@@ -248,7 +252,7 @@ impl Glue<'_> {
             }
             for [ends, begins] in self.stretches_at(self.index(next)) {
                 let inside = ends.iter().filter(|id| live.contains(id)).count();
-                if inside > 0 && inside < ends.len() || members.len() > MOST_PIECES {
+                if inside > 0 && inside < ends.len() || members.len() > MAX_PIECES {
                     return false;
                 }
                 if inside > 0 {
@@ -301,7 +305,7 @@ impl Glue<'_> {
 
     /// Returns the smallest subsets of both sides that have equal sums.
     fn smallest_stretch(&self, ends: &[u32], begins: &[u32]) -> Option<Sides> {
-        if ends.len().max(begins.len()) > MOST {
+        if ends.len().max(begins.len()) > MAX_PIECES_PER_SIDE {
             return None;
         }
         let sums = |side: &[u32]| {

@@ -21,7 +21,7 @@ use crate::lists::reset;
 use crate::units::{Alignment, Span, Step};
 
 /// Units that fit in a bit mask.
-pub(super) const MOST: usize = 64;
+pub(super) const MAX_UNITS: usize = 64;
 /// The most cliques that are kept.
 const CLIQUES: usize = 128;
 /// Cliques of up to this many members with different alignments are stacked in every order.
@@ -94,7 +94,7 @@ impl Small {
         search: &mut SearchState<'_>,
         offsets: &mut Vec<u64>,
     ) -> bool {
-        if problem.units.len() > MOST {
+        if problem.units.len() > MAX_UNITS {
             return false;
         }
         self.prepare(problem);

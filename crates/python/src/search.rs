@@ -32,7 +32,10 @@ impl Interrupts {
     /// The callback of a search.
     pub(crate) fn look(&self) -> ControlFlow<()> {
         let now = Instant::now();
-        let mut looked = self.looked.lock().expect("no thread panics while it holds the lock");
+        let mut looked = self
+            .looked
+            .lock()
+            .expect("no thread panics while it holds the lock");
         if self.deadline.is_some_and(|deadline| now >= deadline) || looked.1.is_some() {
             return ControlFlow::Break(());
         }
@@ -45,7 +48,11 @@ impl Interrupts {
 
     /// The result of a search, unless a signal handler raised an exception.
     pub(crate) fn finish<T>(self, value: T) -> PyResult<T> {
-        match self.looked.into_inner().expect("no thread panics while it holds the lock") {
+        match self
+            .looked
+            .into_inner()
+            .expect("no thread panics while it holds the lock")
+        {
             (_, Some(raised)) => Err(raised),
             _ => Ok(value),
         }

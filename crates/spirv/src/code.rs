@@ -11,7 +11,7 @@ use rspirv::spirv::{self, Op};
 use crate::ShaderError;
 
 /// Maximum number of words of a module (64 MiB); the largest known shaders have a hundredth of it.
-const MOST_WORDS: usize = 1 << 24;
+const MAX_WORDS: usize = 1 << 24;
 const HEADER_WORDS: usize = 5;
 
 /// The location of an instruction in the words.
@@ -55,10 +55,10 @@ pub(crate) struct Code {
 impl Code {
     /// Splits a module into instructions. O(words x log words); the memory is a few times that of the words.
     pub(crate) fn read(mut words: Vec<u32>) -> Result<Code, ShaderError> {
-        if words.len() < HEADER_WORDS || words.len() > MOST_WORDS {
+        if words.len() < HEADER_WORDS || words.len() > MAX_WORDS {
             return Err(ShaderError::Size {
                 words: words.len(),
-                most: MOST_WORDS,
+                most: MAX_WORDS,
             });
         }
         if words[0] == spirv::MAGIC_NUMBER.swap_bytes() {

@@ -158,7 +158,7 @@ pub struct Output {
 }
 
 /// Maximum number of attachments that an array of outputs can cover.
-const MOST_LOCATIONS: u32 = 32;
+const MAX_LOCATIONS: u32 = 32;
 
 pub(crate) fn analyze(
     module: &Module,
@@ -207,14 +207,14 @@ pub(crate) fn analyze(
 }
 
 fn listed(entry_points: &[Declared]) -> String {
-    const MOST: usize = 8;
-    let names = entry_points.iter().take(MOST);
+    const MAX_NAMES: usize = 8;
+    let names = entry_points.iter().take(MAX_NAMES);
     let names: Vec<String> = names
         .map(|entry| format!("{:?} `{}`", entry.stage, shortened(&entry.name)))
         .collect();
     match entry_points.len() {
         0 => "none".to_owned(),
-        count if count > MOST => format!("{}, …", names.join(", ")),
+        count if count > MAX_NAMES => format!("{}, …", names.join(", ")),
         _ => names.join(", "),
     }
 }
@@ -450,10 +450,10 @@ fn locations(module: &Module, id: u32) -> Vec<u32> {
             }
             _ => 1,
         };
-        return (first..first.saturating_add(count.min(MOST_LOCATIONS))).collect();
+        return (first..first.saturating_add(count.min(MAX_LOCATIONS))).collect();
     }
     let members = module.member_decorations.range((kind, 0)..=(kind, u32::MAX));
-    let members = members.take(MOST_LOCATIONS as usize);
+    let members = members.take(MAX_LOCATIONS as usize);
     members
         .filter_map(|(_, decorations)| decorations.location)
         .collect()

@@ -10,7 +10,7 @@ use tileheap_device::AccessKind;
 const DEEPEST: usize = 16;
 
 /// Maximum number of indices followed to an offset.
-const MOST_INDICES: usize = 64;
+const MAX_INDICES: usize = 64;
 
 /// The descriptor type of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,7 +204,7 @@ impl Module {
             .iter()
             .map(|chain| self.code.operands(chain).len())
             .sum::<usize>()
-            > MOST_INDICES
+            > MAX_INDICES
         {
             return None;
         }

@@ -47,10 +47,10 @@ pub trait Policy {
 }
 
 /// The maximum number of parameters of a policy.
-const MOST: usize = 12;
+const MAX_PARAMETERS: usize = 12;
 
 /// The values of a policy's [parameters](PolicyDesc::parameters), in their order; 0 past the last one.
-pub type Values = [u64; MOST];
+pub type Values = [u64; MAX_PARAMETERS];
 
 /// A parameter of a policy: a number, or one of several names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Parameter {
 
     /// The default values of parameters.
     pub const fn defaults(parameters: &[Parameter]) -> Values {
-        let (mut values, mut index) = ([0; MOST], 0);
+        let (mut values, mut index) = ([0; MAX_PARAMETERS], 0);
         while index < parameters.len() {
             values[index] = parameters[index].default;
             index += 1;
@@ -176,7 +176,7 @@ impl<'a> PolicyDesc<'a> {
             evicts_in_use: false,
             relocates: false,
             parameters: &[],
-            values: [0; MOST],
+            values: [0; MAX_PARAMETERS],
             create,
         }
     }

@@ -9,7 +9,7 @@ use tileheap_testkit::gpu::Gpu;
 use tileheap_testkit::objects::{Objects, command_buffers, record};
 
 /// The most bytes of an external buffer, and of an external image.
-const MOST_BYTES: u64 = 1 << 27;
+const MAX_BYTES: u64 = 1 << 27;
 
 /// The usages of Vulkan 1.0; the test enables no extensions that define others.
 const IMAGE_USAGES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(0xff);
@@ -315,7 +315,7 @@ impl<'a> Caller<'a> {
         if usage.is_empty() || !BUFFER_USAGES.contains(usage) {
             return Err(format!("the test creates no buffers with usage {usage:?}"));
         }
-        if size > MOST_BYTES {
+        if size > MAX_BYTES {
             return Err(format!("the test creates no buffers of {size} B"));
         }
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
@@ -342,7 +342,7 @@ impl<'a> Caller<'a> {
     }
 
     fn memory(&self, needs: vk::MemoryRequirements, by_address: bool) -> Result<vk::DeviceMemory, String> {
-        if needs.size > MOST_BYTES {
+        if needs.size > MAX_BYTES {
             return Err(format!("the test allocates no {} B for one resource", needs.size));
         }
         let ordinary = self.gpu.context.support().profile().ordinary_type_bits();

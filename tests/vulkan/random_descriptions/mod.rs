@@ -21,7 +21,7 @@ use run::{Outcome, attempt};
 const PER_DEVICE: u64 = 250;
 
 /// The most descriptions that are tried to make a failing one smaller.
-const MOST_TRIES: u32 = 400;
+const MAX_TRIES: u32 = 400;
 
 fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |text| {
@@ -122,7 +122,7 @@ fn smallest(devices: &Devices, seed: u64, text: &str) -> String {
     let mut found = None;
     let mut fails = |candidate: &Description| {
         tries += 1;
-        let outcome = if tries > MOST_TRIES {
+        let outcome = if tries > MAX_TRIES {
             Outcome::Ran
         } else {
             alone(devices, candidate)

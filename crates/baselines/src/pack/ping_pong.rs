@@ -14,7 +14,7 @@ use super::facts::{are_plain, takes_bytes};
 pub struct PingPong;
 
 /// The largest pool tried, in 64ths of the most live bytes.
-const MOST: u64 = 64 * 8;
+const MAX_POOL_SIZE: u64 = 64 * 8;
 
 impl PackingStrategy for PingPong {
     fn name(&self) -> &str {
@@ -29,7 +29,7 @@ impl PackingStrategy for PingPong {
         let items = problem.items();
         let is_simple = are_plain(items) && problem.conflicts().is_empty();
         let least = u128::from(lower_bound(problem).0);
-        let mut pools = (64..MOST)
+        let mut pools = (64..MAX_POOL_SIZE)
             .map(|part| least * u128::from(part) / 64)
             .map_while(|pool| u64::try_from(pool).ok());
         let found = if is_simple {

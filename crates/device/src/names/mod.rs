@@ -228,9 +228,13 @@ fn parse_hexadecimal<T: Vocabulary>(text: &str) -> Option<T> {
 
 /// A name as error messages quote it: escaped, on one line, and cut after 80 characters.
 pub fn shortened(text: &str) -> String {
-    const LONGEST: usize = 80;
-    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(LONGEST).is_some() {
+    const MAX_LENGTH: usize = 80;
+    let mut short: String = text
+        .chars()
+        .take(MAX_LENGTH)
+        .flat_map(char::escape_debug)
+        .collect();
+    if text.chars().nth(MAX_LENGTH).is_some() {
         short.push('…');
     }
     short

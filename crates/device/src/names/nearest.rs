@@ -1,13 +1,13 @@
 //! Finds the valid name that is nearest to an invalid one.
 
 /// Names longer than this are not compared: Vulkan's longest has about 70 characters.
-const LONGEST: usize = 100;
+const MAX_NAME_LENGTH: usize = 100;
 
 /// The candidate with the fewest edits from `name`, if there are few of them relative to its length, or a candidate that contains it.
 ///
 /// Case is ignored: `graphics` finds `VK_QUEUE_GRAPHICS_BIT`. O(candidates x length²).
 pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_LENGTH {
         return None;
     }
     let wanted = name.to_ascii_uppercase();

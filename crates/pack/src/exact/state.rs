@@ -189,7 +189,7 @@ impl State {
                 }
                 each_tied(model, column, |piece, ends_here| {
                     let sums = &mut self.sums[usize::from(ends_here)];
-                    for index in 0..if sums.len() > MOST_SUMS { 0 } else { sums.len() } {
+                    for index in 0..if sums.len() > MAX_SUMS { 0 } else { sums.len() } {
                         sums.push(sums[index] + model.pieces[piece as usize].size);
                     }
                 });
@@ -197,7 +197,7 @@ impl State {
                 let all = ends[ends.len() - 1];
                 begins.compact_sort();
                 let parts = ends.get(1..ends.len() - 1).unwrap_or_default();
-                let known = ends.len().max(begins.len()) <= MOST_SUMS && all > 0;
+                let known = ends.len().max(begins.len()) <= MAX_SUMS && all > 0;
                 if known && !parts.iter().any(|part| begins.binary_search(part).is_ok()) {
                     self.ties[column] = all;
                 }
@@ -385,7 +385,7 @@ impl State {
 }
 
 /// Maximum number of subset sums of the pieces that end or begin at a column; with more, ties are not looked for.
-const MOST_SUMS: usize = 1 << 10;
+const MAX_SUMS: usize = 1 << 10;
 
 /// Calls `visit` with each piece that ends before a column and was in the previous one, and with each piece that begins there.
 fn each_tied(model: &Model, column: usize, mut visit: impl FnMut(u32, bool)) {

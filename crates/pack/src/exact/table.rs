@@ -5,23 +5,23 @@
 /// Two states would have to agree in all 128 bits to be confused. The bits are a sum of fixed random words, multiplied by the floor for a column; two
 /// sums agree by chance once in about 2^120. The bits are a fixed function of the state, so a run is the same on every machine.
 ///
-/// Cleared entries stay in place with an age that no later entry has, so a small search after a large one does not have to wipe its table. The
-/// position of an entry does not depend on its age, and therefore answers do not either.
+/// Cleared entries stay in place with a generation that no later entry has, so a small search after a large one does not have to wipe its table. The
+/// position of an entry does not depend on its generation, and therefore answers do not either.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     slots: Vec<u128>,
     /// Mask of the slots in use.
     mask: usize,
     /// Number of times the table was cleared, well mixed.
-    age: u128,
+    generation: u128,
 }
 
 impl Table {
     /// The key of an empty slot.
     pub(crate) const START: u128 = 0x6a09_e667_f3bc_c908_bb67_ae85_84ca_a73b;
 
-    /// Difference between two successive ages.
-    const YEAR: u128 = 0xbb67_ae85_84ca_a73b_3c6e_f372_fe94_f82b;
+    /// Difference between two successive generations.
+    const GENERATION_STEP: u128 = 0xbb67_ae85_84ca_a73b_3c6e_f372_fe94_f82b;
 
     /// Clears the table; `bits` is the logarithm of the number of slots.
     pub(crate) fn clear(&mut self, bits: u32) {
@@ -30,16 +30,16 @@ impl Table {
             self.slots.resize(count, 0);
         }
         self.mask = count - 1;
-        self.age = self.age.wrapping_add(Table::YEAR);
+        self.generation = self.generation.wrapping_add(Table::GENERATION_STEP);
     }
 
     pub(crate) fn contains(&self, key: u128) -> bool {
-        self.slots[self.slot(key)] == key ^ self.age
+        self.slots[self.slot(key)] == key ^ self.generation
     }
 
     pub(crate) fn insert(&mut self, key: u128) {
         let slot = self.slot(key);
-        self.slots[slot] = key ^ self.age;
+        self.slots[slot] = key ^ self.generation;
     }
 
     fn slot(&self, key: u128) -> usize {

@@ -10,7 +10,7 @@ use super::state::{NOWHERE, State};
 use crate::gap::align_up;
 
 /// Maximum number of units; with more there are too many orders.
-pub(super) const MOST: usize = 10;
+pub(super) const MAX_UNITS: usize = 10;
 
 /// An exhaustive search over orders and offsets.
 pub(super) struct Few<'a> {

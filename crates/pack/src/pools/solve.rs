@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::anneal::Anneal;
 use super::bound::lower_bound;
-use super::few::{Few, MOST};
+use super::few::{Few, MAX_UNITS};
 use super::problem::{FORBIDDEN, OPEN};
 use super::state::State;
 use super::{Place, PoolsAnswer, PoolsPacking, PoolsProblem};
@@ -108,7 +108,7 @@ impl Search<'_, '_> {
 
     fn is_few(&self) -> bool {
         let units = self.problem.units.iter();
-        units.filter(|unit| unit.low != unit.high).count() <= MOST
+        units.filter(|unit| unit.low != unit.high).count() <= MAX_UNITS
     }
 
     /// Searches exhaustively below a cost if there are few units; returns whether the search was complete, and the best state.

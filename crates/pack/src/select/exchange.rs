@@ -11,7 +11,7 @@ const EXCHANGED: [usize; 3] = [64, 128, 256];
 const COLUMNS_PER_STEP: u64 = 3000;
 
 /// Maximum number of steps; further steps find little more.
-const MOST_STEPS: u64 = 100_000;
+const MAX_STEPS: u64 = 100_000;
 
 /// A choice by loads, and the changes since it was last kept.
 struct Exchange<'a, 'b> {
@@ -43,7 +43,7 @@ pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64
     let mut limit = 0;
     for most in EXCHANGED {
         let order = &order[..most.min(order.len())];
-        limit += budget.min(MOST_STEPS) * COLUMNS_PER_STEP / EXCHANGED.len() as u64;
+        limit += budget.min(MAX_STEPS) * COLUMNS_PER_STEP / EXCHANGED.len() as u64;
         while exchange.looked < limit && !order.is_empty() {
             exchange.round(order, &mut random);
         }

@@ -27,10 +27,10 @@ pub(crate) struct Arc {
 }
 
 /// Upper limit of the sum of gains: keeps potentials and reduced gains within 64 bits.
-const MOST_GAIN: i128 = 1 << 60;
+const MAX_GAIN: i128 = 1 << 60;
 /// The same limit if gains are forced; and the number of bytes up to which such prices stay within 128 bits.
-const MOST_FORCED: i128 = 1 << 48;
-const MOST_BYTES: u64 = 1 << 50;
+const MAX_FORCED: i128 = 1 << 48;
+const MAX_BYTES: u64 = 1 << 50;
 
 /// Directions in which an entering arc changes its flow.
 const GROWS: i64 = 1;
@@ -171,9 +171,9 @@ impl Prices {
     fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) {
         let gain = |arc: &Arc| arc.weight / i128::from(arc.size.max(1));
         let sum = arcs.iter().fold(0i128, |sum, arc| sum.saturating_add(gain(arc)));
-        let shift = (0..).find(|shift| sum >> shift < MOST_GAIN).unwrap_or(0);
+        let shift = (0..).find(|shift| sum >> shift < MAX_GAIN).unwrap_or(0);
         self.shift = shift;
-        let fits = sum < MOST_FORCED && capacity < MOST_BYTES;
+        let fits = sum < MAX_FORCED && capacity < MAX_BYTES;
         self.force = if fits { 2 * sum as i64 + 1 } else { 0 };
         refill(
             &mut self.arcs,

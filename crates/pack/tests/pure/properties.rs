@@ -151,7 +151,10 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
         let answer = minimise(problem, Packs::Auto, Steps::default(), &mut go_on);
         prop_assert_eq!(answer.packing.as_ref(), Some(&packing));
         prop_assert!(packing.height <= rules, "{} > {rules}", packing.height);
-        prop_assert!(answer.bound <= rules.min(searches), "the bound is above a height that was found");
+        prop_assert!(
+            answer.bound <= rules.min(searches),
+            "the bound is above a height that was found"
+        );
         // Two searches with the same budget that both exhaust it may end slightly apart; nothing is below what is proved.
         let is_proved = answer.verdict == Verdict::Proved;
         let apart = if is_proved { 0 } else { searches.0 / 1_000_000_000 };

@@ -138,7 +138,7 @@ impl fmt::Display for StorageReason {
 }
 
 /// The most images of a grid: more are not bound as one kernel's descriptors.
-const MOST_IMAGES: u64 = 16;
+const MAX_IMAGES: u64 = 16;
 
 /// The layout of a tensor within the limits, with the reason.
 ///
@@ -188,7 +188,7 @@ pub fn fit_layout(
             layers: extent.layers.min(limit.layers),
         });
         let images = split.grid().texels();
-        if images <= MOST_IMAGES {
+        if images <= MAX_IMAGES {
             return Ok((split, reason(Instead::Split(images))));
         }
     }

@@ -217,11 +217,11 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
 /// Tries other unroll counts, one loop at a time, and keeps those that leave fewer copies.
 fn improve(rules: &mut Rules<'_>, mut best: Coalesced, limit: u32) -> Coalesced {
     /// Larger graphs keep the counts chosen for each loop separately.
-    const MOST_VALUES: usize = 2_000;
+    const MAX_VALUES: usize = 2_000;
     let loops: Vec<NodeId> = rules.unroll.keys().copied().collect();
     for &id in loops.iter().chain(&loops) {
         for count in 1..=limit.clamp(1, 4) {
-            if best.copies() == 0 || best.expansion.values.len() > MOST_VALUES {
+            if best.copies() == 0 || best.expansion.values.len() > MAX_VALUES {
                 return best;
             }
             let before = rules.unroll.insert(id, count);

@@ -13,12 +13,12 @@ pub(super) struct Duels {
     pairs: [[u32; 2]; PAIRS],
     /// The newest pair.
     last: usize,
-    /// Pairs that values predicted correctly minus those that recency did, clamped to [`MOST`] either way.
+    /// Pairs that values predicted correctly minus those that recency did, clamped to [`MAX_LEAD`] either way.
     lead: i32,
 }
 
 const PAIRS: usize = 64;
-const MOST: i32 = 32;
+const MAX_LEAD: i32 = 32;
 
 impl Default for Duels {
     fn default() -> Duels {
@@ -49,7 +49,7 @@ impl Duels {
             Some(_) => 1,
         };
         *pair = [NONE; 2];
-        self.lead = (self.lead + won).clamp(-MOST, MOST);
+        self.lead = (self.lead + won).clamp(-MAX_LEAD, MAX_LEAD);
     }
 }
 

@@ -96,13 +96,17 @@ fn slice(call: &Call<'_>) -> Answer<Inferred> {
     let mut dims = call.dims_of(0, None)?.to_vec();
     let axis = call.axis("axis", 0, dims.len())?;
     let begin = call.int("begin", 0)?;
-    dims[axis] = match call.ints("end")?.as_deref() {
-        Some([end]) if begin >= 0 && *end >= 0 => Dim::from(*end).min(dims[axis].clone()) - begin,
-        Some([end]) if begin >= 0 => dims[axis].clone() + *end - begin,
-        None if begin >= 0 => dims[axis].clone() - begin,
-        None => Dim::from(-begin).min(dims[axis].clone()),
-        _ => return Err("`begin` and `end` must be one number each, and `begin` may be negative only without `end`".to_owned()),
-    };
+    dims[axis] =
+        match call.ints("end")?.as_deref() {
+            Some([end]) if begin >= 0 && *end >= 0 => Dim::from(*end).min(dims[axis].clone()) - begin,
+            Some([end]) if begin >= 0 => dims[axis].clone() + *end - begin,
+            None if begin >= 0 => dims[axis].clone() - begin,
+            None => Dim::from(-begin).min(dims[axis].clone()),
+            _ => return Err(
+                "`begin` and `end` must be one number each, and `begin` may be negative only without `end`"
+                    .to_owned(),
+            ),
+        };
     Ok(call.same_element(dims))
 }
 
