@@ -7,7 +7,7 @@ fn main() {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
     if system == "android" {
-        // Devices with pages of 16 KiB load no others; NDKs before 28 align to 4 KiB.
+        // Devices with 16 KiB pages require this alignment; NDKs before 28 align to 4 KiB.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,max-page-size=16384");
     }
 }
