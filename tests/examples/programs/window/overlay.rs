@@ -19,7 +19,7 @@ struct PlanLine {
     excluded: String,
 }
 
-/// `frame 7: plan 2 searched: 1,024 B of 2,048 B on chip, 1,024 B bound of 4,096 B; pinned nothing; excluded depth`
+/// Parses `frame 7: plan 2 searched: 1,024 B of 2,048 B on chip, 1,024 B bound of 4,096 B; pinned nothing; excluded depth`.
 fn plan_line(line: &str) -> Option<PlanLine> {
     let (_, rest) = line.strip_prefix("frame ")?.split_once(": plan ")?;
     let (number, rest) = rest.split_once(' ')?;
