@@ -23,7 +23,7 @@ struct Document {
 
 const FORMAT: &str = "tileheap-certificate";
 
-/// Whether a document is a certificate.
+/// Returns true if a document is a certificate.
 pub(crate) fn is_one(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Header {
@@ -47,10 +47,10 @@ pub(crate) fn write(table: &Table, certificate: &Certificate) -> String {
     })
 }
 
-/// Reads a certificate and verifies it; says what it proves.
+/// Reads and verifies a certificate; describes what it proves.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason that the certificate is invalid.
 pub(crate) fn check(file: &Path, text: &str, table: &Table, problem: &Problem) -> Result<String> {
     let bad = |error: String| Error::bad_input(format!("{}: {error}", shown(file)));
     let document: Document = tileheap_json::read(text, FORMAT, 1).map_err(|error| bad(error.to_string()))?;
@@ -73,7 +73,7 @@ pub(crate) fn check(file: &Path, text: &str, table: &Table, problem: &Problem) -
     Ok(format!("valid: {}\n", in_words(&certificate)))
 }
 
-/// What a certificate proves, and by what.
+/// Describes the proved statement, and the proof.
 pub(crate) fn in_words(certificate: &Certificate) -> String {
     let (items, branches) = (certificate.items.len(), certificate.branches.len());
     let by = match branches {

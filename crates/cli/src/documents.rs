@@ -60,7 +60,7 @@ pub(crate) struct Replay {
     pub(crate) seed: u64,
     pub(crate) frames: u64,
     pub(crate) uses: u64,
-    /// Of every frame.
+    /// Requests per frame.
     pub(crate) frame_uses: Vec<u64>,
     /// A lower bound on the traffic of any policy.
     pub(crate) lower_bound: Option<Levels>,
@@ -104,14 +104,14 @@ pub(crate) struct Policy {
     /// Wall moves that reversed the one before.
     pub(crate) wall_reversals: u64,
     pub(crate) nanoseconds_per_request: f64,
-    /// Bytes of every frame.
+    /// Bytes per frame.
     pub(crate) frame_bytes: Vec<u64>,
     pub(crate) frame_hits: Vec<u64>,
-    /// The end of every arena at the end of every frame, in bytes; empty if the policy has none.
+    /// The end of each arena at the end of each frame, in bytes; empty if the policy has none.
     pub(crate) arena_ends: Vec<Vec<u64>>,
 }
 
-/// Uploads of textures that were uploaded at most so many frames before.
+/// Uploads of textures that were last uploaded at most 1, 8 or 60 frames earlier.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Reloads {
     #[serde(rename = "1")]
@@ -173,7 +173,7 @@ pub(crate) struct SweepPoint {
 pub(crate) struct Tensors {
     pub(crate) name: String,
     pub(crate) strategy: String,
-    /// Whether the strategy places tensors in pools.
+    /// True if the strategy places tensors in pools.
     pub(crate) pools: bool,
     pub(crate) policy: String,
     /// Bytes of all memories.
@@ -181,7 +181,7 @@ pub(crate) struct Tensors {
     pub(crate) lower_bound: u64,
     pub(crate) memories: Vec<Memory>,
     pub(crate) steps: Vec<String>,
-    /// Of every step.
+    /// Live bytes per step.
     pub(crate) live_bytes: Vec<u64>,
     /// The step with the most live bytes.
     pub(crate) peak: Option<usize>,
@@ -210,22 +210,22 @@ pub(crate) struct Memory {
     pub(crate) traffic_bound: u64,
 }
 
-/// What an on-chip memory of a size keeps.
+/// The tensors that an on-chip memory of one size keeps.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct OnChip {
     pub(crate) capacity: u64,
-    /// How many tensors.
+    /// Number of tensors kept.
     pub(crate) tensors: u64,
     /// Bytes of all accesses to them in a run.
     pub(crate) kept: u64,
-    /// No choice of tensors that fit keeps more.
+    /// An upper bound on `kept`, for any choice of tensors that fit.
     pub(crate) bound: u64,
-    /// Of all tensors.
+    /// Bytes of all accesses to all tensors in a run.
     pub(crate) traffic: u64,
 }
 
 impl OnChip {
-    /// Thousandths of the traffic, rounded down.
+    /// `of` in thousandths of the traffic, rounded down.
     pub(crate) fn share(&self, of: u64) -> u64 {
         (u128::from(of) * 1000 / u128::from(self.traffic.max(1))) as u64
     }
@@ -243,7 +243,7 @@ pub(crate) struct Tensor {
     pub(crate) extent: Option<[u64; 3]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<String>,
-    /// Where it is, from round to round of the loops around it.
+    /// Its location in each iteration of the enclosing loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<Place>,
     /// Empty for the caller's tensors, constants, and parts of other tensors.
@@ -254,7 +254,7 @@ pub(crate) struct Tensor {
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Region {
-    /// An index.
+    /// An index into the memories.
     pub(crate) memory: usize,
     pub(crate) offset: u64,
     pub(crate) size: u64,
@@ -270,17 +270,17 @@ impl From<tileheap_tensor::plan::Region> for Region {
     }
 }
 
-/// Where a tensor is.
+/// The location of a tensor.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Place {
-    /// The same bytes in every round.
+    /// The same bytes in every iteration.
     At(Region),
-    /// From a byte of another tensor on.
+    /// At a byte offset within another tensor.
     Within { tensor: String, offset: u64 },
-    /// In turn: `first` in the first rounds, then `repeat` over and over.
+    /// Changes per iteration: `first` in the first iterations, then `repeat` cyclically.
     PerRound { first: Vec<Place>, repeat: Vec<Place> },
-    /// A loop's result: by the exit that is taken.
+    /// The result of a loop: a location for each exit.
     AtExit(Vec<Place>),
 }
 
@@ -301,7 +301,7 @@ impl Place {
         }
     }
 
-    /// `first 0 B, then 4,096 B and 0 B in turn`, by memory.
+    /// The location in words, with memories named by `memory`: `first 0 B, then 4,096 B and 0 B in turn`.
     pub(crate) fn in_words(&self, memory: &dyn Fn(usize) -> String) -> String {
         let list = |places: &[Place], between: &str| {
             let all: Vec<String> = places.iter().map(|place| place.in_words(memory)).collect();
@@ -334,7 +334,7 @@ impl Place {
     }
 }
 
-/// The bytes of another strategy, or why it failed.
+/// The bytes of another strategy, or its error.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Compared {
@@ -387,11 +387,11 @@ impl Document for FrameCheck {
     const VERSION: u64 = 1;
 }
 
-/// Every bind, discard and submit of a run on the emulator, in order: a header, and a document a line.
+/// Every bind, discard and submit of a run on the emulator, in order: a header, then one document per line.
 #[derive(Deserialize)]
 pub(crate) struct Trace {
     pub(crate) profile: String,
-    /// Bytes.
+    /// The heap size in bytes.
     pub(crate) heap: u64,
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
@@ -406,7 +406,7 @@ impl Document for Trace {
 }
 
 impl Trace {
-    /// Reads a trace; `None` of other documents.
+    /// Reads a trace; `None` for other documents.
     ///
     /// # Errors
     /// The problem and its line. The last line may be cut off.

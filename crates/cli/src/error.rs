@@ -8,10 +8,10 @@ use std::process::ExitCode;
 /// The result of a subcommand.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a subcommand did not succeed.
+/// The error of a subcommand.
 #[derive(Debug)]
 pub(crate) enum Error {
-    /// Whatever reads standard output closed it: nothing is wrong.
+    /// The reader of standard output closed it; not a failure.
     BrokenPipe,
     /// The cause, and what to do about it.
     Message(String),
@@ -32,7 +32,7 @@ impl Error {
         Error::BadInput(message.into())
     }
 
-    /// Makes a message one about invalid input.
+    /// Turns a message into an error about invalid input.
     pub(crate) fn into_bad_input(self) -> Error {
         match self {
             Error::Message(message) => Error::BadInput(message),
@@ -45,7 +45,7 @@ impl Error {
         Error::Message(format!("{name}: {error}"))
     }
 
-    /// A file that cannot be written; `instead` is what to give.
+    /// An error about a file that cannot be written; `instead` is the suggestion.
     pub(crate) fn cannot_write(path: &Path, error: &io::Error, instead: &str) -> Error {
         Error::Message(format!(
             "cannot write `{}`: {error}: give {instead}",
@@ -73,7 +73,7 @@ impl Error {
         }
     }
 
-    /// Prints help where it was requested, and otherwise one line about the invalid command line.
+    /// Prints help if it was requested, and otherwise one line about the invalid command line.
     pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
         if error.exit_code() == 0
             || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
@@ -118,7 +118,7 @@ from_errors!(
     tileheap_textures::Error
 );
 
-/// One line on standard error, whatever the message contains.
+/// Prints one line on standard error; control characters become spaces.
 fn print(message: &str) {
     let mut line = String::from("tileheap: ");
     line.extend(message.chars().map(|c| if c.is_control() { ' ' } else { c }));

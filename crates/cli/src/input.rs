@@ -7,10 +7,10 @@ use tileheap::units::Bytes;
 
 use crate::error::{Error, Result};
 
-/// Limits what a mistaken path (a disk image, a device) reads.
+/// Limits the bytes read from a mistaken path, such as a disk image or a device.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// The bytes of a file, or of standard input for `-`. `form` is the kind of file that an error requests.
+/// Reads the bytes of a file, or of standard input for `-`. `form` is the kind of file that an error message asks for.
 pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let shown = shown(path);
@@ -36,17 +36,17 @@ pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// The text of a JSON file, or of standard input for `-`.
+/// Reads the text of a JSON file, or of standard input for `-`.
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
     read_text_in(path, what, "a JSON file")
 }
 
-/// The text of a file in another `form`.
+/// Reads the text of a file in another `form`.
 pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String> {
     text_of(read_bytes(path, what, form)?, path, what, form)
 }
 
-/// The text that the bytes of a file are.
+/// Decodes the bytes of a file as UTF-8.
 pub(crate) fn text_of(bytes: Vec<u8>, path: &Path, what: &str, form: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let text = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -58,7 +58,7 @@ pub(crate) fn text_of(bytes: Vec<u8>, path: &Path, what: &str, form: &str) -> Re
     })
 }
 
-/// A path as messages show it.
+/// A path as shown in messages.
 pub(crate) fn shown(path: &Path) -> String {
     if is_stdin(path) {
         "standard input".to_owned()

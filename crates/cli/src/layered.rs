@@ -10,7 +10,7 @@
 //! 4. `../share/vulkan/explicit_layer.d` from the executable: installed by `scripts/install.sh`, with the libraries in `../lib/tileheap`;
 //! 5. `vulkan/explicit_layer.d` in `XDG_CONFIG_HOME`, `XDG_DATA_HOME` and `XDG_DATA_DIRS`, where the Vulkan loader looks.
 //!
-//! The executable is the real one: links to it are followed. The current folder is not searched.
+//! Links to the executable are followed. The current folder is not searched.
 
 use std::collections::HashSet;
 use std::env;
@@ -23,29 +23,29 @@ use crate::input::shown;
 
 /// A layer of this project.
 pub(crate) struct Layer {
-    /// As the loader knows it.
+    /// The name that the loader uses.
     name: &'static str,
     /// The suffix of its manifest and library names, and its staging folder.
     short: &'static str,
-    /// Names the folder that it is in.
+    /// The environment variable with the layer's folder.
     variable: &'static str,
 }
 
-/// A strict tile heap on any driver.
+/// The emulator: a strict tile heap on any driver.
 pub(crate) const EMULATOR: Layer = Layer {
     name: "VK_LAYER_TILEHEAP_emulator",
     short: "emulator",
     variable: "TILEHEAP_EMULATOR",
 };
 
-/// Checks memory that resources share.
+/// The layer that checks memory shared by resources.
 pub(crate) const ALIASING: Layer = Layer {
     name: "VK_LAYER_TILEHEAP_aliasing",
     short: "aliasing",
     variable: "TILEHEAP_ALIASING",
 };
 
-/// Writes frames of a program as documents.
+/// The layer that writes frames of a program as documents.
 pub(crate) const CAPTURE: Layer = Layer {
     name: "VK_LAYER_TILEHEAP_capture",
     short: "capture",
@@ -130,12 +130,12 @@ impl Layer {
         folders
     }
 
-    /// A program that the loader runs with the layer in `folder`, below the layers that the environment names.
+    /// A command that runs a program with the layer in `folder`, below the layers that the environment names.
     pub(crate) fn command(&self, folder: &Path, program: &[OsString]) -> Result<Command> {
         let [program, rest @ ..] = program else {
             return Err(Error::bad_input("no program: give one after --"));
         };
-        // The loader reads VK_ADD_LAYER_PATH only where VK_LAYER_PATH is not set.
+        // The loader reads VK_ADD_LAYER_PATH only if VK_LAYER_PATH is not set.
         let is_set = env::var_os("VK_LAYER_PATH").is_some_and(|path| !path.is_empty());
         let path = if is_set {
             "VK_LAYER_PATH"
@@ -148,8 +148,8 @@ impl Layer {
         Ok(command)
     }
 
-    /// The folders that a variable lists and `folder`, before others with a manifest of this layer: the loader uses the first. Otherwise
-    /// last, because Debian 12's loader (1.3.239) orders layers by their folders, and validation belongs above.
+    /// The folders that a variable lists, with `folder` before the first one that has a manifest of this layer, because the loader uses the first. If
+    /// none has one, `folder` is last, because Debian 12's loader (1.3.239) orders layers by their folders, and validation belongs above.
     fn path_with(&self, variable: &str, folder: &Path) -> Result<OsString> {
         let mut folders: Vec<_> = paths_in(variable, OsString::new()).collect();
         let manifest = self.manifest();
@@ -166,7 +166,7 @@ impl Layer {
     }
 }
 
-/// Where the Vulkan loader looks for explicit layers below a folder of data or of configuration.
+/// The folder in which the Vulkan loader looks for explicit layers, below a folder of data or of configuration.
 const EXPLICIT_LAYERS: &str = "vulkan/explicit_layer.d";
 
 /// The paths that a variable lists; those in `default` if it is unset or empty.
@@ -176,7 +176,7 @@ fn paths_in(variable: &str, default: OsString) -> impl Iterator<Item = PathBuf> 
     paths.into_iter().filter(|path| !path.as_os_str().is_empty())
 }
 
-/// The library that a manifest names, relative to the manifest unless absolute; or what is wrong with the manifest.
+/// The library that a manifest names, relative to the manifest unless absolute; or an error about the manifest.
 fn library_of(manifest: &Path) -> Result<PathBuf, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", shown(manifest));
     let text = std::fs::read_to_string(manifest).map_err(|error| wrong(&error))?;
@@ -189,12 +189,12 @@ fn library_of(manifest: &Path) -> Result<PathBuf, String> {
     Ok(manifest.parent().unwrap_or(Path::new("")).join(library))
 }
 
-/// A path that holds in any working directory.
+/// Makes a path absolute, so that it is valid in any working directory.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::of(path.display(), error))
 }
 
-/// A variable that lists layers, with one more after the others.
+/// The value of a variable that lists layers, with `last` appended unless the list has it.
 fn appended(variable: &str, last: &str) -> OsString {
     let mut list = env::var_os(variable).unwrap_or_default();
     if env::split_paths(&list).any(|one| one.as_os_str() == last) {
@@ -207,7 +207,7 @@ fn appended(variable: &str, last: &str) -> OsString {
     list
 }
 
-/// Runs the program. A terminal sends Ctrl-C to it too: the command only outlives it. What else would end the command is passed on.
+/// Runs the program. A terminal sends Ctrl-C to the program too, so the command only waits; SIGTERM and SIGHUP are passed on.
 pub(crate) fn wait(command: &mut Command) -> Result<ExitStatus> {
     let program = Path::new(command.get_program()).display().to_string();
     run_to_its_end(command).map_err(|error| Error::of(format!("cannot run `{program}`"), error))
@@ -230,7 +230,7 @@ fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
                     SIGHUP => Signal::HUP,
                     _ => continue,
                 };
-                // It may be gone by now.
+                // The program may have ended already.
                 let _ = kill_process(program, passed);
             }
         });
@@ -252,7 +252,7 @@ pub(crate) fn signal_of(ended: ExitStatus) -> Option<i32> {
     return ended.code().and(None);
 }
 
-/// A program's own status, as shells tell it.
+/// The exit status of a program as shells report it: 128 plus the number of a signal that ended it.
 pub(crate) fn status_of(ended: ExitStatus) -> u8 {
     let status = ended.code().or_else(|| Some(128 + signal_of(ended)?));
     status.and_then(|status| u8::try_from(status).ok()).unwrap_or(1)

@@ -36,7 +36,7 @@ use commands::CommandLine;
 use error::Error;
 
 fn main() -> ExitCode {
-    // clap alone would colour a dumb terminal where `CI` is set.
+    // By default, clap colors a dumb terminal if `CI` is set.
     let color = if output::is_color_unwanted() {
         ColorChoice::Never
     } else {

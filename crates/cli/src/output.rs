@@ -47,13 +47,13 @@ impl Output {
     }
 }
 
-/// Whether the user disabled colors (<https://no-color.org>), or the terminal has none.
+/// Returns true if the user disabled colors (<https://no-color.org>), or the terminal has none.
 pub(crate) fn is_color_unwanted() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     no_color || std::env::var_os("TERM").is_none_or(|term| term == "dumb")
 }
 
-/// Headings are the lines that start with a letter.
+/// Makes headings bold: the lines that start with a letter.
 fn with_bold_headings(text: &str) -> String {
     let mut bold = String::with_capacity(text.len() + 256);
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! `tileheap pack` of a JSON file: several pools.
+//! `tileheap pack` for a JSON file with several pools.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -33,7 +33,7 @@ struct Document {
     penalties: Vec<(String, String, u64)>,
 }
 
-/// Whether a file is JSON and not a table.
+/// Returns true if a file is JSON and not a table.
 pub(crate) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
@@ -41,7 +41,7 @@ pub(crate) fn is_json(text: &str) -> bool {
 /// Reads a problem.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason that the problem is invalid.
 pub(crate) fn read(file: &Path, text: &str) -> Result<PoolsProblem> {
     let document: Document = tileheap_json::read(text, "tileheap-pools", 1)
         .map_err(|error| Error::bad_input(format!("{}: {error}", shown(file))))?;
@@ -57,7 +57,7 @@ pub(crate) fn read(file: &Path, text: &str) -> Result<PoolsProblem> {
         .map_err(|error| Error::bad_input(format!("{}: {error}", shown(file))))
 }
 
-/// Packs it.
+/// Packs the items, and checks the packing.
 pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAnswer {
     let answer = solve(problem, budget, watch);
     if let Some(packing) = &answer.packing {
@@ -66,7 +66,7 @@ pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> P
     answer
 }
 
-/// Why nothing is proved.
+/// The reason that nothing is proved.
 pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
     match (verdict, found) {
         (Verdict::Interrupted, true) => "none within the time",

@@ -17,9 +17,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of `length` units; 0 if unknown.
+    /// Progress of `length` units; 0 if unknown.
     pub(crate) fn new(what: &'static str, length: u64) -> Progress {
-        // indicatif draws on terminals only, and without colours for `NO_COLOR`.
+        // indicatif draws on terminals only, and without colors for `NO_COLOR`.
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
         let form = if length == 0 {
             "{spinner} {msg}, {elapsed}"
@@ -31,7 +31,7 @@ impl Progress {
         let (over, done) = channel();
         let shown = bar.clone();
         let waits = std::thread::spawn(move || {
-            // A disconnected channel is an end, too.
+            // A disconnected channel also means the end.
             if done.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(Duration::from_millis(120));
@@ -58,7 +58,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((over, waits)) = self.over.take() {
             drop(over);
-            // It holds nothing but the bar.
+            // The thread holds only the bar.
             let _ = waits.join();
         }
         self.bar.finish_and_clear();

@@ -16,7 +16,7 @@ pub(crate) struct Table {
     offset_column: Option<usize>,
     pub(crate) ids: Vec<String>,
     pub(crate) items: Vec<Item>,
-    /// 1 for all where there is no column of weights.
+    /// 1 for each item if there is no column of weights.
     pub(crate) weights: Vec<u64>,
     pub(crate) has_weights: bool,
 }
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((error.line, error.what.as_str()), (4, "id `a` is also on line 2"));
     }
 
-    /// What is written is read back as it was; what is still a table is a problem or an error.
+    /// A damaged table is an error or another table, which writing and reading does not change.
     #[test]
     fn damaged_tables_are_refused_or_are_other_tables() {
         const DAMAGE: [&str; 10] = ["", "0", "9", "99999999999", "-", "\"", ",", "\n", "\r", " "];

@@ -8,10 +8,10 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tileheap::units::Bytes;
 
-/// Other words for names.
+/// Alternative names.
 const ALIASES: [(&str, &str); 1] = [("band", "strips")];
 
-/// Parses one of `all` by its name; help shows the names, with their descriptions where there are some.
+/// Parses one of `all` by its name; help shows the names, with their descriptions if given.
 pub(crate) fn named<T: Copy + Send + Sync + 'static>(
     all: impl IntoIterator<Item = T>,
     name: fn(T) -> &'static str,
@@ -32,13 +32,13 @@ pub(crate) fn named<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// `8355840`, `18MiB`, `8.5MB`: bytes, rounded to whole ones.
+/// Parses bytes, rounded to whole ones: `8355840`, `18MiB`, `8.5MB`.
 pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
     let help = |_| "write a size in bytes or with a unit: 8355840, 18MiB, 8.5MB".to_owned();
     parse_size::parse_size(text).map(Bytes).map_err(help)
 }
 
-/// `2s`, `1.5s`, `500ms`, `1min`.
+/// Parses a time: `2s`, `1.5s`, `500ms`, `1min`.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let help = || "write a time with a unit: 2s, 1.5s, 500ms, 1min".to_owned();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
@@ -57,7 +57,7 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A share with a tenth of a percent, rounded down: a share just below a threshold does not print as the threshold.
+/// A share in percent with one decimal, rounded down: a share just below a threshold does not print as the threshold.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
     format!("{}.{} %", tenths / 10, tenths % 10)
@@ -68,7 +68,7 @@ pub(crate) fn share(of_one: f64) -> String {
     percent((of_one * 1e6) as u64, 1_000_000)
 }
 
-/// Bytes in decimal units, as traffic is given.
+/// Bytes in decimal units, as is usual for traffic.
 pub(crate) fn megabytes(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -78,7 +78,7 @@ pub(crate) fn megabytes(bytes: u64) -> String {
     }
 }
 
-/// `60%`, `62.5 %`: in thousandths of the whole. A number without its sign could be a fraction.
+/// Parses a percentage to thousandths of the whole: `60%`, `62.5 %`. The sign is required, because a plain number could be a fraction.
 pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
     let help = || "write a percentage from 0% to 100% with at most one decimal: 60%, 62.5%".to_owned();
     let number = text.strip_suffix('%').ok_or_else(help)?.trim_end();
@@ -87,7 +87,7 @@ pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
     is_whole.then_some(tenths.round() as u32).ok_or_else(help)
 }
 
-/// `1.5`: a factor of at least 1.
+/// Parses a factor of at least 1: `1.5`.
 pub(crate) fn parse_factor(text: &str) -> Result<f64, String> {
     let factor = text
         .parse::<f64>()
@@ -124,10 +124,10 @@ impl fmt::Display for Budget {
 /// The findings that make a check fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Certain findings, errors
+    /// Errors and certain findings
     #[default]
     Error,
-    /// Warnings and possible findings too, and with --pedantic those by the letter
+    /// Also warnings and possible findings, and with --pedantic findings by the letter of the specification
     Warning,
 }
 
@@ -138,7 +138,7 @@ pub(crate) enum Sweep {
     Heap(Bytes, Bytes),
     /// Extents of the frame.
     Size((u32, u32), (u32, u32)),
-    /// What one more execution of a pass costs.
+    /// Costs of one more execution of a pass.
     Repeat(Bytes, Bytes),
 }
 
@@ -163,7 +163,7 @@ impl FromStr for Sweep {
     }
 }
 
-/// `1920x1080`.
+/// Parses an extent: `1920x1080`.
 pub(crate) fn parse_extent(text: &str) -> Result<(u32, u32), String> {
     let help = || "write width and height in texels, both at least 1: 1920x1080".to_owned();
     let (width, height) = text.split_once(['x', 'X']).ok_or_else(help)?;

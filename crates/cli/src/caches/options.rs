@@ -1,4 +1,4 @@
-//! Policies as options.
+//! Cache policies as command-line options.
 
 use std::ffi::OsStr;
 
@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 use tileheap_baselines::textures::ALL;
 use tileheap_textures::{Parameter, PolicyDesc};
 
-/// Policies by name, perhaps with values of parameters; help shows both.
+/// Parses a policy by its name, optionally with parameter values; help lists both.
 #[derive(Clone)]
 pub(crate) struct Policies;
 

@@ -1,4 +1,4 @@
-//! Replaying a trace of texture requests.
+//! Replays a trace of texture requests.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,16 +17,16 @@ use crate::progress::Progress;
 /// The first bytes of every trace.
 const MAGIC: &[u8; 15] = b"tileheap-trace\n";
 
-/// How a trace is replayed.
+/// Options of a replay.
 pub(crate) struct ReplayOptions {
     pub(crate) budget: Bytes,
     pub(crate) policies: Vec<PolicyDesc<'static>>,
     pub(crate) seed: u64,
-    /// Whether to compute the lower bound.
+    /// Also compute the lower bound.
     pub(crate) lower_bound: bool,
 }
 
-/// A replayed trace.
+/// The results of a replay.
 pub(crate) struct Played {
     pub(crate) trace: PathBuf,
     pub(crate) budget: Bytes,
@@ -35,7 +35,7 @@ pub(crate) struct Played {
     pub(crate) lower_bound: Option<Distribution>,
 }
 
-/// Whether a file is a trace.
+/// Returns true if a file is a trace.
 pub(crate) fn is_trace(path: &Path) -> bool {
     let mut first = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
@@ -65,7 +65,7 @@ pub(crate) fn play(path: &Path, options: &ReplayOptions) -> Result<Played> {
             progress.set_position(trace.position());
         }
     }
-    // Again, without the checker between requests.
+    // A second, timed run without the checker between requests.
     progress.set_message("timing");
     for run in &mut runs {
         run.time(open(path)?, path)?;

@@ -1,4 +1,4 @@
-//! One policy, replayed on a trace.
+//! Replays a trace through one policy.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 pub(super) struct Run {
     policy: PolicyDesc<'static>,
     replay: Replay,
-    /// For a second, timed run without checks.
+    /// A second instance of the policy, for a timed run without checks.
     timed: Option<Box<dyn Policy>>,
     nanoseconds: f64,
     uses: Vec<u64>,
     hits: Vec<u64>,
-    /// The end of every arena.
+    /// The current end of each arena.
     walls: Vec<u64>,
     wall_history: Vec<Vec<u64>>,
 }
@@ -30,12 +30,12 @@ pub(crate) struct Report {
     pub(crate) summary: Summary,
     /// Mean time per request.
     pub(crate) nanoseconds: f64,
-    /// Bytes in every frame.
+    /// Bytes per frame.
     pub(crate) traffic: Vec<u64>,
-    /// Requests and hits in every frame.
+    /// Requests and hits per frame.
     pub(crate) uses: Vec<u64>,
     pub(crate) hits: Vec<u64>,
-    /// The end of every arena in every frame; empty for policies without arenas.
+    /// The end of each arena per frame; empty for policies without arenas.
     pub(crate) walls: Vec<Vec<u64>>,
 }
 

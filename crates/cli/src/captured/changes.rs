@@ -1,4 +1,4 @@
-//! The changes that a report proposes, each with what it saves and costs.
+//! The changes that a report proposes, each with its savings and cost.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::frames::arrange::{ArrangedPlan, Limits, changes as in_words, gain};
 use crate::values::megabytes;
 
-/// Where a change helps.
+/// The devices that a change helps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Helps {
     #[serde(rename = "every tiler")]
@@ -42,10 +42,10 @@ pub(crate) struct Change {
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) frees_bytes: u64,
     pub(crate) cost: String,
-    /// What changes in Vulkan.
+    /// The change in terms of Vulkan.
     pub(crate) how: String,
     pub(crate) helps: Helps,
-    /// Each resource that it is about.
+    /// The affected resources, one line each.
     pub(crate) details: Vec<String>,
 }
 
@@ -53,12 +53,12 @@ fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
 }
 
-/// So many changes are proposed.
+/// The maximum number of proposed changes.
 const MAX_CHANGES: usize = 5;
-/// So many resources are listed for each.
+/// The maximum number of resources listed per change.
 const MAX_DETAILS: usize = 8;
 
-/// The changes that save the most, at most five.
+/// Returns the changes that save the most, at most five.
 pub(super) fn proposed(
     plan: &Plan,
     best: &ArrangedPlan<'_>,
@@ -79,7 +79,7 @@ pub(super) fn proposed(
     all
 }
 
-/// The details with the most bytes first, and how many more there are.
+/// Keeps the details with the most bytes, and appends the number of the others.
 fn details(mut all: Vec<(u64, String)>) -> Vec<String> {
     all.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     let more = all.len().saturating_sub(MAX_DETAILS);
@@ -90,7 +90,7 @@ fn details(mut all: Vec<(u64, String)>) -> Vec<String> {
     details
 }
 
-/// Loads or stores whose results nothing reads.
+/// Proposes not to load or store if nothing needs the result.
 fn wasted(frame: &Frame, capture: &Capture, operation: Operation) -> Option<Change> {
     let all: Vec<_> = capture
         .wasted
@@ -134,7 +134,7 @@ fn wasted(frame: &Frame, capture: &Capture, operation: Operation) -> Option<Chan
     })
 }
 
-/// Attachments that need no memory once nothing loads and stores them for nothing.
+/// Proposes lazy allocation of attachments that need no memory once useless loads and stores are removed.
 fn lazily_allocated(frame: &Frame, capture: &Capture) -> Option<Change> {
     let all = frame.resource_ids().filter_map(|id| {
         let facts = capture
@@ -163,7 +163,7 @@ fn lazily_allocated(frame: &Frame, capture: &Capture) -> Option<Change> {
     })
 }
 
-/// What tile memory keeps of the frame as it is.
+/// Proposes tile memory for the frame as described.
 fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Option<Change> {
     let frame = plan.described();
     let lines = |saved: &BTreeMap<ResourceId, u64>| {
@@ -194,12 +194,12 @@ fn in_tile_memory(plan: &Plan, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Op
     })
 }
 
-/// What the arrangement saves: each group of merged passes and of strips, and the order.
+/// Proposes the changes of the arrangement: one per group of merged passes or strips, and one for the order.
 fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Change> {
     let costs = best.found.traffic;
     let groups: Vec<_> = best.found.arrangement.groups().collect();
     let changed = in_words(best.described_frame(), &best.found.arrangement, &best.arranged);
-    // Per group the bytes in tile memory and in the driver's tiles; the last one is for the order.
+    // Bytes in tile memory and in the driver's tiles, per group; the last element is for the order.
     let mut saved = vec![(0u64, 0u64); groups.len() + 1];
     let mut details_of: Vec<BTreeMap<ResourceId, u64>> = vec![BTreeMap::new(); groups.len() + 1];
     for ((pass, id), moved) in traffic {
@@ -208,7 +208,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
             let group = all.position(|group| is_wanted(&group.way) && group.passes.contains(pass));
             group.unwrap_or(groups.len())
         };
-        // Merged passes help every tiler only by what the driver's own tiles keep.
+        // On devices without a tile heap, merged passes save only the contents that the driver's own tiles keep.
         let by_driver = group_of(|way| matches!(way, Way::Merged));
         let by_tile = group_of(|way| matches!(way, Way::Strips(_)));
         saved[by_driver].1 += moved.merged;
@@ -302,7 +302,7 @@ fn arranged(frame: &Frame, best: &ArrangedPlan<'_>, traffic: &Traffic) -> Vec<Ch
     all
 }
 
-/// The change in words that names all passes of a group.
+/// Finds the change to strips that names all passes of a group.
 fn in_group(changed: &[String], frame: &Frame, passes: &[PassId]) -> String {
     let names_all = |change: &&String| {
         let mut passes = passes.iter();
@@ -315,13 +315,13 @@ fn in_group(changed: &[String], frame: &Frame, passes: &[PassId]) -> String {
     found.cloned().unwrap_or_default()
 }
 
-/// Changes of usages, formats and extents, which change the picture or other passes.
+/// Changes of usages, formats and extents, which affect the picture or other passes.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct DescriptionChanges {
     pub(crate) changes: Vec<String>,
-    /// What all of them keep on chip in addition.
+    /// Additional bytes that all of them together keep on chip.
     pub(crate) saves_bytes: u64,
-    /// For an empty list: no change keeps more on chip, or why none was looked for.
+    /// Reason for an empty list: no change keeps more on chip, or none was searched for.
     pub(crate) none: &'static str,
 }
 
@@ -336,7 +336,7 @@ impl DescriptionChanges {
     }
 }
 
-/// Searches with all kinds of changes; compares with the best frame that keeps its description.
+/// Searches with all kinds of changes, and compares with the best frame whose description is unchanged.
 pub(super) fn of_description(
     plan: &Plan,
     best: &ArrangedPlan<'_>,

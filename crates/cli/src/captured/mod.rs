@@ -1,9 +1,9 @@
-//! The report about a captured frame, for the person who decides what to change in the program.
+//! The report about a captured frame, for the developer who decides what to change in the program.
 //!
 //! ```text
 //! verdict       one sentence, and the traffic of a frame now and with the proposed changes
-//! changes       at most five, each with what it saves, costs, and changes in Vulkan
-//! beside them   changes of usages, formats and extents
+//! changes       at most five, each with its savings, its cost and the change in Vulkan
+//! in addition   changes of usages, formats and extents
 //! limits        what stays in memory and why, what asynchronous compute could hide, what was not followed
 //! ```
 //! The page, the text and the JSON are written from one [`CaptureReport`].
@@ -36,18 +36,18 @@ pub(crate) struct CaptureReport {
     pub(crate) title: String,
     /// One sentence.
     verdict: String,
-    /// Memory traffic per frame, and with the proposed changes.
+    /// Memory traffic per frame, before and after the proposed changes.
     now_bytes: u64,
     proposed_bytes: u64,
     changes: Vec<Change>,
     description_changes: DescriptionChanges,
-    /// What stays in memory, by reason.
+    /// Traffic that stays in memory, by reason.
     stays: Vec<Staying>,
     async_compute_bytes: u64,
     async_compute: String,
-    /// Which frame, on which device, how much was followed.
+    /// The frame, its device, and how much was followed.
     facts: Vec<(&'static str, String)>,
-    /// What was not followed, checked or measured.
+    /// Everything that was not followed, checked or measured.
     limits: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ struct Staying {
 
 /// Frames with more resources get no search for changes of their description.
 const SMALL_FRAME: usize = 200;
-/// So many reasons are listed, and resources of each.
+/// The maximum number of listed reasons, and of resources per reason.
 const MAX_REASONS: usize = 8;
 const MAX_RESOURCES: usize = 4;
 
@@ -123,7 +123,7 @@ fn program<'a>(capture: &'a Capture, frame: &'a Frame) -> &'a str {
     }
 }
 
-/// One sentence: what moves, what the changes remove, and on which devices.
+/// One sentence: the traffic, the part that the changes remove, and the devices that benefit.
 fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[Staying])) -> String {
     let of = |helps| -> u64 {
         let all = changes.iter().filter(|change| change.helps == helps);
@@ -168,7 +168,7 @@ fn verdict(now: u64, changes: &[Change], (is_eligible, stays): (bool, &[Staying]
     }
 }
 
-/// What the changes leave in memory, by reason, the most first.
+/// Traffic that stays in memory despite the changes, by reason, largest first.
 fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<Staying> {
     let frame = plan.described();
     let mut of_resource: BTreeMap<ResourceId, u64> = BTreeMap::new();
@@ -207,7 +207,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<Staying> {
     all
 }
 
-/// Why a resource is not on chip, as the end of a sentence: "12 MB …".
+/// The reason that a resource is not on chip, as the end of a sentence: "12 MB …".
 fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
     let facts = capture.resources.get(id.index()).cloned().unwrap_or_default();
     let frame = plan.described();
@@ -232,7 +232,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> String {
     words.to_owned()
 }
 
-/// What keeps them out of tile memory, in words of Vulkan.
+/// The rule that keeps resources out of tile memory, in terms of Vulkan.
 fn not_tile(why: NotTile) -> &'static str {
     match why {
         NotTile::NoTileHeap => "could be in tile memory, which this device does not have",
@@ -290,7 +290,7 @@ fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Which frame was taken, and the reason.
+/// The captured frame, and the reason that it was chosen.
 fn which_frame(capture: &Capture) -> String {
     let number = capture.frame;
     let Some(choice) = &capture.choice else {
@@ -316,7 +316,7 @@ fn which_frame(capture: &Capture) -> String {
     }
 }
 
-/// What was not followed, checked or measured.
+/// Everything that was not followed, checked or measured.
 fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<String> {
     let mut all: Vec<String> = cannot_run
         .iter()
@@ -354,7 +354,7 @@ fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<Str
     all
 }
 
-/// What could not be followed, in a sentence.
+/// Describes accesses that could not be followed, in one sentence.
 fn unfollowed(frame: &Frame, one: &Unresolved) -> String {
     let bytes = one.bytes.map_or("unknown size".to_owned(), |bytes| {
         format!("at most {}", megabytes(bytes))

@@ -1,4 +1,4 @@
-//! Resources in the words of their programmer: `hdr`, or the kind of image, with format, extent and the pass that writes it.
+//! Descriptions of resources: the program's name (`hdr`) or the kind of image, with format, extent and the pass that writes it.
 
 use ash::vk;
 use tileheap::format;
@@ -11,7 +11,7 @@ pub(super) fn at(frame: &Frame, pass: u32, resource: u32) -> Option<(PassId, Res
     Some((pass, frame.resource_ids().nth(resource as usize)?))
 }
 
-/// `HDR color, R16G16B16A16, 1920x1080, from `render 14``; with the name that the program gave in place of the kind.
+/// Describes a resource: `HDR color, R16G16B16A16, 1920x1080, from `render 14``; a name given by the program replaces the kind.
 pub(super) fn described(frame: &Frame, id: ResourceId) -> String {
     let resource = frame.resource(id);
     let numbered = ["image ", "buffer ", "swapchain image "].into_iter().any(|kind| {

@@ -1,18 +1,18 @@
-//! An upper bound on what asynchronous compute could hide: the traffic of compute passes that could run beside render passes.
+//! An upper bound on what asynchronous compute could hide: the traffic of compute passes that could run concurrently with render passes.
 //!
 //! ```text
 //! graphics   shadow ──► gbuffer ──► lighting        cull and ssao do not depend on shadow, nor shadow on them:
 //! compute    cull ───────┘ ssao ──────┘             at most min(cull + ssao, shadow) is hidden
 //! ```
-//! Two passes can overlap if neither reads, through any chain of passes, what the other one writes. Passes that reuse memory or images are
-//! not held back by that: a program could give them others.
+//! Two passes can overlap if neither reads, through any chain of passes, what the other one writes. Reuse of memory or images does not count as a
+//! dependency: a program could allocate separate ones.
 
 use std::collections::BTreeMap;
 
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{Frame, LoadOp, PassId};
 
-/// The traffic that could be hidden, at most, by work on another queue. O(passes² + accesses).
+/// An upper bound on the traffic that work on another queue could hide. O(passes² + accesses).
 pub(super) fn hidden_by_async_compute(frame: &Frame, moved: impl Fn(PassId) -> u64) -> u64 {
     let count = frame.passes().len();
     let mut before: Vec<Vec<bool>> = Vec::with_capacity(count);

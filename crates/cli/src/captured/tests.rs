@@ -1,4 +1,4 @@
-//! Reports about small frames: what is proposed, for which devices, and in which words.
+//! Reports about small frames: the proposed changes, the devices that they help, and the wording.
 
 use ash::vk;
 use clap::Parser;
@@ -26,7 +26,7 @@ struct Options {
     limits: Limits,
 }
 
-/// A frame and what a capture says about it.
+/// A frame, and the facts that a capture records.
 struct Captured {
     builder: FrameBuilder,
     commands: tileheap::frame::CommandBufferId,
@@ -135,7 +135,7 @@ impl Captured {
     }
 }
 
-/// The text and the JSON have everything that the report has, and no word that only this project uses.
+/// Asserts that text and JSON contain the whole report, and no word that only this project uses.
 fn assert_complete(report: &CaptureReport) {
     let text = report.text();
     let json = serde_json::to_string(report).expect("JSON");
@@ -295,7 +295,7 @@ fn asynchronous_compute_hides_at_most_what_is_independent() {
     captured.capture.passes.push(PassFacts::default());
     captured.render("show", &[shadow], &[(shown, false, true)]);
     let report = captured.report();
-    // `cull` can run beside both render passes, `light` beside `show`: together 2 MB and 8.3 MB.
+    // `cull` can overlap both render passes, `light` can overlap `show`: together 2 MB and 8.3 MB.
     assert_eq!(report.async_compute_bytes, 2_000_000 + SIZE);
     assert_complete(&report);
 }
@@ -315,7 +315,7 @@ fn merged_passes_help_every_tiler_by_what_they_no_longer_move() {
     captured.render("tone map", &[hdr], &[(shown, false, true)]);
     let report = captured.report();
     assert_complete(&report);
-    // hdr is stored, loaded, stored and sampled, depth stored and loaded; the last is what is shown.
+    // hdr is stored, loaded, stored and sampled; depth is stored and loaded; the seventh is the presented image.
     assert_eq!(report.now_bytes, 7 * SIZE);
     let everywhere = report
         .changes

@@ -6,7 +6,7 @@
 //! lighting  albedo         reads 8 MB              by tile memory
 //!           depth          loads 8 MB, stores 8    the store is wasted: nothing reads it
 //! ```
-//! All sizes are those of texels and bytes, without the padding of a driver. An attachment moves what its render pass loads and stores.
+//! Sizes count texels and bytes, without driver padding. An attachment moves the bytes that its render pass loads and stores.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use tileheap_capture::document::{Capture, Operation};
 use super::names::at;
 use crate::frames::arrange::ArrangedPlan;
 
-/// What a pass moves of a resource, in bytes per frame.
+/// Traffic of a pass to a resource, in bytes per frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moved {
     pub(super) now: u64,
@@ -34,10 +34,10 @@ pub(super) struct Moved {
     pub(super) merged: u64,
 }
 
-/// What each pass moves of each resource.
+/// The traffic of each pass to each resource.
 pub(super) type Traffic = BTreeMap<(PassId, ResourceId), Moved>;
 
-/// Of what a described pass moves of a resource, the parts that the arranged plan keeps on chip.
+/// Modelled traffic of a described pass to a resource in the arranged plan: in tile memory, in the driver's tiles, in total.
 #[derive(Clone, Copy, Default)]
 struct Kept {
     tile: u64,
@@ -79,21 +79,21 @@ pub(super) fn traffic(described: &Plan, best: &ArrangedPlan<'_>, capture: &Captu
     all
 }
 
-/// The part of a described resource that a pass uses: the value that it has there.
+/// The part of a described resource that a pass uses: its value at that pass.
 fn used_by(plan: &Plan, (pass, resource): (PassId, ResourceId)) -> ResourceId {
     let mut accesses = plan.input.frame().accesses_of(pass).iter();
     let found = accesses.find(|access| plan.input.origins().resource(access.resource).resource == resource);
     found.map_or(resource, |access| access.resource)
 }
 
-/// The bytes of a resource, without padding; of documents that do not have them, as measured.
+/// The size of a resource without padding; its measured size if the document has none.
 fn size(described: &Plan, capture: &Capture, id: ResourceId) -> Bytes {
     let known = capture.resources.get(id.index()).map(|facts| facts.bytes);
     let known = known.filter(|bytes| *bytes > 0).map(Bytes);
     known.unwrap_or(described.input_requirements.resources[id.index()].size)
 }
 
-/// The bytes that cross the memory bus for an access of the program as it is.
+/// Bytes that an access of the unchanged program moves to or from memory.
 fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> u64 {
     let once = frame.bytes_touched(access, size).0;
     let (pass, resource) = (access.pass.index(), access.resource.index() as u32);
@@ -108,7 +108,7 @@ fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> 
         let stores = facts.stores.contains(&resource) && access.writes;
         return once * (u64::from(loads) + u64::from(stores));
     }
-    // What the render pass instance has in its tiles.
+    // Contents that the render pass instance keeps in its tiles.
     let is_inside = access.kind == AccessKind::InputAttachment
         && frame.accesses_to(access.resource).any(|other| {
             let of = capture.passes.get(other.pass.index());
@@ -121,7 +121,7 @@ fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> 
     }
 }
 
-/// Whether the driver keeps it in its own tiles: an attachment of one render pass.
+/// Returns true if the driver keeps the resource in its own tiles: an attachment of one render pass.
 pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
     matches!(
         reason,
@@ -131,7 +131,7 @@ pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
     )
 }
 
-/// Of what each described pass moves of a described resource: the bytes on chip and all, as arranged, strips and merged passes included.
+/// Modelled traffic of each described pass to each described resource, as arranged: on chip and in total, including strips and merged passes.
 fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, ResourceId), Kept> {
     let (plan, arranged) = (&best.plan, &best.arranged);
     let mut kept: BTreeMap<_, Kept> = BTreeMap::new();
@@ -153,7 +153,7 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
             sums.driver += if by_driver && !by_tile { bytes } else { 0 };
         }
     }
-    // A merged pass neither loads nor stores what the next of its subpasses continues, though the resource lives on.
+    // A merged pass neither loads nor stores contents that its next subpass continues to use, even if the resource is used later.
     let merged = frame.pass_ids().filter(|&pass| runs_of(pass).count() > 1);
     for PassRun { pass, .. } in merged.flat_map(runs_of) {
         let mut before: BTreeMap<ResourceId, u64> = BTreeMap::new();
@@ -171,7 +171,7 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
     kept
 }
 
-/// The bytes that an access moves off chip by the model.
+/// Off-chip bytes of an access, according to the cost model.
 fn modelled(plan: &Plan, access: &Access) -> u64 {
     let size = plan.input_requirements.resources[access.resource.index()].size;
     savings(plan.input.frame(), access, size).0

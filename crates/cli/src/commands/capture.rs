@@ -24,12 +24,12 @@ use crate::progress::Progress;
 use crate::report::chart::Chart;
 use crate::report::{page, plan};
 
-/// Capture frames of a program, and report what tile memory would bring it
+/// Capture frames of a program and report the savings that tile memory would bring
 ///
-/// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes the frame that it submits as a frame document. Plans
-/// the frame for a device, as it is and run in the best way found, and writes a report: memory traffic per frame now and with at most five
-/// proposed changes, what stays in memory and why, what could not be followed. By default, the heaviest of the first 120 frames is
-/// captured. The documents are for `plan`, `advise`, `report` and `check-frame`; `report.json` has the report for programs.
+/// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes submitted frames as frame documents. Plans each frame for a
+/// device, as submitted and in the best arrangement found, and writes a report: memory traffic per frame now and with at most five proposed changes,
+/// what stays in memory and why, and what could not be followed. By default, the heaviest of the first 120 frames is captured. `plan`, `advise`,
+/// `report` and `check-frame` read the documents; `report.json` is the report for programs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 if a frame was captured and planned, whatever the program's own status.
@@ -41,23 +41,22 @@ Examples:
   tileheap capture --border signal:now -- ./game                   a frame whenever `touch now` is run
   tileheap capture --from game.gfxr                                a trace of GFXReconstruct")]
 pub(crate) struct Arguments {
-    /// Which frames of the program, from 0: 100, or 100..103 without 103, or the heaviest of the first N: heaviest:N [default:
-    /// heaviest:120]
+    /// The frames to capture, counted from 0: 100, or 100..103 (without 103), or heaviest:N, the heaviest of the first N [default: heaviest:120]
     #[arg(long, value_name = "N..M")]
     frames: Option<String>,
-    /// What ends a frame: present, label:NAME of a debug label, submits:N, signal:FILE when the file is created [default: present]
+    /// The event that ends a frame: present, label:NAME for a debug label, submits:N, or signal:FILE when the file is created [default: present]
     #[arg(long, value_name = "BORDER")]
     border: Option<String>,
-    /// The folder for documents and report; earlier captures there are replaced
+    /// The folder for the documents and the report; earlier captures in it are replaced
     #[arg(long, value_name = "DIR", default_value = "tileheap-capture", value_hint = ValueHint::DirPath)]
     out: PathBuf,
-    /// Replay a trace of GFXReconstruct instead of running a program
+    /// Replay a GFXReconstruct trace instead of running a program
     #[arg(long, value_name = "FILE.gfxr", value_hint = ValueHint::FilePath, conflicts_with = "program")]
     from: Option<PathBuf>,
-    /// Only name the report: by default it is opened where there is a terminal and a screen
+    /// Do not open the report; by default it opens if there is a terminal and a screen
     #[arg(long)]
     no_open: bool,
-    /// The folder of the layer's manifest, or a prefix of scripts/install.sh [default: where the layer is staged or installed]
+    /// The folder of the layer's manifest, or an install prefix of scripts/install.sh [default: where the layer is staged or installed]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layers: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Planning")]
@@ -70,7 +69,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    // What is wrong with the options is told before the program runs.
+    // Report invalid options before the program runs.
     arguments.options.read_profile()?;
     let program = match &arguments.from {
         Some(trace) => replay_of(trace)?,
@@ -97,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Error::bad_input(names.fold(error, |error, (key, name)| error.replace(&key, &name)))
     })?;
     let mut command = CAPTURE.command(&layer, &program)?;
-    // Only now, for it removes earlier captures.
+    // Only now, because it removes earlier captures.
     let folder = prepare(&arguments.out)?;
     command.env(LAYER.variable(settings::FOLDER), &folder);
     let given = options
@@ -134,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The report of one captured frame, which is printed too, and its charts.
+/// Plans a captured frame and prints its report; returns the report and its charts.
 fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec<Chart>)> {
     let named = |error: &dyn std::fmt::Display| Error::of(shown(document), error);
     let text_of_document = read_text(document, "captured frame")?;
@@ -170,13 +169,13 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     for (how, arranged) in [("as it is", None), ("in the best arrangement", Some(&best))] {
         let mut chart = plan::chart(&with_advice(&described, arranged, None)?);
         chart.title = format!("{}, {how}", chart.title);
-        chart.notes.clear(); // Advice is a command of its own.
+        chart.notes.clear(); // Advice is a separate command.
         charts.push(chart);
     }
     Ok((report, charts))
 }
 
-/// The folder, made where there is none, that can be written to; without the captures of earlier runs.
+/// Creates the folder if necessary, checks that it is writable, and removes the captures of earlier runs.
 fn prepare(out: &Path) -> Result<PathBuf> {
     let named = |error: std::io::Error| {
         Error::new(format!(
@@ -214,7 +213,7 @@ fn documents_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(documents.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Why a program left no frame, as far as it can be told.
+/// An error with the likely reason that a program left no frame.
 fn why_none(program: &[OsString], ended: ExitStatus, folder: &Path) -> Error {
     let log = fs::read_to_string(folder.join(settings::LOG)).unwrap_or_default();
     let why = match (enumerate_devices(), log.lines().last()) {
@@ -232,7 +231,7 @@ fn why_none(program: &[OsString], ended: ExitStatus, folder: &Path) -> Error {
     ))
 }
 
-/// GFXReconstruct's replayer of a trace.
+/// The command line that replays a trace with GFXReconstruct.
 fn replay_of(trace: &Path) -> Result<Vec<OsString>> {
     fs::metadata(trace).map_err(|error| Error::of(format!("cannot read {}", shown(trace)), error))?;
     let replayer = format!("gfxrecon-replay{}", env::consts::EXE_SUFFIX);
@@ -246,7 +245,7 @@ fn replay_of(trace: &Path) -> Result<Vec<OsString>> {
     Ok(vec![replayer.into(), trace.into()])
 }
 
-/// Shows a page; where nothing can, its name was printed.
+/// Opens a page if there is a screen; errors are ignored, since its path was printed.
 fn open(page: &Path) {
     let opener = match env::consts::OS {
         "macos" => "open",

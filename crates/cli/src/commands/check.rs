@@ -35,12 +35,12 @@ pub(crate) struct Arguments {
     /// Its plan, as `tileheap plan --json` writes it, or its certificate, as `tileheap pack --certificate` does; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     plan: PathBuf,
-    /// The base extent at which the frame was planned, if not its own
+    /// The base extent at which the frame was planned [default: the frame's own]
     #[arg(long, value_name = "WxH", value_parser = parse_extent)]
     size: Option<(u32, u32)>,
     #[command(flatten)]
     assumed: AssumedReach,
-    /// The arrangement of the planned frame, if not the one that the plan was saved with
+    /// The arrangement of the planned frame [default: the one that the plan was saved with]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     arrangement: Option<PathBuf>,
     /// Search for the arrangement of the planned frame, on the plan's device and with its options
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     ))
 }
 
-/// The frame as it is planned: with the values apart that the plan names.
+/// The frame as it was planned: resources are split into the values that the plan names.
 fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed> {
     let plan: Value = serde_json::from_str(text).unwrap_or_default();
     let named: Vec<&str> = plan["resources"]
@@ -112,7 +112,7 @@ fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed
         return arranged(arguments, itself, text);
     };
     let values = with_values(frame, &profile)?;
-    // Where one was demanded to be in tile memory or not, it was planned whole.
+    // A resource that was pinned to tile memory or excluded from it was planned whole.
     let is_divided = |id: ResourceId| {
         let parts = values.frame().resource_ids().filter(|&part| {
             let origin = values.origins().resource(part);
@@ -125,7 +125,7 @@ fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed
     arranged(arguments, itself.separate_values_of(is_divided)?, text)
 }
 
-/// The frame as it is planned: run another way, where an arrangement is given or the plan was saved with one.
+/// The frame as it was planned: arranged, if an arrangement is given, searched for or saved with the plan.
 fn arranged(arguments: &Arguments, executed: Executed, text: &str) -> Result<Executed> {
     let plan: Value = serde_json::from_str(text).unwrap_or_default();
     let frame = executed.frame();
@@ -162,8 +162,8 @@ fn arranged(arguments: &Arguments, executed: Executed, text: &str) -> Result<Exe
     Ok(arrangement.apply(&executed)?)
 }
 
-/// Lowers a plan for its first two frames, on one queue and on a queue for each that is declared, and checks the tables; gives the
-/// barriers of a frame on one queue. Plans for comparison alone have none.
+/// Lowers a plan for its first two frames, on one queue and on a separate queue for each declared one, and checks the tables; returns the number of
+/// barriers of a frame on one queue. Plans that are only for comparison have none.
 fn barriers(plan: &Checked<Plan>) -> tileheap::Result<usize> {
     if plan.options.windows == WindowRule::WholeFrame {
         return Ok(0);

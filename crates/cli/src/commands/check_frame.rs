@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// A frame that `tileheap capture` wrote; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     frame: PathBuf,
-    /// List findings by the letter of the specification too
+    /// Also list findings by the letter of the specification
     #[arg(long)]
     pedantic: bool,
     /// The lowest level of findings that makes the command fail
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     match failure {
         None => Ok(()),
-        // The report has told why.
+        // The report states the reason.
         Some(_) if !arguments.json && arguments.output.is_none() => Err(Error::Exit(FAILED)),
         Some(why) => Err(Error::Failed(
             FAILED,
@@ -80,7 +80,7 @@ fn read(text: &str) -> Result<(String, Recording), String> {
     Ok((frame.name().to_owned(), capture.recording))
 }
 
-/// Why the command fails, if it does. Findings by the letter of the specification count as warnings if they are `listed`.
+/// The reason that the command fails, if it does. Findings by the letter of the specification count as warnings if they are `listed`.
 fn failure(report: &Report, listed: bool, fail_on: FailOn) -> Option<String> {
     if report.checked == 0 {
         return Some(NOTHING_CHECKED.to_owned());

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// The file with the plan; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// Read the lifetimes of a table as [lower, upper) or as [lower, upper] [default: by name of the column: `upper` is exclusive, `end` inclusive]
+    /// Read the lifetimes of a table as [lower, upper) or as [lower, upper] [default: by column name: `upper` is exclusive, `end` inclusive]
     #[arg(long, value_enum, value_name = "ENDS")]
     ends: Option<Ends>,
     /// Names of the activations of a TVM graph; its other `null` nodes are weights [default: guessed from the graph]
@@ -51,7 +51,7 @@ enum Ends {
 /// The exit status if there are findings.
 const FOUND: u8 = 3;
 
-/// Findings of a kind that the report lists; `--json` lists all.
+/// The maximum number of findings of a kind in the report; `--json` lists all.
 const LISTED: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     match judged.is_sound() {
         true => Ok(()),
-        // The report has told why.
+        // The report states the reason.
         false if !arguments.json && arguments.output.is_none() => Err(Error::Exit(FOUND)),
         false => Err(Error::Failed(
             FOUND,

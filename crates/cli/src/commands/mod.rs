@@ -1,4 +1,4 @@
-//! The command line: a module for each subcommand, with its options and what it does.
+//! The command line: a module for each subcommand, with its options and implementation.
 
 mod advise;
 mod capture;
@@ -22,7 +22,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::error::Result;
 use crate::output::Output;
 
-/// Plans which of a renderer's transient images and buffers stay on chip.
+/// Plans tile memory for the transient images and buffers of a renderer.
 ///
 /// Tile memory (VK_QCOM_tile_memory_heap) is fast on-chip GPU memory that a frame's resources can occupy for part of the
 /// frame. tileheap decides which of them do, and places the others in ordinary memory.
@@ -93,7 +93,7 @@ subcommands!(
 );
 
 fn completions(shell: clap_complete::Shell) -> Result<()> {
-    // Into memory first: the generator panics where a pipe is closed.
+    // Into memory first: the generator panics if a pipe is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut CommandLine::command(), "tileheap", &mut script);
     Output::stdout().write(&String::from_utf8_lossy(&script))

@@ -34,19 +34,19 @@ pub(crate) struct Arguments {
     /// The size of the block: 8355840, 18MiB, 8.5MB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     capacity: Option<Bytes>,
-    /// How to find offsets
+    /// The strategy that finds offsets
     #[arg(long, default_value = "auto", value_parser = strategies(), conflicts_with = "select")]
     strategy: &'static dyn PackingStrategy,
     /// Limit the search to a number of steps; a million takes a second or two
     #[arg(long, value_name = "STEPS")]
     budget: Option<u64>,
-    /// Limit the search to a time: 500ms, 2s, 1min. Better answers may come for longer times, and the answer depends on the machine
+    /// Limit the search to a time: 500ms, 2s, 1min. More time can give a better answer, and the answer depends on the machine
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time: Option<Duration>,
     /// Place the items with the greatest total weight, and omit the others
     #[arg(long)]
     select: bool,
-    /// Write why no packing is lower, or none fits, to a file that `tileheap check` verifies
+    /// Write a proof that no packing is lower, or that none fits, to a file that `tileheap check` verifies
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "select")]
     certificate: Option<PathBuf>,
     /// Print JSON instead of a report
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     output: Option<PathBuf>,
 }
 
-/// The answer of any mode.
+/// The result in any mode.
 struct Outcome {
     offsets: Option<Vec<Option<Bytes>>>,
     height: Option<Bytes>,
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// Reads a table as a problem.
 ///
 /// # Errors
-/// The first line that is wrong.
+/// The first invalid line.
 pub(crate) fn read(file: &Path, text: &str, capacity: Option<Bytes>) -> Result<(Table, Problem)> {
     let bad = |line: usize, what: &dyn std::fmt::Display| {
         Error::bad_input(format!("{}:{line}: {what}", shown(file)))

@@ -28,13 +28,13 @@ pub(crate) struct Arguments {
     /// The memory budget of the cache: 2097152, 2MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     budget: Bytes,
-    /// A policy, perhaps with values of its parameters: `coherent:search-blocks=96:confidence=8`; may be repeated
+    /// A policy, optionally with parameter values: `coherent:search-blocks=96:confidence=8`; may be repeated
     #[arg(long, value_name = "NAME", default_value = Coherent::DESC.name, value_parser = Policies)]
     policy: Vec<PolicyDesc<'static>>,
     /// Replay all policies
     #[arg(long, conflicts_with = "policy")]
     all: bool,
-    /// Also compute a lower bound for any policy; holds the trace in memory
+    /// Also compute a lower bound that holds for any policy; keeps the trace in memory
     #[arg(long, alias = "bound")]
     lower_bound: bool,
     /// The seed of randomized policies

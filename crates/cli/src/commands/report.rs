@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     /// Use dark colors for the PNG; the page and SVG follow the viewer's color scheme
     #[arg(long, requires = "png")]
     dark: bool,
-    /// What to compute in addition to the plan: advice, and a sweep over heap sizes
+    /// The results to compute in addition to the plan: advice, and a sweep over heap sizes
     #[arg(long, value_enum, default_value_t, help_heading = "Frames")]
     detail: Detail,
     /// The sweep: heap=2MiB..24MiB, size=640x360..2560x1440, repeat=0..6MB [default: from a quarter to three times the heap; with
@@ -72,10 +72,10 @@ pub(crate) struct Arguments {
     options: FrameOptions,
     #[command(flatten, next_help_heading = "Frames")]
     arrange: ArrangeOptions,
-    /// How to place tensors (see `tileheap tensors --help`)
+    /// The strategy that places tensors (see `tileheap tensors --help`)
     #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = tensor_strategies(), help_heading = "Tensors")]
     tensor_strategy: crate::networks::options::Strategy,
-    /// How to choose between images and buffers [default: given where a file has texture scopes, else balanced]
+    /// The policy that chooses between images and buffers [default: given if a file has texture scopes, else balanced]
     #[arg(long, value_name = "NAME", value_parser = storage_policies(), help_heading = "Tensors")]
     storage: Option<&'static dyn tileheap_tensor::StoragePolicy>,
     /// Memories in order of preference: sram=1MiB,dram
@@ -89,12 +89,12 @@ pub(crate) struct Arguments {
     /// The memory budget of the texture cache: 2097152, 2MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true, help_heading = "Texture caches")]
     cache: Option<Bytes>,
-    /// The cache policies, by default all: coherent,arenas,lru (see `tileheap replay --help`)
+    /// The cache policies: coherent,arenas,lru (see `tileheap replay --help`) [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = Policies, help_heading = "Texture caches")]
     policy: Vec<PolicyDesc<'static>>,
 }
 
-/// What a report of a frame computes in addition to the plan.
+/// The results that a report of a frame has in addition to the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Detail {
     /// Everything, for frames of up to 200 resources
@@ -161,7 +161,7 @@ impl From<Chart> for Input {
     }
 }
 
-/// Whether a text looks like a table, so that errors are about the table.
+/// Returns true if a text looks like a table; errors are then about the table.
 fn is_table(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     !text.starts_with(['{', '[']) && text.lines().next().is_some_and(|line| line.contains(','))
@@ -198,7 +198,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
                 plan: Some(document),
             })
         }
-        Some(Trace::FORMAT) => Ok(trace::chart(&saved(path, &text)?, &name()).into()), // Of an older version.
+        Some(Trace::FORMAT) => Ok(trace::chart(&saved(path, &text)?, &name()).into()), // Written by an older version.
         Some(Tensors::FORMAT) => Ok(tensors::chart(&saved(path, &text)?).into()),
         Some(Replay::FORMAT) => Ok(replay::chart(&saved(path, &text)?).into()),
         Some(SweepResult::FORMAT) => Ok(sweep_chart(&saved(path, &text)?, &name()).into()),
@@ -221,7 +221,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
     }
 }
 
-/// A document that the command wrote.
+/// Reads a document that the command wrote.
 fn saved<T: Document>(path: &Path, text: &str) -> Result<T> {
     documents::read(text).map_err(|error| Error::of(shown(path), error))
 }
@@ -310,12 +310,12 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
     })
 }
 
-/// From a quarter to three times a heap.
+/// A sweep from a quarter of a heap size to three times it.
 fn around(heap: Bytes) -> Sweep {
     Sweep::Heap(Bytes(heap.0 / 4), Bytes(heap.0.saturating_mul(3).max(1)))
 }
 
-/// The differences if there are two plans; the items that differ are marked in both.
+/// The differences if there are two plans; marks the items that differ in both.
 fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
     let plans: Vec<usize> = (0..inputs.len())
         .filter(|&index| inputs[index].plan.is_some())

@@ -26,22 +26,22 @@ pub(crate) struct Arguments {
     /// The layer to run the program with
     #[arg(long, value_enum, default_value = "emulator")]
     layer: Layer,
-    /// The folder of the layer's manifest, or a prefix of scripts/install.sh [default: where the layer is staged or installed]
+    /// The folder of the layer's manifest, or an install prefix of scripts/install.sh [default: where the layer is staged or installed]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layers: Option<PathBuf>,
     /// The device to emulate; only with `--layer emulator`
     #[arg(long, value_name = "NAME", value_parser = named(emulated(), |name| name, None))]
     profile: Option<&'static str>,
-    /// Write the messages to a file: JSON, one message a line
+    /// Write the messages to a file as JSON, one per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     log: Option<PathBuf>,
     /// The lowest level of messages that makes the command fail
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "error")]
     fail_on: FailOn,
-    /// Also report dependencies that only the letter of the specification asks for
+    /// Also report dependencies that only the letter of the specification requires
     #[arg(long)]
     pedantic: bool,
-    /// Fail at once if this machine has no Vulkan device
+    /// Fail immediately if this machine has no Vulkan device
     #[arg(long)]
     require_device: bool,
     /// Write the program's own status and the counts to a file, as JSON
@@ -96,13 +96,13 @@ fn emulated() -> impl Iterator<Item = &'static str> {
 /// The exit status if messages make the command fail, or if nothing was checked.
 const FAILED: u8 = 3;
 
-/// How a program ended, and what was reported.
+/// The result of a run: the end of the program, and the reported messages.
 #[derive(Serialize, Deserialize)]
 struct Outcome {
     /// The exit status of this command.
     exit: u8,
     program: Ended,
-    /// Why nothing was checked; `null` if something was.
+    /// Reason that nothing was checked; `null` if something was.
     unchecked: Option<String>,
     #[serde(flatten)]
     summary: Summary,
@@ -113,7 +113,7 @@ impl Document for Outcome {
     const VERSION: u64 = 1;
 }
 
-/// How a program ended: exactly one of the two is `null`.
+/// The end of a program: exactly one of the two is `null`.
 #[derive(Serialize, Deserialize)]
 struct Ended {
     status: Option<i32>,

@@ -1,11 +1,11 @@
-//! Judged allocations as the document that charts of tensors are drawn from.
+//! Converts judged allocations to the document from which charts of tensors are drawn.
 
 use tileheap_tensor::judge::Judged;
 use tileheap_tensor::units::Step;
 
 use crate::documents::{Memory, Region, Tensor, Tensors};
 
-/// The document; steps at which nothing begins or ends are left out.
+/// The document; steps at which nothing begins or ends are omitted.
 pub(crate) fn document(name: &str, judged: &Judged) -> Tensors {
     let of = &judged.allocations;
     let spans = of.buffers.iter().flat_map(|buffer| &buffer.lifetimes);

@@ -1,4 +1,4 @@
-//! A network with the storage of its tensors chosen.
+//! A network, and the storage chosen for its tensors.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::input::shown;
 use crate::progress::Progress;
 
-/// A network with the storage of its tensors chosen.
+/// A network, and the storage chosen for its tensors.
 pub(crate) struct Network {
     pub(crate) input: Input,
     /// `None` for records.
@@ -74,7 +74,7 @@ impl Network {
         }
     }
 
-    /// What on-chip memories would keep, from a sixteenth of the one of the options up to where all is kept, sixteen times at most.
+    /// The traffic that on-chip memories keep: from a sixteenth of the given size, doubled until all is kept, up to sixteen times the given size.
     pub(crate) fn on_chip(&self, options: &TensorOptions) -> tileheap_tensor::Result<Vec<OnChip>> {
         let mut all = Vec::new();
         let given = options.on_chip.map_or(0, |given| u128::from(given.0));

@@ -1,4 +1,4 @@
-//! How tensors are planned.
+//! Options of tensor plans.
 
 use std::sync::LazyLock;
 
@@ -16,19 +16,19 @@ use tileheap_tensor::{MemoryDesc, PlacementStrategy, StorageOptions, StoragePoli
 use crate::error::{Error, Result};
 use crate::values::{named, parse_bytes};
 
-/// How tensors are planned.
+/// Options of tensor plans.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TensorOptions {
-    /// How to place tensors
+    /// The strategy that places tensors
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
     pub(crate) strategy: Strategy,
-    /// How to choose between images and buffers [default: given where a file has texture scopes, else balanced]
+    /// The policy that chooses between images and buffers [default: given if a file has texture scopes, else balanced]
     #[arg(long, value_name = "NAME", value_parser = policies())]
     pub(crate) policy: Option<&'static dyn StoragePolicy>,
     /// Memories in order of preference: sram=1MiB,dram
     #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',')]
     pub(crate) memory: Vec<String>,
-    /// Keep the tensors with the most traffic in on-chip memory of this size, the rest elsewhere; says what other sizes would keep
+    /// Keep the tensors with the most traffic in on-chip memory of this size, the rest elsewhere; also show the traffic kept by other sizes
     #[arg(long, value_name = "BYTES", conflicts_with = "memory", value_parser = parse_bytes)]
     pub(crate) on_chip: Option<Bytes>,
     /// Never reuse an operand's memory for the output of the same operator
@@ -40,28 +40,28 @@ pub(crate) struct TensorOptions {
     /// Keep the bytes of inputs from run to run
     #[arg(long)]
     pub(crate) keep_inputs: bool,
-    /// What the caller supplies the memory of
+    /// The tensors whose memory the caller supplies
     #[arg(long, value_name = "WHICH", value_delimiter = ',', value_parser = ["inputs", "outputs"])]
     pub(crate) external: Vec<String>,
-    /// What to do about values that loops carry: unroll to avoid copies, forbid copies, copy always
+    /// The rule for values that loops carry: unroll to avoid copies, forbid copies, copy always
     #[arg(long, default_value = "avoid", value_name = "RULE", value_parser = carry_rules())]
     pub(crate) carry: CarryRule,
-    /// How often a loop is unrolled at most
+    /// The maximum unroll count of a loop
     #[arg(long, default_value_t = 8, value_name = "COUNT")]
     pub(crate) unroll_limit: u32,
-    /// Which bound of open dimensions to plan for: the ends of their ranges, or the examples' values
+    /// The bound of open dimensions to plan for: the ends of their ranges, or the values of the examples
     #[arg(long, default_value = "ranges", value_name = "BOUND", value_parser = boundings())]
     pub(crate) bound: Bounding,
     /// The largest side of an image, in texels
     #[arg(long, default_value_t = 16_384, value_name = "TEXELS")]
     pub(crate) image_limit: u64,
-    /// What may take the place of images over the limit, in turn
+    /// The allowed replacements of images over the limit, tried in the order layout, grid, buffer
     #[arg(long, default_values = ["layout", "buffer"], value_name = "WHAT", value_delimiter = ',', value_parser = ["layout", "grid", "buffer"])]
     pub(crate) oversize: Vec<String>,
 }
 
 impl Default for TensorOptions {
-    /// As on a command line without options.
+    /// The options of a command line without options.
     fn default() -> TensorOptions {
         #[derive(clap::Parser)]
         struct Alone {
@@ -73,7 +73,7 @@ impl Default for TensorOptions {
 }
 
 impl TensorOptions {
-    /// The memories; none for a single unlimited one.
+    /// The memories; empty for a single unlimited one.
     pub(super) fn memories(&self) -> Result<Vec<MemoryDesc>> {
         match self.on_chip {
             Some(capacity) => Ok(on_chip(capacity)),
@@ -121,7 +121,7 @@ pub(super) fn on_chip(capacity: Bytes) -> Vec<MemoryDesc> {
     ]
 }
 
-/// `sram=1048576`, or a name alone for an unlimited memory.
+/// Parses `sram=1048576`, or only a name for an unlimited memory.
 fn memory(form: &str) -> Result<MemoryDesc> {
     let invalid = |problem: String| Error::bad_input(format!("--memory {form}: {problem}"));
     let (name, capacity) = match form.split_once('=') {
@@ -158,7 +158,7 @@ pub(crate) fn all_strategies() -> impl Iterator<Item = Strategy> {
     offsets.chain(pools).chain([&StorageIds as Strategy])
 }
 
-/// Whether a strategy shares whole objects.
+/// Returns true if a strategy shares whole objects.
 pub(super) fn is_pool(strategy: Strategy) -> bool {
     let pool = |name: &str| POOLS.iter().any(|pool| pool.name() == name);
     pool(strategy.name()) || strategy.name() == StorageIds.name()

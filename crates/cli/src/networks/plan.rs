@@ -25,7 +25,7 @@ pub(crate) struct Planned {
     pub(crate) timeline: Timeline,
     pub(crate) flows: Vec<Flow>,
     pub(crate) notes: Vec<String>,
-    /// Why tensors are in no image, and how many for each reason.
+    /// Reasons that tensors are not in images, with the number of tensors for each.
     pub(crate) without_image: Vec<String>,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Row {
     pub(crate) extent: Option<ImageExtent>,
     /// The storage scope.
     pub(crate) scope: Option<String>,
-    /// Why its storage is not what the policy chose.
+    /// Reason that its storage differs from the policy's choice.
     pub(crate) reason: Option<String>,
     pub(crate) backing: Backing,
     pub(crate) size: Bytes,
     /// Its regions, in order of time.
     pub(crate) regions: Vec<Region>,
-    /// Where it is from round to round; `None` unless planned.
+    /// Its location in each loop iteration; `None` unless planned.
     pub(crate) place: Option<Place>,
     /// Part of another tensor, or the result of a loop.
     pub(crate) is_within_another: bool,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fields::{bytes, list, text};
 use super::numbers::{Cell, Table};
 
-/// Combinations of changes, what caps the frame, and what stands between its best share and that; without those that are empty.
+/// Tables of combinations of changes, of the resources that cap the frame, and of those between its best share and the cap; empty ones are omitted.
 pub(super) fn tables(plan: &Value) -> Vec<Table> {
     let advice = &plan["advice"];
     let share = |of: &Value| Cell::share((of["share"].as_f64().unwrap_or(0.0) * 1000.0) as u64);

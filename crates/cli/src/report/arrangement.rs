@@ -20,13 +20,13 @@ const HEAD: f64 = 20.0;
 const BAR: f64 = 18.0;
 const ROW: f64 = 15.0;
 const GAP: f64 = 4.0;
-/// Between the columns.
+/// Distance between the columns.
 const BETWEEN: f64 = 40.0;
 const WIDTH: f64 = 1000.0;
-/// Texts on the boxes, which are light in both color schemes.
+/// The color of texts on boxes, which are light in both color schemes.
 const ON_BOX: &str = "#000000";
 
-/// As the page's script reads it, from a plan's field `arrangement`.
+/// The form that the page's script reads, from a plan's field `arrangement`.
 pub(super) fn for_page(arranged: &Value) -> Value {
     let mut body = String::new();
     let height = draw(&mut body, arranged, (0.0, WIDTH), &PAGE);
@@ -36,7 +36,7 @@ pub(super) fn for_page(arranged: &Value) -> Value {
     })
 }
 
-/// Within a document, `top` below its begin; gives the height.
+/// Draws into a document at `top`; returns the height.
 pub(super) fn for_document(out: &mut String, arranged: &Value, top: f64, size: (f64, f64)) -> f64 {
     *out += &format!("<g transform=\"translate(0 {top:.1})\">\n");
     let height = draw(out, arranged, size, &DOCUMENT);
@@ -81,7 +81,7 @@ fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &In
     bottom + 24.0
 }
 
-/// Draws a box for each group of passes; gives where they end.
+/// Draws a box for each group of passes; returns the position of their lower end.
 fn draw_groups(out: &mut String, document: &Value, (x, wide): (f64, f64), inks: &Inks) -> f64 {
     let mut y = HEAD + BAR + 2.0 * GAP;
     let batches = list(&document["batches"]);

@@ -62,11 +62,11 @@ pub(crate) struct Lane {
     pub(crate) name: String,
     /// Disjoint, ascending.
     pub(crate) spans: Vec<LaneSpan>,
-    /// Whether the start of each span is drawn through the panels.
+    /// True if the start of each span is drawn through the panels.
     pub(crate) ruled: bool,
 }
 
-/// The first step of a part of a lane, the one after its last, and its name.
+/// A part of a lane: its first step, the step after its last, and its name.
 pub(crate) type LaneSpan = (usize, usize, String);
 
 impl Lane {
@@ -89,7 +89,7 @@ impl Lane {
     }
 }
 
-/// A range of bytes; or rows, for resources of unknown address.
+/// A range of bytes, or rows for resources of unknown address.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Panel {
     pub(crate) name: String,
@@ -115,7 +115,7 @@ pub(crate) struct Area {
     pub(crate) size: u64,
 }
 
-/// As the page's script reads it.
+/// The form that the page's script reads.
 impl From<Area> for (usize, usize, usize, u64, u64) {
     fn from(area: Area) -> Self {
         (area.item, area.steps.0, area.steps.1, area.offset, area.size)
@@ -123,7 +123,7 @@ impl From<Area> for (usize, usize, usize, u64, u64) {
 }
 
 impl Area {
-    /// Whether two overlap in bytes, at any time.
+    /// Returns true if two areas overlap in bytes, at any time.
     pub(crate) fn meets(&self, other: &Area) -> bool {
         self.offset < other.offset.saturating_add(other.size)
             && other.offset < self.offset.saturating_add(self.size)
@@ -143,7 +143,7 @@ pub(crate) struct Item {
     pub(crate) changed: bool,
 }
 
-/// How an item is drawn.
+/// The kind of an item, which determines its colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(into = "usize")]
 pub(crate) enum Kind {
@@ -175,7 +175,7 @@ impl Kind {
         Kind::Discarded,
     ];
 
-    /// The name; fill and edge, for light and dark backgrounds: text on the fill is dark.
+    /// The name, and the colors of fill and edge for light and dark backgrounds: text on the fill is dark.
     const fn shown(self) -> (&'static str, (&'static str, &'static str)) {
         match self {
             Kind::Tile => ("tile memory", ("#f2b134", "#8a5a00")),
@@ -192,7 +192,7 @@ impl Kind {
         self.shown().0
     }
 
-    /// Fill and edge.
+    /// The colors of fill and edge.
     pub(crate) const fn colours(self) -> (&'static str, &'static str) {
         self.shown().1
     }
@@ -205,7 +205,7 @@ impl Chart {
         self.panels.iter().filter(seen)
     }
 
-    /// Adds to every item the names of those that share bytes with it.
+    /// Adds to each item the names of the items that share bytes with it.
     pub(crate) fn name_sharers(&mut self) {
         const NAMED: usize = 12;
         let mut sharers: Vec<Vec<usize>> = vec![Vec::new(); self.items.len()];

@@ -1,4 +1,4 @@
-//! Curves as SVG: for the page, whose style sheet colours them, and for documents.
+//! Curves as SVG: for the page, whose style sheet colors them, and for documents.
 //!
 //! ```text
 //! title
@@ -17,15 +17,15 @@ const RIGHT: f64 = 14.0;
 const TITLE: f64 = 26.0;
 const NAME: f64 = 16.0;
 const FOOT: f64 = 20.0;
-/// Width of the numbers at the left, where the drawing begins, and of all: on the page, in its own units, for it is drawn as wide as
-/// there is room; and of one that is as wide as a chart.
+/// Width of the numbers at the left, and total width: of a curve on the page, in its own units, because it is scaled to the available width; and of a
+/// curve as wide as a chart.
 const PAGE_SIZE: (f64, f64) = (66.0, 640.0);
 const WIDE_SIZE: (f64, f64) = (84.0, 1200.0);
 const BANDS: [&str; 9] = [
     "#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f",
 ];
 
-/// The whole element. The script finds positions by `data-left` and `data-right`.
+/// The whole SVG element. The page's script finds positions by `data-left` and `data-right`.
 pub(crate) fn for_page(curve: &Curve) -> String {
     let mut body = String::new();
     let size = if curve.wide { WIDE_SIZE } else { PAGE_SIZE };
@@ -39,7 +39,7 @@ pub(crate) fn for_page(curve: &Curve) -> String {
     )
 }
 
-/// Within a document, `top` below its begin, numbers as wide as those of charts; gives the height.
+/// Draws into a document at `top`, with the widths of the numbers and of the drawing in `size`; returns the height.
 pub(crate) fn for_document(out: &mut String, curve: &Curve, top: f64, size: (f64, f64)) -> f64 {
     let mut body = String::new();
     let height = draw(&mut body, curve, size, &DOCUMENT);
@@ -103,7 +103,7 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
     y + FOOT
 }
 
-/// What the colours of bands are, up to `right`.
+/// Draws the legend of the bands, with its right end at `right`.
 fn band_names(out: &mut String, curve: &Curve, right: f64, inks: &Inks) {
     const APART: f64 = 30.0;
     let mut x = right - APART * curve.series.len() as f64;
@@ -116,15 +116,15 @@ fn band_names(out: &mut String, curve: &Curve, right: f64, inks: &Inks) {
     }
 }
 
-/// Where a strip is.
+/// The position and scale of a strip.
 struct Ground {
     left: f64,
     top: f64,
     tall: f64,
     wide: f64,
-    /// What the top stands for.
+    /// The value at the top.
     value: u64,
-    /// Positions across.
+    /// The number of positions across.
     count: usize,
 }
 
@@ -149,7 +149,7 @@ impl Ground {
         }
     }
 
-    /// No more columns than can be told apart; of each, where it is and the positions that it stands for.
+    /// At most one column per unit of width: the center of each, and the positions that it covers.
     fn columns(&self) -> impl Iterator<Item = (f64, Range<usize>)> {
         let columns = self.count.min(self.wide as usize);
         (0..columns).map(move |column| {
@@ -159,7 +159,7 @@ impl Ground {
     }
 }
 
-/// One number for several positions: the largest of bytes, so that no peak is lost; the mean of shares.
+/// Combines several positions into one value: the maximum of bytes, so that no peak is lost; the mean of shares.
 fn together(values: &[u64], unit: Unit) -> u64 {
     match unit {
         Unit::Bytes => values.iter().copied().max().unwrap_or(0),
@@ -184,7 +184,7 @@ fn bars(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &I
     );
 }
 
-/// From position to position; what is as wide as a chart holds over each of its steps.
+/// Draws a line from position to position; in a curve as wide as a chart, each value covers its whole step.
 fn graph(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks: &Inks) {
     let mut path = String::new();
     let (mut first, mut last) = (None, ground.left);
@@ -212,7 +212,7 @@ fn graph(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks
     );
 }
 
-/// From the last series to the first, each down to the ground: what is seen of it begins where the one before ends.
+/// Draws the series from last to first, each down to the base line: each is visible only above the one before it.
 fn bands(out: &mut String, curve: &Curve, ground: &Ground) {
     let base = ground.top + ground.tall;
     for (number, series) in curve.series.iter().enumerate().rev() {
@@ -231,7 +231,7 @@ fn bands(out: &mut String, curve: &Curve, ground: &Ground) {
     }
 }
 
-/// The first, the middle and the last position by name; and what is marked.
+/// Draws the names of the first, the middle and the last position, and the mark.
 fn feet(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, inks: &Inks) {
     let count = curve.at.len();
     let marked = curve.mark.as_ref().map(|(at, why)| {
@@ -249,7 +249,7 @@ fn feet(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, inks
             (right, "end", last),
         ];
         for (x, anchor, name) in named {
-            // A mark is said first; what would be written over it is left out.
+            // The mark comes first; names that would overlap others are omitted.
             let free = shown.iter().all(|(other, ..)| (other - x).abs() > 110.0);
             if free {
                 shown.push((x, anchor, name));

@@ -1,4 +1,4 @@
-//! Fields of a plan as JSON, which is validated before.
+//! Fields of a plan as JSON, which has been validated.
 
 use serde_json::Value;
 

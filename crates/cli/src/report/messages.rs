@@ -11,14 +11,14 @@ use crate::values::FailOn;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Checked {
-    /// The emulator's.
+    /// Tile memory, checked by the emulator.
     #[default]
     TileMemory,
-    /// The aliasing layer's.
+    /// Memory that resources share, checked by the aliasing layer.
     SharedMemory,
 }
 
-/// What a log contains.
+/// A summary of a log.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
@@ -43,7 +43,7 @@ struct Message {
     severity: String,
     id: String,
     count: u64,
-    /// Mistakes that were found again after they were reported.
+    /// Repetitions of mistakes that were already reported.
     #[serde(default)]
     repeated: u64,
     /// The text of the first one.
@@ -51,7 +51,7 @@ struct Message {
 }
 
 impl Summary {
-    /// Summarizes a log. A program that was killed may leave its last line cut off.
+    /// Summarizes a log. The last line may be cut off if the program was killed.
     pub(crate) fn of(log: &str, checked: Checked) -> Summary {
         let mut summary = Summary {
             checked,
@@ -96,7 +96,7 @@ impl Summary {
         summary
     }
 
-    /// Counts a message; its place in the list of kinds.
+    /// Counts a message; returns the sort order of its severity.
     fn count(&mut self, severity: &str, id: &str) -> u8 {
         let is_finding = ["TILEHEAP-possible", "TILEHEAP-pedantic"]
             .iter()
@@ -117,7 +117,7 @@ impl Summary {
         }
     }
 
-    /// The counts, each kind of message with its first text, and what keeps the log from being complete.
+    /// The counts, each kind of message with its first text, and the reasons that the log is incomplete.
     pub(crate) fn text(&self) -> String {
         let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let (errors, warnings) = (counted(self.errors, "error"), counted(self.warnings, "warning"));
@@ -154,7 +154,7 @@ impl Summary {
         text
     }
 
-    /// Why nothing was checked, if nothing was.
+    /// The reason that nothing was checked, if nothing was.
     pub(crate) fn unchecked(&self) -> Option<&'static str> {
         match self.checked {
             _ if self.instances == 0 => {

@@ -1,4 +1,4 @@
-//! Numbers that go with a chart: curves, and tables.
+//! Curves and tables that are shown with a chart.
 
 use serde::Serialize;
 
@@ -23,13 +23,13 @@ pub(crate) struct Curve {
     pub(crate) mark: Option<(usize, String)>,
 }
 
-/// One line of numbers.
+/// A named sequence of numbers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Series {
     pub(crate) name: String,
-    /// As many as there are positions.
+    /// One value per position.
     pub(crate) values: Vec<u64>,
-    /// Shown beside the name.
+    /// Shown next to the name.
     #[serde(skip)]
     pub(crate) note: String,
 }
@@ -52,13 +52,13 @@ impl Unit {
     }
 }
 
-/// How numbers are drawn.
+/// The drawing style of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A line, with the area below it shaded.
     #[default]
     Line,
-    /// A bar for each.
+    /// A bar for each value.
     Bars,
     /// All series stacked: each from the one before to its own value.
     Bands,
@@ -75,7 +75,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table of which no row is chosen.
+    /// A table without a chosen row.
     pub(crate) fn new(
         title: impl Into<String>,
         columns: &'static [&'static str],
@@ -99,7 +99,7 @@ pub(crate) enum Cell {
 }
 
 impl Series {
-    /// The only one of a curve.
+    /// A single series without a name.
     pub(crate) fn alone(values: Vec<u64>) -> Vec<Series> {
         vec![Series {
             values,

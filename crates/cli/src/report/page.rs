@@ -9,7 +9,7 @@ use super::words::escaped;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// The drawing of one chart, the report about a captured frame, and the rest of the page.
+/// Scripts for the drawing of a chart, the report about a captured frame, and the rest of the page.
 const SCRIPTS: [&str; 3] = [
     include_str!("view.js"),
     include_str!("captured.js"),
@@ -51,7 +51,7 @@ pub(crate) fn page(charts: &[Chart], differences: &[Table]) -> String {
     page + rest
 }
 
-/// A chart as the page's script reads it.
+/// A chart in the form that the page's script reads.
 fn in_json(chart: &Chart) -> Value {
     let mut value = json!(chart);
     value["arrangement"] = chart.arrangement.as_ref().map(arrangement::for_page).into();

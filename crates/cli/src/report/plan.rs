@@ -74,8 +74,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
     chart
 }
 
-/// One panel for each heap: the tile heap, where every object starts at 0; and each other heap, with the plan's objects one above the
-/// other, arenas first.
+/// One panel per heap: the tile heap, where every object starts at 0; and the other heaps, each with the plan's objects stacked, arenas first.
 struct Panels {
     all: Vec<Panel>,
     /// The panel of each object, and its offset there.
@@ -187,7 +186,7 @@ fn facts(plan: &Value) -> Facts {
     let mut fact = |name, value: String| facts.push((name, value));
     let arranged = &plan["arrangement"];
     if let (Some(share), Some(saves)) = (arranged["share"].as_f64(), arranged["saves_bytes"].as_u64()) {
-        // Charges subtracted, which the plan's own totals do not know.
+        // Charges are subtracted, which the plan's own totals do not include.
         fact("traffic on chip", percent((share * 1e6) as u64, 1_000_000));
         fact("traffic saved by the arrangement", amount(saves));
     } else {
@@ -228,7 +227,7 @@ fn facts(plan: &Value) -> Facts {
     facts
 }
 
-/// Half-open; the whole frame where a placement has no passes.
+/// The steps of a placement, half-open; the whole frame if it has no passes.
 fn span(place: &Value, passes: &[Value]) -> (usize, usize) {
     let step = |name: &str| place[name].as_u64().map(|step| (step as usize).min(passes.len()));
     let named = |name: &str| passes.iter().position(|pass| pass["name"] == place[name]);

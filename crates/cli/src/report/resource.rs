@@ -6,7 +6,7 @@ use super::chart::{Item, Kind};
 use super::fields::{bytes, list, text};
 use super::words::amount;
 
-/// The item of a resource; `passes` by name.
+/// The item of a resource.
 pub(super) fn item(resource: &Value) -> Item {
     let places = list(&resource["placements"]);
     let kind = match places.first().map(|place| text(&place["memory"])) {
@@ -47,7 +47,7 @@ pub(super) fn item(resource: &Value) -> Item {
     }
 }
 
-/// From the first pass of any placement to the last.
+/// The passes of the lifetime: from the first pass of any placement to the last.
 fn lifetime(places: &[Value]) -> String {
     let first = places.iter().min_by_key(|place| bytes(&place["first"]));
     let last = places.iter().max_by_key(|place| bytes(&place["end"]));
@@ -60,7 +60,7 @@ fn lifetime(places: &[Value]) -> String {
     }
 }
 
-/// Each placement once, for all images of a ladder.
+/// The placements without duplicates, since the images of a ladder share one.
 fn placements(places: &[Value]) -> Vec<String> {
     let mut listed: Vec<String> = Vec::new();
     for place in places {
@@ -83,7 +83,7 @@ fn placements(places: &[Value]) -> Vec<String> {
     listed
 }
 
-/// `lighting: color attachment`.
+/// An access in words: `lighting: color attachment`.
 fn described(access: &Value) -> String {
     let previous = if access["version"] == "previous" {
         ", of the previous frame"

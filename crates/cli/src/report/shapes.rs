@@ -12,7 +12,7 @@ pub(super) struct Inks {
     pub(super) mark: &'static str,
 }
 
-/// In a document.
+/// Colors in a document.
 pub(super) const DOCUMENT: Inks = Inks {
     ink: "#1c1c20",
     soft: "#55555c",
@@ -22,7 +22,7 @@ pub(super) const DOCUMENT: Inks = Inks {
     mark: "#c0392b",
 };
 
-/// On the page, whose style sheet has the colors.
+/// Colors on the page, from its style sheet.
 pub(super) const PAGE: Inks = Inks {
     ink: "var(--ink)",
     soft: "var(--soft)",
@@ -37,7 +37,7 @@ pub(super) const END: &str = "text-anchor=\"end\"";
 pub(super) const MIDDLE: &str = "text-anchor=\"middle\"";
 pub(super) const BOLD: &str = "font-weight=\"bold\"";
 
-/// A text, if it is not empty.
+/// Draws a text, unless it is empty.
 pub(super) fn text(out: &mut String, (x, y): (f64, f64), ink: &str, attributes: &str, words: &str) {
     if !words.is_empty() {
         let words = escaped(words);
@@ -45,7 +45,7 @@ pub(super) fn text(out: &mut String, (x, y): (f64, f64), ink: &str, attributes: 
     }
 }
 
-/// A rectangle: its upper left corner, its size, and its fill, with further attributes.
+/// Draws a rectangle: its upper left corner, its size, and its fill.
 pub(super) fn rect(out: &mut String, (x, y): (f64, f64), (width, height): (f64, f64), fill: &str) {
     *out += &format!(
         "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\"/>\n"

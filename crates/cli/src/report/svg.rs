@@ -11,7 +11,7 @@ const RIGHT: f64 = 16.0;
 const HEAD: f64 = 34.0;
 const LANE: f64 = 17.0;
 const PANEL: f64 = 220.0;
-/// A row of a panel without bytes.
+/// Height of a row in a panel without bytes.
 const ROW: f64 = 17.0;
 const GAP: f64 = 40.0;
 const LEGEND: f64 = 30.0;

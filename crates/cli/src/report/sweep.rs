@@ -52,7 +52,7 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     vec![kept, traffic]
 }
 
-/// A sweep without a plan.
+/// The chart of a sweep without a plan.
 pub(crate) fn chart(swept: &SweepResult, name: &str) -> Chart {
     Chart {
         title: format!("{name}: a sweep"),

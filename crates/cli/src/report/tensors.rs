@@ -273,7 +273,7 @@ struct Pool {
     tensors: Vec<usize>,
 }
 
-/// Tensors that share bytes are in one pool, since pools are disjoint.
+/// The pools in a panel. Tensors that share bytes are in one pool, since pools are disjoint.
 fn pools(panel: &Panel) -> Vec<Pool> {
     let mut areas: Vec<&Area> = panel.boxes.iter().filter(|area| area.size > 0).collect();
     areas.sort_by_key(|area| (area.offset, area.item));
@@ -320,7 +320,7 @@ fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], all: &[Tensor]) -> Tabl
     )
 }
 
-/// The smallest first.
+/// The table of strategies, smallest first.
 fn strategies(plan: &Tensors) -> Table {
     let mut compared: Vec<&Compared> = plan.strategies.iter().collect();
     compared.sort_by_key(|compared| match compared {

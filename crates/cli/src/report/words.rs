@@ -7,7 +7,7 @@ pub(crate) fn amount(bytes: u64) -> String {
     format!("{:#}", Bytes(bytes))
 }
 
-/// A name cut to `room` characters; of a path the last part, and more if it fits.
+/// A name cut to `room` characters; a path keeps its last part, and more if it fits.
 pub(crate) fn cut(name: &str, room: usize) -> String {
     let count = name.chars().count();
     if count <= room {
