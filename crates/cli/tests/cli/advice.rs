@@ -13,7 +13,7 @@ fn kept(plan: &Value) -> u64 {
     total(plan, "on_chip_bytes") * 1000 / total(plan, "eligible_bytes").max(1)
 }
 
-/// Frame, extent, and percent kept at 4, 8, 12 and 18 MiB: by an independent exact solver on the same numbers.
+/// Frame, extent, and percent kept at 4, 8, 12 and 18 MiB, from an independent exact solver on the same numbers.
 const PUBLISHED: [(&str, &str, [u64; 4]); 5] = [
     ("qualcomm_tile_memory_sample", "1280x720", [41, 67, 84, 100]),
     ("qualcomm_tile_memory_sample", "1920x1080", [1, 41, 42, 67]),
@@ -22,7 +22,7 @@ const PUBLISHED: [(&str, &str, [u64; 4]); 5] = [
     ("khronos_local_read_deferred", "1280x720", [14, 43, 57, 86]),
 ];
 
-/// Calls `with` with each frame of the table at each heap: what it is, the frame, its options, the percentage.
+/// Calls `with` for each frame of the table at each heap size, with a description, the frame, its options and the percentage.
 fn for_published(with: impl Fn(&str, &str, &[&str], u64)) {
     for (name, size, shares) in PUBLISHED {
         let frame = shared(&format!("frames/{name}.json"));
@@ -44,7 +44,7 @@ fn published_optima_are_reached_and_proved() {
     });
 }
 
-/// A ladder reserves no more than the larger of its proven minimum and 1.15 times what lives.
+/// A ladder reserves at most the larger of its proven minimum and 1.15 times the live bytes.
 #[test]
 fn ladders_bind_little_more_than_the_live_set() {
     for_published(|what, frame, options, _| {

@@ -12,7 +12,7 @@ use crate::support::{cpp_program, skip, workspace};
 const CONTENTS: &str = "TILEHEAP-reads-discarded";
 const ORDER: &str = "TILEHEAP-missing-order";
 
-/// The message that each bug gives.
+/// The message for each bug.
 const BUGS: [(&str, &str); 13] = [
     ("short-lifetime", CONTENTS),
     ("no-source-stage", ORDER),
@@ -45,7 +45,7 @@ fn run(folder: &str, outcome: &str, program: &[&str]) -> (i32, Vec<String>) {
     (run.status, ids.map(str::to_owned).collect())
 }
 
-/// The folder of the layer; none, and the calling test listed as skipped, if it is not staged.
+/// The folder of the layer. `None`, and the calling test is listed as skipped, if it is not staged.
 fn layer() -> Option<String> {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
         skip("the test bed has an environment of its own");
@@ -91,7 +91,7 @@ fn every_bug_with_shared_memory_fails_and_its_fixed_program_passes() {
     }
 }
 
-/// The steps of the guide's chapter on C++ from the one on that shares memory.
+/// The steps of the guide's chapter on C++, from the first one that shares memory.
 #[test]
 fn programs_of_the_guide_order_what_shares_memory() {
     let Some(folder) = layer() else { return };

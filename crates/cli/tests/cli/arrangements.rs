@@ -2,7 +2,7 @@
 
 use crate::run::{json, list, number, shared, tileheap};
 
-/// Where repeating a pass costs less, no less stays on chip: an arrangement that is good at one cost is at least as good at a lower one.
+/// A lower cost of repeating a pass keeps no less on chip: an arrangement for one cost is at least as good at a lower one.
 #[test]
 fn a_lower_cost_of_repeating_keeps_no_less() {
     let reach = shared("reach.json");

@@ -1,4 +1,4 @@
-//! Debian's Chromium without a window, driven through its debugging pipe: real mouse and keys, pictures, what a screen reader is told.
+//! Debian's Chromium, headless, driven through its debugging pipe: real mouse and keys, screenshots, the accessibility tree.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -14,18 +14,18 @@ use crate::support;
 
 /// A browser with one page.
 pub(crate) struct Browser {
-    /// Not waited for: it ends when this process does, and its pipe is closed.
+    /// Not waited for: it ends when this process ends and closes the pipe.
     _process: Child,
     to: File,
     from: BufReader<File>,
     calls: u64,
     session: Option<String>,
     loaded: bool,
-    /// What the page complained about since it was opened.
+    /// Errors that the page reported since it was opened.
     faults: Vec<String>,
 }
 
-/// The one browser of a run of tests; `None`, and the test listed as skipped, where there is none.
+/// The browser shared by all tests. `None`, and the test is listed as skipped, if none is installed.
 pub(crate) fn browser() -> Option<MutexGuard<'static, Browser>> {
     static BROWSER: OnceLock<Option<Mutex<Browser>>> = OnceLock::new();
     let programs = [
@@ -41,7 +41,7 @@ pub(crate) fn browser() -> Option<MutexGuard<'static, Browser>> {
         support::skip("there is no Chromium");
         return None;
     };
-    // A test that failed leaves a page that the next one closes.
+    // A failed test leaves a page that the next one closes.
     Some(browser.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -58,7 +58,7 @@ impl Browser {
             assert!(made.success(), "a pipe at {}", pipe.display());
         }
         let _ = std::fs::remove_dir_all(&profile);
-        // One family of fonts, that of the references, whatever else the machine has.
+        // Only the font family of the references, whatever else the machine has.
         let fonts = scratch("browser.fonts");
         let family = Path::new("/usr/share/fonts/truetype/dejavu");
         let folder = if family.exists() {
@@ -104,7 +104,7 @@ impl Browser {
         browser
     }
 
-    /// Asks the browser for something, and hears what happens meanwhile.
+    /// Calls a method of the browser, and handles the events that arrive before the result.
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.calls += 1;
         let mut request = json!({ "id": self.calls, "method": method, "params": parameters });
@@ -139,7 +139,7 @@ impl Browser {
         heard
     }
 
-    /// Opens a file in a window of this size, in light colours.
+    /// Opens a file in a window of this size, in the light color scheme.
     pub(crate) fn open(&mut self, page: &str, (width, height): (u32, u32)) {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", metrics);
@@ -151,14 +151,14 @@ impl Browser {
         }
     }
 
-    /// On the screen or on paper (`print`), `light` or `dark`.
+    /// Switches to the screen or to paper (`print`), in the color scheme `light` or `dark`.
     pub(crate) fn show_as(&mut self, media: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         let how = json!({ "media": media, "features": features });
         self.call("Emulation.setEmulatedMedia", how);
     }
 
-    /// What the body of a function returns in the page.
+    /// Evaluates the body of a function in the page; returns its result.
     pub(crate) fn run(&mut self, body: &str) -> Value {
         let how = json!({ "expression": format!("(() => {{ {body} }})()"), "returnByValue": true, "awaitPromise": true });
         let answer = self.call("Runtime.evaluate", how);
@@ -179,7 +179,7 @@ impl Browser {
         }
     }
 
-    /// A key by its name in the DOM: `ArrowRight`, `Tab`, `a`.
+    /// Presses a key by its name in the DOM: `ArrowRight`, `Tab`, `a`.
     pub(crate) fn press(&mut self, key: &str) {
         let (code, text) = match key {
             "Tab" => (9, ""),
@@ -196,7 +196,7 @@ impl Browser {
         }
     }
 
-    /// The whole page as PNG.
+    /// A screenshot of the window as PNG.
     pub(crate) fn picture(&mut self) -> Vec<u8> {
         let how = json!({ "format": "png", "captureBeyondViewport": false });
         let picture = self.call("Page.captureScreenshot", how);
@@ -204,7 +204,7 @@ impl Browser {
         BASE64_STANDARD.decode(data).expect("base 64")
     }
 
-    /// The page as the browser tells it to screen readers: role and name of everything that has both.
+    /// The accessibility tree: the role of each node, and its name or an empty text.
     pub(crate) fn spoken(&mut self) -> Vec<(String, String)> {
         let tree = self.call("Accessibility.getFullAXTree", json!({}));
         let nodes = tree["nodes"].as_array().expect("nodes").iter();
@@ -215,9 +215,9 @@ impl Browser {
         told.collect()
     }
 
-    /// Nothing was thrown or logged as an error since the page was opened.
+    /// Asserts that nothing was thrown or logged as an error since the page was opened.
     pub(crate) fn assert_no_faults(&mut self) {
-        // A picture takes a frame, in which the page does what it has put off; then all of that is heard.
+        // A screenshot renders a frame, in which the page runs its deferred work; the call after it receives the resulting events.
         self.picture();
         self.run("");
         assert_eq!(self.faults, Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! What the workspace has of models is planned.
+//! Plans all models in the workspace's test data.
 
 use crate::run::{shared, tileheap};
 

@@ -1,4 +1,4 @@
-//! `device`: what is here, and one line where nothing is.
+//! `device`: the devices of this machine, and one line if there are none.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::run::{Run, command, contains, json, scratch, tileheap};
 use crate::support::skip;
 
 fn without_driver(arguments: &[&str]) -> Run {
-    // The loader takes its drivers from here alone, and there is none.
+    // The loader takes its drivers only from this file, which does not exist.
     let missing = std::env::temp_dir().join("tileheap-no-such-driver.json");
     let output = command()
         .args(arguments)
@@ -46,7 +46,7 @@ fn every_device_is_listed_with_what_it_lacks() {
 
 #[test]
 fn without_a_loader_one_line_says_what_to_do() {
-    // A library of the loader's name that is none, found first. Not on the test bed, whose libraries come before any.
+    // An empty file with the loader's name, found first. Not on the test bed, whose libraries precede all others.
     let folder = scratch("no loader");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("libvulkan.so.1"), "").expect("an empty file");

@@ -1,4 +1,4 @@
-//! `run`: what the program gets, what its messages come to, and its status.
+//! `run`: the program's environment, the summary of its messages, and the exit status.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -26,7 +26,7 @@ fn layer() -> String {
 
 const MANIFEST: &str = include_str!("../../../emulator/VkLayer_tileheap_emulator.json");
 
-/// Runs a shell script below the command.
+/// Runs a shell script under the command.
 fn script(options: &[&str], text: &str) -> Run {
     let layer = layer();
     let arguments = [
@@ -37,7 +37,7 @@ fn script(options: &[&str], text: &str) -> Run {
     tileheap(&arguments.concat())
 }
 
-/// An instance, and a device with tile memory.
+/// Log entries of an instance, and of a device with tile memory.
 const CHECKED: &str = r#"echo '{"event":"instance"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG; echo '{"event":"device","usesTileMemory":true}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG; echo '{"event":"end"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
 const ERROR: &str = r#"echo '{"event":"message","severity":"error","id":"TILEHEAP-x","text":"wrong"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
 const WARNING: &str = r#"echo '{"event":"message","severity":"warning","id":"TILEHEAP-y","text":"bad"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
@@ -235,10 +235,10 @@ fn a_missing_layer_or_program_is_named() {
     tileheap(&["run", "--profile", "no-tile-memory", "--", "true"]).names(2, &["adreno-830"]);
 }
 
-/// Sends signals, to the command alone or to its group, each once the script below has answered the one before: what the script
-/// prints, and the status.
+/// Sends signals, each to the command only or to its process group, and each after the script has answered the one before. Returns the script's
+/// output and the exit status.
 fn signalled(signals: &[(&str, bool)]) -> (String, i32) {
-    // Where no signal comes it ends by itself, after minutes.
+    // Without a signal it ends by itself, after minutes.
     let text = "trap 'echo interrupted' INT; trap 'echo ended; exit 5' TERM; echo ready; left=6000; \
                 while [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.05; done";
     let mut child = Command::new(env!("CARGO_BIN_EXE_tileheap"))
@@ -272,8 +272,8 @@ fn signalled(signals: &[(&str, bool)]) -> (String, i32) {
     (printed, run.status)
 }
 
-/// A terminal sends Ctrl-C to the whole group, and were it passed on as well, that would come before what is passed on later; a job
-/// control that ends the command alone ends the program too.
+/// A terminal sends Ctrl-C to the whole group; if the command passed it on as well, the script would answer it a second time, before the later
+/// signal. A job control that signals only the command ends the program too.
 #[test]
 fn signals_reach_the_program_once_and_the_summary_follows() {
     let once = signalled(&[("INT", true), ("TERM", false)]);
@@ -281,7 +281,7 @@ fn signals_reach_the_program_once_and_the_summary_follows() {
     assert_eq!(signalled(&[("TERM", false)]), ("ready\nended\n".to_owned(), 1));
 }
 
-/// The program of the guide, which forgets a bind if it is told to.
+/// An example of the emulator, which omits a bind with `--forget`.
 #[test]
 fn a_real_program_runs_on_the_emulator() {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {

@@ -1,4 +1,4 @@
-//! Input that scripts do not hold: bytes that are no text, and much of it.
+//! Input that scripts cannot contain: bytes that are not text, and large documents.
 
 use crate::run::{contains, tileheap_with};
 
@@ -29,7 +29,7 @@ fn a_small_budget_gives_a_packing_without_a_capacity() {
     tileheap_with(table.as_bytes(), &["pack", "-", "--budget", "1"]).shows(&["height"]);
 }
 
-/// An answer, though with a status.
+/// An answer, not an error, although the exit status is not 0.
 #[test]
 fn what_does_not_fit_is_proved() {
     let table = b"id,lower,upper,size,weight\na,0,3,4,1\nb,3,9,4,1\nc,0,9,4,3\n";

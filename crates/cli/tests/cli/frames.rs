@@ -67,7 +67,7 @@ fn claims_that_contradict_the_rules_are_listed() {
 
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
-    // A heap of reports: more than a pipe holds.
+    // More output than fits in a pipe.
     let frame = file("broken pipe.json", FRAME);
     let mut child = command()
         .args(["plan", &frame, "--json"])

@@ -1,4 +1,4 @@
-//! `scripts/install.sh`: what it installs works in any folder, without the checkout, and its removal leaves nothing.
+//! `scripts/install.sh`: the installation works in any folder, without the checkout, and its removal leaves nothing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::run::{Run, contains, scratch};
 use crate::support::{skip, workspace};
 
-/// A folder of its own for one test, empty.
+/// An empty folder for one test.
 fn empty(name: &str) -> PathBuf {
     let folder = scratch(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -41,7 +41,7 @@ fn install(home: &Path, arguments: &[&str]) -> Option<Run> {
     Some(Run::new(&output))
 }
 
-/// Everything below a folder.
+/// All files and folders below a folder.
 fn contents(folder: &Path) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -80,7 +80,7 @@ fn run(command: &Path, home: &Path, folder: &Path, arguments: &[&str]) -> (Run, 
     (run, loaded)
 }
 
-/// The folder that the command adds to those of the loader.
+/// The folder that the command adds to the loader's search path.
 fn used_folder(command: &Path, home: &Path) -> PathBuf {
     let (echoed, _) = run(
         command,
@@ -181,7 +181,7 @@ fn an_installation_works_without_the_checkout_and_its_removal_leaves_nothing() {
     );
     use_all_layers(&prefix.join("bin/tileheap"), &home, &prefix, &[]);
 
-    // A copy of the command takes the layers from the loader's folder of the user.
+    // A copy of the command finds the layers in the user's folder of the loader.
     let copy = home.join("copy");
     std::fs::copy(prefix.join("bin/tileheap"), &copy).expect("a copy");
     assert_eq!(
@@ -189,7 +189,7 @@ fn an_installation_works_without_the_checkout_and_its_removal_leaves_nothing() {
         prefix.join("share/vulkan/explicit_layer.d")
     );
 
-    // Installed again over it, as by an earlier version that had one more file.
+    // Installs over it, as if an earlier version had one more file.
     let old = prefix.join("lib/tileheap/libtileheap_old.so");
     std::fs::write(&old, "").expect("a file");
     let list = prefix.join("lib/tileheap/installed.txt");
@@ -244,7 +244,7 @@ fn a_prefix_that_the_loader_does_not_search_serves_a_copied_command() {
     assert_eq!(installed.status, 0, "{}", installed.err);
     let hint = format!("export VK_ADD_LAYER_PATH='{text}'/share/vulkan/explicit_layer.d");
     contains(installed.out, &["does not search", &hint]);
-    // The command finds the layers from where it is, also through a link.
+    // The command finds the layers relative to its own location, also through a link.
     let (command, link) = (prefix.join("bin/tileheap"), home.join("link"));
     std::os::unix::fs::symlink(&command, &link).expect("a link");
     for command in [&command, &link] {
@@ -257,7 +257,7 @@ fn a_prefix_that_the_loader_does_not_search_serves_a_copied_command() {
     std::fs::rename(prefix.join("bin/tileheap"), &copy).expect("a copy");
     use_all_layers(&copy, &home, &prefix, &["--layers", text]);
 
-    // What others put there stays, and so does what was there before.
+    // Files of others stay, and so do those that existed before.
     let other = prefix.join("share/vulkan/explicit_layer.d/other.json");
     std::fs::write(&other, "{}").expect("a file");
     let removed = install(&home, &["--uninstall", text]).expect("it is built");

@@ -1,4 +1,4 @@
-//! The `tileheap` command as its users meet it: a process, its output, its exit status.
+//! The `tileheap` command as its users run it: a process, its output, its exit status.
 
 mod advice;
 mod aliases;

@@ -1,9 +1,8 @@
-//! Pictures of pages against references, so coarse that fonts and versions of a browser do not matter, and so fine that what is drawn
-//! does.
+//! Compares pictures of pages with references, coarsely enough to ignore fonts and browser versions, and finely enough to see changes of the drawing.
 //!
-//! A picture is averaged over squares of [`CELL`] pixels; references are stored so. A cell differs by what it differs from the one
-//! most like it among its neighbours, for letters move by less than that. Tile by tile: what moves, is missing or has another colour
-//! changes some tile by much, another way to set letters changes all of them by little.
+//! A picture is averaged over squares of [`CELL`] pixels, the form in which references are stored. The difference of a cell is that to the most
+//! similar of its neighbors, because letters move by less than a cell. Differences are averaged per tile: an item that moves, is missing or has
+//! another color changes some tile by much; different text rendering changes all tiles by little.
 
 use std::path::{Path, PathBuf};
 
@@ -13,27 +12,27 @@ use crate::browser::browser;
 use crate::report::{RECORDS, RENDERER, reported, texture_trace};
 use crate::run::{file, place, scratch, tileheap};
 
-/// Pixels to a cell, along each side.
+/// Pixels per cell, along each side.
 const CELL: u32 = 8;
-/// Cells to a tile, along each side.
+/// Cells per tile, along each side.
 const TILE: u32 = 6;
-/// By how much the mean of a tile may differ, of 255.
+/// The largest mean difference of a tile that is accepted, of 255.
 const TOLERANCE: f64 = 16.0;
 
-/// A picture of cells, colours of three channels.
+/// The cells of a picture, as colors of three channels.
 struct Coarse {
     width: u32,
     height: u32,
     cells: Vec<[u8; 3]>,
 }
 
-/// Row and column of everything in so many rows and columns.
+/// The row and column of each cell of a grid.
 fn grid(rows: u32, columns: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..rows).flat_map(move |row| (0..columns).map(move |column| (row, column)))
 }
 
 impl Coarse {
-    /// Of a PNG, cells at its edges that are not whole left out.
+    /// Averages a PNG; partial cells at its edges are omitted.
     fn of(png: &[u8]) -> Coarse {
         let pixels = Pixmap::decode_png(png).expect("a PNG");
         let (width, height) = (pixels.width() / CELL, pixels.height() / CELL);
@@ -77,8 +76,8 @@ impl Coarse {
         std::fs::write(path, pixels.encode_png().expect("a PNG")).expect("a reference");
     }
 
-    /// The largest mean difference of a tile, and where its middle is in pixels. Rows that only one of the two has count as
-    /// different altogether.
+    /// The largest mean difference of a tile, and the position of its center in pixels. Rows that only one of the two pictures has count as entirely
+    /// different.
     fn difference(&self, other: &Coarse) -> (f64, (u32, u32)) {
         assert_eq!(self.width, other.width, "pictures of windows of one width");
         let mut worst = (0.0, (0, 0));
@@ -107,7 +106,7 @@ impl Coarse {
         inside.then(|| self.cells[(row * self.width + column) as usize])
     }
 
-    /// By how much a cell differs from the one there, or beside it, in another picture.
+    /// The difference between a cell and the most similar one at or beside its position in another picture.
     fn nearest(&self, other: &Coarse, row: u32, column: u32) -> f64 {
         let Some(cell) = self.cell(row, column) else {
             return 255.0;
@@ -130,7 +129,7 @@ impl Coarse {
 const REFRESH: &str =
     "TILEHEAP_REFRESH_PICTURES=1 draws all references anew; look at them before they are kept";
 
-/// Compares with the reference of this name, or draws it anew.
+/// Compares with the reference of this name; replaces it first if `TILEHEAP_REFRESH_PICTURES` is set.
 fn assert_looks_like_reference(png: &[u8], name: &str) {
     let reference = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/references")
@@ -151,7 +150,7 @@ fn assert_looks_like_reference(png: &[u8], name: &str) {
     );
 }
 
-/// Light, dark, narrow and on paper; tensors and caches: as the references show them, and not when something is wrong.
+/// Light, dark, narrow and printed pages, tensors and caches look like their references; damaged pages do not.
 #[test]
 fn pages_look_as_they_should() {
     let frame = file("pictured page.json", RENDERER);
@@ -174,7 +173,7 @@ fn pages_look_as_they_should() {
         let picture = browser.picture();
         assert_looks_like_reference(&picture, name);
         if media == "print" {
-            // What is taller than a sheet of A4 is printed as nothing.
+            // A drawing taller than a sheet of A4 is not printed at all.
             let drawn = browser.run(
                 "const { width, height } = views[0].base.getBoundingClientRect(); return [width, height];",
             );
@@ -183,7 +182,7 @@ fn pages_look_as_they_should() {
         }
     }
     browser.assert_no_faults();
-    // What can go wrong with a page, done to it.
+    // Damages the page in every listed way.
     browser.open(&page, (1200, 1000));
     let right = Coarse::of(&browser.picture());
     for (what, script) in include_str!("../data/wrong_pages.txt")
@@ -196,7 +195,7 @@ fn pages_look_as_they_should() {
         eprintln!("{what}: differs by {:.1}", wrong.difference(&right).0);
         assert!(!wrong.looks_like(&right), "{what} is not seen");
     }
-    // Another way to set letters is no other page.
+    // A page with different text rendering still looks the same.
     browser.open(&page, (1200, 1000));
     browser.run("document.body.style.letterSpacing = '.2px'; document.body.style.color = '#333338'; document.body.style.fontWeight = 500");
     let letters = Coarse::of(&browser.picture());
@@ -204,7 +203,7 @@ fn pages_look_as_they_should() {
     assert!(letters.looks_like(&right));
 }
 
-/// Every text of a drawing has the contrast that people need (4.5), on white and on a dark screen; and pixels are on white.
+/// Every text of a drawing has sufficient contrast (4.5), on white and on a dark screen; a PNG has a white background.
 #[test]
 fn drawings_go_with_the_screen_they_are_on() {
     let frame = file("drawn.json", RENDERER);

@@ -1,5 +1,4 @@
-//! `report`: a page that a browser shows without an error, that answers to mouse, keyboard and search, and that looks as it
-//! should.
+//! `report`: a page that a browser shows without an error, that reacts to mouse, keyboard and search, and that looks as it should.
 
 use resvg::tiny_skia::Pixmap;
 use serde_json::{Value, json};
@@ -8,7 +7,7 @@ use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use crate::browser::browser;
 use crate::run::{self, FRAME, contains, file, number, place, tileheap};
 
-/// A report in a file.
+/// Writes a report to a file; returns its path.
 pub(crate) fn reported(name: &str, arguments: &[&str]) -> String {
     let page = place(name);
     let all = [&["report"], arguments, &["-o", &page]].concat();
@@ -16,10 +15,10 @@ pub(crate) fn reported(name: &str, arguments: &[&str]) -> String {
     page
 }
 
-/// Nine passes in two batches of which the first has two command buffers; a ladder, aliases, a caller's image.
+/// Nine passes in two batches, the first with two command buffers; a ladder, aliases, an external image.
 pub(crate) const RENDERER: &str = include_str!("../data/renderer.json");
 
-/// What a camera asks of a texture cache, in a file.
+/// Writes a trace of a camera's texture requests to a file; returns its path.
 pub(crate) fn texture_trace(name: &str) -> String {
     let path = place(&format!("{name}.trace"));
     let arguments = ["trace", "insertion", "--frames", "80", "--seed", "3", "-o", &path];
@@ -27,7 +26,7 @@ pub(crate) fn texture_trace(name: &str) -> String {
     path
 }
 
-/// As large as anyone will ask for: what a move of the mouse does is counted, for time is the machine's.
+/// A frame of the largest expected size. The work per mouse move is counted, because time depends on the machine.
 #[test]
 fn two_thousand_resources_stay_smooth() {
     let desc = SyntheticDesc {
@@ -40,7 +39,7 @@ fn two_thousand_resources_stay_smooth() {
     let page = reported("large.html", &[&frame, "--strategy", "fast"]);
     let Some(mut browser) = browser() else { return };
     browser.open(&page, (1200, 900));
-    // What is drawn, measured and asked from here on.
+    // Counts fills, text measurements and placements from here on.
     browser.run(
         "window.counted = { fills: 0, measured: 0, placed: 0 }; const made = CanvasRenderingContext2D.prototype; \
          for (const [name, count] of [['fillRect', 'fills'], ['measureText', 'measured']]) { \
@@ -58,12 +57,12 @@ fn two_thousand_resources_stay_smooth() {
         "const seen = { ...counted }; counted.fills = counted.measured = counted.placed = 0; return seen;",
     );
     assert!(met > 150, "{met} of 200 places have something to say");
-    // A move asks the boxes of its stretch and outlines what it chose: nothing is drawn anew.
+    // A mouse move searches the boxes near the pointer and outlines the chosen one: nothing is redrawn.
     let count = |counted: &Value, what: &str| number(&counted[what]);
     assert_eq!(count(&hover, "measured"), 0, "{hover}");
     assert!(count(&hover, "fills") <= 200, "{hover}");
     assert!(count(&hover, "placed") < 200 * 700, "{hover}");
-    // All of it is drawn once; zoomed in, only what is seen is.
+    // Everything is drawn once; zoomed in, only the visible part is drawn.
     let all = browser.run(
         "views[0].draw(); const seen = { ...counted }; counted.fills = counted.placed = 0; return seen;",
     );
@@ -73,7 +72,7 @@ fn two_thousand_resources_stay_smooth() {
         count(&near, "placed") * 4 < count(&all, "placed"),
         "{near} of {all}"
     );
-    // The table is not there until it is asked for.
+    // The table is built when it is first opened.
     let rows = browser.run("const rows = () => document.querySelectorAll('tr.item').length, before = rows(); views[0].details.unfold(); return [before, rows()];");
     assert_eq!(rows, json!([0, 2000]));
     let took = browser.run(
@@ -107,7 +106,7 @@ fn pictures_are_drawn_without_a_browser() {
     assert_eq!(ground(&["--dark"]), [0x16, 0x16, 0x1a]);
 }
 
-/// Documents of the command are read strictly: nothing that is missing is drawn as nothing.
+/// Documents of the command are read strictly: missing fields are errors, not empty drawings.
 #[test]
 fn broken_documents_are_named() {
     let trace = place("short.trace");

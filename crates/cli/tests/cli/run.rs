@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// What a run of the command came to.
+/// The result of a run of the command.
 pub(crate) struct Run {
     pub(crate) status: i32,
     pub(crate) out: String,
@@ -25,13 +25,13 @@ impl Run {
         }
     }
 
-    /// Standard output of a run that went well and had nothing to complain about.
+    /// Standard output of a successful run without messages on standard error.
     pub(crate) fn good(self) -> String {
         assert_eq!((self.status, self.err.as_str()), (0, ""), "{}", self.out);
         self.out
     }
 
-    /// The same, with these parts.
+    /// [`Run::good`], with these parts.
     pub(crate) fn shows(self, parts: &[&str]) -> String {
         contains(self.good(), parts)
     }
@@ -76,12 +76,12 @@ pub(crate) fn tileheap(arguments: &[&str]) -> Run {
     )
 }
 
-/// The same with a text on standard input.
+/// Runs the command with a text on standard input.
 pub(crate) fn tileheap_with(input: &[u8], arguments: &[&str]) -> Run {
     tileheap_in(".".as_ref(), input, arguments)
 }
 
-/// The same in a folder.
+/// Runs the command in a folder, with a text on standard input.
 pub(crate) fn tileheap_in(folder: &Path, input: &[u8], arguments: &[&str]) -> Run {
     let mut child = command()
         .current_dir(folder)
@@ -92,13 +92,13 @@ pub(crate) fn tileheap_in(folder: &Path, input: &[u8], arguments: &[&str]) -> Ru
         .spawn()
         .expect("the command starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // A command that needs no input may be gone before it is written.
+    // A command that needs no input may end before it is written.
     let _ = stdin.write_all(input);
     drop(stdin);
     Run::new(&child.wait_with_output().expect("the command ends"))
 }
 
-/// A path for a file of a test, which names it so that tests do not meet.
+/// The path of a scratch file; each test chooses its own names, so that tests do not overwrite each other's files.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     std::fs::create_dir_all(&folder).expect("a folder for scratch files");
@@ -150,7 +150,7 @@ pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 
-/// The first element of a list with this in a field, or in a field of it.
+/// The first element of a list whose field at `pointer` equals `wanted`.
 pub(crate) fn find<'a>(all: &'a Value, pointer: &str, wanted: &Value) -> &'a Value {
     let found = list(all).iter().find(|one| one.pointer(pointer) == Some(wanted));
     found.unwrap_or_else(|| panic!("{pointer} is nowhere {wanted}"))

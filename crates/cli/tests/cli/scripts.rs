@@ -1,28 +1,28 @@
-//! Scripts of commands in `tests/data/commands`: what each prints, and how it ends. Each script has a folder of its own, with `frame.json` and
-//! `renderer.json`.
+//! Runs the scripts of commands in `tests/data/commands`: they state the output and exit status of each command. Each script has its own folder, with
+//! `frame.json` and `renderer.json`.
 //!
 //! ```text
 //! # A comment.
 //! << frame.csv                           a file, up to `>>`
 //! id,lower,upper,size
 //! >>
-//! $ plan frame.json --json > plan.json   it ends well, and what it prints is kept
-//!   Totals                               a part of what it prints
-//!   not batch 7                          no part of it
-//!   /totals/tile_bytes = 0               what is at a place of the document; also <= and >=
+//! $ plan frame.json --json > plan.json   it succeeds, and its output is kept
+//!   Totals                               a part of its output
+//!   not batch 7                          not a part of its output
+//!   /totals/tile_bytes = 0               a value of the document; also <= and >=
 //! $2 plan - --colour < frame.json        it ends with status 2 and one line with these parts
 //!   --colour
 //! set plan.json /passes/0/step = 9 > spoilt.json
 //! replace frame.json albedo => colour > other.json
 //! same plan.json again.json
-//! open page.html 1200x900                in a browser; all that follows is of this page, with what `page.js` defines
+//! open page.html 1200x900                in a browser; the following lines use this page, and functions of `page.js`
 //! move middle('albedo')                  the mouse; `click` clicks there
 //! press Tab Enter
-//! told albedo,                           what is pointed at begins so; alone: nothing is
-//! hear searchbox Search                  role and name of what a screen reader is told
-//! js return all('figure').length ~> 2    what the body of a function returns
+//! told albedo,                           the start of the tooltip; without a text: it is hidden
+//! hear searchbox Search                  role, and a part of the name, in the accessibility tree
+//! js return all('figure').length ~> 2    the result of the body of a function
 //! ```
-//! `@` before an argument stands for the workspace's `tests/data`; a value `@/resources/0` is what is there; none removes.
+//! `@` before an argument stands for the workspace's `tests/data`; the value `@/resources/0` copies the value there; no value removes.
 
 use std::path::{Path, PathBuf};
 use std::sync::MutexGuard;
@@ -35,7 +35,7 @@ use crate::run::{FRAME, Run, json, scratch, shared, tileheap_in};
 
 struct Script {
     folder: PathBuf,
-    /// Once it has opened a page.
+    /// `None` until a page is opened.
     browser: Option<MutexGuard<'static, Browser>>,
 }
 
@@ -90,7 +90,7 @@ impl Script {
         }
     }
 
-    /// A document with another value, or none, at a place; `-` is behind the last element.
+    /// Writes a document in which the value at a place is replaced, or removed; `-` appends to an array.
     fn set(&self, rest: &str) {
         let (rest, kept) = rest.split_once(" > ").expect("a file to write");
         let (from, rest) = rest.split_once(' ').expect("a place");
@@ -123,7 +123,7 @@ impl Script {
 }
 
 impl Script {
-    /// Opens a page; false where there is no browser.
+    /// Opens a page; returns false if there is no browser.
     fn open(&mut self, rest: &str) -> bool {
         if self.browser.is_none() {
             self.browser = browser();

@@ -1,4 +1,4 @@
-//! What a terminal is shown, and nobody else: bold headings, and progress of what takes long.
+//! Output only for terminals: bold headings, and progress of long operations.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use crate::run::{FRAME, command, file, scratch};
 use crate::support;
 
-/// The command on a terminal of its own: that of `script`, which is on every Debian. `None`, and the test listed as skipped,
-/// where it is not.
+/// The command on a terminal of its own, created by `script`, which every Debian has. `None`, and the test is listed as skipped, if it is not
+/// installed.
 fn on_terminal(arguments: &[&str]) -> Option<Command> {
     with_redirection(arguments, "")
 }
 
-/// The same with something of it redirected, as a shell writes that.
+/// The same with a redirection, in the syntax of a shell.
 fn with_redirection(arguments: &[&str], redirection: &str) -> Option<Command> {
     if Command::new("script").arg("--version").output().is_err() {
         support::skip("there is no `script` to make a terminal");
@@ -44,7 +44,7 @@ fn with_redirection(arguments: &[&str], redirection: &str) -> Option<Command> {
 fn headings_are_bold_on_a_terminal_that_wants_it() {
     let frame = file("bold.json", FRAME);
     let shown = |changed: &dyn Fn(&mut Command), arguments: &[&str]| {
-        // On a slow machine there would be progress, too.
+        // A slow machine would also show progress.
         let mut terminal = with_redirection(arguments, "2>/dev/null")?;
         changed(&mut terminal);
         let output = terminal.output().expect("a terminal");
@@ -55,7 +55,7 @@ fn headings_are_bold_on_a_terminal_that_wants_it() {
     assert!(bold.contains("\u{1b}[1m") && bold.contains("Totals"), "{bold}");
     for arguments in [&plan[..], &["--help"]] {
         for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-            // `CI` makes some libraries colour whatever the terminal says.
+            // `CI` makes some libraries use colors on any terminal.
             let changed = |terminal: &mut Command| _ = terminal.env(name, value).env("CI", "true");
             let plain = shown(&changed, arguments).expect("a terminal");
             assert!(
@@ -66,7 +66,7 @@ fn headings_are_bold_on_a_terminal_that_wants_it() {
     }
 }
 
-/// A trace goes to a pipe that nobody reads yet: it takes as long as this test wants it to.
+/// The trace goes to a pipe that is not read yet, so that the test decides how long it takes.
 #[test]
 fn what_takes_long_says_so_on_a_terminal() {
     let pipe = scratch("slow.trace");
@@ -100,7 +100,7 @@ fn what_takes_long_says_so_on_a_terminal() {
     );
 }
 
-/// Nobody reads HTML in a terminal: the command says what to do instead, and pictures need no page.
+/// HTML is not printed to a terminal: the command says what to do instead. Images need no page.
 #[test]
 fn a_page_is_not_poured_into_a_terminal() {
     let frame = file("poured.json", FRAME);

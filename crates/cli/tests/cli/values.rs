@@ -1,4 +1,4 @@
-//! Frames that use one image for several purposes: each value of it is placed on its own.
+//! Frames that use one image for several purposes: each of its values is placed separately.
 
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ fn a_pooled_image_plans_as_well_as_separate_ones() {
         "pool (value 2 of 3)",
         "pool (value 3 of 3)",
     ]);
-    // A demand is on the whole image.
+    // An exclusion applies to the whole image.
     let whole = tileheap(&["plan", &pooled, "--heap", "6MiB", "--exclude", "pool"]).good();
     assert!(!whole.contains("value 1 of 3"), "{whole}");
 }
