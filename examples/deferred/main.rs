@@ -218,7 +218,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
         );
     }
     if totals.stored_bytes > Bytes::ZERO {
-        println!("split lives: {} a frame are stored", totals.stored_bytes);
+        println!("split lifetimes: {} a frame are stored", totals.stored_bytes);
     }
     println!("{}", args.output.display());
 

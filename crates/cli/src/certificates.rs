@@ -81,7 +81,7 @@ pub(crate) fn in_words(certificate: &Certificate) -> String {
         _ => format!("{branches} branches over {items} items"),
     };
     match certificate.above {
-        Bytes(u64::MAX) => format!("there is no packing, by {by}"),
+        Bytes(u64::MAX) => format!("infeasible, proved by {by}"),
         above => format!("every packing ends above {above}, by {by}"),
     }
 }

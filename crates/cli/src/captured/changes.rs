@@ -99,7 +99,7 @@ fn wasted(frame: &Frame, capture: &Capture, operation: Operation) -> Option<Chan
         .collect();
     let saves_bytes = all.iter().map(|one| one.bytes).sum();
     let (verb, replaced) = match operation {
-        Operation::Load => ("loaded for nothing", "LOAD_OP_DONT_CARE"),
+        Operation::Load => ("loaded but not used", "LOAD_OP_DONT_CARE"),
         Operation::Store => ("stored but never read", "STORE_OP_DONT_CARE"),
     };
     let lines = all.iter().filter_map(|one| {
@@ -371,7 +371,7 @@ pub(super) fn of_description(
             .sum();
         let words = words.strip_prefix(&own).unwrap_or(&words);
         let apart = origin.value.map_or(String::new(), |value| {
-            format!(" as an image of its own ({value} of its contents)")
+            format!(" as a separate image ({value} of its contents)")
         });
         format!(
             "{}, which moves {}: {words}{apart}",

@@ -129,7 +129,7 @@ impl Captured {
         let described = settings.plan(&imported, &profile).expect("a plan");
         let search = ArrangeOptions::best(options.limits.clone());
         let best = search.arrange(settings, &imported, &described).expect("a search");
-        let best = best.expect("a search was asked for");
+        let best = best.expect("a search was requested");
         let report = CaptureReport::new(&described, &best, &self.capture, &options.limits, &[]);
         report.expect("a report")
     }

@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if status_of(ended) != 0 {
         let status = status_of(ended);
-        let note = format!("tileheap: the program ended with {status}: these are its frames until then\n");
+        let note = format!("tileheap: the program ended with {status}; the frames captured until then are kept\n");
         // There is no other place to report a closed standard error.
         let _ = std::io::stderr().write_all(note.as_bytes());
     }
@@ -154,7 +154,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     drop(progress);
     let search = ArrangeOptions::best(arguments.limits.clone());
     let best = search.arrange(options, &imported, &described)?;
-    let best = best.expect("a search was asked for");
+    let best = best.expect("a search was requested");
     let ignored = options.ignored(&imported.frame)?;
     let report = CaptureReport::new(&described, &best, &capture, &arguments.limits, &ignored)?;
     Output::stdout().write_report(&report.text())?;

@@ -11,7 +11,7 @@ fn assert_golden(name: &str, text: &str) {
         std::fs::write(&path, text).expect("a file that can be written");
     }
     let golden = std::fs::read_to_string(&path).expect("a golden text");
-    assert_eq!(text, golden, "{path}: TILEHEAP_GOLDEN=write writes it anew");
+    assert_eq!(text, golden, "{path}: TILEHEAP_GOLDEN=write writes it again");
     assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
 }
 

@@ -49,9 +49,9 @@ pub(super) fn tables(plan: &Value) -> Vec<Table> {
     ];
     let tables = [
         Table::new("Advice: combinations of changes", columns, combinations),
-        Table::new("What caps the frame", &["resource", "why", "share"], caps),
+        Table::new("Limits on the best share", &["resource", "why", "share"], caps),
         Table::new(
-            "What stands between the best share and the cap",
+            "Gap between the best share and the cap",
             &["what", "bytes per frame", "share"],
             shortfalls,
         ),

@@ -48,7 +48,7 @@ fn run(folder: &str, outcome: &str, program: &[&str]) -> (i32, Vec<String>) {
 /// The folder of the layer. `None`, and the calling test is listed as skipped, if it is not staged.
 fn layer() -> Option<String> {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
-        skip("the test bed has an environment of its own");
+        skip("the test bed sets its own environment");
         return None;
     }
     let folder = workspace().join("target/aliasing");

@@ -128,7 +128,7 @@ fn a_required_device_is_looked_for_before_the_program_runs() {
     let mut below = command();
     below.args(["run", "--require-device", "--layers", &layer, "--", "echo", "ran"]);
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
-        return skip("the test bed has an environment of its own");
+        return skip("the test bed sets its own environment");
     }
     let none = scratch("no driver");
     let output = below
@@ -285,7 +285,7 @@ fn signals_reach_the_program_once_and_the_summary_follows() {
 #[test]
 fn a_real_program_runs_on_the_emulator() {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
-        return skip("the test bed has an environment of its own");
+        return skip("the test bed sets its own environment");
     }
     let folder = workspace().join("target/emulator");
     let folder = std::env::var("TILEHEAP_EMULATOR").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
@@ -328,7 +328,7 @@ fn a_real_program_runs_on_the_emulator() {
 #[test]
 fn every_bug_of_the_gallery_fails_and_its_fixed_program_passes() {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
-        return skip("the test bed has an environment of its own");
+        return skip("the test bed sets its own environment");
     }
     let folder = workspace().join("target/emulator");
     let folder = std::env::var("TILEHEAP_EMULATOR").unwrap_or(folder.to_str().expect("UTF-8").to_owned());

@@ -163,7 +163,7 @@ fn use_all_layers(command: &Path, home: &Path, prefix: &Path, layers: &[&str]) {
 #[test]
 fn an_installation_works_without_the_checkout_and_its_removal_leaves_nothing() {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
-        return skip("the test bed has an environment of its own");
+        return skip("the test bed sets its own environment");
     }
     let home = empty("home of an installation");
     let prefix = home.join(".local");
@@ -217,7 +217,7 @@ fn an_installation_works_without_the_checkout_and_its_removal_leaves_nothing() {
 #[test]
 fn a_prefix_that_the_loader_does_not_search_serves_a_copied_command() {
     if std::env::var_os("TILEHEAP_RUNNER").is_some() {
-        return skip("the test bed has an environment of its own");
+        return skip("the test bed sets its own environment");
     }
     let home = empty("home of a prefix");
     let kept = home.join("tools/share");

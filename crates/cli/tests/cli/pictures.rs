@@ -127,7 +127,7 @@ impl Coarse {
 }
 
 const REFRESH: &str =
-    "TILEHEAP_REFRESH_PICTURES=1 draws all references anew; look at them before they are kept";
+    "TILEHEAP_REFRESH_PICTURES=1 draws all references again; look at them before you commit them";
 
 /// Compares with the reference of this name; replaces it first if `TILEHEAP_REFRESH_PICTURES` is set.
 fn assert_looks_like_reference(png: &[u8], name: &str) {
