@@ -159,6 +159,9 @@ impl AllContents {
             contents.change(region, |state| {
                 state.lost(Loss::Discarded(used), Verdict::Certain)
             });
+        } else if later.kind == Kind::Access(AccessKind::Store) {
+            // It writes what loads and draws have left there.
+            contents.change(region, |state| state.stored(used));
         } else if later.kind != Kind::Transition {
             // A transition keeps what there is.
             let is_certain = is_exact;

@@ -111,6 +111,14 @@ impl State {
         }
     }
 
+    /// The state after a store operation, which writes the contents of an attachment: undefined ones stay so.
+    pub(super) fn stored(&self, by: Use) -> State {
+        if matches!(self.value, Value::Lost { .. }) || self.discarded.is_some() {
+            return self.clone();
+        }
+        State::from(Value::Written { by, is_certain: true })
+    }
+
     /// After a write through another resource that interprets the bytes alike.
     pub(super) fn written_through(&self, by: Use) -> State {
         let last = match self.value {

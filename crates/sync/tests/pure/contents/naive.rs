@@ -75,6 +75,8 @@ rules! {
     discards_add_up,
     /// A write ends what was discarded before.
     writes_define,
+    /// A store operation does not.
+    stores_keep_losses,
     /// Partial loss by a discard of memory is reported.
     partial_discards_are_reported,
     /// Partial loss is certain only if all is read.
@@ -136,6 +138,11 @@ impl State {
 
     fn is_lost(&self) -> bool {
         matches!(self.value, Value::Lost(..))
+    }
+
+    /// A store operation writes what is there.
+    fn is_kept_by(&self, kind: AccessKind) -> bool {
+        kind == AccessKind::Store && (self.is_lost() || !self.gone.is_empty())
     }
 
     fn last(&self) -> Option<u64> {
@@ -240,9 +247,10 @@ impl Naive {
             let Some(state) = self.cells[class].get_mut(&cell) else {
                 continue;
             };
+            let stays = self.rules.stores_keep_losses && state.is_kept_by(access.kind);
             if access.discards {
                 state.lose(Why::Discarded(tag), Verdict::Certain, self.rules);
-            } else if !keeps {
+            } else if !keeps && !stays {
                 let before = std::mem::replace(state, State::new(Value::Written(tag, is_exact)));
                 if !self.rules.writes_define {
                     (state.gone, state.first) = (before.gone, before.first);
