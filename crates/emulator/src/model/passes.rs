@@ -205,12 +205,12 @@ impl Performs {
     }
 }
 
-/// The operations of a resolve attachment of dynamic rendering: it is written.
+/// The operations of a resolve attachment of dynamic rendering: the resolve itself writes it, and nothing stores it.
 const RESOLVED: Attachment = Attachment {
     load: vk::AttachmentLoadOp::NONE_KHR,
-    store: vk::AttachmentStoreOp::STORE,
+    store: vk::AttachmentStoreOp::NONE,
     stencil_load: vk::AttachmentLoadOp::NONE_KHR,
-    stencil_store: vk::AttachmentStoreOp::STORE,
+    stencil_store: vk::AttachmentStoreOp::NONE,
     initial_layout: vk::ImageLayout::UNDEFINED,
     final_layout: vk::ImageLayout::UNDEFINED,
     view: 0,

@@ -10,11 +10,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout as Layout};
 
 use crate::rig::{Message, Rig, SIDE};
-use scene::{
-    CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, EVERYTHING, HALVES, IMAGES,
-    NOTHING, SPAN, Scene, USAGE, memory_barrier, read_after_pass, read_aspect, render_pass,
-    run_unbound_secondary, transition, two_subpasses,
-};
+use scene::{CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, DEPTH_WRITE, EVERYTHING, HALVES, IMAGES, NOTHING, SPAN, Scene, USAGE, memory_barrier, read_after_pass, read_aspect, read_resolved_depth, render_pass, run_unbound_secondary, transition, two_subpasses};
 
 /// The verdict of the specification.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,6 +86,7 @@ fn messages(name: &str, verdict: Verdict, record: fn(&Scene<'_>), all: &str) -> 
 fn run(record: fn(&Scene<'_>), all: &str) -> (Vec<Message>, Vec<Message>) {
     let rig = Rig::new(&[
         ("tile_buffer_transfers", "true"),
+        ("ordinary", "true"),
         ("possible", all),
         ("pedantic", all),
     ]);
@@ -331,6 +328,9 @@ rows! {
             run_unbound_secondary(scene, pass, framebuffer);
         });
     };
+    /// "Render Pass Multisample Resolve Operations": those of depth are color attachment writes, too.
+    depth_resolve: Valid, |scene| read_resolved_depth(scene, COLOR_WRITE);
+    depth_resolve_late_tests: Unordered, |scene| read_resolved_depth(scene, DEPTH_WRITE);
     /// "Memory Aliasing": a write through an alias that interprets the bytes otherwise makes them undefined.
     overwritten_inconsistent: Undefined, |scene| {
         scene.transition(scene.x, NOTHING, EVERYTHING);

@@ -32,7 +32,7 @@ pub(super) const CS_NONE: Side = (S::COMPUTE_SHADER, A::NONE);
 pub(super) const CS_READ: Side = (S::COMPUTE_SHADER, A::SHADER_STORAGE_READ);
 pub(super) const CS_WRITE: Side = (S::COMPUTE_SHADER, A::SHADER_STORAGE_WRITE);
 pub(super) const COLOR_WRITE: Side = (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE);
-const DEPTH_WRITE: Side = (
+pub(super) const DEPTH_WRITE: Side = (
     S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw()),
     A::DEPTH_STENCIL_ATTACHMENT_WRITE,
 );
@@ -420,6 +420,49 @@ pub(super) fn two_subpasses(scene: &Scene<'_>, store: Store) {
         };
         scene.draw(pass, 1);
     });
+}
+
+/// Dynamic rendering resolves depth into an image in ordinary memory that another one shares; a dispatch reads it after a barrier.
+pub(super) fn read_resolved_depth(scene: &Scene<'_>, from: Side) {
+    use vk::ImageUsageFlags as U;
+    let (rig, format, aspect) = (scene.rig, vk::Format::D32_SFLOAT, vk::ImageAspectFlags::DEPTH);
+    let usage = U::DEPTH_STENCIL_ATTACHMENT | U::SAMPLED;
+    let image = |samples| rig.create(&rig::image_info(format, SIDE, usage).samples(samples));
+    let (source, target, alias): (vk::Image, vk::Image, vk::Image) = (
+        image(vk::SampleCountFlags::TYPE_4),
+        image(vk::SampleCountFlags::TYPE_1),
+        image(vk::SampleCountFlags::TYPE_1),
+    );
+    let memory = rig.memory_for(&rig.image_needs(target).0);
+    rig.bind_image(target, memory, 0);
+    rig.bind_image(alias, memory, 0);
+    rig.bind_image(source, rig.memory_for(&rig.image_needs(source).0), 0);
+    let view = |image| rig.create(&rig::view_info(image, format, aspect));
+    let (source, target) = ((source, view(source)), (target, view(target)));
+    let to: Side = (DEPTH_WRITE.0 | COLOR_WRITE.0, DEPTH_WRITE.1 | COLOR_WRITE.1);
+    let barriers = [source, target]
+        .map(|image| transition(image, Layout::GENERAL, NOTHING, to).subresource_range(rig::whole(aspect)));
+    scene.depend(&vk::DependencyInfo::default().image_memory_barriers(&barriers));
+    let depth = vk::RenderingAttachmentInfo::default()
+        .image_view(source.1)
+        .image_layout(Layout::GENERAL)
+        .load_op(Load::CLEAR)
+        .store_op(Store::DONT_CARE)
+        .resolve_mode(vk::ResolveModeFlags::SAMPLE_ZERO)
+        .resolve_image_view(target.1)
+        .resolve_image_layout(Layout::GENERAL);
+    let info = vk::RenderingInfo::default()
+        .render_area(rig::area(SIDE, SIDE))
+        .layer_count(1)
+        .depth_attachment(&depth);
+    // SAFETY: Recording, outside render passes; views of this device.
+    unsafe { rig.device.cmd_begin_rendering(scene.commands, &info) };
+    // SAFETY: As above.
+    unsafe { rig.device.cmd_end_rendering(scene.commands) };
+    scene.memory(from, (S::COMPUTE_SHADER, A::SHADER_SAMPLED_READ));
+    let source = FETCH.replace("utexture", "texture");
+    let sampled = Descriptor::Image(vk::DescriptorType::SAMPLED_IMAGE, target.1, Layout::GENERAL);
+    scene.act(&source, &[sampled, Descriptor::buffer(scene.other)], 1);
 }
 
 /// Runs a secondary command buffer with an action command inside a pass, without tile memory of its own.
