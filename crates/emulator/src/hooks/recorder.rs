@@ -17,7 +17,7 @@ use crate::model::discards::Discard;
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::operations::{Fetch, Operation};
-use crate::model::order::log::LoggedAccess;
+use crate::model::order::log::{LoggedAccess, NOTHING};
 use crate::model::order::unseen::UnseenSource;
 use crate::model::position::{Position, UNKNOWN};
 use crate::model::recording::{Pass, Recording, not_tile_memory};
@@ -292,7 +292,10 @@ pub(crate) fn before_action(
     }
     let is_clear = || reachable == ReachableDescriptors::Other && command == "vkCmdClearAttachments";
     if reachable == ReachableDescriptors::Draw || is_clear() {
-        recording.draw(command, acts);
+        if let Some(attachments) = recording.draw(command, acts) {
+            let performed = (reachable, operation, attachments);
+            return read_and_draw(recorder, recording, performed, (command, acts));
+        }
     }
     match reachable {
         ReachableDescriptors::Transfer => transfer(recorder, recording, operation, command),
@@ -303,7 +306,7 @@ pub(crate) fn before_action(
                         recorder,
                         recording,
                         reachable,
-                        (operation, fetch),
+                        (operation, fetch, Vec::new()),
                         (command, acts),
                     );
                 }
@@ -341,49 +344,69 @@ fn transfer(
     device.reporter.report_all(findings);
 }
 
+/// A draw that may read the attachments that it draws to, or a clear of them.
+#[cold]
+fn read_and_draw(
+    recorder: &Recorder,
+    mut recording: Used<'_, Recording>,
+    (reachable, operation, attachments): (ReachableDescriptors, &Operation<'_>, Vec<LoggedAccess>),
+    (command, acts): (&'static str, bool),
+) {
+    match operation {
+        _ if reachable == ReachableDescriptors::Other => recording.access_with(attachments, NOTHING, command),
+        Operation::Fetch(fetch) if recorder.device.resources.has_fetched() => fetch_and_check(
+            recorder,
+            recording,
+            reachable,
+            (operation, fetch, attachments),
+            (command, acts),
+        ),
+        _ => match recording.checked(reachable, acts, operation) {
+            Some(list) => recording.access_with(attachments, list, command),
+            None => check(
+                recorder,
+                recording,
+                reachable,
+                (operation, attachments),
+                (command, acts),
+            ),
+        },
+    }
+}
+
 /// A draw or dispatch on a device where it may fetch from buffers that are followed.
 #[cold]
 fn fetch_and_check(
     recorder: &Recorder,
     mut recording: Used<'_, Recording>,
     reachable: ReachableDescriptors,
-    (operation, fetch): (&Operation<'_>, &Fetch),
+    (operation, fetch, mut own): (&Operation<'_>, &Fetch, Vec<LoggedAccess>),
     (command, acts): (&'static str, bool),
 ) {
     let device = &recorder.device;
     let pipeline = recording.sets.pipeline(vk::PipelineBindPoint::GRAPHICS);
     let input = device.descriptors.vertex_inputs.get(pipeline);
     let (epoch, is_skipped) = (recording.order.epoch, recording.is_conditional);
-    let fetches = recording.buffers.fetch(
+    own.extend(recording.buffers.fetch(
         &device.resources,
         input.as_deref(),
         fetch,
         (acts, is_skipped),
         epoch,
-    );
+    ));
     match recording.checked(reachable, acts, operation) {
-        Some(list) => {
-            recording.at.is_at(command);
-            let recording = &mut *recording;
-            recording.order.access_with(fetches, list, &recording.at);
-        }
-        None => check(
-            recorder,
-            recording,
-            reachable,
-            (operation, fetches),
-            (command, acts),
-        ),
+        Some(list) => recording.access_with(own, list, command),
+        None => check(recorder, recording, reachable, (operation, own), (command, acts)),
     }
 }
 
-/// Checks a draw or dispatch that was not checked before, and that fetches from these buffers.
+/// Checks a draw or dispatch that was not checked before, and that has these accesses besides those of its shaders.
 #[inline(never)]
 fn check(
     recorder: &Recorder,
     mut recording: Used<'_, Recording>,
     reachable: ReachableDescriptors,
-    (operation, fetches): (&Operation<'_>, Vec<LoggedAccess>),
+    (operation, own): (&Operation<'_>, Vec<LoggedAccess>),
     (command, acts): (&'static str, bool),
 ) {
     let device = &recorder.device;
@@ -394,7 +417,7 @@ fn check(
         &mut recording,
         &device.descriptors,
         reachable,
-        (operation.groups(), fetches),
+        (operation.groups(), own),
         (command, acts),
     );
     let at = recording.at;

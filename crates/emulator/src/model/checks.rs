@@ -236,7 +236,10 @@ impl Rules<'_> {
         }
         let resource = ResourceId(entry.resource.number);
         let mut drawn = self.subpasses.into_iter().flat_map(Subpasses::drawn);
-        if drawn.any(|drawn| drawn == resource) {
+        let is_drawn = drawn.any(|drawn| drawn == resource);
+        let has_feedback = self.subpasses.is_some_and(Subpasses::has_feedback);
+        let reads_drawn = is_drawn && has_feedback && entry.kind == vk::DescriptorType::INPUT_ATTACHMENT;
+        if is_drawn && !reads_drawn {
             // Its order is that of the attachment. Which texels it writes is not followed.
             self.writes_attachments |= accessed.writes;
             return;
@@ -244,6 +247,11 @@ impl Rules<'_> {
         // One message per mistake: reads through a wrong object are not logged.
         let accesses = self.logged(accessed, entry).into_iter();
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
+        // Which pixels the draws before it have covered is not known, nor whether pipelines order accesses to attachments.
+        let accesses = accesses.map(|one| LoggedAccess {
+            is_certain: one.is_certain && !reads_drawn,
+            ..one
+        });
         let first = self.accesses.len();
         self.accesses.extend(accesses);
         self.resources.resize(self.accesses.len(), entry.resource.clone());

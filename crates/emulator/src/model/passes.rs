@@ -277,7 +277,12 @@ pub(crate) fn begin(
     let instance = instance(attached, performs, render_pass, (area, at.bound));
     let mut pass = Pass {
         suspends: !performs.stores,
-        subpasses: Subpasses::begin(&mut recording.order, instance, &at),
+        subpasses: Subpasses::begin(
+            &mut recording.order,
+            instance,
+            render_pass.is_some_and(|pass| pass.is_tile_shading),
+            &at,
+        ),
         ..Pass::default()
     };
     if !performs.loads {

@@ -11,7 +11,7 @@ use super::fetches::BoundBuffers;
 use super::finding::Finding;
 use super::objects::Object;
 use super::operations::Operation;
-use super::order::log::Recorded;
+use super::order::log::{LoggedAccess, Recorded};
 use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position};
 use super::resources::{Place, Resource};
@@ -128,13 +128,23 @@ impl Recording {
         })
     }
 
-    /// A command draws to the attachments of the render pass instance; or may draw nothing, if it does not certainly act.
+    /// A command draws to the attachments of the render pass instance; or may draw nothing, if it does not certainly act. Returns its accesses
+    /// to them if it may also read them: they are not logged then.
     #[inline]
-    pub(crate) fn draw(&mut self, command: &'static str, acts: bool) {
-        if let Some(pass) = &mut self.pass {
-            pass.subpasses
-                .draw(&mut self.order, (command, acts), &mut self.at);
+    pub(crate) fn draw(&mut self, command: &'static str, acts: bool) -> Option<Vec<LoggedAccess>> {
+        let pass = self.pass.as_mut()?;
+        if pass.subpasses.has_feedback() {
+            return Some(pass.subpasses.draw_with_feedback(&mut self.order, acts));
         }
+        pass.subpasses
+            .draw(&mut self.order, (command, acts), &mut self.at);
+        None
+    }
+
+    /// A draw or dispatch has accesses of its own, and those of a list.
+    pub(crate) fn access_with(&mut self, own: Vec<LoggedAccess>, list: u32, command: &'static str) {
+        self.at.is_at(command);
+        self.order.access_with(own, list, &self.at);
     }
 
     /// The next draw is checked, whatever was drawn before.

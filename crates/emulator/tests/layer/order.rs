@@ -10,7 +10,11 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout as Layout};
 
 use crate::rig::{Message, Rig, SIDE};
-use scene::{CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, DEPTH_WRITE, EVERYTHING, HALVES, IMAGES, NOTHING, SPAN, Scene, USAGE, memory_barrier, read_after_pass, read_aspect, read_resolved_depth, render_pass, run_unbound_secondary, transition, two_subpasses};
+use scene::{
+    CLEAR_WRITE, COLOR_WRITE, COPY_READ, COPY_WRITE, CS_NONE, CS_READ, CS_WRITE, DEPTH_WRITE, EVERYTHING,
+    HALVES, IMAGES, NOTHING, SPAN, Scene, USAGE, feedback, memory_barrier, read_after_pass, read_aspect,
+    read_resolved_depth, render_pass, run_unbound_secondary, transition, two_subpasses,
+};
 
 /// The verdict of the specification.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,9 +29,11 @@ enum Verdict {
     ByTheLetter,
     /// It depends on the intention.
     Possible,
+    /// Two accesses lack a dependency if both happen, or in the same place.
+    PossiblyUnordered,
 }
 
-use Verdict::{ByTheLetter, Possible, Undefined, Unordered, Valid};
+use Verdict::{ByTheLetter, Possible, PossiblyUnordered, Undefined, Unordered, Valid};
 
 impl Verdict {
     /// The id of its messages; `None` of a valid program.
@@ -38,6 +44,7 @@ impl Verdict {
             Undefined => Some("TILEHEAP-reads-discarded"),
             ByTheLetter => Some("TILEHEAP-pedantic-order"),
             Possible => Some("TILEHEAP-possible-contents"),
+            PossiblyUnordered => Some("TILEHEAP-possible-order"),
         }
     }
 
@@ -328,6 +335,19 @@ rows! {
             run_unbound_secondary(scene, pass, framebuffer);
         });
     };
+    /// "Render Pass Load Operations": contents are undefined after DONT_CARE, and a store operation writes what is there.
+    loaded_dont_care_and_stored: Undefined, |scene| {
+        scene.transition(scene.x, NOTHING, EVERYTHING);
+        scene.write_image(scene.x);
+        scene.rig.barrier(scene.commands);
+        let pass = render_pass(scene, (Load::DONT_CARE, Store::STORE), [Layout::GENERAL; 3]);
+        scene.pass(pass, vk::SubpassContents::INLINE, |_| ());
+        scene.rig.barrier(scene.commands);
+        scene.read_image(scene.x);
+    };
+    /// "Subpass Self-Dependency": a draw may read what an earlier one of its subpass has drawn after a barrier. Pipelines may order both.
+    self_dependency: Valid, |scene| feedback(scene, true);
+    self_dependency_missing: PossiblyUnordered, |scene| feedback(scene, false);
     /// "Render Pass Multisample Resolve Operations": those of depth are color attachment writes, too.
     depth_resolve: Valid, |scene| read_resolved_depth(scene, COLOR_WRITE);
     depth_resolve_late_tests: Unordered, |scene| read_resolved_depth(scene, DEPTH_WRITE);

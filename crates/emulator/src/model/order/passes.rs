@@ -2,7 +2,7 @@
 
 use ash::vk::{self, ImageAspectFlags as Aspects};
 use tileheap_sync::program::ResourceId;
-use tileheap_sync::render_pass::{RenderPass, Role};
+use tileheap_sync::render_pass::{AttachmentUse, RenderPass, Role};
 
 use super::log::{LoggedAccess, ORDINARY, Recorded};
 use crate::model::position::Position;
@@ -15,17 +15,28 @@ pub(crate) struct Subpasses {
     subpass: u32,
     /// The epoch in which the attachments were drawn to last, perhaps and for certain.
     last_drawn: [u32; 2],
+    /// Draws of the current subpass can read attachments that they draw to.
+    has_feedback: bool,
+    /// Work per tile reads and writes attachments as well, in an order that is not followed.
+    is_tile_shading: bool,
 }
 
 impl Subpasses {
     /// An instance begins.
-    pub(crate) fn begin(recorded: &mut Recorded, pass: RenderPass, at: &Position) -> Subpasses {
+    pub(crate) fn begin(
+        recorded: &mut Recorded,
+        pass: RenderPass,
+        is_tile_shading: bool,
+        at: &Position,
+    ) -> Subpasses {
         recorded.pass(pass.begin(0), at);
-        Subpasses {
+        let mut subpasses = Subpasses {
             pass: Some(pass),
-            subpass: 0,
-            last_drawn: [0; 2],
-        }
+            is_tile_shading,
+            ..Subpasses::default()
+        };
+        subpasses.find_feedback();
+        subpasses
     }
 
     /// The next subpass begins.
@@ -35,6 +46,7 @@ impl Subpasses {
         if self.subpass as usize + 1 < pass.subpasses.len() {
             self.subpass += 1;
             recorded.pass(pass.begin(self.subpass), at);
+            self.find_feedback();
         }
     }
 
@@ -75,6 +87,12 @@ impl Subpasses {
         let Some(pass) = &self.pass else {
             return recorded.draws(acts);
         };
+        let list = recorded.list(self.attachment_accesses(pass, acts));
+        recorded.access(list, at);
+    }
+
+    /// The accesses of a draw to attachments.
+    fn attachment_accesses(&self, pass: &RenderPass, acts: bool) -> Vec<LoggedAccess> {
         let mut accesses = Vec::new();
         for one in &pass.subpasses[self.subpass as usize] {
             let attachment = &pass.attachments[one.attachment];
@@ -91,8 +109,39 @@ impl Subpasses {
                 may_follow_write: false,
             }));
         }
-        let list = recorded.list(accesses);
-        recorded.access(list, at);
+        accesses
+    }
+
+    /// Returns `true` if draws of the current subpass can read attachments that they draw to, as input attachments.
+    #[inline]
+    pub(crate) fn has_feedback(&self) -> bool {
+        self.has_feedback
+    }
+
+    /// The accesses of a draw to attachments that it may also read: they belong to one event with those of its shaders, and each draw has its
+    /// own, since it may read what the draw before it has written.
+    pub(crate) fn draw_with_feedback(&self, recorded: &mut Recorded, acts: bool) -> Vec<LoggedAccess> {
+        recorded.epoch += 1;
+        let pass = self.pass.as_ref();
+        pass.map_or_else(Vec::new, |pass| self.attachment_accesses(pass, acts))
+    }
+
+    /// Finds whether the subpass that has begun reads attachments that it draws to.
+    fn find_feedback(&mut self) {
+        let uses = self
+            .pass
+            .as_ref()
+            .map_or(&[][..], |pass| &pass.subpasses[self.subpass as usize]);
+        let inputs = uses.iter().filter(|one| one.role == Role::Input);
+        let is_drawn = |input: &AttachmentUse| {
+            let same = uses.iter().filter(|one| one.attachment == input.attachment);
+            same.map(|one| one.role).any(|role| match role {
+                Role::Color => true,
+                Role::DepthStencil { written } => !written.is_empty(),
+                _ => false,
+            })
+        };
+        self.has_feedback = !self.is_tile_shading && inputs.into_iter().any(is_drawn);
     }
 
     /// The resources that the current subpass draws to: accesses of its draws and tile dispatches to these count as ordered.
@@ -106,10 +155,12 @@ impl Subpasses {
         drawn.map(|(_, resource)| resource)
     }
 
-    /// Stands for the resources that the current subpass draws to; 0 if there are none.
+    /// Stands for the resources that the current subpass draws to, and whether draws may read them; 0 if there are none.
     pub(crate) fn key(&self) -> u64 {
-        self.drawn()
-            .fold(0, |key, resource| key.rotate_left(7) ^ u64::from(resource.0))
+        let feedback = u64::from(self.has_feedback);
+        self.drawn().fold(feedback, |key, resource| {
+            key.rotate_left(7) ^ u64::from(resource.0)
+        })
     }
 }
 
@@ -149,7 +200,7 @@ mod tests {
             ..RenderPass::default()
         };
         let (mut recorded, mut at) = (Recorded::new(), Position::default());
-        let mut subpasses = Subpasses::begin(&mut recorded, pass, &at);
+        let mut subpasses = Subpasses::begin(&mut recorded, pass, false, &at);
         for acts in draws {
             subpasses.draw(&mut recorded, ("vkCmdDraw", *acts), &mut at);
         }
