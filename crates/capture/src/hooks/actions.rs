@@ -73,6 +73,8 @@ fn parameters(device: &Device, buffer: vk::Buffer, offset: u64, rows: Rows) -> O
     let access = Access::of_buffer(&range, AccessKind::IndirectBuffer).reading();
     Some(Access {
         is_whole: rows.are_all && (rows.count == 1 || rows.stride == rows.bytes),
+        // A count of 0 reads none of them.
+        is_conditional: !rows.are_all,
         ..access
     })
 }

@@ -323,7 +323,7 @@ impl Recording {
         fetches.retain(|access| self.is_new_fetch(access));
         for access in &mut fetches {
             let reads_parameters = access.kind == AccessKind::IndirectBuffer && !self.is_conditional;
-            access.is_conditional = is_conditional && !reads_parameters;
+            access.is_conditional |= is_conditional && !reads_parameters;
         }
         let bound = &mut self.bound[0];
         let using = bound.using();

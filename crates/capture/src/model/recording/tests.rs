@@ -48,6 +48,26 @@ fn a_draw_stands_for_those_after_it_that_change_nothing() {
     );
 }
 
+/// "Indirect Drawing": of draws whose number is in a buffer, only that number is certainly read.
+#[test]
+fn parameters_of_counted_draws_are_read_only_if_there_are_any() {
+    let mut recording = Recording::default();
+    let read = |number, end| {
+        let range = BufferRange::new(buffer(number), 0, end);
+        Access::of_buffer(&range, AccessKind::IndirectBuffer).reading()
+    };
+    let parameters = Access {
+        is_conditional: true,
+        ..read(1, 16)
+    };
+    let counted = DrawnElements::Unknown {
+        indexed: false,
+        draws: 1,
+    };
+    recording.draw(counted, vec![parameters, read(2, 4)]);
+    assert_eq!(draws(&recording), [[([0, 16], true), ([0, 4], false)]]);
+}
+
 #[test]
 fn a_draw_that_may_draw_nothing_is_conditional_and_a_certain_one_follows_it() {
     let mut recording = Recording::default();
