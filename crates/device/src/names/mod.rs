@@ -24,8 +24,8 @@ mod vocabulary;
 
 use std::fmt::Write as _;
 
-use vocabulary::Shape;
 pub use vocabulary::Vocabulary;
+use vocabulary::{Shape, TypeNames};
 
 /// A name that does not exist in Vulkan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +48,7 @@ fn suggestion(nearest: &Option<String>) -> String {
 
 /// Vulkan's name of an enumerant or of a single flag bit; hexadecimal if it has no name.
 pub fn name_of<T: Vocabulary>(value: T) -> String {
-    known_name(value).unwrap_or_else(|| hexadecimal::<T>(value.to_raw()))
+    T::names().name(value.to_raw())
 }
 
 /// The enumerant or flag bit of this name, or of this hexadecimal number.
@@ -56,40 +56,17 @@ pub fn name_of<T: Vocabulary>(value: T) -> String {
 /// # Errors
 /// [`NameError`] with the nearest valid name.
 pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameError> {
-    if let Some(value) = exact(name).or_else(|| parse_hexadecimal(name)) {
-        return Ok(value);
-    }
-    let table = T::table();
-    Err(NameError {
-        name: shortened(name),
-        of: T::TYPE,
-        nearest: nearest::nearest(name, table.iter().map(|entry| entry.name.as_str())).map(str::to_owned),
-    })
+    T::names().value(name).map(T::from_raw_value)
 }
 
 /// The enumerant or flag bit of exactly this name; on a miss, no error is constructed.
 pub fn exact<T: Vocabulary>(name: &str) -> Option<T> {
-    let table = T::table();
-    let index = table
-        .binary_search_by(|entry| entry.name.as_str().cmp(name))
-        .ok()?;
-    Some(T::from_raw_value(table[index].raw))
+    T::names().exact(name).map(T::from_raw_value)
 }
 
 /// The names of the bits of `flags`, lowest first; bits without a name follow as one hexadecimal number.
 pub fn bit_names<T: Vocabulary>(flags: T) -> Vec<String> {
-    let (mut names, mut unknown) = (Vec::new(), 0);
-    let raw = flags.to_raw();
-    for bit in (0..64).map(|shift| 1u64 << shift).filter(|bit| raw & bit != 0) {
-        match known_name(T::from_raw_value(bit)) {
-            Some(name) => names.push(name),
-            None => unknown |= bit,
-        }
-    }
-    if unknown != 0 {
-        names.push(hexadecimal::<T>(unknown));
-    }
-    names
+    T::names().bit_names(flags.to_raw())
 }
 
 /// The union of the named bits.
@@ -97,16 +74,18 @@ pub fn bit_names<T: Vocabulary>(flags: T) -> Vec<String> {
 /// # Errors
 /// [`NameError`] for the first invalid name.
 pub fn bits_of<'a, T: Vocabulary>(names: impl IntoIterator<Item = &'a str>) -> Result<T, NameError> {
+    let of_type = T::names();
     let mut raw = 0;
     for name in names {
-        raw |= value_of::<T>(name)?.to_raw();
+        raw |= of_type.value(name)?;
     }
     Ok(T::from_raw_value(raw))
 }
 
 /// Every name of a Vulkan type with its value, aliases included, in alphabetical order.
 pub fn all<T: Vocabulary>() -> impl Iterator<Item = (&'static str, T)> {
-    T::table()
+    let table = T::names().table();
+    table
         .iter()
         .map(|entry| (entry.name.as_str(), T::from_raw_value(entry.raw)))
 }
@@ -198,32 +177,70 @@ pub mod bits {
     }
 }
 
-/// The name of exactly this value, derived from `ash`'s output, or listed.
-fn known_name<T: Vocabulary>(value: T) -> Option<String> {
-    vocabulary::derived_name(value).or_else(|| {
-        let listed = T::LISTED.iter().find(|entry| entry.1 == value.to_raw())?;
-        Some(listed.0.to_owned())
-    })
-}
-
-fn hexadecimal<T: Vocabulary>(raw: u64) -> String {
-    let mut text = String::with_capacity(18);
-    let _ = match T::SHAPE {
-        Shape::Bits { wide: true } => write!(text, "0x{raw:016X}"),
-        _ => write!(text, "0x{raw:08X}"),
-    };
-    text
-}
-
-fn parse_hexadecimal<T: Vocabulary>(text: &str) -> Option<T> {
-    let digits = text.strip_prefix("0x")?;
-    // `from_str_radix` would accept a sign.
-    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
+impl TypeNames {
+    fn name(&self, raw: u64) -> String {
+        self.known_name(raw).unwrap_or_else(|| self.hexadecimal(raw))
     }
-    let raw = u64::from_str_radix(digits, 16).ok()?;
-    let fits = matches!(T::SHAPE, Shape::Bits { wide: true }) || u32::try_from(raw).is_ok();
-    fits.then(|| T::from_raw_value(raw))
+
+    fn value(&self, name: &str) -> Result<u64, NameError> {
+        if let Some(raw) = self.exact(name).or_else(|| self.parse_hexadecimal(name)) {
+            return Ok(raw);
+        }
+        let names = self.table().iter().map(|entry| entry.name.as_str());
+        Err(NameError {
+            name: shortened(name),
+            of: self.of,
+            nearest: nearest::nearest(name, names).map(str::to_owned),
+        })
+    }
+
+    fn exact(&self, name: &str) -> Option<u64> {
+        let table = self.table();
+        let index = table.binary_search_by(|entry| entry.name.as_str().cmp(name));
+        Some(table[index.ok()?].raw)
+    }
+
+    fn bit_names(&self, raw: u64) -> Vec<String> {
+        let (mut names, mut unknown) = (Vec::new(), 0);
+        for bit in (0..64).map(|shift| 1u64 << shift).filter(|bit| raw & bit != 0) {
+            match self.known_name(bit) {
+                Some(name) => names.push(name),
+                None => unknown |= bit,
+            }
+        }
+        if unknown != 0 {
+            names.push(self.hexadecimal(unknown));
+        }
+        names
+    }
+
+    /// The name of exactly this value, derived from what `ash` prints, or listed.
+    fn known_name(&self, raw: u64) -> Option<String> {
+        self.derived(raw).or_else(|| {
+            let listed = self.listed.iter().find(|entry| entry.1 == raw)?;
+            Some(listed.0.to_owned())
+        })
+    }
+
+    fn hexadecimal(&self, raw: u64) -> String {
+        let mut text = String::with_capacity(18);
+        let _ = match self.shape {
+            Shape::Bits { wide: true } => write!(text, "0x{raw:016X}"),
+            _ => write!(text, "0x{raw:08X}"),
+        };
+        text
+    }
+
+    fn parse_hexadecimal(&self, text: &str) -> Option<u64> {
+        let digits = text.strip_prefix("0x")?;
+        // `from_str_radix` would take a sign.
+        if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        let raw = u64::from_str_radix(digits, 16).ok()?;
+        let fits = matches!(self.shape, Shape::Bits { wide: true }) || u32::try_from(raw).is_ok();
+        fits.then_some(raw)
+    }
 }
 
 /// A name as error messages quote it: escaped, on one line, and cut after 80 characters.
@@ -246,7 +263,7 @@ mod tests {
     use ash::vk;
 
     fn round_trip<T: Vocabulary + PartialEq + std::fmt::Debug>() {
-        assert!(!T::table().is_empty());
+        assert!(!T::names().table().is_empty());
         for (name, value) in all::<T>() {
             assert_eq!(value_of::<T>(&name_of(value)), Ok(value), "{name}");
         }

@@ -1,6 +1,6 @@
 //! The Vulkan types that have names, and the rules that derive these names from `ash`'s output.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use ash::vk;
 use tileheap_units::CompactSort;
@@ -17,23 +17,32 @@ pub trait Vocabulary: Names {
     fn from_raw_value(raw: u64) -> Self;
 }
 
-/// The names of a [`Vocabulary`] type; a supertrait that seals it.
+/// The names of a [`Vocabulary`], which seal it.
 pub trait Names: Copy + std::fmt::Debug + Sized + 'static {
-    /// The prefix of every name.
-    const PREFIX: &'static str;
-    /// The range of the type's values.
-    const SHAPE: Shape;
-    /// Names that `ash` lacks, and aliases, with their values.
-    const LISTED: &'static [(&'static str, u64)];
+    /// The names of the type.
+    fn names() -> &'static TypeNames;
+}
 
-    /// Every name, sorted by name.
-    fn table() -> &'static [Entry];
+/// The names of a type, for functions that are compiled once for all types.
+pub struct TypeNames {
+    /// Vulkan's name of the type.
+    pub(super) of: &'static str,
+    /// The prefix of every name.
+    prefix: &'static str,
+    /// The numbers that values have.
+    pub(super) shape: Shape,
+    /// Names that `ash` lacks, and aliases, with their values.
+    pub(super) listed: &'static [(&'static str, u64)],
+    /// What `ash` prints for the value of a number.
+    printed: fn(u64) -> String,
+    /// Every name, once it was asked for.
+    table: OnceLock<Vec<Entry>>,
 }
 
 /// The range in which the values of a type are found.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
-    /// Single bits: 64 if `wide`, else 32.
+pub(super) enum Shape {
+    /// Single bits, of 64 if `wide`, else of 32.
     Bits {
         /// 64 bits.
         wide: bool,
@@ -47,7 +56,7 @@ pub enum Shape {
 
 /// A name and its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub(super) struct Entry {
     pub(super) name: String,
     pub(super) raw: u64,
 }
@@ -73,13 +82,16 @@ macro_rules! vocabulary {
         }
 
         impl Names for $flags {
-            const PREFIX: &'static str = $prefix;
-            const SHAPE: Shape = $shape;
-            const LISTED: &'static [(&'static str, u64)] = &$listed;
-
-            fn table() -> &'static [Entry] {
-                static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(build_table::<$flags>);
-                &TABLE
+            fn names() -> &'static TypeNames {
+                static NAMES: TypeNames = TypeNames {
+                    of: $type,
+                    prefix: $prefix,
+                    shape: $shape,
+                    listed: &$listed,
+                    printed: |raw| format!("{:?}", <$flags>::from_raw_value(raw)),
+                    table: OnceLock::new(),
+                };
+                &NAMES
             }
         }
     )*};
@@ -140,56 +152,63 @@ vocabulary! {
     ];
 }
 
-/// Every derived and listed name.
-fn build_table<T: Vocabulary>() -> Vec<Entry> {
-    let raws: Vec<u64> = match T::SHAPE {
-        Shape::Bits { wide } => (0..if wide { 64 } else { 32 }).map(|shift| 1 << shift).collect(),
-        Shape::Values { extensions } => {
-            let of_extension = |&number: &u32| {
-                let first = 1_000_000_000 + 1000 * number;
-                first..first + EXTENSION_VALUES
-            };
-            let of_extensions = extensions.iter().flat_map(of_extension);
-            (0..CORE_VALUES).chain(of_extensions).map(u64::from).collect()
-        }
-    };
-    let derived = raws.into_iter().filter_map(|raw| {
-        let name = derived_name(T::from_raw_value(raw))?;
-        Some(Entry { name, raw })
-    });
-    let listed = T::LISTED.iter().map(|&(name, raw)| Entry {
-        name: name.to_owned(),
-        raw,
-    });
-    let mut table: Vec<Entry> = derived.chain(listed).collect();
-    table.compact_sort();
-    table.dedup();
-    table
-}
+impl TypeNames {
+    /// Every name, sorted by name.
+    pub(super) fn table(&self) -> &[Entry] {
+        self.table.get_or_init(|| self.build_table())
+    }
 
-/// Vulkan's name of a value that `ash` prints as one word.
-pub(super) fn derived_name<T: Vocabulary>(value: T) -> Option<String> {
-    let word = format!("{value:?}");
-    // `ash` prints values without a name as numbers, no bits as an empty string, several bits as `A | B`.
-    let named = word.starts_with(|first: char| first.is_ascii_uppercase()) && !word.contains(' ');
-    if !named {
-        return None;
+    /// Every derived and listed name.
+    fn build_table(&self) -> Vec<Entry> {
+        let raws: Vec<u64> = match self.shape {
+            Shape::Bits { wide } => (0..if wide { 64 } else { 32 }).map(|shift| 1 << shift).collect(),
+            Shape::Values { extensions } => {
+                let of_extension = |&number: &u32| {
+                    let first = 1_000_000_000 + 1000 * number;
+                    first..first + EXTENSION_VALUES
+                };
+                let of_extensions = extensions.iter().flat_map(of_extension);
+                (0..CORE_VALUES).chain(of_extensions).map(u64::from).collect()
+            }
+        };
+        let derived = raws.into_iter().filter_map(|raw| {
+            let name = self.derived(raw)?;
+            Some(Entry { name, raw })
+        });
+        let listed = self.listed.iter().map(|&(name, raw)| Entry {
+            name: name.to_owned(),
+            raw,
+        });
+        let mut table: Vec<Entry> = derived.chain(listed).collect();
+        table.compact_sort();
+        table.dedup();
+        table
     }
-    let mut word = match word.strip_prefix("TYPE_") {
-        // `ash` avoids names that start with a digit.
-        Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => rest,
-        _ => &word,
+
+    /// Vulkan's name of a value that `ash` prints as one word.
+    pub(super) fn derived(&self, raw: u64) -> Option<String> {
+        let word = (self.printed)(raw);
+        // Values without a name are printed as numbers, no bits at all as nothing, several as `A | B`.
+        let named = word.starts_with(|first: char| first.is_ascii_uppercase()) && !word.contains(' ');
+        if !named {
+            return None;
+        }
+        let mut word = match word.strip_prefix("TYPE_") {
+            // `ash` avoids names that start with a digit.
+            Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => rest,
+            _ => &word,
+        }
+        .to_owned();
+        if let Shape::Bits { .. } = self.shape {
+            let (stem, vendor) = split_vendor(&word);
+            word = format!("{stem}_BIT{vendor}");
+        }
+        if word.starts_with("ASTC_") {
+            // The registry writes block extents with a small x: `ASTC_10x5`.
+            word = word.replacen('X', "x", 1);
+        }
+        Some(format!("{}{word}", self.prefix))
     }
-    .to_owned();
-    if let Shape::Bits { .. } = T::SHAPE {
-        let (stem, vendor) = split_vendor(&word);
-        word = format!("{stem}_BIT{vendor}");
-    }
-    if word.starts_with("ASTC_") {
-        // The registry writes block extents with a small x: `ASTC_10x5`.
-        word = word.replacen('X', "x", 1);
-    }
-    Some(format!("{}{word}", T::PREFIX))
 }
 
 /// `MESH_SHADER_EXT` as `MESH_SHADER` and `_EXT`; the second part is empty for core names.
@@ -208,13 +227,13 @@ mod tests {
 
     /// Scans every number that an enumeration of the registry can have: the table above lacks no extension of `ash`.
     fn no_value_is_missing<T: Vocabulary>() {
-        let known: Vec<u64> = T::table().iter().map(|entry| entry.raw).collect();
+        let known: Vec<u64> = T::names().table().iter().map(|entry| entry.raw).collect();
         let extensions = (0..700).flat_map(|number| {
             let first = 1_000_000_000 + 1000 * number;
             first..first + 100
         });
         for raw in (0..1000).chain(extensions) {
-            if derived_name(T::from_raw_value(raw)).is_some() {
+            if T::names().derived(raw).is_some() {
                 assert!(known.contains(&raw), "{} {raw}", T::TYPE);
             }
         }
