@@ -120,7 +120,7 @@ impl Glue<'_> {
         units.compact_sort_by_key(|&(index, _)| mix(attempt << 32 | u64::from(index)));
         let hulls = units.iter().map(|(_, unit)| unit.hull);
         let mut steps: Vec<Step> = hulls.flat_map(|hull| [hull.first, hull.end]).collect();
-        steps.sort_unstable();
+        steps.compact_sort();
         steps.dedup();
         let mut glue = Glue {
             exact,
@@ -309,15 +309,17 @@ impl Glue<'_> {
             return None;
         }
         let sums = |side: &[u32]| {
-            let mut sums = vec![(0u64, 0u32)];
+            // A sum above the bits of its parts.
+            let mut sums = vec![0u128];
             for (bit, &id) in side.iter().enumerate() {
+                let added = u128::from(self.blocks[id as usize].size) << 32 | 1 << bit;
                 for index in 0..sums.len() {
-                    let (sum, parts) = sums[index];
-                    sums.push((sum + self.blocks[id as usize].size, parts | 1 << bit));
+                    sums.push(sums[index] + added);
                 }
             }
             sums.sort_unstable();
-            sums
+            let split = |sum: u128| ((sum >> 32) as u64, sum as u32);
+            sums.into_iter().map(split).collect::<Vec<_>>()
         };
         let others = sums(begins);
         let mut best: Option<(u32, u32, u32)> = None;

@@ -14,11 +14,11 @@ pub(super) struct Greedy {
     keys: Vec<u128>,
     /// Units by first step, without those with empty spans.
     births: Vec<u32>,
-    /// Last steps and sizes of the same units, by last step.
-    deaths: Vec<(u32, u64)>,
-    /// For each step at which a unit is first used, the live bytes, and the number of units first used up to it.
-    steps: Vec<(Reverse<u128>, u32)>,
-    /// Over `births`, a binary tree of the last steps of the units that are not yet in the order.
+    /// Last steps and sizes of the same, by last step: the step above 64 bits of size.
+    deaths: Vec<u128>,
+    /// Of each step at which a unit is first used, the live bytes, negated, above 32 bits for the number of units first used up to it.
+    steps: Vec<u128>,
+    /// Over `births`, a binary tree of the last steps of those that are not yet in the order.
     latest: Latest,
 }
 
@@ -60,7 +60,8 @@ impl Greedy {
         self.latest
             .fill(self.births.iter().map(|&index| units[index as usize].hull.end.0));
         self.order.clear();
-        for &(_, born) in &self.steps {
+        for &step in &self.steps {
+            let born = step as u32;
             let step = units[self.births[born as usize - 1] as usize].hull.first.0;
             let from = self.order.len();
             while let Some(position) = self.latest.take_first_after(step, born as usize) {
@@ -81,7 +82,7 @@ impl Greedy {
             &mut self.deaths,
             self.births.iter().map(|&index| {
                 let unit = &units[index as usize];
-                (unit.hull.end.0, unit.size)
+                u128::from(unit.hull.end.0) << 64 | u128::from(unit.size)
             }),
         );
         self.deaths.sort_unstable();
@@ -92,13 +93,14 @@ impl Greedy {
         for (position, &index) in self.births.iter().enumerate() {
             let unit = &units[index as usize];
             let step = unit.hull.first.0;
-            while let Some((_, size)) = deaths.next_if(|&(end, _)| end <= step) {
-                live -= u128::from(size);
+            while let Some(death) = deaths.next_if(|&death| death >> 64 <= u128::from(step)) {
+                live -= u128::from(death as u64);
             }
             live += u128::from(unit.size);
             let last_birth = self.births.get(position + 1);
             if last_birth.is_none_or(|&next| units[next as usize].hull.first.0 != step) {
-                self.steps.push((Reverse(live), position as u32 + 1));
+                // Of 32 bits of units, each below 64 bits: 96 bits hold the live bytes.
+                self.steps.push(!live << 32 | (position as u128 + 1));
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::choice::Chosen;
 use super::prices::SCALE_BITS;
 use super::task::Task;
-use crate::units::SplitMix64;
+use crate::units::{CompactSort, SplitMix64};
 
 /// Numbers of items that are exchanged, those whose weights are nearest to the prices of their bytes: few at first, then more.
 const EXCHANGED: [usize; 3] = [64, 128, 256];
@@ -26,9 +26,13 @@ struct Exchange<'a, 'b> {
 /// Swaps items for up to `budget` steps, and keeps swaps that do not reduce the weight of the choice; returns the steps used.
 pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64 {
     let before = task.weight(&chosen.taken);
-    let mut order: Vec<usize> = (0..task.offers.len()).collect();
     let offer = |index: usize| &task.offers[index];
-    order.sort_by_cached_key(|&index| (offer(index).surplus.abs() << 32) / offer(index).arc.weight.max(1));
+    let density = |index: usize| (offer(index).surplus.abs() << 32) / offer(index).arc.weight.max(1);
+    let mut densities: Vec<(i128, usize)> = (0..task.offers.len())
+        .map(|index| (density(index), index))
+        .collect();
+    densities.compact_sort();
+    let order: Vec<usize> = densities.into_iter().map(|(_, index)| index).collect();
     let mut exchange = Exchange {
         task,
         free: vec![task.padded; task.columns],
