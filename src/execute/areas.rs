@@ -4,6 +4,7 @@ use ash::vk;
 
 use crate::frame::tables::{PassKind, Resource, ResourceKind};
 use crate::frame::{Frame, PassId};
+use crate::units::CompactSort;
 
 /// First and end of a rectangle, as columns and as rows.
 fn sides(area: vk::Rect2D) -> [[i64; 2]; 2] {
@@ -67,7 +68,7 @@ pub(super) fn is_covered(area: vk::Rect2D, by: &[vk::Rect2D]) -> bool {
             .chain([first])
             .filter(|at| (first..end).contains(at))
             .collect();
-        borders.sort_unstable();
+        borders.compact_sort();
         borders.dedup();
         borders
     });

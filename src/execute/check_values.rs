@@ -7,6 +7,7 @@ use super::executed::Executed;
 use super::origins::{OriginTables, PassOrigin, PassRun, ResourceOrigin, ValueOf};
 use crate::frame::tables::{Access, Version};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
+use crate::units::CompactSort;
 
 /// What one part of a resource holds: the described writes to it, by index, since one replaced all of it.
 type PartContents = Vec<u32>;
@@ -74,7 +75,7 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        values.sort_by_key(|(value, _)| value.number);
+        values.compact_sort_by_key(|(value, _)| value.number);
         let count = values.first()?.0.count;
         let numbers: Vec<u32> = values.iter().map(|(value, _)| value.number).collect();
         // An external or history resource holds its last value itself, and perhaps the first.

@@ -29,7 +29,9 @@ impl IdNames {
     /// Adds the names of all `what`: `"resource"`, `"pass"` or `"queue"`. What has no names here is read under any name.
     pub(crate) fn of<'a>(mut self, what: &'static str, names: impl Iterator<Item = &'a String>) -> IdNames {
         let names: Vec<_> = names.cloned().collect();
-        let indices = names.iter().cloned().zip(0..).collect();
+        // One after another: to collect them compiles a sort of its own.
+        let mut indices = BTreeMap::new();
+        indices.extend(names.iter().cloned().zip(0..));
         self.0.insert(what, Table { names, indices });
         self
     }

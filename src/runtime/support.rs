@@ -93,7 +93,9 @@ impl Support {
         let names = extensions
             .iter()
             .filter_map(|one| one.extension_name_as_c_str().ok());
-        let extensions: BTreeSet<CString> = names.map(CStr::to_owned).collect();
+        // One after another: to collect them compiles a sort of its own.
+        let mut extensions = BTreeSet::new();
+        extensions.extend(names.map(CStr::to_owned));
         let question = Question {
             instance,
             physical_device,

@@ -98,7 +98,10 @@ struct Names {
 }
 
 fn ids<'a, Id>(names: impl Iterator<Item = &'a String>, id: fn(u32) -> Id) -> BTreeMap<String, Id> {
-    names.cloned().zip((0..).map(id)).collect()
+    // One after another: to collect them compiles a sort of its own.
+    let mut ids = BTreeMap::new();
+    ids.extend(names.cloned().zip((0..).map(id)));
+    ids
 }
 
 fn resource(resource: doc::Resource) -> Result<Resource, FrameError> {

@@ -106,11 +106,11 @@ impl Hazards {
             model.create_timeline(SemaphoreId(queue.into()), 0);
         }
         let rows = checker.tables.signals.iter().chain(&checker.tables.waits);
-        let declared: BTreeSet<u32> = rows
-            .filter(|row| row.semaphore.queue().is_none())
-            .map(|row| row.semaphore.index)
-            .collect();
-        for index in declared {
+        let declared = rows.filter(|row| row.semaphore.queue().is_none());
+        let mut indices = BTreeSet::new();
+        // One after another: to collect them compiles a sort of its own.
+        indices.extend(declared.map(|row| row.semaphore.index));
+        for index in indices {
             model.create_timeline(semaphore(Semaphore::declared(index)).0, 0);
         }
         Hazards {
@@ -133,11 +133,10 @@ impl Hazards {
             let waits = checker.tables.waits.iter().map(|row| row.semaphore);
             let waited = waits.filter(|semaphore| semaphore.queue() == Some(queue));
             let of_queue = || left.iter().filter(|one| one.last.queue == queue);
-            let values = waited.map(|semaphore| semaphore.value);
-            let values: BTreeSet<i64> = values
-                .filter(|&value| value <= 0)
-                .chain(of_queue().map(|one| one.last.value))
-                .collect();
+            let waited = waited.map(|semaphore| semaphore.value);
+            let mut values = BTreeSet::new();
+            values.extend(waited.filter(|&value| value <= 0));
+            values.extend(of_queue().map(|one| one.last.value));
             for value in values {
                 self.start(checker, queue, &[]);
                 for one in of_queue().filter(|one| one.last.value == value) {
