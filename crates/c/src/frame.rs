@@ -4,7 +4,6 @@ use ash::vk;
 use tileheap::execute::Executed;
 use tileheap::frame::tables::{PassKind, ResourceKind};
 use tileheap::frame::{self, import};
-use tileheap::lower::Names;
 
 use crate::boundary::run;
 use crate::describe;
@@ -22,23 +21,19 @@ sized! { Output: FrameInfo to reserved; ResourceInfo to size; PassInfo to reserv
 
 object!(FrameT, FrameObject: Frame);
 
-/// A frame, and its names where C can read them.
+/// A frame, whose names C reads where they are.
 pub struct FrameObject {
     pub(crate) frame: frame::Frame,
     /// The frame, beside the described one.
     pub(crate) executed: Executed,
-    pub(crate) names: Names,
 }
 
 impl FrameObject {
     pub(crate) fn new(frame: impl Into<Executed>) -> FrameObject {
         let executed = frame.into();
-        let frame = executed.frame().clone();
-        let names = Names::of(&frame);
         FrameObject {
-            frame,
+            frame: executed.frame().clone(),
             executed,
-            names,
         }
     }
 }
@@ -265,7 +260,7 @@ fn resource_info(object: &FrameObject, index: u32) -> Result<ResourceInfo, Fault
     let mut info = ResourceInfo {
         struct_size: 0,
         resource_type: ResourceType::Buffer,
-        name: view(&object.names.resources[id.index()]),
+        name: view(&resource.name),
         persistence: match resource.persistence {
             frame::Persistence::Transient => Persistence::Transient,
             frame::Persistence::History => Persistence::History,
@@ -318,7 +313,7 @@ pub unsafe extern "C" fn get_frame_pass(
                 PassKind::Compute => PassType::Compute,
                 PassKind::Transfer => PassType::Transfer,
             },
-            name: view(&object.names.passes[id.index()]),
+            name: view(&pass.name),
             command_buffer: pass.command_buffer.index() as u32,
             queue: frame.queue_of(id).index() as u32,
             first_access: pass.accesses.first,
@@ -334,13 +329,14 @@ pub unsafe extern "C" fn get_frame_pass(
     })
 }
 
-fn names(names: &Names, kind: NameKind) -> &[String] {
+/// The names of a frame's parts of one kind, by index.
+fn names(frame: &frame::Frame, kind: NameKind) -> Vec<&str> {
     match kind {
-        NameKind::Resource => &names.resources,
-        NameKind::Pass => &names.passes,
-        NameKind::CommandBuffer => &names.command_buffers,
-        NameKind::Semaphore => &names.semaphores,
-        NameKind::Queue => &names.queues,
+        NameKind::Resource => frame.resources().iter().map(|one| &*one.name).collect(),
+        NameKind::Pass => frame.passes().iter().map(|one| &*one.name).collect(),
+        NameKind::CommandBuffer => frame.command_buffers().iter().map(|one| &*one.name).collect(),
+        NameKind::Semaphore => frame.semaphores().iter().map(|one| &*one.name).collect(),
+        NameKind::Queue => frame.queues().iter().map(|one| &*one.name).collect(),
     }
 }
 
@@ -357,7 +353,7 @@ pub unsafe extern "C" fn get_frame_name(
 ) -> Status {
     run(error, || {
         let object = frame.get()?;
-        let names = names(&object.names, NameKind::from_number(kind)?);
+        let names = names(&object.frame, NameKind::from_number(kind)?);
         let known = names.get(index as usize);
         let known = known.ok_or_else(|| {
             Fault::argument(format!("name {index} does not exist: there are {}", names.len()))
@@ -385,7 +381,7 @@ pub unsafe extern "C" fn find_frame_name(
         let kind = NameKind::from_number(kind)?;
         // SAFETY: the caller's text.
         let name = unsafe { needed_text(name, &"name") }?;
-        let found = names(&object.names, kind).iter().position(|known| known == name);
+        let found = names(&object.frame, kind).iter().position(|known| *known == name);
         let frame = object.frame.name();
         let what = match kind {
             NameKind::Resource => "resource",
