@@ -9,24 +9,11 @@
 #
 # LAYERS selects layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
 set -euo pipefail
-case ${1:-} in
-    -h | --help)
-        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-        exit
-        ;;
-esac
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 all_parts=(build exports arm64)
-parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
-for part in "${parts[@]}"; do
-    case $part in
-        build | exports | arm64) ;;
-        *)
-            echo "error: unknown part \`$part\`: build, exports or arm64; see --help" >&2
-            exit 2
-            ;;
-    esac
-done
+choose_parts "$@"
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 # shellcheck source=scripts/cross.sh

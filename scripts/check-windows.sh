@@ -11,24 +11,11 @@
 #
 # LAYERS selects layers. Needs Debian, about 400 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
 set -euo pipefail
-case ${1:-} in
-    -h | --help)
-        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-        exit
-        ;;
-esac
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 all_parts=(check build exports wine package)
-parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
-for part in "${parts[@]}"; do
-    case $part in
-        check | build | exports | wine | package) ;;
-        *)
-            echo "error: unknown part \`$part\`: check, build, exports, wine or package; see --help" >&2
-            exit 2
-            ;;
-    esac
-done
+choose_parts "$@"
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 # shellcheck source=scripts/cross.sh

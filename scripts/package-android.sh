@@ -9,11 +9,10 @@
 # chooses ABIs, LAYERS layers; VERSION_OF_ANDROID is the oldest API level (26). `gradle assembleDebug` in FOLDER then builds the APK;
 # docs/guide/phone.md says how to enable the layers of one for any debuggable program.
 set -euo pipefail
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 case ${1:-} in
-    -h | --help)
-        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-        exit
-        ;;
     -*)
         echo "error: unknown option \`$1\`; see --help" >&2
         exit 2

@@ -10,12 +10,11 @@
 # --built installs cargo's last build. The library is optimized for size and stripped; PROFILE=dev builds it for debugging.
 set -euo pipefail
 build=true
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 case ${1:-} in
     --built) build=false && shift ;;
-    -h | --help)
-        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-        exit
-        ;;
 esac
 folder=${1:+$(realpath -m "$1")}
 # shellcheck source=scripts/setup.sh

@@ -15,11 +15,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 quick=(vulkaninfo vkcube dawn ffmpeg)
 all=("${quick[@]}" placebo mpv wgpu pygfx slangpy taichi godot godot_mobile qt gtk sdl_clear sdl_cube sdl_effects glmark2 chromium)
 page=false names=()
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 case ${1:-} in
-    -h | --help)
-        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-        exit
-        ;;
     --quick) names=("${quick[@]}") ;;
     --page) page=true names=("${all[@]}") ;;
     "") names=("${all[@]}") ;;

@@ -15,14 +15,13 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 all=false matrix=false
+# shellcheck source=scripts/options.sh
+source "$(dirname "${BASH_SOURCE[0]}")/options.sh"
+show_help "$@"
 case ${1:-} in
     "") ;;
     --all) all=true ;;
     --matrix) matrix=true ;;
-    -h | --help)
-        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-        exit
-        ;;
     *)
         echo "error: unknown option \`$1\`; see --help" >&2
         exit 2
