@@ -932,6 +932,63 @@ typedef struct ThPassInfo {
     uint32_t reserved;
 } ThPassInfo;
 
+/** A plan: `thCreatePlan`. */
+typedef struct ThPlanT *ThPlan;
+
+/** A run of consecutive elements in a flat table, `[first, end)`; empty if both are equal. */
+typedef struct ThRun {
+    /** Index of the first element. */
+    uint32_t first;
+    /** Index after the last element. */
+    uint32_t end;
+} ThRun;
+
+/** The described passes that a pass of a frame runs. */
+typedef struct ThPassOrigin {
+    /** A run of `ThFrameOrigins::described`: several if passes were merged, none for a store, which copies out of tile memory. */
+    struct ThRun described;
+} ThPassOrigin;
+
+/** A described pass that runs as part of a pass of another frame. */
+typedef struct ThDescribedPass {
+    /** Its index in the described frame. */
+    uint32_t pass;
+    /** Its first subpass in that pass. */
+    uint32_t subpass;
+} ThDescribedPass;
+
+/** The described resource that a resource of a frame is, or is a part of. */
+typedef struct ThResourceOrigin {
+    /** Its index in the described frame. */
+    uint32_t described;
+    /** Its number among the values of the described resource, from 1; 0 if it is not one value of several. */
+    uint32_t value;
+    /** The number of values that the described resource has; 0 if it was not divided. */
+    uint32_t valueCount;
+    /** The described pass after which its contents are stored; `TH_NONE` unless it is a stretch of a lifetime in tile memory. */
+    uint32_t untilPass;
+    /** The part of the described image that it is; empty for all of it. */
+    VkRect2D area;
+} ThResourceOrigin;
+
+/** The described passes and resources of a frame, as arrays that are valid until the frame is destroyed. */
+typedef struct ThFrameOrigins {
+    /** `sizeof(ThFrameOrigins)`. */
+    uint32_t structSize;
+    /** The number of `passes`. */
+    uint32_t passCount;
+    /** Per pass of the frame, what it runs. */
+    const struct ThPassOrigin *passes;
+    /** The number of `described`. */
+    uint32_t describedCount;
+    /** The number of `resources`. */
+    uint32_t resourceCount;
+    /** Described passes: runs of `passes`. */
+    const struct ThDescribedPass *described;
+    /** Per resource of the frame, the described one. */
+    const struct ThResourceOrigin *resources;
+} ThFrameOrigins;
+
 /**
  * A question to the driver: the memory requirements of a resource in one kind of memory.
  *
@@ -1042,17 +1099,6 @@ typedef struct ThPlanDesc {
     /** Options, or null for the defaults. */
     const struct ThPlanOptionsDesc *options;
 } ThPlanDesc;
-
-/** A plan: `thCreatePlan`. */
-typedef struct ThPlanT *ThPlan;
-
-/** A run of consecutive elements in a flat table, `[first, end)`; empty if both are equal. */
-typedef struct ThRun {
-    /** Index of the first element. */
-    uint32_t first;
-    /** Index after the last element. */
-    uint32_t end;
-} ThRun;
 
 /** The placement of a resource. */
 typedef struct ThPlannedResource {
@@ -1228,14 +1274,6 @@ typedef struct ThArrangedPass {
     /** The distance that the area reaches beyond the strip's own part, in texels. */
     uint32_t halo;
 } ThArrangedPass;
-
-/** A described pass that runs as part of a pass of the arranged frame. */
-typedef struct ThDescribedPass {
-    /** Its index in the described frame. */
-    uint32_t pass;
-    /** Its first subpass in the arranged pass. */
-    uint32_t subpass;
-} ThDescribedPass;
 
 /** A resource of the arranged frame. */
 typedef struct ThArrangedResource {
@@ -2672,6 +2710,47 @@ ThStatus thFindFrameName(ThFrame frame,
  */
 TH_API
 ThStatus thDestroyFrame(ThFrame frame);
+
+/**
+ * Creates the frame in which each value of a resource is a resource of its own, which is placed on its own; destroy it with
+ * `thDestroyFrame`. A value is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that
+ * a pool lends three times has three. The frame is measured and planned as any other, and the traffic in the totals of its plans is
+ * that of the described frame.
+ *
+ * External and history resources keep their last value, and what was there before the frame; pinned and excluded ones are left as they are.
+ * A frame without a resource that has several values is returned as it is.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the frame would have too many resources.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateFrameOfValues(ThFrame frame,
+                               ThFrame *separated,
+                               ThError error);
+
+/**
+ * Creates the frame that was given to `thCreatePlan`, without the passes that copy out of tile memory; destroy it with `thDestroyFrame`.
+ * `ThPlannedPass::describedPass` is a pass of this frame. Of a plan that a dynamic frame selected, it is the frame of the description.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateInputFrame(ThPlan plan,
+                            ThFrame *frame,
+                            ThError error);
+
+/**
+ * Returns the arrays that lead from a frame back to the described one: of a frame of values, an arranged frame, or the frame of a plan, whose
+ * passes and resources the rows of tables name. In a frame that was not made from another, everything is itself. The arrays are valid
+ * until the frame is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetFrameOrigins(ThFrame frame,
+                           struct ThFrameOrigins *origins,
+                           ThError error);
 
 /**
  * Writes the questions whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.

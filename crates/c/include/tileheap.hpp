@@ -299,6 +299,14 @@ public:
     Result<uint32_t> find(ThNameKind kind, std::string_view name) const {
         return detail::call(uint32_t(0), [&](auto &out, auto error) { return thFindFrameName(get(), kind, to_c(name), &out, error); });
     }
+    /** thCreateFrameOfValues: the frame in which each value of a resource is a resource of its own. */
+    Result<Frame> of_values() const {
+        return detail::create<Frame, ThFrame>([&](auto out, auto error) { return thCreateFrameOfValues(get(), out, error); });
+    }
+    /** thGetFrameOrigins */
+    Result<ThFrameOrigins> origins() const & {
+        return detail::call(sized<ThFrameOrigins>(), [&](auto &out, auto error) { return thGetFrameOrigins(get(), &out, error); });
+    }
     /** thWriteFrame */
     Result<std::string> json() const {
         return detail::text([&](auto out, auto error) { return thWriteFrame(get(), out, error); });
@@ -396,6 +404,10 @@ public:
     /** thCreatePlannedFrame */
     Result<Frame> frame() const {
         return detail::create<Frame, ThFrame>([&](auto out, auto error) { return thCreatePlannedFrame(get(), out, error); });
+    }
+    /** thCreateInputFrame */
+    Result<Frame> input() const {
+        return detail::create<Frame, ThFrame>([&](auto out, auto error) { return thCreateInputFrame(get(), out, error); });
     }
     /** thGetPlacementReason */
     Result<std::string_view> reason(uint32_t resource) const & {

@@ -14,6 +14,7 @@ use crate::enums::{FromNumber, ReportFormat, SearchFlag, known_bits};
 use crate::frame::FrameObject;
 use crate::handles::{Handle, object};
 use crate::opaque::*;
+use crate::origins::DescribedPass;
 use crate::status::{Fault, Status};
 use crate::strings::{StringView, needed_text};
 use crate::structs::{self, begin, put, read_optional, sized, write};
@@ -111,16 +112,6 @@ pub struct ArrangedPass {
     pub origin: vk::Offset2D,
     /// The distance that the area reaches beyond the strip's own part, in texels.
     pub halo: u32,
-}
-
-/// A described pass that runs as part of a pass of the arranged frame.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct DescribedPass {
-    /// Its index in the described frame.
-    pub pass: u32,
-    /// Its first subpass in the arranged pass.
-    pub subpass: u32,
 }
 
 /// A resource of the arranged frame.

@@ -11,6 +11,7 @@ use crate::enums::{FromNumber, NameKind, PassType, Persistence, ResourceType};
 use crate::frame_desc::FrameDesc;
 use crate::handles::{Handle, object};
 use crate::opaque::{ErrorHandle, FrameHandle, FrameT, TextHandle};
+use crate::origins::LazyOrigins;
 use crate::status::{Fault, Status};
 use crate::strings::{StringView, needed_text, view};
 use crate::structs::{self, begin, put, sized, write};
@@ -26,6 +27,8 @@ pub struct FrameObject {
     pub(crate) frame: frame::Frame,
     /// The frame, beside the described one.
     pub(crate) executed: Executed,
+    /// The way back to the described frame.
+    pub(crate) origins: LazyOrigins,
 }
 
 impl FrameObject {
@@ -34,6 +37,7 @@ impl FrameObject {
         FrameObject {
             frame: executed.frame().clone(),
             executed,
+            origins: LazyOrigins::new(),
         }
     }
 }

@@ -413,7 +413,7 @@ pub unsafe extern "C" fn create_planned_frame(
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
         let object = plan.get()?;
-        let handle = FrameHandle::create(FrameObject::new(&object.plan.frame))?;
+        let handle = FrameHandle::create(FrameObject::new(object.plan.executed()))?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { put(frame, handle, "frame") }
     })

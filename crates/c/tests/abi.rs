@@ -165,6 +165,7 @@ fn rust_has_the_layouts_that_c_has() {
     use tileheap_c::frame_desc::*;
     use tileheap_c::imports::*;
     use tileheap_c::lowerer::*;
+    use tileheap_c::origins::*;
     use tileheap_c::plan::*;
     use tileheap_c::profile::*;
     use tileheap_c::recording::*;
@@ -226,6 +227,10 @@ fn rust_has_the_layouts_that_c_has() {
         ThArrangementInfo = ArrangementInfo { struct_size reserved described arranged cap steps }
         ThArrangedPass = ArrangedPass { described strip strip_count area origin halo }
         ThDescribedPass = DescribedPass { pass subpass }
+        ThPassOrigin = PassOrigin { described }
+        ThResourceOrigin = ResourceOrigin { described value value_count until_pass area }
+        ThFrameOrigins = FrameOrigins { struct_size pass_count passes described_count
+            resource_count described resources }
         ThArrangedResource = ArrangedResource { described origin }
         ThArrangementArrays = ArrangementArrays { struct_size pass_count passes described_count
             resource_count described resources }

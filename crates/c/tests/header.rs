@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use regex::{Captures, Regex};
 
 /// The sources whose types and functions the header has, in the order of the functions.
-const SOURCES: [&str; 33] = [
+const SOURCES: [&str; 35] = [
     "crates/c/src/status.rs",
     "crates/c/src/opaque.rs",
     "crates/c/src/strings.rs",
@@ -18,6 +18,8 @@ const SOURCES: [&str; 33] = [
     "crates/c/src/profile.rs",
     "crates/c/src/frame_desc.rs",
     "crates/c/src/frame.rs",
+    "crates/c/src/origins.rs",
+    "crates/c/src/executed.rs",
     "crates/c/src/requirements.rs",
     "crates/c/src/plan.rs",
     "crates/c/src/arrangement.rs",

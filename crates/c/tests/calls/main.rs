@@ -3,6 +3,7 @@
 mod c;
 mod described;
 mod documents;
+mod executed;
 mod misuse;
 mod planning;
 mod rules;

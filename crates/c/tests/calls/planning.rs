@@ -41,7 +41,7 @@ pub(crate) fn frames() -> Vec<Frame> {
 }
 
 /// The frame in C, through structures.
-fn in_c(frame: &Frame) -> FrameHandle {
+pub(crate) fn in_c(frame: &Frame) -> FrameHandle {
     let described = Described::new(frame);
     // SAFETY: the description is alive.
     unsafe { c::frame(&described.desc) }.unwrap_or_else(|fault| panic!("{}: {fault:?}", frame.name()))

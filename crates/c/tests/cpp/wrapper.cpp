@@ -191,6 +191,10 @@ static void test_planning() {
     CHECK(plan.totals()->onChipBytes > 0 && off.totals()->onChipBytes == 0);
     CHECK(plan.report()->find("albedo") != std::string::npos && (*plan.report(TH_REPORT_FORMAT_JSON))[0] == '{');
     CHECK(!plan.reason(0)->empty() && plan.frame()->info()->passCount == 3);
+    const Frame input = plan.input().value();
+    CHECK(input.json().value() == frame.json().value() && input.of_values()->json().value() == frame.json().value());
+    const ThFrameOrigins origins = input.origins().value();
+    CHECK(origins.passCount == 3 && origins.resources[2].described == 2 && origins.resources[2].valueCount == 0);
 
     uint32_t calls = 0;
     const Arrangement arrangement = Arrangement::search(plan, sized<ThSearchDesc>(), [&calls](const ThTraffic &) { return ++calls > 0; }).value();

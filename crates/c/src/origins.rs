@@ -1,0 +1,108 @@
+//! The described passes and resources of a frame, as rows.
+
+use std::sync::OnceLock;
+
+use ash::vk;
+use tileheap::execute::Executed;
+use tileheap::units::Run;
+
+use crate::structs::sized;
+
+sized! { Output: FrameOrigins to resources; }
+
+/// A described pass that runs as part of a pass of another frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct DescribedPass {
+    /// Its index in the described frame.
+    pub pass: u32,
+    /// Its first subpass in that pass.
+    pub subpass: u32,
+}
+
+/// The described passes that a pass of a frame runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct PassOrigin {
+    /// A run of `ThFrameOrigins::described`: several if passes were merged, none for a store, which copies out of tile memory.
+    pub described: Run,
+}
+
+/// The described resource that a resource of a frame is, or is a part of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct ResourceOrigin {
+    /// Its index in the described frame.
+    pub described: u32,
+    /// Its number among the values of the described resource, from 1; 0 if it is not one value of several.
+    pub value: u32,
+    /// The number of values that the described resource has; 0 if it was not divided.
+    pub value_count: u32,
+    /// The described pass after which its contents are stored; `TH_NONE` unless it is a stretch of a lifetime in tile memory.
+    pub until_pass: u32,
+    /// The part of the described image that it is; empty for all of it.
+    pub area: vk::Rect2D,
+}
+
+/// The described passes and resources of a frame, as arrays that are valid until the frame is destroyed.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FrameOrigins {
+    /// `sizeof(ThFrameOrigins)`.
+    pub struct_size: u32,
+    /// The number of `passes`.
+    pub pass_count: u32,
+    /// Per pass of the frame, what it runs.
+    pub passes: *const PassOrigin,
+    /// The number of `described`.
+    pub described_count: u32,
+    /// The number of `resources`.
+    pub resource_count: u32,
+    /// Described passes: runs of `passes`.
+    pub described: *const DescribedPass,
+    /// Per resource of the frame, the described one.
+    pub resources: *const ResourceOrigin,
+}
+
+/// The rows of a frame's origins.
+pub struct OriginRows {
+    pub(crate) passes: Vec<PassOrigin>,
+    pub(crate) described: Vec<DescribedPass>,
+    pub(crate) resources: Vec<ResourceOrigin>,
+}
+
+impl OriginRows {
+    pub(crate) fn of(executed: &Executed) -> OriginRows {
+        let frame = executed.frame();
+        let mut described = Vec::new();
+        let passes = frame.pass_ids().map(|pass| {
+            let first = described.len() as u32;
+            described.extend(executed.described_passes(pass).map(|run| DescribedPass {
+                pass: run.pass.index() as u32,
+                subpass: run.subpass,
+            }));
+            PassOrigin {
+                described: Run::new(first, described.len() as u32),
+            }
+        });
+        let passes = passes.collect();
+        let resources = frame.resource_ids().map(|id| {
+            let origin = executed.origins().resource(id);
+            ResourceOrigin {
+                described: origin.resource.index() as u32,
+                value: origin.value.map_or(0, |value| value.number),
+                value_count: origin.value.map_or(0, |value| value.count),
+                until_pass: origin.until.map_or(u32::MAX, |pass| pass.index() as u32),
+                area: origin.area.unwrap_or_default(),
+            }
+        });
+        OriginRows {
+            passes,
+            resources: resources.collect(),
+            described,
+        }
+    }
+}
+
+/// The rows of a frame object, made when they are read first.
+pub(crate) type LazyOrigins = OnceLock<OriginRows>;
