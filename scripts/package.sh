@@ -43,5 +43,7 @@ cp shaders/fullscreen.vert shaders/plaza* "$folder/shaders/"
 cp LICENSE-* "$folder/"
 cp crates/c/PACKAGE.md "$folder/README.md"
 tar -C "$root/target/package" --owner=0 --group=0 --sort=name -czf "$folder.tar.gz" "$name"
-libc=$(objdump -T "$folder"/lib/libtileheap.so "$folder"/{emulator,capture,aliasing}/*.so "$folder/bin/tileheap" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+needs=$(objdump -p "$folder"/lib/libtileheap.so "$folder"/{emulator,capture,aliasing}/*.so "$folder/bin/tileheap")
+# Packed relocations came with glibc 2.36.
+libc=$(grep -o 'GLIBC_[0-9A-Z_.]*' <<<"$needs" | sed 's/ABI_DT_RELR/2.36/' | sort -Vu | tail -n 1)
 say "$(du -h "$folder.tar.gz" | cut -f 1) in $folder.tar.gz, for $libc or newer"

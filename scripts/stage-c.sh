@@ -39,5 +39,5 @@ if [ "$profile" = small ]; then
     library=$(realpath "$folder/lib/libtileheap.so")
     size=$(stat -c %s "$library")
     say "$library: $size bytes"
-    [ "$size" -lt 3200000 ] || die "$library has $size bytes, and the limit is 3,200,000"
+    [ "$size" -lt 3150000 ] || die "$library has $size bytes, and the limit is 3,150,000"
 fi
