@@ -167,6 +167,29 @@ fn comments_name_what_c_programmers_can_find() {
 }
 
 #[test]
+fn every_declaration_has_a_comment_and_every_function_its_thread_safety() {
+    let header = generated();
+    let functions = Regex::new(r"(?s)/\*\*((?:[^*]|\*[^/])*)\*/\nTH_API\n\w+ \*?(th\w+)\(").unwrap();
+    let documented: Vec<&str> = functions
+        .captures_iter(&header)
+        .map(|found| {
+            let (comment, name) = (found.get(1).unwrap().as_str(), found.get(2).unwrap().as_str());
+            assert!(comment.contains("Thread safety: "), "{name}: {comment}");
+            name
+        })
+        .collect();
+    assert_eq!(documented.len(), header.matches("\nTH_API\n").count());
+    // Fields and constants.
+    let member = Regex::new(r"^    (?:[A-Za-z_][\w *]*(?:\[\d+\])?;|TH_[A-Z0-9_]+(?: = [^,]+)?,)$").unwrap();
+    let lines: Vec<&str> = header.lines().collect();
+    let bare = lines
+        .windows(2)
+        .filter(|pair| member.is_match(pair[1]) && !pair[0].ends_with("*/"));
+    assert_eq!(bare.map(|pair| pair[1]).collect::<Vec<_>>(), [""; 0]);
+    assert!(lines.iter().filter(|line| member.is_match(line)).count() > 400);
+}
+
+#[test]
 fn the_header_is_what_the_sources_say() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/tileheap.h");
     let generated = generated();
