@@ -14,7 +14,7 @@ use crate::opaque::{ErrorHandle, FrameHandle, FrameT, TextHandle};
 use crate::origins::LazyOrigins;
 use crate::status::{Fault, Status};
 use crate::strings::{StringView, needed_text, view};
-use crate::structs::{self, begin, put, sized, write};
+use crate::structs::{self, begin, need, put, sized, write};
 use crate::text::put_text;
 use crate::vulkan::NameKindValue;
 
@@ -381,6 +381,7 @@ pub unsafe extern "C" fn find_frame_name(
     error: ErrorHandle,
 ) -> Status {
     run(error, || {
+        need(index, "index")?;
         let object = frame.get()?;
         let kind = NameKind::from_number(kind)?;
         // SAFETY: the caller's text.
