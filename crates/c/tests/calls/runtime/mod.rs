@@ -5,6 +5,7 @@ mod detached;
 mod engine;
 mod failures;
 mod frames;
+mod functions;
 mod misuse;
 mod order;
 mod submitting;
