@@ -1,4 +1,4 @@
-# What scripts do with their arguments before anything else. To be sourced first; it only defines functions.
+# Functions for the arguments of scripts. Source this file first; it only defines functions.
 
 # show_help "$@": if the first argument asks for help, prints the comment at the head of the script that calls this, and ends it.
 show_help() {

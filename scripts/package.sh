@@ -29,7 +29,7 @@ else
 fi
 # shellcheck disable=SC2086 # No argument if it is empty.
 {
-    PROFILE=$library bash scripts/stage-c.sh $built "$folder"
+    PACK_RELOCATIONS=OFF PROFILE=$library bash scripts/stage-c.sh $built "$folder"
     PROFILE=$layers bash scripts/stage-emulator.sh $built "$folder/emulator"
     PROFILE=$layers bash scripts/stage-capture.sh $built "$folder/capture"
     PROFILE=$layers bash scripts/stage-aliasing.sh $built "$folder/aliasing"

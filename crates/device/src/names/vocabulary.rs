@@ -29,13 +29,13 @@ pub struct TypeNames {
     pub(super) of: &'static str,
     /// The prefix of every name.
     prefix: &'static str,
-    /// The numbers that values have.
+    /// The range of the type's values.
     pub(super) shape: Shape,
     /// Names that `ash` lacks, and aliases, with their values.
     pub(super) listed: &'static [(&'static str, u64)],
-    /// What `ash` prints for the value of a number.
+    /// Prints the value of a number as `ash` does.
     printed: fn(u64) -> String,
-    /// Every name, once it was asked for.
+    /// Every name, filled on first use.
     table: OnceLock<Vec<Entry>>,
 }
 
