@@ -21,6 +21,7 @@ use super::resources::{self, Created, Creation, Handles};
 use super::series::Series;
 use super::store;
 use super::submission::Submission;
+use super::swapped_copies::SwappedCopies;
 use super::timelines::Timelines;
 use super::use_stamp::UseStamp;
 use crate::frame::ResourceId;
@@ -169,17 +170,22 @@ impl Binder<'_> {
             framebuffers: &mut framebuffers,
             render_passes: &render_passes,
         };
-        let mut encoded = Vec::with_capacity(parities);
-        let mut next = (situation.clone(), Some(first));
-        for _ in 0..parities {
-            let (now, tables) = next;
-            let tables = tables.map_or_else(|| self.planner.lower(&plan, &now), Ok)?;
-            next = (now.after(&tables), None);
-            encoded.push(EncodedFrame::new(now.parity, now.before, tables, &mut with)?);
-        }
-        let tables: &Lowered = &encoded[0].tables;
+        let (parity, before) = (situation.parity, situation.before.clone());
+        let first = EncodedFrame::new(parity, before, first, &mut with)?;
+        let tables: &Lowered = &first.tables;
+        let copies = match parities {
+            2 => SwappedCopies::new(&plan, tables, &handles, state)?,
+            _ => SwappedCopies::default(),
+        };
         let targets = Targets::new(&plan, tables, |row| render_passes[row as usize]);
-        let stores = store::create(state, &plan, owned, &targets, &encoded, &handles)?;
+        let stores = store::create(
+            state,
+            &plan,
+            owned,
+            &targets,
+            (&first, &copies, parities),
+            &handles,
+        )?;
         let bases = self.bases(&situation.queues, tables);
         let submission = Submission::new(state, &plan, tables, owned)?;
         let mut labels = Vec::new();
@@ -205,7 +211,8 @@ impl Binder<'_> {
             handles,
             framebuffers,
             render_passes,
-            encoded,
+            encoded: vec![first],
+            copies,
             uses_tile: objects.any(|object| object.memory == MemoryKind::Tile),
             parities,
             targets,

@@ -22,6 +22,7 @@ use super::resources::Handles;
 use super::series::Series;
 use super::store::StorePass;
 use super::submission::Submission;
+use super::swapped_copies::SwappedCopies;
 use super::timelines::{Timelines, any_use};
 use super::use_stamp::UseStamp;
 use crate::frame::tables::Version;
@@ -65,8 +66,10 @@ pub struct BoundFrame {
     pub(super) framebuffers: Framebuffers,
     /// Per row of instances; null for dynamic rendering.
     pub(super) render_passes: Vec<vk::RenderPass>,
-    /// The frames lowered so far: the first of each parity, then some of the latest.
+    /// The frames lowered so far: the first, then some of the latest.
     pub(super) encoded: Vec<EncodedFrame>,
+    /// What odd frames use of the histories.
+    pub(super) copies: SwappedCopies,
     /// `true` if something is placed in tile memory, which plans share.
     pub(super) uses_tile: bool,
     /// 2 if a pass reads a previous version.
@@ -97,7 +100,7 @@ pub struct BoundFrame {
     pub(super) owned: Option<OwnedObjects>,
 }
 
-/// The number of lowered frames kept in addition to the first ones.
+/// The number of lowered frames kept in addition to the first one.
 const KEPT: usize = 12;
 
 impl BoundFrame {
@@ -163,8 +166,8 @@ impl BoundFrame {
     /// If the pass does not declare such an access.
     #[track_caller]
     pub fn access(&self, pass: PassId, which: impl Into<AccessKey>, parity: Parity) -> BoundAccess {
-        let encoded = &self.encoded[parity.index() % self.parities];
-        let mut access = self.access_in(encoded, self.plan.pass_of_input(pass), which.into());
+        let index = self.index_of(self.plan.pass_of_input(pass), which.into());
+        let mut access = self.access_at(&self.encoded[0], index, self.object_of(index, parity));
         if let Persistence::External(_) = self.plan.frame.resource(access.resource).persistence {
             // Imports change from frame to frame: the recorder knows them.
             access.view = vk::ImageView::null();
@@ -274,9 +277,16 @@ impl BoundFrame {
         lease.is_some_and(|lease| self.state.pool.lock().is_superseded(lease))
     }
 
-    /// The tables of the first frame of `parity`: which image or buffer each access uses is the same in all of them.
-    pub(super) fn tables(&self, parity: Parity) -> &Lowered {
-        &self.encoded[parity.index() % self.parities].tables
+    /// The tables of the first frame, which is even. All frames have the same images, buffers and memory.
+    pub(super) fn tables(&self) -> &Lowered {
+        &self.encoded[0].tables
+    }
+
+    /// The object that an access uses in frames of `parity`, and its view.
+    pub(super) fn object_of(&self, access: usize, parity: Parity) -> (Object, vk::ImageView) {
+        let first = &self.encoded[0];
+        let even = (first.tables.accesses[access].object.get(), first.view_of(access));
+        self.copies.used_in(parity, access, even)
     }
 
     /// Finds the frame that begins among those lowered so far, or lowers it; returns its index.
@@ -301,7 +311,7 @@ impl BoundFrame {
         let is_left = |one: &ByteUse| counted || !one.space.is_tile();
         for _ in 0..KEPT / 2 {
             let index = match self.known() {
-                Some(index) if index >= self.parities => return Ok(()),
+                Some(index) if index > 0 => return Ok(()),
                 Some(index) => index,
                 None => self.lower()?,
             };
@@ -330,10 +340,10 @@ impl BoundFrame {
         let tables = self.lowerer.lower(&self.plan, &self.situation)?;
         let (parity, before) = (self.situation.parity, self.situation.before.clone());
         let encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
-        let own = self.encoded.iter().skip(self.parities);
+        let own = self.encoded.iter().skip(1);
         if own.clone().filter(|one| !one.adopted).count() >= KEPT {
             let oldest = own.clone().position(|one| !one.adopted).unwrap_or(0);
-            let oldest = self.encoded.remove(self.parities + oldest);
+            let oldest = self.encoded.remove(1 + oldest);
             self.lowerer.recycle(oldest.tables);
         }
         self.encoded.push(encoded);
@@ -419,6 +429,17 @@ impl BoundFrame {
     #[track_caller]
     pub(super) fn access_in(&self, encoded: &EncodedFrame, pass: PassId, which: AccessKey) -> BoundAccess {
         let index = self.index_of(pass, which);
+        let object = encoded.tables.accesses[index].object.get();
+        self.access_at(encoded, index, (object, encoded.view_of(index)))
+    }
+
+    /// The access of this index, with its object and view.
+    fn access_at(
+        &self,
+        encoded: &EncodedFrame,
+        index: usize,
+        (object, view): (Object, vk::ImageView),
+    ) -> BoundAccess {
         let row = &encoded.tables.accesses[index];
         let stencil = row.range.aspects == vk::ImageAspectFlags::STENCIL;
         BoundAccess {
@@ -426,12 +447,12 @@ impl BoundFrame {
             version: row.version,
             kind: row.kind,
             subpass: row.subpass,
-            object: match row.object.get() {
+            object: match object {
                 Object::Image(row) => BoundObject::Image(self.handles.images[row as usize].handle),
                 Object::Buffer(row) => BoundObject::Buffer(self.handles.buffers[row as usize]),
             },
             range: row.range,
-            view: encoded.view_of(index),
+            view,
             layout: if stencil { row.stencil_layout } else { row.layout },
             stencil_layout: match row.range.aspects.contains(vk::ImageAspectFlags::STENCIL) {
                 true => row.stencil_layout,

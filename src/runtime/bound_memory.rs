@@ -35,7 +35,7 @@ impl BoundFrame {
     /// If the resource is external, no pass uses its current version, or it was described and its
     /// [values](crate::execute::Executed::separate_values) are resources of their own, each with its memory.
     pub fn memory(&self, resource: ResourceId, parity: Parity) -> BoundMemory {
-        let (frame, tables) = (&self.plan.frame, self.tables(parity));
+        let (frame, tables) = (&self.plan.frame, self.tables());
         if let (Some(value), Some(divided)) = (
             self.plan.origins.resource(resource).value,
             self.plan.described().resources().get(resource.index()),
@@ -47,7 +47,7 @@ impl BoundFrame {
         let used = uses.find(|&index| frame.accesses()[index].version == Version::Current);
         let name = &frame.resource(resource).name;
         let used = used.unwrap_or_else(|| panic!("no pass uses the current version of resource `{name}`"));
-        let object = tables.accesses[used].object.get();
+        let (object, _) = self.object_of(used, parity);
         let binding = match object {
             Object::Image(row) => tables.images[row as usize].binding,
             Object::Buffer(row) => tables.buffers[row as usize].binding,

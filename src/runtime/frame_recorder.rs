@@ -67,7 +67,8 @@ impl BoundFrame {
     /// External resources and semaphores that are not in `imports` are [imported later](FrameRecorder::import).
     ///
     /// # Errors
-    /// When an import does not match the frame, or an earlier submission has failed.
+    /// When an import does not match the frame, an earlier submission has failed, or the frame is lowered only now and the driver fails to
+    /// create one of its views or framebuffers. The next call tries again.
     ///
     /// # Safety
     /// - The handles in `imports` are alive until the frame is complete, and in the declared entry states when the command buffers that use

@@ -117,6 +117,7 @@ mod submission;
 mod submit;
 mod subpasses;
 mod support;
+mod swapped_copies;
 mod tile_shading_parts;
 mod tiles;
 mod timelines;

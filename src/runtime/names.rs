@@ -13,7 +13,6 @@ use super::device_state::c_name;
 use super::pool::{Handle, PoolContents};
 use super::rendering::Rendering;
 use super::resources::memory_name;
-use crate::lower::Parity;
 
 /// Objects and their new names.
 type Renamed = Vec<(vk::ObjectType, u64, String)>;
@@ -28,7 +27,7 @@ impl BoundFrame {
         let (Some(debug), Some(owned)) = (&self.state.functions.debug_utils, &self.owned) else {
             return;
         };
-        let (frame, tables) = (&self.plan.frame, self.tables(Parity::Even));
+        let (frame, tables) = (&self.plan.frame, self.tables());
         let mut renamed = Renamed::new();
         let mut pool = self.state.pool.lock();
         let images = tables.images.iter().map(|row| (row.resource, row.binding));

@@ -14,11 +14,12 @@ use super::encoded_frame::EncodedFrame;
 use super::error::VkResultExt;
 use super::owned::OwnedObjects;
 use super::resources::Handles;
+use super::swapped_copies::SwappedCopies;
 use crate::Result;
 use crate::frame::viewport;
 use crate::lower::tables::Object;
 use crate::lower::tables::commands::{StoreRow, StoreShader};
-use crate::lower::{STORE_GROUP, Target, Targets};
+use crate::lower::{Parity, STORE_GROUP, Target, Targets};
 use crate::plan::Plan;
 
 #[allow(dead_code, unreachable_pub)]
@@ -72,16 +73,16 @@ pub(super) fn create(
     plan: &Plan,
     owned: &mut OwnedObjects,
     targets: &Targets,
-    encoded: &[EncodedFrame],
+    (first, copies, parities): (&EncodedFrame, &SwappedCopies, usize),
     handles: &Handles,
 ) -> Result<Vec<StorePass>> {
-    let tables = &encoded[0].tables;
+    let tables = &first.tables;
     if tables.stores.is_empty() {
         return Ok(Vec::new());
     }
-    let pool = create_pool(state, owned, (tables.stores.len() * encoded.len()) as u32)?;
+    let pool = create_pool(state, owned, (tables.stores.len() * parities) as u32)?;
     let mut made = Vec::with_capacity(tables.stores.len());
-    for (index, row) in tables.stores.iter().enumerate() {
+    for row in &tables.stores {
         let pass = tables.accesses[row.source as usize].pass;
         let name = || plan.frame.pass(pass).name.clone();
         let reader = row.shader.reader();
@@ -95,14 +96,20 @@ pub(super) fn create(
             }
         };
         state.set_name(pipeline, &plan.frame.pass(pass).name);
-        let set = |encoded: &EncodedFrame| {
-            let row = &encoded.tables.stores[index];
-            write_set(state, encoded, row, pool, set_layout, handles)
+        let set = |parity| {
+            let used = |access: u32| {
+                let row = &tables.accesses[access as usize];
+                let even = (row.object.get(), first.view_of(access as usize));
+                let (object, view) = copies.used_in(parity, access as usize, even);
+                (object, view, row.layout)
+            };
+            write_set(state, row, used, pool, set_layout, handles)
         };
+        let parities = [Parity::Even, Parity::Odd].into_iter().take(parities);
         made.push(StorePass {
             pipeline,
             layout,
-            sets: encoded.iter().map(set).collect::<Result<_>>()?,
+            sets: parities.map(set).collect::<Result<_>>()?,
             groups: row.groups,
         });
     }
@@ -169,11 +176,11 @@ fn create_layouts(
     Ok((set_layout, layout))
 }
 
-/// A descriptor set with what the store reads and, for buffers, what it writes.
+/// A descriptor set with what the store reads and, for buffers, what it writes: the object that each access uses, its view and its layout.
 fn write_set(
     state: &DeviceState,
-    encoded: &EncodedFrame,
     row: &StoreRow,
+    used: impl Fn(u32) -> (Object, vk::ImageView, vk::ImageLayout),
     pool: vk::DescriptorPool,
     set_layout: vk::DescriptorSetLayout,
     handles: &Handles,
@@ -187,17 +194,17 @@ fn write_set(
     let set = sets.with_call("vkAllocateDescriptorSets", || "a store")?[0];
     // The second access of an image is the attachment, which has no descriptor.
     for (binding, access) in row.shader.reader().bindings.iter().zip([row.source, row.target]) {
-        let row = &encoded.tables.accesses[access as usize];
+        let (object, view, layout) = used(access);
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
             .dst_binding(binding.binding)
             .descriptor_type(binding.descriptor_type);
         let (images, buffers);
-        let write = match row.object.get() {
+        let write = match object {
             Object::Image(_) => {
                 images = [vk::DescriptorImageInfo::default()
-                    .image_view(encoded.view_of(access as usize))
-                    .image_layout(row.layout)];
+                    .image_view(view)
+                    .image_layout(layout)];
                 write.image_info(&images)
             }
             Object::Buffer(buffer) => {

@@ -3,8 +3,10 @@
 use ash::vk;
 use tileheap::frame::tables::SkippedOutputs;
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
+    ResourceId,
 };
+use tileheap::lower::Parity;
 use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::{Capabilities, DynamicFrame, FrameNumber, Imports, PassCommands};
 use tileheap::units::{Bytes, SplitMix64};
@@ -169,6 +171,59 @@ fn known_frames_create_nothing_and_wait_for_their_own_alone() {
         drop(frames);
         assert_eq!(rig.tile.collect().unwrap(), 0);
     }
+}
+
+#[test]
+fn accesses_of_odd_frames_are_known_before_one_is_lowered() {
+    for config in [Config::modern(), Config::vulkan_1_1()] {
+        let rig = Rig::new(config);
+        let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+        let mut builder = FrameBuilder::default();
+        // With two histories.
+        describe(&mut builder, 0b11_0000);
+        let bound = frames.select(&builder).unwrap();
+        let frame = bound.plan().described().clone();
+        let accesses = |pass| (0..frame.accesses_of(pass).len()).map(move |nth| (pass, nth));
+        let accesses: Vec<(PassId, usize)> = frame.pass_ids().flat_map(accesses).collect();
+        let [even, odd] = Parity::BOTH.map(|parity| {
+            let access = |&(pass, nth)| bound.access(pass, nth, parity);
+            accesses.iter().map(access).collect::<Vec<_>>()
+        });
+        assert_ne!(even, odd, "histories have two copies");
+        for turn in 0..4 {
+            let bound = frames.select(&builder).unwrap();
+            let expected = [&even, &odd][turn % 2];
+            let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
+            let access = |&(pass, nth)| recorder.access(pass, nth);
+            let found: Vec<_> = accesses.iter().map(access).collect();
+            assert_eq!(found, *expected, "frame {turn}");
+            run(&rig, &mut frames, &builder, turn);
+        }
+    }
+}
+
+#[test]
+fn an_odd_frame_that_cannot_be_lowered_can_begin_again() {
+    let rig = Rig::new(Config::vulkan_1_1());
+    let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+    let mut builder = FrameBuilder::default();
+    describe(&mut builder, 0b11_0000);
+    run(&rig, &mut frames, &builder, 0);
+    rig.fake
+        .driver
+        .fail("vkCreateFramebuffer", 0, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+    let bound = frames.select(&builder).unwrap();
+    let failed = on_fake!(bound.begin(&Imports::default()))
+        .unwrap_err()
+        .to_string();
+    assert!(failed.contains("vkCreateFramebuffer"), "{failed}");
+    rig.fake.driver.fail_no_more();
+    for turn in 1..4 {
+        run(&rig, &mut frames, &builder, turn);
+    }
+    rig.fake.driver.complete();
+    drop(frames);
+    assert_eq!(rig.tile.collect().unwrap(), 0);
 }
 
 #[test]
