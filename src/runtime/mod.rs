@@ -54,6 +54,7 @@ mod abandon;
 mod adopt;
 mod barrier;
 mod bind;
+mod block_residents;
 mod bound_access;
 mod bound_frame;
 mod bound_memory;

@@ -28,11 +28,11 @@
 //!   added first is kept.
 //! - Bytes are [reserved](super::pool_budget) before they are allocated and given back after they are freed.
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ash::vk;
 
+use super::block_residents::BlockResidents;
 use super::memory::MemoryBlock;
 use super::pool_budget::Budget;
 use super::pool_index::{BlockIndex, IndexedBlock};
@@ -100,9 +100,8 @@ pub(super) struct Block {
     pub(super) name: String,
     /// `true` if its bytes count in the budget: tile memory does not compete for memory.
     pub(super) in_budget: bool,
-    /// The residents in it, as (offset, last lease, index). Plans declare resources in the same order, so the first one that the newest
-    /// lease has not taken is often the one that it looks for.
-    pub(super) residents: BTreeSet<(Bytes, u64, u32)>,
+    /// The residents in it.
+    pub(super) residents: BlockResidents,
     pub(super) borrower: Option<u64>,
     pub(super) references: u32,
     /// The lease that took it last.
@@ -194,6 +193,10 @@ impl PoolContents {
 
     pub(super) fn block_mut(&mut self, index: u32) -> &mut Block {
         self.blocks.get_mut(index).expect("a borrowed block stays")
+    }
+
+    pub(super) fn resident(&self, index: u32) -> &PooledResource {
+        self.residents.get(index).expect("a resident stays in its block")
     }
 
     pub(super) fn resident_mut(&mut self, index: u32) -> &mut PooledResource {

@@ -1,9 +1,8 @@
 //! Lending blocks and residents of the pool, and taking them back.
 
-use std::collections::BTreeSet;
-
 use ash::vk;
 
+use super::block_residents::BlockResidents;
 use super::memory::MemoryBlock;
 use super::pool::{Block, Borrower, Ends, Lease, LentResource, PoolContents, PooledResource};
 use super::pool_key::{BlockKey, Label, ResourceKey};
@@ -99,8 +98,8 @@ impl PoolContents {
             });
         }
         self.lend(index, borrower, lease);
-        let resident = self.block(index).residents.first();
-        let &(_, _, resident) = resident.expect("a block for one resource has that resource");
+        let resident = self.block(index).residents.iter().next();
+        let resident = resident.expect("a block for one resource has that resource");
         Some((index, self.lend_resident(resident, lease)))
     }
 
@@ -112,15 +111,12 @@ impl PoolContents {
         resource: &ResourceKey,
         lease: &mut Lease,
     ) -> Option<LentResource> {
-        let mut there = self
-            .block(block)
-            .residents
-            .range((offset, 0, 0)..=(offset, u64::MAX, u32::MAX));
-        let &(_, _, index) = there.find(|&&(_, taken, index)| {
-            let resident = self.residents.get(index);
-            // Two rows of one plan do not share an image, even if they are placed in the same bytes.
-            taken != lease.number && resident.is_some_and(|one| one.key == *resource)
-        })?;
+        // Two rows of one plan do not share an image, even if they are placed in the same bytes: what this lease has taken comes last.
+        let index = {
+            let there = self.block(block).residents.at(offset);
+            let mut free = there.take_while(|&index| self.resident(index).lease != lease.number);
+            free.find(|&index| self.resident(index).key == *resource)?
+        };
         Some(self.lend_resident(index, lease))
     }
 
@@ -136,16 +132,14 @@ impl PoolContents {
     fn lend_resident(&mut self, index: u32, lease: &mut Lease) -> LentResource {
         let resident = self.resident_mut(index);
         let (block, offset) = (resident.block, resident.offset);
-        let taken = std::mem::replace(&mut resident.lease, lease.number);
+        resident.lease = lease.number;
         resident.references += 1;
         let lent = LentResource {
             handle: resident.handle,
             address: resident.address,
             answer: resident.answer,
         };
-        let there = &mut self.block_mut(block).residents;
-        there.remove(&(offset, taken, index));
-        there.insert((offset, lease.number, index));
+        self.block_mut(block).residents.lend(offset, index);
         lease.residents.push(index);
         lent
     }
@@ -164,7 +158,7 @@ impl PoolContents {
             bytes,
             name,
             in_budget,
-            residents: BTreeSet::new(),
+            residents: BlockResidents::default(),
             borrower: Some(borrower.number),
             references: 1,
             lease: lease.number,
@@ -207,8 +201,7 @@ impl PoolContents {
         };
         self.created += 1;
         let index = self.residents.insert(resident);
-        let there = &mut self.block_mut(block).residents;
-        there.insert((offset, lease.number, index));
+        self.block_mut(block).residents.add(offset, index);
         lease.residents.push(index);
     }
 

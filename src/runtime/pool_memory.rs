@@ -317,8 +317,7 @@ impl PoolContents {
     fn remove_resident(&mut self, index: u32, garbage: &mut Garbage) {
         let resident = self.residents.remove(index).expect("it was there");
         if let Some(block) = self.blocks.get_mut(resident.block) {
-            let place = (resident.offset, resident.lease, index);
-            block.residents.remove(&place);
+            block.residents.remove(resident.offset, index);
         }
         for (_, view) in resident.views {
             let framebuffers = &mut garbage.framebuffers;
@@ -336,7 +335,7 @@ impl PoolContents {
             return;
         };
         self.index.remove(index, &block.indexed());
-        for &(_, _, resident) in &block.residents {
+        for resident in block.residents.iter() {
             self.remove_resident(resident, garbage);
         }
         if block.in_budget {
