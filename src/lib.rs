@@ -88,6 +88,7 @@ pub mod lower;
 pub mod measure;
 #[forbid(unsafe_code)]
 pub mod plan;
+mod quick_hash;
 #[cfg(feature = "runtime")]
 pub mod runtime;
 

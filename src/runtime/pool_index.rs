@@ -3,15 +3,16 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::pool_key::{BlockKey, Label, ResourceKey};
+use crate::quick_hash::QuickHash;
 use crate::units::Bytes;
 
 /// The indices of blocks, by the properties that they are looked up by.
 #[derive(Default)]
 pub(super) struct BlockIndex {
     /// Blocks that several resources may share, by type, in order of size.
-    shared: HashMap<BlockKey, BTreeSet<(Bytes, u32)>>,
+    shared: HashMap<BlockKey, BTreeSet<(Bytes, u32)>, QuickHash>,
     /// Blocks for one resource, in order of the lease that took them last: those that the newest lease has not taken come first.
-    own: HashMap<OwnKey, BTreeSet<(u64, u32)>>,
+    own: HashMap<OwnKey, BTreeSet<(u64, u32)>, QuickHash>,
 }
 
 /// The properties of a block that it is found by.

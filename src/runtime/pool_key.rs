@@ -9,6 +9,7 @@ use crate::frame::ResourceId;
 use crate::lower::Lowered;
 use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, Sharing};
 use crate::measure::ResourceRequirements;
+use crate::quick_hash::QuickHash;
 use crate::units::{Bytes, Run};
 
 /// The purpose of a block.
@@ -69,7 +70,7 @@ impl Hash for Row {
 }
 
 /// The requirements of images and buffers, in ordinary memory and in tile memory; the flag tells histories apart.
-pub(super) type Measured = HashMap<(Row, bool), ResourceRequirements>;
+pub(super) type Measured = HashMap<(Row, bool), ResourceRequirements, QuickHash>;
 
 impl From<ImageRow> for Row {
     fn from(row: ImageRow) -> Row {
