@@ -120,13 +120,19 @@ impl Resource {
 
     /// The bytes of a part of an image that has `size` bytes in all, by its share of the texels; of a buffer, all.
     pub fn bytes_in(&self, range: SubresourceRange, size: Bytes) -> Bytes {
-        let ResourceKind::Image { extent, .. } = self.kind else {
+        let ResourceKind::Image { desc, extent, .. } = &self.kind else {
             return size;
         };
-        let whole = self.whole();
-        if range == whole {
+        // Aspects do not change the number of texels.
+        let (levels, layers) = (up_to(desc.mip_levels), self.layers_of(0));
+        if (range.levels, range.layers) == (levels, layers) {
             return size;
         }
+        let whole = SubresourceRange {
+            levels,
+            layers,
+            ..range
+        };
         let texels = |of: SubresourceRange| -> u128 {
             let of_level = |level: usize| {
                 let side = |texels: u32| u128::from((texels >> level.min(31)).max(1));

@@ -1,6 +1,6 @@
 //! Rules about accesses: the stages that make them, the values that they clear to, and writes to tile attachments.
 
-use ash::vk::{self, PipelineStageFlags2 as S};
+use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use super::stages::{listed, unknown_stages};
@@ -33,6 +33,60 @@ impl Subject for Use<'_> {
             "buffer"
         };
         format!("pass `{}` uses {kind} `{}`", self.pass.name, self.resource.name)
+    }
+}
+
+/// The properties of an access that the rules here and the stages that perform it are about, unless it clears or is in a tile.
+#[derive(Clone, Copy, PartialEq)]
+struct UseProperties {
+    pass: PassKind,
+    tile_shading: bool,
+    stages: S,
+    access: A,
+}
+
+impl UseProperties {
+    /// `None` if the rules are about more.
+    fn of(used: &Use<'_>) -> Option<UseProperties> {
+        let more = used.clears_to().is_some() || used.access.kind == AccessKind::TileAttachment;
+        (!more).then(|| UseProperties {
+            pass: used.pass.kind,
+            tile_shading: used.pass.tile_shading,
+            stages: used.access.stages,
+            access: used.access.flags(),
+        })
+    }
+}
+
+/// Accesses that were accepted: most accesses of a frame have the properties of one of a few.
+pub(super) struct AcceptedUses([Option<UseProperties>; AcceptedUses::PLACES]);
+
+impl Default for AcceptedUses {
+    fn default() -> AcceptedUses {
+        AcceptedUses([None; AcceptedUses::PLACES])
+    }
+}
+
+impl AcceptedUses {
+    const PLACES: usize = 64;
+
+    /// Each has one place, and replaces whichever has it.
+    fn place(properties: &UseProperties) -> usize {
+        let bits = properties.stages.as_raw() ^ properties.access.as_raw().rotate_left(29);
+        let spread = (bits ^ properties.pass as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (spread >> 32) as usize % AcceptedUses::PLACES
+    }
+
+    /// Returns `true` if an access with the same properties was accepted.
+    pub(super) fn contains(&self, used: &Use<'_>) -> bool {
+        let properties = UseProperties::of(used);
+        properties.is_some_and(|own| self.0[AcceptedUses::place(&own)] == Some(own))
+    }
+
+    pub(super) fn add(&mut self, used: &Use<'_>) {
+        if let Some(own) = UseProperties::of(used) {
+            self.0[AcceptedUses::place(&own)] = Some(own);
+        }
     }
 }
 

@@ -54,6 +54,58 @@ impl<'a> Image<'a> {
     }
 }
 
+/// The properties of an image that rules are about: all but its name.
+#[derive(Clone, Copy, PartialEq)]
+struct ImageProperties {
+    desc: ImageDesc,
+    extent: vk::Extent3D,
+    usage: U,
+    is_external: bool,
+    is_history: bool,
+}
+
+impl ImageProperties {
+    fn of(image: &Image<'_>) -> ImageProperties {
+        ImageProperties {
+            desc: *image.desc,
+            extent: image.extent,
+            usage: image.usage,
+            is_external: image.is_external,
+            is_history: image.is_history,
+        }
+    }
+}
+
+/// Images that were accepted: most images of a frame have the properties of one of a few.
+pub(super) struct AcceptedImages([Option<ImageProperties>; AcceptedImages::PLACES]);
+
+impl Default for AcceptedImages {
+    fn default() -> AcceptedImages {
+        AcceptedImages([None; AcceptedImages::PLACES])
+    }
+}
+
+impl AcceptedImages {
+    const PLACES: usize = 32;
+
+    /// Each has one place, and replaces whichever has it.
+    fn place(image: &Image<'_>) -> usize {
+        let kind = u64::from(image.usage.as_raw()) << 32 | u64::from(image.desc.format.as_raw() as u32);
+        let size = u64::from(image.extent.width) << 32 | u64::from(image.extent.height);
+        let spread = (kind ^ size.rotate_left(13)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (spread >> 32) as usize % AcceptedImages::PLACES
+    }
+
+    /// Returns `true` if an image with the same properties was accepted.
+    pub(super) fn contains(&self, image: &Image<'_>) -> bool {
+        self.0[AcceptedImages::place(image)] == Some(ImageProperties::of(image))
+    }
+
+    pub(super) fn add(&mut self, image: &Image<'_>) {
+        self.0[AcceptedImages::place(image)] = Some(ImageProperties::of(image));
+    }
+}
+
 impl Subject for Image<'_> {
     fn words(&self) -> String {
         format!("image `{}`", self.name)

@@ -36,7 +36,7 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     for index in 0..tables.resources.len() {
         let parts = tables.parts_of[index].of(&tables.parts);
         for part in parts {
-            check_part(tables, index, *part)?;
+            check_part(tables, index, *part, parts.len() == 1)?;
         }
         check_slices(tables, index, parts)?;
     }
@@ -88,8 +88,13 @@ pub(super) fn check_optional(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// The same of one part of a resource.
-fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(), FrameError> {
+/// The same of one part of a resource; every access to an undivided resource uses its only part.
+fn check_part(
+    tables: &Tables,
+    index: usize,
+    part: SubresourceRange,
+    undivided: bool,
+) -> Result<(), FrameError> {
     let resource = &tables.resources[index];
     // An external image that comes in as UNDEFINED has no contents either; a buffer has no layout to say so.
     let mut contents = match resource.persistence {
@@ -100,7 +105,7 @@ fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(
     };
     let access_of = |&use_index: &u32| &tables.accesses[use_index as usize];
     let uses = tables.uses_of[index].of(&tables.uses);
-    let of_part = |access: &&Access| access.range.intersects(part);
+    let of_part = |access: &&Access| undivided || access.range.intersects(part);
     let written = || {
         uses.iter()
             .map(access_of)
