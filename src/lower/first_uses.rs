@@ -12,6 +12,16 @@ use super::tables::commands::BarrierCause;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::Bytes;
 
+/// Bytes that a placement takes.
+#[derive(Clone, Copy)]
+struct Taken {
+    /// Orders by space, then by the first step.
+    order: u64,
+    offset: Bytes,
+    placement: u32,
+    space: Space,
+}
+
 impl Resolver<'_> {
     /// Walks every space of bytes from what earlier work left to what the frame leaves.
     pub(super) fn first_uses(&mut self) {
@@ -21,36 +31,38 @@ impl Resolver<'_> {
         let entries = entries.map(|(index, one)| (one.space, one.first.0, one.end, index));
         // By space; then what was used before by address, and what the frame places by time.
         let mut used: Vec<'_, (Space, u64, Bytes, u32)> = Vec::from_iter_in(entries, scratch);
-        let mut taken: Vec<'_, (Space, u64, Bytes, u32)> =
-            Vec::with_capacity_in(placed.plan.placements.len(), scratch);
+        let mut taken: Vec<'_, Taken> = Vec::with_capacity_in(placed.plan.placements.len(), scratch);
         for (index, placement) in (0..).zip(&placed.plan.placements) {
             // Aliases of one resident share the same bytes.
             let first = || placed.placements_of(placement.resource).first == index;
             if placement.memory != MemoryKind::Tile || first() {
                 let bytes = placed.bytes_of(index);
-                let of_space = |space| (space, bytes.span.first.0.into(), bytes.offset, index);
-                taken.extend(self.space_of(bytes).map(of_space));
+                taken.extend(self.space_of(bytes).map(|space| Taken {
+                    order: space.order() << 32 | u64::from(bytes.span.first.0),
+                    offset: bytes.offset,
+                    placement: index,
+                    space,
+                }));
             }
         }
-        for elements in [&mut used, &mut taken] {
-            // The only sort here of many elements: no two are equal, and it allocates nothing.
-            elements.sort_unstable();
-        }
+        // The only sorts here of many elements: no two are equal, and they allocate nothing.
+        used.sort_unstable();
+        taken.sort_unstable_by_key(|one| (one.order, one.offset, one.placement));
         self.after.bytes.reserve(taken.len() + used.len());
         let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
         let mut holders = Holders::new(scratch);
         let (mut earlier, mut last) = (Vec::new_in(scratch), Vec::new_in(scratch));
         loop {
-            let spaces = [used.first().map(|one| one.0), taken.first().map(|one| one.0)];
+            let spaces = [used.first().map(|one| one.0), taken.first().map(|one| one.space)];
             let Some(space) = spaces.into_iter().flatten().min() else {
                 break;
             };
             let (here, rest) = used.split_at(used.partition_point(|one| one.0 == space));
             used = rest;
             holders.begin(&before.bytes, here.iter().map(|one| one.3));
-            let (here, rest) = taken.split_at(taken.partition_point(|one| one.0 == space));
+            let (here, rest) = taken.split_at(taken.partition_point(|one| one.space == space));
             taken = rest;
-            for &(_, _, _, index) in here {
+            for &Taken { placement: index, .. } in here {
                 let placement = self.placed.bytes_of(index);
                 earlier.clear();
                 holders.take(index, placement.offset, placement.size, |holder| {

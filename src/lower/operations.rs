@@ -145,7 +145,8 @@ pub(super) fn deciding(frame: &Frame, index: usize) -> usize {
     let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
     let same = |&other: &usize| {
         let other = &all[other];
-        other.kind.is_attachment()
+        other.resource == access.resource
+            && other.kind.is_attachment()
             && other.writes
             && part(other) == part(access)
             && other.range.aspects.contains(access.range.aspects)

@@ -58,6 +58,12 @@ impl Space {
         Space { kind, index }
     }
 
+    /// A number that orders spaces as they are ordered.
+    pub(super) fn order(self) -> u64 {
+        debug_assert!(self.index < 1 << 31, "rows are fewer");
+        (self.kind as u64) << 31 | u64::from(self.index)
+    }
+
     /// Whether it is the tile heap.
     pub fn is_tile(self) -> bool {
         self.kind == SpaceKind::Tile
