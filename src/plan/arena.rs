@@ -172,14 +172,23 @@ fn pack_arena(
         let span = if options.aliasing { placement.span } else { always };
         items.push(Item::new(span, size, alignment));
     }
-    let mut problem = ProblemDesc::new(items);
-    if options.aliasing {
-        problem.conflicts = unordered_pairs(frame, group, placements);
-    }
-    let problem = problem.build()?;
-    let packing = match options.strategy {
-        Strategy::Fast => tileheap_pack::pack(&problem, tileheap_pack::Strategy::FirstFitByBirth),
-        _ => smallest(&problem, options.budget),
+    let packing = match items[..] {
+        // Alone, as each copy of a history is.
+        [only] => Packing {
+            offsets: vec![Bytes::ZERO],
+            height: only.size,
+        },
+        _ => {
+            let mut problem = ProblemDesc::new(items);
+            if options.aliasing {
+                problem.conflicts = unordered_pairs(frame, group, placements);
+            }
+            let problem = problem.build()?;
+            match options.strategy {
+                Strategy::Fast => tileheap_pack::pack(&problem, tileheap_pack::Strategy::FirstFitByBirth),
+                _ => smallest(&problem, options.budget),
+            }
+        }
     };
     let (memory_type, _) = group[0].0;
     let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];

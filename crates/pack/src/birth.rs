@@ -120,6 +120,10 @@ impl Gaps {
     /// Takes bytes by first fit or best fit; returns their offset.
     fn take(&mut self, fit: Fit, size: u64, alignment: Alignment) -> u64 {
         let fits = |&(index, &(start, end)): &(usize, &(u64, u64))| {
+            // Most gaps are too small, whatever the alignment.
+            if end - start < size {
+                return None;
+            }
             let offset = gap::align_up(start, alignment)?;
             (offset <= end && end - offset >= size).then_some((index, offset))
         };
