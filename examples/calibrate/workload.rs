@@ -122,7 +122,7 @@ pub(crate) fn grouped(frame: &Frame, passes: usize, way: Way) -> Arrangement {
     let mut arrangement = Arrangement::described(frame);
     let ArrangedBatch { groups, .. } = &mut arrangement.batches[0];
     let passes: Vec<PassId> = frame.pass_ids().take(passes).collect();
-    groups.splice(..passes.len(), [Group { passes, way }]);
+    groups.splice(..passes.len(), [Group::new(passes, way)]);
     arrangement
 }
 

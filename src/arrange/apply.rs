@@ -5,8 +5,9 @@ use ash::vk;
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
 use super::types::{Arrangement, Grid, Group, Way, texels_of};
+use super::uses::{DividedImage, extent_of};
 use crate::execute::{Executed, OriginTables, PassOrigin, PassRun, ResourceOrigin, Strip};
-use crate::frame::tables::{Access, PassKind, ResourceKind, Share};
+use crate::frame::tables::{Access, Contents, PassKind, ResourceKind, Share, Version};
 use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId};
 use crate::units::Bytes;
 
@@ -56,14 +57,11 @@ impl Arrangement {
                 match group.way {
                     Way::Once => group.passes.iter().for_each(|&pass| work.once(pass)),
                     Way::Merged => work.merged(&group.passes),
-                    Way::Strips(grid) => {
-                        work.strips(&group.passes, grid)
-                            .map_err(|why| ArrangeError::Group {
-                                first: frame.pass(group.passes[0]).name.clone(),
-                                last: frame.pass(group.passes[group.passes.len() - 1]).name.clone(),
-                                why: Box::new(why),
-                            })?
-                    }
+                    Way::Strips(grid) => work.strips(group, grid).map_err(|why| ArrangeError::Group {
+                        first: frame.pass(group.passes[0]).name.clone(),
+                        last: frame.pass(group.passes[group.passes.len() - 1]).name.clone(),
+                        why: Box::new(why),
+                    })?,
                 }
             }
         }
@@ -166,8 +164,9 @@ impl<'a> Work<'a> {
         passes.iter().for_each(|&pass| self.once(pass));
     }
 
-    fn strips(&mut self, run: &[PassId], grid: Grid) -> Result<(), CannotGroup> {
-        let division = Division::of(self.described, run)?;
+    fn strips(&mut self, group: &Group, grid: Grid) -> Result<(), CannotGroup> {
+        let (run, first) = (&group.passes[..], group.passes[0]);
+        let division = Division::of(self.described, run, &group.borders)?;
         let strips = division.strips(grid)?;
         let (count, described) = (strips.len() as u32, self.described);
         for (number, &strip) in (0..).zip(&strips) {
@@ -176,7 +175,7 @@ impl<'a> Work<'a> {
                 .iter()
                 .map(|image| {
                     let area = division.region(strip, image.halo, image.scale);
-                    let part = self.part(image.resource, number, area);
+                    let part = self.part(image, (number, first), area);
                     (image.resource, (part, texels_of(area)))
                 })
                 .collect();
@@ -185,7 +184,12 @@ impl<'a> Work<'a> {
                 found.map(|(_, part)| *part)
             };
             let here = |resource: ResourceId| part(resource).map(|(part, _)| part);
-            for (&pass, divided) in run.iter().zip(&division.passes) {
+            for (at, (&pass, divided)) in run.iter().zip(&division.passes).enumerate() {
+                for image in division.inside.iter().filter(|image| image.is_copied_before(at)) {
+                    let area = division.region(strip, image.halo, image.scale);
+                    let part = here(image.resource);
+                    self.border(*image, part, (area, (number, first)), (true, pass));
+                }
                 let area = division.region(strip, divided.halo, divided.scale);
                 let render = self.described.pass(pass).kind == PassKind::Render;
                 let written = self
@@ -210,7 +214,8 @@ impl<'a> Work<'a> {
                 };
                 let name = format!("{} #{number}", self.described.pass(pass).name);
                 self.pass(pass, name, Some(run), |access| {
-                    let resource = here(access.resource);
+                    let part = |resource| part(resource).filter(|_| access.version == Version::Current);
+                    let resource = part(access.resource).map(|(part, _)| part);
                     let measured = access.measured.map(|bytes| Bytes(bytes.0 / u64::from(count)));
                     // Of the image of the strip, or of all of it; of what is read anywhere, each strip is taken to read a part.
                     let touched = division.touched(described, &access, divided.halo, strip);
@@ -235,19 +240,85 @@ impl<'a> Work<'a> {
                         ..access
                     }
                 });
+                for image in division.inside.iter().filter(|image| image.is_copied_after(at)) {
+                    let area = division.region(strip, 0, image.scale);
+                    let part = here(image.resource);
+                    self.border(*image, part, (area, (number, first)), (false, pass));
+                }
             }
         }
         Ok(())
     }
 
-    /// The image of one strip.
-    fn part(&mut self, resource: ResourceId, number: u32, area: vk::Rect2D) -> ResourceId {
+    /// Copies an area of an image into the image of a strip, or out of it, beside a pass.
+    fn border(
+        &mut self,
+        image: DividedImage,
+        part: Option<ResourceId>,
+        (area, strip): (vk::Rect2D, (u32, PassId)),
+        (enters, beside): (bool, PassId),
+    ) {
+        let (Some((_, commands)), Some(part), Some(border)) = (self.commands, part, image.border) else {
+            return;
+        };
+        let whole = image.resource;
+        let part_area = self.origins.resources[part.index()].area.unwrap_or_default();
+        let vk::Offset2D { x: left, y: top } = part_area.offset;
+        let written = vk::Offset2D {
+            x: area.offset.x - if enters { left } else { 0 },
+            y: area.offset.y - if enters { top } else { 0 },
+        };
+        let (source, target, x, y, verb) = match enters {
+            true => (whole, part, left, top, "load"),
+            false => (part, whole, -left, -top, "store"),
+        };
+        let described = extent_of(self.described, whole);
+        let share = Share {
+            part: texels_of(area),
+            of: match enters {
+                true => u64::from(described.width) * u64::from(described.height),
+                false => texels_of(part_area),
+            },
+        };
+        let name = format!("{verb} {}", self.part_name(&image, strip));
+        self.builder
+            .pass(commands, name, PassKind::Render)
+            .contents(Contents::Border { x, y })
+            .area(vk::Rect2D {
+                offset: written,
+                extent: area.extent,
+            })
+            .sampled(source)
+            .change_last(|access| access.share = Some(share))
+            .access(target, border.attachment, false, true, LoadOp::DontCare);
+        self.origins.accesses.extend([None, None]);
+        self.origins.passes.push(PassOrigin::Border {
+            resource: whole,
+            beside,
+        });
+    }
+
+    /// The name of the image of one strip; of those at the border, there may be one of each run.
+    fn part_name(&self, image: &DividedImage, (number, first): (u32, PassId)) -> String {
+        let name = &self.described.resource(image.resource).name;
+        match image.border {
+            Some(_) => format!("{name} #{number} from {}", self.described.pass(first).name),
+            None => format!("{name} #{number}"),
+        }
+    }
+
+    /// The image of one strip of a run.
+    fn part(&mut self, image: &DividedImage, (number, first): (u32, PassId), area: vk::Rect2D) -> ResourceId {
+        let resource = image.resource;
         let described = self.described.resource(resource);
         let ResourceKind::Image { mut desc, usage, .. } = described.kind else {
             return resource;
         };
-        (desc.extent, desc.usage) = (area.extent.into(), usage);
-        let id = self.builder.image(format!("{} #{number}", described.name), desc);
+        desc.extent = area.extent.into();
+        if image.border.is_none() {
+            desc.usage = usage;
+        }
+        let id = self.builder.image(self.part_name(image, (number, first)), desc);
         self.builder.constrain(id, described.tile_constraint);
         self.origins.resources.push(ResourceOrigin {
             area: Some(area),

@@ -141,11 +141,14 @@ pub(super) fn fusible(frame: &Frame, first: BatchId, second: BatchId) -> Result<
 
 fn check_group(frame: &Frame, group: &Group) -> Result<(), ArrangeError> {
     let judged = match group.way {
+        Way::Once | Way::Merged if !group.borders.is_empty() => Err(CannotGroup::Border {
+            resource: frame.resource(group.borders[0]).name.clone(),
+            why: "the passes do not run in strips",
+        }),
         Way::Once => Ok(()),
         Way::Merged => can_merge(frame, &group.passes),
-        Way::Strips(grid) => {
-            Division::of(frame, &group.passes).and_then(|division| division.strips(grid).map(|_| ()))
-        }
+        Way::Strips(grid) => Division::of(frame, &group.passes, &group.borders)
+            .and_then(|division| division.strips(grid).map(|_| ())),
     };
     let name = |pass: Option<&PassId>| pass.map_or_else(String::new, |&pass| frame.pass(pass).name.clone());
     judged.map_err(|why| ArrangeError::Group {

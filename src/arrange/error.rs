@@ -139,6 +139,14 @@ pub enum CannotGroup {
         /// The resource.
         resource: String,
     },
+    /// An image that is to be copied at the border of strips, and cannot be.
+    #[error("`{resource}` cannot be on chip in strips and in memory around them: {why}")]
+    Border {
+        /// The image.
+        resource: String,
+        /// Why.
+        why: &'static str,
+    },
     /// Nothing would become smaller.
     #[error("nothing that the passes make is used by them alone")]
     NothingInside,
@@ -159,7 +167,10 @@ impl CannotGroup {
     pub(super) fn is_in_longer_runs(&self) -> bool {
         !matches!(
             self,
-            CannotGroup::NothingInside | CannotGroup::Repeats { .. } | CannotGroup::Overwritten { .. }
+            CannotGroup::NothingInside
+                | CannotGroup::Repeats { .. }
+                | CannotGroup::Overwritten { .. }
+                | CannotGroup::Border { .. }
         )
     }
 }

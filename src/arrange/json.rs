@@ -5,7 +5,7 @@
 //!   { "fuses": 2, "groups": [
 //!     { "passes": ["shadow"] },
 //!     { "passes": ["gbuffer", "lighting"], "merged": true },
-//!     { "passes": ["bloom", "blur", "tonemap"], "strips": [1, 8] } ] } ],
+//!     { "passes": ["bloom", "blur", "tonemap"], "strips": [1, 8], "borders": ["hdr"] } ] } ],
 //!   "changes": [ { "resource": "hdr", "format": "B10G11R11_UFLOAT_PACK32" } ] }
 //! ```
 
@@ -114,6 +114,9 @@ struct NamedGroup {
     /// Columns and rows.
     #[serde(default, skip_serializing_if = "is_default")]
     strips: Option<[u32; 2]>,
+    /// Of strips, the images at their border.
+    #[serde(default, skip_serializing_if = "is_default")]
+    borders: Vec<String>,
 }
 
 fn one() -> u32 {
@@ -138,6 +141,11 @@ impl Arrangement {
                 Way::Strips(Grid { columns, rows }) => Some([columns, rows]),
                 _ => None,
             },
+            borders: group
+                .borders
+                .iter()
+                .map(|&image| frame.resource(image).name.clone())
+                .collect(),
         };
         let batch = |batch: &ArrangedBatch| Batch {
             fuses: batch.batches.len() as u32,
@@ -238,13 +246,14 @@ impl Arrangement {
     /// The same with a group that can run so.
     fn with_checked(&self, frame: &Frame, group: &Group) -> Result<Arrangement, ArrangeError> {
         let apart = || ArrangeError::Apart(frame.pass(group.passes[0]).name.clone());
-        let changed = self.with_group(&group.passes, group.way).ok_or_else(apart)?;
+        let changed = self.with_group(group).ok_or_else(apart)?;
         changed.check(frame).map(|()| changed)
     }
 
     /// These passes, all alone so far and in one batch, as one group where the first of them is.
-    pub(super) fn with_group(&self, passes: &[PassId], way: Way) -> Option<Arrangement> {
+    pub(super) fn with_group(&self, group: &Group) -> Option<Arrangement> {
         let mut changed = self.clone();
+        let passes = &group.passes;
         let alone = |group: &Group| group.passes.len() == 1 && passes.contains(&group.passes[0]);
         let batch = changed
             .batches
@@ -256,13 +265,7 @@ impl Arrangement {
         if before - batch.groups.len() != passes.len() {
             return None;
         }
-        batch.groups.insert(
-            at,
-            Group {
-                passes: passes.to_vec(),
-                way,
-            },
-        );
+        batch.groups.insert(at, group.clone());
         Some(changed)
     }
 }
@@ -288,9 +291,14 @@ fn read_group(group: &NamedGroup, frame: &Frame) -> Result<Group, ArrangeError> 
         let known = frame.pass_named(name);
         known.ok_or_else(|| ArrangeError::Unknown(name.clone()))
     };
+    let image = |name: &String| {
+        let known = frame.resource_named(name);
+        known.ok_or_else(|| ArrangeError::Unknown(name.clone()))
+    };
     Ok(Group {
         passes: group.passes.iter().map(known).collect::<Result<_, _>>()?,
         way: way(group),
+        borders: group.borders.iter().map(image).collect::<Result<_, _>>()?,
     })
 }
 

@@ -120,10 +120,10 @@ impl Arrangement {
 
 /// What keeps a pass out of every run of an order; `None` where one can be divided.
 fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> {
-    let mut why = Division::of(frame, &order[at..=at]).err()?;
+    let mut why = Division::of(frame, &order[at..=at], &[]).err()?;
     for start in (0..=at).rev() {
         for end in (at + 1).max(start + 2)..=order.len() {
-            match Division::of(frame, &order[start..end]) {
+            match Division::of(frame, &order[start..end], &[]) {
                 Ok(_) => return None,
                 Err(found) => {
                     let ends = found.is_in_longer_runs();
@@ -174,7 +174,16 @@ impl Model<'_> {
             };
             let merges = |first, second| can_merge(frame, &[first, second]).is_ok();
             let bytes = self.least_off_chip(resource, merges);
+            // Where no strips can hold all its life, it is written to memory and read from there at least once.
+            let is_split = why.as_ref().is_some_and(CannotGroup::is_in_longer_runs);
+            let twice = Bytes(2 * self.counted_size(resource).0);
+            let copied = if is_split { twice } else { Bytes::ZERO };
+            let least = self.least_at_borders(resource).map(|least| least.max(copied));
+            let bytes = least.map_or(bytes, |least| bytes.min(least));
             let bytes = Bytes(bytes.0.min(self.still_moved(resource)));
+            if bytes == Bytes::ZERO {
+                continue;
+            }
             bounds.least[resource.index()] = bytes.0;
             match why {
                 Some(why) => bounds.caps.push(Cap { resource, bytes, why }),
@@ -242,7 +251,7 @@ impl Model<'_> {
             let last = order.iter().rposition(uses).unwrap_or(first);
             for start in (0..=first).rev() {
                 for end in (last + 1).max(start + 2)..=order.len() {
-                    match self.division(&order[start..end]).as_ref() {
+                    match self.division(&order[start..end], &[]).as_ref() {
                         Ok(division) if division.inside.iter().any(|image| image.resource == resource) => {
                             return None;
                         }

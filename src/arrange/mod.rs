@@ -16,17 +16,21 @@
 //! a *halo*, again in the neighbouring strip. What is read anywhere is finished before the run of strips begins.
 
 mod apply;
+mod borders;
 mod change;
 mod check;
 mod error;
 mod found;
 mod json;
+mod laid_borders;
+mod least;
 mod limits;
 mod merge_savings;
 mod search;
 mod strips;
 mod traffic;
 mod types;
+mod uses;
 
 pub use change::DescriptionChange;
 pub use error::{ArrangeError, CannotGroup};

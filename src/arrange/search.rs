@@ -9,7 +9,7 @@ use super::found::{CHOICE, Found, as_described, residents};
 use super::strips::Division;
 use super::traffic::{Costs, Model, Traffic};
 use super::types::{Arrangement, Grid, Group, Way};
-use crate::frame::{BatchId, PassId};
+use crate::frame::{BatchId, PassId, ResourceId};
 use crate::plan::Plan;
 
 /// What the search may change, and what it counts.
@@ -247,16 +247,44 @@ impl Search<'_> {
             true => self.divided(&here.0).into_iter().collect(),
             false => self.changes(&here.0),
         };
-        for changed in of.into_iter().filter(|changed| changed.check(frame).is_ok()) {
-            if best.is_final(self) {
-                break;
-            }
-            let traffic = self.judged(&changed);
-            if let Some(traffic) = traffic.filter(|traffic| traffic.cost() < here.1.cost()) {
-                return Some((changed, traffic));
+        for changed in of {
+            for changed in self.with_borders(changed, &here.0) {
+                if best.is_final(self) {
+                    return None;
+                }
+                if changed.check(frame).is_err() {
+                    continue;
+                }
+                let traffic = self.judged(&changed);
+                if let Some(traffic) = traffic.filter(|traffic| traffic.cost() < here.1.cost()) {
+                    return Some((changed, traffic));
+                }
             }
         }
         None
+    }
+
+    /// A changed arrangement with the images at the border of its strips that they had before, as far as they can be there, and with those
+    /// that save most.
+    fn with_borders(&mut self, changed: Arrangement, before: &Arrangement) -> Vec<Arrangement> {
+        let is_new = |group: &Group| {
+            let mut others = before.groups();
+            matches!(group.way, Way::Strips(_)) && !others.any(|other| other.passes == group.passes)
+        };
+        let (mut kept, mut saving) = (changed.clone(), changed);
+        let batches = kept.batches.iter_mut().zip(&mut saving.batches);
+        let groups = batches.flat_map(|(kept, saving)| kept.groups.iter_mut().zip(&mut saving.groups));
+        for (kept, saving) in groups.filter(|(group, _)| is_new(group)) {
+            let is_kept = self.model.division(&kept.passes, &kept.borders).is_ok();
+            if !is_kept {
+                kept.borders.clear();
+            }
+            saving.borders = self.model.saving_borders(&saving.passes);
+        }
+        match kept == saving {
+            true => vec![kept],
+            false => vec![kept, saving],
+        }
     }
 
     /// With every two batches fused that nothing keeps apart.
@@ -289,7 +317,7 @@ impl Search<'_> {
         for (number, batch) in plain.batches.iter().enumerate() {
             let order: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
             // Per end, the best gain up to there, and the run that ends there, if one does.
-            let mut best: Vec<(i64, Option<(usize, Grid)>)> = vec![(0, None); order.len() + 1];
+            let mut best: Vec<(i64, Option<(usize, Group)>)> = vec![(0, None); order.len() + 1];
             let mut gains = Vec::new();
             for first in 0..order.len() {
                 for end in first + 2..=order.len() {
@@ -297,32 +325,40 @@ impl Search<'_> {
                         break;
                     }
                     let run = &order[first..end];
-                    let division = self.model.division(run);
-                    match division.as_ref() {
-                        Ok(division) => {
-                            if let Some((gain, grid)) = self.best_grid(&plain, run, division, base) {
-                                gains.push((first, end, gain, grid));
-                            }
+                    let division = self.model.division(run, &[]);
+                    if let Err(why) = division.as_ref() {
+                        if why.is_in_longer_runs() {
+                            break;
                         }
-                        Err(why) if why.is_in_longer_runs() => break,
-                        Err(_) => {}
                     }
+                    let with_none = self.best_grid(&plain, run, &[], base);
+                    let borders = self.model.saving_borders(run);
+                    let with_borders = match borders.is_empty() {
+                        true => None,
+                        false => self.best_grid(&plain, run, &borders, base),
+                    };
+                    let better = [with_none, with_borders].into_iter().flatten();
+                    gains.extend(
+                        better
+                            .max_by_key(|(gain, _)| *gain)
+                            .map(|(gain, group)| (first, end, gain, group)),
+                    );
                 }
             }
             for end in 1..=order.len() {
                 best[end] = (best[end - 1].0, None);
-                for &(first, _, gain, grid) in gains.iter().filter(|gain| gain.1 == end) {
-                    if best[first].0 + gain > best[end].0 {
-                        best[end] = (best[first].0 + gain, Some((first, grid)));
+                for (first, _, gain, group) in gains.iter().filter(|gain| gain.1 == end) {
+                    if best[*first].0 + gain > best[end].0 {
+                        best[end] = (best[*first].0 + gain, Some((*first, group.clone())));
                     }
                 }
             }
             let mut end = order.len();
             while end > 0 {
-                match best[end].1 {
-                    Some((first, grid)) => {
-                        divided = divided.with_group(&order[first..end], Way::Strips(grid))?;
-                        end = first;
+                match &best[end].1 {
+                    Some((first, group)) => {
+                        divided = divided.with_group(group)?;
+                        end = *first;
                     }
                     None => end -= 1,
                 }
@@ -332,22 +368,29 @@ impl Search<'_> {
         Some(divided)
     }
 
+    /// The strips of a run that save most, with some images at their border.
     fn best_grid(
         &mut self,
         plain: &Arrangement,
         run: &[PassId],
-        division: &Division,
+        borders: &[ResourceId],
         base: i64,
-    ) -> Option<(i64, Grid)> {
-        let mut best: Option<(i64, Grid)> = None;
+    ) -> Option<(i64, Group)> {
+        let division = self.model.division(run, borders);
+        let division = division.as_ref().as_ref().ok()?;
+        let mut best: Option<(i64, Group)> = None;
         for grid in self.grids(division) {
-            let candidate = plain.with_group(run, Way::Strips(grid))?;
+            let group = Group {
+                borders: borders.to_vec(),
+                ..Group::new(run.to_vec(), Way::Strips(grid))
+            };
+            let candidate = plain.with_group(&group)?;
             let Some(traffic) = self.judged(&candidate) else {
                 continue;
             };
             let gain = base - traffic.cost();
-            if gain > best.map_or(0, |best| best.0) {
-                best = Some((gain, grid));
+            if gain > best.as_ref().map_or(0, |best| best.0) {
+                best = Some((gain, group));
             }
         }
         best
@@ -388,6 +431,11 @@ impl Search<'_> {
                 if let Way::Strips(grid) = group.way {
                     for near in grid.neighbours() {
                         with(&|groups| groups[at].way = Way::Strips(near));
+                    }
+                    for border in 0..group.borders.len() {
+                        with(&|groups| {
+                            groups[at].borders.remove(border);
+                        });
                     }
                     // A pass more or less at either end: from beside it, or from anywhere where the order may change.
                     for other in
@@ -440,7 +488,7 @@ impl Search<'_> {
                             groups.remove(other);
                             groups.remove(at);
                             let (passes, way) = (both.clone(), Way::Merged);
-                            groups.insert(place, Group { passes, way });
+                            groups.insert(place, Group::new(passes, way));
                         });
                     }
                 }
@@ -461,8 +509,11 @@ impl Search<'_> {
                 for cut in 2..group.passes.len().saturating_sub(1) {
                     with(&|groups| {
                         let passes = groups[at].passes.split_off(cut);
-                        let way = group.way;
-                        groups.insert(at + 1, Group { passes, way });
+                        let rest = Group {
+                            passes,
+                            ..group.clone()
+                        };
+                        groups.insert(at + 1, rest);
                     });
                 }
                 let Some(next) = batch.groups.get(at + 1) else {
@@ -473,6 +524,7 @@ impl Search<'_> {
                         with(&|groups| {
                             groups.remove(at + 1);
                             groups[at].passes.extend(&next.passes);
+                            groups[at].borders.extend(&next.borders);
                             groups[at].way = Way::Strips(grid);
                         });
                     }

@@ -10,12 +10,13 @@
 //! All positions are multiples of the *unit*, the smallest size in pixels of the whole at which a texel of every image of the run begins.
 
 use ash::vk;
-use tileheap_units::CompactSort;
 
+use super::borders::Measures;
 use super::error::CannotGroup;
 use super::types::{Grid, texels_of};
-use crate::frame::tables::{Access, Contents, PassKind, ResourceKind, Share, Version};
-use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId};
+use super::uses::{DividedImage, Uses, extent_of, is_attached, scale_of};
+use crate::frame::tables::{Access, Contents, PassKind, Share};
+use crate::frame::{Frame, PassId, ReadReach, ResourceId};
 
 /// A run of passes, as it can be divided.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub(super) struct Division {
     unit: u32,
     /// Per pass of the run.
     pub(super) passes: Vec<DividedPass>,
-    /// What only the run uses: as large as a strip and its halo.
+    /// What only the run uses, and what is copied at the border of its strips: as large as a strip and its halo.
     pub(super) inside: Vec<DividedImage>,
 }
 
@@ -41,19 +42,30 @@ pub(super) struct DividedPass {
     pub(super) attachments_inside: bool,
 }
 
-/// An image that is as large as a strip and its halo.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DividedImage {
-    pub(super) resource: ResourceId,
-    /// In pixels of the whole.
-    pub(super) halo: u32,
-    /// Pixels of the whole to a texel.
-    pub(super) scale: u32,
-}
-
 impl Division {
-    /// Whether and how a run of passes can be divided at all.
-    pub(super) fn of(frame: &Frame, run: &[PassId]) -> Result<Division, CannotGroup> {
+    /// The images that pay at the border of the strips of a run.
+    pub(super) fn saving_borders(frame: &Frame, run: &[PassId]) -> Vec<ResourceId> {
+        let uses = Uses { frame, run };
+        let measured = || {
+            let whole = uses.whole()?;
+            let scales = uses.scales(whole)?;
+            let unit = scales.iter().copied().fold(1, lcm);
+            let halos = uses.halos(whole, &scales, unit)?;
+            Ok::<_, CannotGroup>((whole, scales, halos, unit))
+        };
+        match measured() {
+            Ok((whole, scales, halos, unit)) => uses.saving_borders(&Measures {
+                whole,
+                halos: &halos,
+                scales: &scales,
+                unit,
+            }),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Whether and how a run of passes can be divided at all, with some images at the border of its strips.
+    pub(super) fn of(frame: &Frame, run: &[PassId], borders: &[ResourceId]) -> Result<Division, CannotGroup> {
         for &pass in run {
             can_repeat(frame, pass)?;
         }
@@ -62,7 +74,30 @@ impl Division {
         let scales = uses.scales(whole)?;
         let unit = scales.iter().copied().fold(1, lcm);
         let halos = uses.halos(whole, &scales, unit)?;
-        let inside = uses.inside(whole);
+        let at_border = |&resource: &ResourceId| {
+            let measures = Measures {
+                whole,
+                halos: &halos,
+                scales: &scales,
+                unit,
+            };
+            let cannot = |why| {
+                let described = frame.resources().get(resource.index());
+                CannotGroup::Border {
+                    resource: described.map_or_else(String::new, |one| one.name.clone()),
+                    why,
+                }
+            };
+            uses.border(resource, &measures).map_err(cannot)
+        };
+        let at_border: Vec<DividedImage> = borders.iter().map(at_border).collect::<Result<_, _>>()?;
+        let inside = uses.inside(whole, borders);
+        if let Some(&whole) = borders.iter().find(|image| !inside.contains(image)) {
+            return Err(CannotGroup::Border {
+                resource: frame.resource(whole).name.clone(),
+                why: "a pass renders to it and to a whole image",
+            });
+        }
         uses.outside_keeps(&inside, &halos)?;
         if inside.is_empty() {
             return Err(CannotGroup::NothingInside);
@@ -82,6 +117,9 @@ impl Division {
             });
         let passes: Vec<DividedPass> = passes.collect();
         let image = |resource: ResourceId| {
+            if let Some(image) = at_border.iter().find(|image| image.resource == resource) {
+                return *image;
+            }
             let writers = run.iter().zip(&halos).filter(|(pass, _)| {
                 let mut accesses = frame.accesses_of(**pass).iter();
                 accesses.any(|access| access.resource == resource && access.writes)
@@ -90,6 +128,7 @@ impl Division {
                 resource,
                 halo: writers.map(|(_, &halo)| halo).max().unwrap_or(0),
                 scale: scale_of(whole, extent_of(frame, resource)).unwrap_or(1),
+                border: None,
             }
         };
         Ok(Division {
@@ -189,7 +228,7 @@ fn rect(left: u32, top: u32, right: u32, bottom: u32) -> vk::Rect2D {
 }
 
 /// Whether a pass can run several times, each time for another place.
-fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
+pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
     let pass = frame.pass(id);
     let what = match pass {
         _ if pass.repeat_bytes.is_none() => return Err(CannotGroup::NotDeclared(pass.name.clone())),
@@ -218,31 +257,6 @@ fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
     })
 }
 
-/// Whether an access is of what the render pass renders to or reads as input attachment: all of one size.
-fn is_attached(access: &Access) -> bool {
-    access.kind.is_attachment() || access.kind == AccessKind::InputAttachment
-}
-
-/// The texels of an image; a buffer is taken to have one element for each pixel of the frame.
-fn extent_of(frame: &Frame, resource: ResourceId) -> vk::Extent3D {
-    match frame.resource(resource).kind {
-        ResourceKind::Image { extent, .. } => extent,
-        ResourceKind::Buffer { .. } => frame.base_extent().into(),
-    }
-}
-
-/// How many texels of `whole` a texel of `extent` is wide and high, where that is a whole number.
-fn scale_of(whole: vk::Extent2D, extent: vk::Extent3D) -> Option<u32> {
-    let nearest = whole.width.checked_div(extent.width)?;
-    let fits = |scale: &u32| {
-        whole.width.div_ceil(*scale) == extent.width && whole.height.div_ceil(*scale) == extent.height
-    };
-    // Halves of halves are rounded up each time: the quotient may be one too small.
-    (nearest.max(1)..=nearest + 1)
-        .find(fits)
-        .filter(|_| extent.depth == 1)
-}
-
 fn lcm(a: u32, b: u32) -> u32 {
     let (mut x, mut y) = (a, b);
     while y != 0 {
@@ -251,34 +265,7 @@ fn lcm(a: u32, b: u32) -> u32 {
     (a / x).saturating_mul(b)
 }
 
-/// The accesses of a run.
-struct Uses<'a> {
-    frame: &'a Frame,
-    run: &'a [PassId],
-}
-
 impl<'a> Uses<'a> {
-    /// Every access to the current version, with the number of its pass in the run.
-    fn iter(&self) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
-        let frame = self.frame;
-        let passes = self.run.iter().enumerate();
-        passes
-            .flat_map(|(at, &pass)| frame.accesses_of(pass).iter().map(move |access| (at, access)))
-            .filter(|(_, access)| access.version == Version::Current)
-    }
-
-    fn of(&self, resource: ResourceId) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
-        self.iter().filter(move |(_, access)| access.resource == resource)
-    }
-
-    fn name(&self, at: usize) -> String {
-        self.frame.pass(self.run[at]).name.clone()
-    }
-
-    fn resource_name(&self, access: &Access) -> String {
-        self.frame.resource(access.resource).name.clone()
-    }
-
     /// The largest extent that is written.
     fn whole(&self) -> Result<vk::Extent2D, CannotGroup> {
         let written = self.iter().filter(|(_, access)| access.writes);
@@ -345,52 +332,6 @@ impl<'a> Uses<'a> {
             halos[at] = halos[at].checked_next_multiple_of(unit).unwrap_or(u32::MAX / 4);
         }
         Ok(halos)
-    }
-
-    /// What the run alone makes and uses, and can be as large as a strip.
-    fn inside(&self, whole: vk::Extent2D) -> Vec<ResourceId> {
-        let alone = |resource: ResourceId| {
-            let described = self.frame.resource(resource);
-            let ResourceKind::Image { desc, extent, .. } = described.kind else {
-                return false;
-            };
-            let plain = desc.image_type == vk::ImageType::TYPE_2D && desc.mip_levels * desc.array_layers == 1;
-            let uses = self.of(resource);
-            let all = uses.count() == self.frame.uses_of(resource).len();
-            let made = self
-                .of(resource)
-                .next()
-                .is_some_and(|(_, first)| !first.needs_contents());
-            let transient = described.persistence == Persistence::Transient;
-            plain && transient && all && made && scale_of(whole, extent).is_some()
-        };
-        let mut inside: Vec<ResourceId> = self
-            .iter()
-            .map(|(_, access)| access.resource)
-            .filter(|id| alone(*id))
-            .collect();
-        inside.compact_sort();
-        inside.dedup();
-        // What one render pass renders to is all of one size.
-        loop {
-            let before = inside.len();
-            for &pass in self.run {
-                let attached = || {
-                    self.frame
-                        .accesses_of(pass)
-                        .iter()
-                        .filter(|access| is_attached(access))
-                };
-                if !attached().all(|access| inside.contains(&access.resource)) {
-                    for access in attached() {
-                        inside.retain(|resource| *resource != access.resource);
-                    }
-                }
-            }
-            if inside.len() == before {
-                return inside;
-            }
-        }
     }
 
     /// Whether what lives on is the same afterwards, though the passes of the run are repeated around every strip.

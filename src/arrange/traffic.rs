@@ -12,12 +12,12 @@ use tileheap_units::CompactSort;
 use super::error::CannotGroup;
 use super::strips::Division;
 use super::types::{Arrangement, Group, Way, texels_of};
-use crate::frame::tables::{ResourceKind, Share, Version};
+use crate::frame::tables::{Access, ResourceKind, Share, Version};
 use crate::frame::{AccessKind, PassId, ResourceId};
 use crate::measure::tile_requirements_of_part;
 use crate::plan::traffic::{counted_size, only_render_pass, traffic_off_chip};
 use crate::plan::{NotTile, PlacementReason, Plan};
-use crate::profile::DeviceProfile;
+use crate::profile::{DeviceProfile, TileRequirements};
 use crate::units::{Alignment, Bytes, Span};
 
 /// What running a pass otherwise costs, in bytes of memory traffic.
@@ -109,6 +109,9 @@ impl Traffic {
     }
 }
 
+/// The passes of a run, and the images at the border of its strips.
+type DividedRun = (Vec<PassId>, Vec<ResourceId>);
+
 /// A planned frame, as the search looks at it.
 pub(super) struct Model<'a> {
     pub(super) plan: &'a Plan,
@@ -119,7 +122,9 @@ pub(super) struct Model<'a> {
     submit_boundary: bool,
     /// Per resource.
     candidates: Vec<Candidate>,
-    divisions: HashMap<Vec<PassId>, Rc<Result<Division, CannotGroup>>>,
+    divisions: HashMap<DividedRun, Rc<Result<Division, CannotGroup>>>,
+    /// Per run, the images that pay at the border of its strips.
+    saving_borders: HashMap<Vec<PassId>, Vec<ResourceId>>,
     /// How often a frame was looked at.
     pub(super) steps: u64,
     /// What the frame that was looked at last has in tile memory.
@@ -179,6 +184,7 @@ impl<'a> Model<'a> {
             submit_boundary: heap.is_some_and(|heap| heap.queue_submit_boundary),
             candidates: frame.resource_ids().map(candidate).collect(),
             divisions: HashMap::new(),
+            saving_borders: HashMap::new(),
             steps: 0,
             residents: Vec::new(),
             laid: Layout::new(frame.resources().len(), frame.passes().len()),
@@ -202,9 +208,10 @@ impl<'a> Model<'a> {
 
     /// The bytes that a resource still moves in the arrangement that was looked at last.
     pub(super) fn still_moved(&self, resource: ResourceId) -> u64 {
+        let in_strips = self.laid.moved_in_strips(resource);
         match self.residents.contains(&resource) {
-            true => 0,
-            false => self.off_chip(&self.laid, resource),
+            true => in_strips,
+            false => self.off_chip(&self.laid, resource) + in_strips,
         }
     }
 
@@ -217,13 +224,29 @@ impl<'a> Model<'a> {
         }
     }
 
-    pub(super) fn division(&mut self, run: &[PassId]) -> Rc<Result<Division, CannotGroup>> {
-        if let Some(known) = self.divisions.get(run) {
+    pub(super) fn division(
+        &mut self,
+        run: &[PassId],
+        borders: &[ResourceId],
+    ) -> Rc<Result<Division, CannotGroup>> {
+        let key = (run.to_vec(), borders.to_vec());
+        let frame = self.plan.input.frame();
+        let entry = self.divisions.entry(key);
+        let divide = || Rc::new(Division::of(frame, run, borders));
+        entry.or_insert_with(divide).clone()
+    }
+
+    /// The images that pay at the border of the strips of a run; none without a tile heap.
+    pub(super) fn saving_borders(&mut self, run: &[PassId]) -> Vec<ResourceId> {
+        if self.heap == Bytes::ZERO {
+            return Vec::new();
+        }
+        if let Some(known) = self.saving_borders.get(run) {
             return known.clone();
         }
-        let made = Rc::new(Division::of(self.plan.input.frame(), run));
-        self.divisions.insert(run.to_vec(), made.clone());
-        made
+        let saving = Division::saving_borders(self.plan.input.frame(), run);
+        self.saving_borders.insert(run.to_vec(), saving.clone());
+        saving
     }
 
     /// What an arrangement moves, which must be one that fits; `steps` for choosing residents, none for a quick choice by density.
@@ -255,6 +278,12 @@ impl<'a> Model<'a> {
         self.residents.clear();
         for chosen in self.choose(&items, steps) {
             let resource = items[chosen].resource;
+            if let Some(border) = items[chosen].border {
+                let border: &mut LaidBorder = &mut laid.borders[border];
+                border.is_resident = true;
+                traffic.moved = Bytes(traffic.moved.0 - border.savings);
+                continue;
+            }
             self.residents.push(resource);
             traffic.moved = Bytes(traffic.moved.0 - self.off_chip(&laid, resource));
             traffic.halos = Bytes(traffic.halos.0 - laid.resources[resource.index()].halos);
@@ -345,10 +374,10 @@ impl<'a> Model<'a> {
             }
             return Some((described, described));
         };
-        let division = self.division(&group.passes);
+        let division = self.division(&group.passes, &group.borders);
         let division = division.as_ref().as_ref().ok()?;
         let strips = division.strips(grid).ok()?;
-        for image in &division.inside {
+        for image in division.inside.iter().filter(|image| image.border.is_none()) {
             let areas = strips
                 .iter()
                 .map(|strip| division.region(*strip, image.halo, image.scale));
@@ -380,21 +409,37 @@ impl<'a> Model<'a> {
             traffic.repeats += bytes;
             laid.repeats.push((pass, times, bytes));
             for access in frame.accesses_of(pass) {
-                let touched = |&strip| division.touched(frame, access, divided.halo, strip);
-                let shares: Option<Vec<Share>> = strips.iter().map(touched).collect();
-                let Some(shares) = shares else { continue };
-                let whole = shares[0].of;
-                let more = shares.iter().map(|share| share.part).sum::<u64>() - whole;
-                let size = self.counted_size(access.resource);
-                let bytes = frame.traffic_of(access, size).0;
-                let halo = (bytes as f64 * self.costs.halo * more as f64 / whole as f64) as u64;
+                let is_current = access.version == Version::Current;
+                if is_current && group.borders.contains(&access.resource) {
+                    continue;
+                }
+                let halo = self.halo_bytes(access, division, divided.halo, &strips);
                 traffic.halos += Bytes(halo);
-                if access.version == Version::Current {
+                if is_current {
                     laid.resources[access.resource.index()].halos += halo;
                 }
             }
         }
+        self.lay_borders(laid, group, (division, &strips));
         Some((computed, described))
+    }
+
+    /// The bytes that an access of a pass with a halo moves more in strips.
+    pub(super) fn halo_bytes(
+        &self,
+        access: &Access,
+        division: &Division,
+        halo: u32,
+        strips: &[vk::Rect2D],
+    ) -> u64 {
+        let frame = self.plan.input.frame();
+        let touched = |&strip| division.touched(frame, access, halo, strip);
+        let shares: Option<Vec<Share>> = strips.iter().map(touched).collect();
+        let Some(shares) = shares else { return 0 };
+        let whole = shares[0].of;
+        let more = shares.iter().map(|share| share.part).sum::<u64>() - whole;
+        let bytes = frame.traffic_of(access, self.counted_size(access.resource)).0;
+        (bytes as f64 * self.costs.halo * more as f64 / whole as f64) as u64
     }
 }
 
@@ -423,10 +468,24 @@ impl Model<'_> {
             if laid.windows.is_some_and(|(first, last)| first == last) && size <= self.heap.0 {
                 items.push(Placeable {
                     resource,
+                    border: None,
                     span,
                     size,
                     alignment: Alignment::new(candidate.alignment).unwrap_or(Alignment::ONE),
                     savings: off_chip + laid.halos,
+                });
+            }
+        }
+        for (number, border) in all.borders.iter().enumerate() {
+            traffic.moved += Bytes(border.savings);
+            if let Some(tile) = border.tile.filter(|tile| tile.size <= self.heap) {
+                items.push(Placeable {
+                    resource: border.resource,
+                    border: Some(number),
+                    span: border.span,
+                    size: tile.size.0,
+                    alignment: tile.alignment,
+                    savings: border.savings,
                 });
             }
         }
@@ -471,6 +530,8 @@ impl Model<'_> {
 /// What may be in tile memory.
 struct Placeable {
     resource: ResourceId,
+    /// Of an image at the border of strips, its number.
+    border: Option<usize>,
     span: Span,
     size: u64,
     alignment: Alignment,
@@ -484,10 +545,11 @@ const NOT_LAID: u32 = u32::MAX;
 #[derive(Default)]
 pub(super) struct Layout {
     /// Per pass, its position.
-    positions: Vec<u32>,
+    pub(super) positions: Vec<u32>,
     /// The next position.
     end: u32,
     pub(super) resources: Vec<Laid>,
+    pub(super) borders: Vec<LaidBorder>,
     /// Passes that run more than once: how often more, and what that costs.
     pub(super) repeats: Vec<(PassId, u32, Bytes)>,
     /// What merged passes cost.
@@ -504,6 +566,20 @@ impl Layout {
     }
 }
 
+/// An image at the border of a run of strips.
+#[derive(Clone, Copy)]
+pub(super) struct LaidBorder {
+    pub(super) resource: ResourceId,
+    /// Where strips use it.
+    pub(super) span: Span,
+    /// What the largest part needs in tile memory, where it may be there.
+    pub(super) tile: Option<TileRequirements>,
+    /// Bytes that move only if it is not in tile memory.
+    pub(super) savings: u64,
+    /// Whether it is.
+    pub(super) is_resident: bool,
+}
+
 /// What is known of a resource by its uses.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Laid {
@@ -511,8 +587,8 @@ pub(super) struct Laid {
     span: Option<Span>,
     /// The first and last window that use it.
     pub(super) windows: Option<(u32, u32)>,
-    /// What merged passes keep of it on chip, in bytes; less than 0 where they move more.
-    merged: i64,
+    /// What merged passes keep of it on chip, and strips at whose border it is, in bytes; less than 0 where they move more.
+    pub(super) merged: i64,
     /// The largest part, where it is divided.
     pub(super) part: Option<vk::Extent2D>,
     /// What halos move of it off chip.

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::change::{DescriptionChange, changed};
 use super::error::ArrangeError;
-use crate::frame::{BatchId, Frame, PassId};
+use crate::frame::{BatchId, Frame, PassId, ResourceId};
 use crate::units::Run;
 
 /// Another way to run a described frame: its passes in batches, in an order, in groups.
@@ -32,6 +32,9 @@ pub struct Group {
     pub passes: Vec<PassId>,
     /// How.
     pub way: Way,
+    /// Of strips, the images at their border: on chip while a strip runs, copied in before it where it needs what is there, and out
+    /// afterwards where something else needs what it leaves there.
+    pub borders: Vec<ResourceId>,
 }
 
 /// How a group of passes runs.
@@ -78,10 +81,20 @@ impl Grid {
 }
 
 impl Group {
+    /// Passes that run one after the other, with nothing at the border of strips.
+    pub fn new(passes: Vec<PassId>, way: Way) -> Group {
+        Group {
+            passes,
+            way,
+            borders: Vec::new(),
+        }
+    }
+
     pub(super) fn once(pass: PassId) -> Group {
         Group {
             passes: vec![pass],
             way: Way::Once,
+            borders: Vec::new(),
         }
     }
 }
@@ -123,10 +136,17 @@ impl Arrangement {
             for group in &batch.groups {
                 let passes = group.passes.iter().map(|&pass| frame.pass(pass).name.as_str());
                 let passes = passes.collect::<Vec<_>>().join(", ");
+                let borders = group.borders.iter().map(|&id| frame.resource(id).name.as_str());
+                let borders = match &borders.collect::<Vec<_>>()[..] {
+                    [] => String::new(),
+                    names => format!(", copied at their borders: {}", names.join(", ")),
+                };
                 words += &match group.way {
                     Way::Once => format!("  {passes}\n"),
                     Way::Merged => format!("  {passes}: merged\n"),
-                    Way::Strips(Grid { columns, rows }) => format!("  {passes}: {columns} x {rows} strips\n"),
+                    Way::Strips(Grid { columns, rows }) => {
+                        format!("  {passes}: {columns} x {rows} strips{borders}\n")
+                    }
                 };
             }
         }

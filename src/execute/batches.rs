@@ -56,7 +56,9 @@ impl Checker<'_> {
                 };
                 let is_outside = match &self.origins.passes[pass.index()] {
                     PassOrigin::Runs(runs) => runs.iter().any(|run| outside(run.pass)),
-                    PassOrigin::Store { after, .. } => outside(*after),
+                    PassOrigin::Store { after: beside, .. } | PassOrigin::Border { beside, .. } => {
+                        outside(*beside)
+                    }
                 };
                 if is_outside {
                     let name = &frame.pass(pass).name;
@@ -87,7 +89,7 @@ impl Checker<'_> {
         let passes = frame.pass_ids().filter(|&pass| frame.batch_of(pass) == batch);
         let runs = passes.filter_map(|pass| match &self.origins.passes[pass.index()] {
             PassOrigin::Runs(runs) => Some(runs.iter().map(|run| described.batch_of(run.pass).0)),
-            PassOrigin::Store { .. } => None,
+            PassOrigin::Store { .. } | PassOrigin::Border { .. } => None,
         });
         let last = runs.flatten().max().unwrap_or(next);
         let from = described.batches().get(next as usize..)?;

@@ -49,6 +49,7 @@ impl Executed {
             checker.check_resources();
             checker.check_accesses();
             checker.check_coverage();
+            checker.check_borders();
         }
         // What accesses see can only be followed along sound origins.
         if checker.faults.is_empty() {
@@ -90,9 +91,13 @@ impl Checker<'_> {
                 PassOrigin::Runs(runs) => runs
                     .iter()
                     .for_each(|run| known("pass", run.pass.index(), passes)),
-                PassOrigin::Store { resource, after } => {
+                PassOrigin::Store {
+                    resource,
+                    after: beside,
+                }
+                | PassOrigin::Border { resource, beside } => {
                     known("resource", resource.index(), resources);
-                    known("pass", after.index(), passes);
+                    known("pass", beside.index(), passes);
                 }
             }
         }
@@ -139,6 +144,17 @@ impl Checker<'_> {
                         (
                             OriginRule::Store,
                             format!("pass `{name}` is not the store it says: {why}"),
+                        )
+                    })
+                }
+                PassOrigin::Border { resource, beside } => {
+                    let why = self.is_not_border(pass, *resource, *beside);
+                    why.map(|why| {
+                        (
+                            OriginRule::Border,
+                            format!(
+                                "pass `{name}` does not copy what it says at the border of a strip: {why}"
+                            ),
                         )
                     })
                 }
@@ -225,7 +241,7 @@ impl Checker<'_> {
         let before = self.origins.passes[..pass.index()].iter().rev();
         let runs = before.filter_map(|origin| match origin {
             PassOrigin::Runs(runs) => Some(runs),
-            PassOrigin::Store { .. } => None,
+            PassOrigin::Store { .. } | PassOrigin::Border { .. } => None,
         });
         let follows = |runs: &Vec<PassRun>| runs.iter().any(|run| run.pass == after);
         let here = runs.into_iter().next().is_some_and(follows);
@@ -320,10 +336,10 @@ impl Checker<'_> {
         let described = self.executed.described();
         let origin = self.origins.accesses[index];
         let runs = match (&self.origins.passes[access.pass.index()], origin) {
-            (PassOrigin::Runs(_), None) => return Some("it has no origin, and its pass is not a store"),
-            (PassOrigin::Store { .. }, Some(_)) => return Some("it has an origin, and its pass is a store"),
-            (PassOrigin::Store { .. }, None) => return None,
             (PassOrigin::Runs(runs), Some(_)) => runs,
+            (PassOrigin::Runs(_), None) => return Some("it has no origin, and its pass is not a store"),
+            (_, Some(_)) => return Some("it has an origin, and the runtime records its pass"),
+            (_, None) => return None,
         };
         let theirs = &described.accesses()[origin? as usize];
         let Some(run) = runs.iter().find(|run| run.pass == theirs.pass) else {
@@ -411,7 +427,7 @@ impl Checker<'_> {
             let origins = self.origins.passes.iter();
             let runs = origins.flat_map(|origin| match origin {
                 PassOrigin::Runs(runs) => &runs[..],
-                PassOrigin::Store { .. } => &[],
+                PassOrigin::Store { .. } | PassOrigin::Border { .. } => &[],
             });
             let runs: Vec<PassRun> = runs.filter(|run| run.pass == pass).copied().collect();
             if let Some(why) = self.is_not_run_once(pass, &runs) {

@@ -1,4 +1,5 @@
-//! The part of the checker that judges values: every access sees in its value what the described access sees in the whole resource.
+//! The part of the checker that judges values: every access sees in its value, or in the image of its strip, what the described access sees
+//! in the whole resource.
 //!
 //! Contents are followed by part, as the writes since the part was last replaced. A pass that runs strip by strip may repeat its writes.
 
@@ -23,22 +24,35 @@ pub(super) fn faults(executed: &Executed, origins: &OriginTables) -> Vec<OriginE
             divided.push(origin.resource);
         }
     }
-    let mut faults = Vec::new();
-    for resource in divided {
-        let checker = Checker {
-            executed,
-            origins,
-            resource,
-        };
-        if let Some(why) = checker.is_misnumbered().or_else(|| checker.sees_other_contents()) {
-            let name = &executed.described().resource(resource).name;
-            faults.push(OriginError {
-                rule: OriginRule::Value,
-                message: format!("the values of `{name}` are not its own: {why}"),
-            });
+    let mut copied: Vec<ResourceId> = Vec::new();
+    for origin in &origins.passes {
+        if let PassOrigin::Border { resource, .. } = *origin {
+            if !copied.contains(&resource) && !divided.contains(&resource) {
+                copied.push(resource);
+            }
         }
     }
-    faults
+    let checker = |resource| Checker {
+        executed,
+        origins,
+        resource,
+    };
+    let fault = |(resource, why): (ResourceId, String)| OriginError {
+        rule: OriginRule::Value,
+        message: format!(
+            "the values of `{}` are not its own: {why}",
+            executed.described().resource(resource).name
+        ),
+    };
+    let of_values = divided.into_iter().filter_map(|resource| {
+        let checker = checker(resource);
+        let why = checker.is_misnumbered().or_else(|| checker.sees_other_contents());
+        Some((resource, why?))
+    });
+    let at_borders = copied
+        .into_iter()
+        .filter_map(|resource| Some((resource, checker(resource).sees_other_contents()?)));
+    of_values.chain(at_borders).map(fault).collect()
 }
 
 struct Checker<'a> {
@@ -131,7 +145,7 @@ impl Checker<'_> {
         }
         for pass in frame.pass_ids() {
             let runs = match &self.origins.passes[pass.index()] {
-                PassOrigin::Store { resource, .. } => {
+                PassOrigin::Store { resource, .. } | PassOrigin::Border { resource, .. } => {
                     if let ([read, write], true) = (frame.accesses_of(pass), *resource == self.resource) {
                         contents[write.resource.index()] = contents[read.resource.index()].clone();
                     }

@@ -25,6 +25,8 @@ pub enum OriginRule {
     Pass,
     /// A store reads the stretch of a lifetime and writes what follows, after the pass that its origin names.
     Store,
+    /// A copy at the border of a strip is of the part that the strip needs or makes, beside the pass that its origin names.
+    Border,
     /// A resource is made as the described one is, or as a part of it; a stretch of a lifetime and the image of a strip are transient.
     Resource,
     /// An access is the described access that its origin names.

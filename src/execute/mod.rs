@@ -17,6 +17,7 @@
 
 mod areas;
 mod batches;
+mod borders;
 mod check;
 mod check_values;
 mod error;

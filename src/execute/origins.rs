@@ -33,7 +33,8 @@ pub struct OriginTables {
     pub passes: Vec<PassOrigin>,
     /// Per resource of the executed frame, the described one.
     pub resources: Vec<ResourceOrigin>,
-    /// Per access of the executed frame, the index of the described one in [`Frame::accesses`]; `None` for those of stores.
+    /// Per access of the executed frame, the index of the described one in [`Frame::accesses`]; `None` for those of passes that the
+    /// runtime records.
     pub accesses: Vec<Option<u32>>,
 }
 
@@ -48,6 +49,18 @@ pub enum PassOrigin {
         resource: ResourceId,
         /// The described pass after which it runs.
         after: PassId,
+    },
+    /// It copies a part of an image into the image of a strip before the strip uses it, or out of that afterwards: the runtime records it.
+    ///
+    /// ```text
+    /// strip 1    load lit   │ tone #1   │ blur #1   │ store out
+    /// whole      lit (rows 270 to 540, and what blur reads around them)     out (rows 270 to 540)
+    /// ```
+    Border {
+        /// The described resource.
+        resource: ResourceId,
+        /// The described pass of the strip that comes next, where it copies into the strip's image; else the one before.
+        beside: PassId,
     },
 }
 
@@ -150,7 +163,7 @@ impl From<OriginTables> for Origins {
         // A map that names more passes or resources than it can cover is refused by the checker.
         let runs = own.passes.iter().map(|origin| match origin {
             PassOrigin::Runs(runs) => runs.len(),
-            PassOrigin::Store { .. } => 0,
+            PassOrigin::Store { .. } | PassOrigin::Border { .. } => 0,
         });
         let most: usize = runs.sum();
         for (pass, origin) in (0..).map(PassId).zip(&own.passes) {
@@ -184,17 +197,18 @@ impl Origins {
         self.tables.is_none()
     }
 
-    /// The described passes that a pass of the executed frame runs, in order; none for a store.
+    /// The described passes that a pass of the executed frame runs, in order; none for a store or a copy at the border of a strip.
     pub fn runs(&self, pass: PassId) -> impl Iterator<Item = PassRun> + use<'_> {
         let (itself, runs) = match self.own(pass) {
             None => (Some(PassRun::whole(pass)), &[][..]),
             Some(PassOrigin::Runs(runs)) => (None, &runs[..]),
-            Some(PassOrigin::Store { .. }) => (None, &[][..]),
+            Some(PassOrigin::Store { .. } | PassOrigin::Border { .. }) => (None, &[][..]),
         };
         itself.into_iter().chain(runs.iter().copied())
     }
 
-    /// The described pass that a pass of the executed frame runs: of several the first, of a store the one that it follows.
+    /// The described pass that a pass of the executed frame runs: of several the first, of a store the one that it follows, of a copy at the
+    /// border of a strip the one beside it.
     ///
     /// # Panics
     /// If the map has no such pass.
@@ -202,6 +216,7 @@ impl Origins {
         match self.own(pass) {
             None => pass,
             Some(PassOrigin::Store { after, .. }) => *after,
+            Some(PassOrigin::Border { beside, .. }) => *beside,
             Some(PassOrigin::Runs(runs)) => runs.first().expect("every pass runs a described one").pass,
         }
     }
@@ -228,7 +243,7 @@ impl Origins {
         let passes = tables.flat_map(|tables| (0..).map(PassId).zip(&tables.own.passes));
         let runs = move |origin: &PassOrigin| match origin {
             PassOrigin::Runs(runs) => runs.iter().any(|run| run.pass == described),
-            PassOrigin::Store { .. } => false,
+            PassOrigin::Store { .. } | PassOrigin::Border { .. } => false,
         };
         let later = passes.filter(move |(_, origin)| runs(origin));
         itself.into_iter().chain(later.map(|(pass, _)| pass))
@@ -240,7 +255,7 @@ impl Origins {
         let passes = tables.flat_map(|tables| (0..).map(PassId).zip(&tables.own.passes));
         passes.filter_map(|(pass, origin)| match *origin {
             PassOrigin::Store { resource, after } => Some((pass, resource, after)),
-            PassOrigin::Runs(_) => None,
+            PassOrigin::Runs(_) | PassOrigin::Border { .. } => None,
         })
     }
 
@@ -267,7 +282,7 @@ impl Origins {
         }
     }
 
-    /// The index of the described access that an access of the executed frame is; `None` for those of stores.
+    /// The index of the described access that an access of the executed frame is; `None` for those that the runtime records.
     ///
     /// # Panics
     /// If the map has no such access.
@@ -328,6 +343,12 @@ impl Origins {
                 return PassOrigin::Store {
                     resource: self.resource(*resource).resource,
                     after: self.last_run(*after),
+                };
+            }
+            PassOrigin::Border { resource, beside } => {
+                return PassOrigin::Border {
+                    resource: self.resource(*resource).resource,
+                    beside: self.last_run(*beside),
                 };
             }
         };

@@ -52,7 +52,7 @@ pub(crate) use id_names::IdNames;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 pub use reaches::Reaches;
 pub use resource::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint};
-pub(crate) use store::{Texels, texels_of};
+pub(crate) use store::{Texels, texels_of, with_usage_of_stores};
 pub use subresources::SubresourceRange;
 #[doc(inline)]
 pub use tables::Frame;

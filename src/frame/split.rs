@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::builder::FrameBuilder;
-use super::store::{Store, store_of};
+use super::store::{Store, border_of, store_of};
 use super::tables::{Access, Contents, Pass, PassKind, Resource, Version, ViewDesc};
 use super::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 use crate::units::{Bytes, Run};
@@ -36,6 +36,24 @@ impl Frame {
         match self.keeps_earlier_contents(resource) {
             true => Err("it keeps contents from before the frame around what is written first"),
             false => Ok(()),
+        }
+    }
+
+    /// The kind of the access by which a pass on the queue of `pass` writes a part of an image that it copies from an image of the same
+    /// format.
+    ///
+    /// # Errors
+    /// Why no pass can, for people.
+    pub(crate) fn border_attachment(
+        &self,
+        image: ResourceId,
+        pass: PassId,
+    ) -> Result<AccessKind, &'static str> {
+        let store = border_of(self.resource(image))?;
+        let queue = &self.queues()[self.queue_of(pass).index()];
+        match queue.capabilities.contains(store.needs) {
+            true => Ok(store.writes),
+            false => Err("its queue cannot draw"),
         }
     }
 

@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::tables::Tables;
-use super::tables::{Access, PassKind, Resource, ResourceKind, Version};
+use super::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind, Version};
 use super::{AccessKind, LoadOp, Persistence};
 use crate::format::{FormatInfo, NumericType};
 use crate::units::Bytes;
@@ -106,8 +106,54 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
     }
 }
 
+/// Whether a part of an image, displaced, is within the image that it is read from and the one that it is written to.
+fn check_border(pass: &Pass, extents: [vk::Extent3D; 2], [x, y]: [i32; 2]) -> Result<(), &'static str> {
+    let area = pass.render_area.ok_or("the border of a strip has an area")?;
+    let [source, target] = extents;
+    let is_within = |first: i32, moved: i32, length: u32, limit: u32| {
+        let first = i64::from(first) + i64::from(moved);
+        first >= 0 && first + i64::from(length) <= i64::from(limit)
+    };
+    let vk::Rect2D { offset, extent } = area;
+    let fits = is_within(offset.x, x, extent.width, source.width)
+        && is_within(offset.y, y, extent.height, source.height)
+        && is_within(offset.x, 0, extent.width, target.width)
+        && is_within(offset.y, 0, extent.height, target.height);
+    match fits {
+        true => Ok(()),
+        false => Err("what it copies reaches beyond an image"),
+    }
+}
+
+/// A resource with the usage that a store needs of it.
+pub(crate) fn with_usage_of_stores(resource: &Resource) -> Resource {
+    let mut used = resource.clone();
+    let depth = !used.aspects().contains(vk::ImageAspectFlags::COLOR);
+    let written = if depth {
+        AccessKind::DepthStencilAttachment
+    } else {
+        AccessKind::ColorAttachment
+    };
+    match &mut used.kind {
+        ResourceKind::Image { usage, .. } => {
+            *usage |= vk::ImageUsageFlags::SAMPLED | written.image_usage(depth);
+        }
+        ResourceKind::Buffer { usage, .. } => *usage |= vk::BufferUsageFlags::STORAGE_BUFFER,
+    }
+    used
+}
+
+/// How a part of an image is copied into an image of the same format; or why it cannot be.
+pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
+    match resource.is_image() {
+        true => store_of(&with_usage_of_stores(resource)),
+        false => Err("only images are divided into strips"),
+    }
+}
+
 /// Whether a pass that the runtime is to record is one that it can: what it is not, if not.
-pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) -> Result<(), &'static str> {
+pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> Result<(), &'static str> {
+    let is_border = matches!(pass.contents, Contents::Border { .. });
     let [from, to] = accesses else {
         return Err("a store reads one resource and overwrites another one, and does nothing else");
     };
@@ -117,7 +163,11 @@ pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) 
     if !reads || !writes || from.resource == to.resource {
         return Err("a store reads one resource and overwrites another one, in this order");
     }
-    if resource(from).persistence != Persistence::Transient {
+    let is_transient = |access: &Access| resource(access).persistence == Persistence::Transient;
+    if is_border && !(is_transient(from) || is_transient(to)) {
+        return Err("one of the images at the border of a strip is transient");
+    }
+    if !is_border && !is_transient(from) {
         return Err("what a store reads is transient");
     }
     if !resource(to).is_image() && matches!(resource(to).persistence, Persistence::External(_)) {
@@ -127,29 +177,20 @@ pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) 
         ResourceKind::Image { desc, extent, .. } => (desc.format, extent, Bytes::ZERO),
         ResourceKind::Buffer { desc, .. } => (vk::Format::UNDEFINED, vk::Extent3D::default(), desc.size),
     };
-    if shape(resource(from)) != shape(resource(to)) {
+    let ((format, ..), (other_format, ..)) = (shape(resource(from)), shape(resource(to)));
+    if is_border && (format, resource(from).is_image()) != (other_format, true) {
+        return Err("the images at the border of a strip differ in format");
+    }
+    if let Contents::Border { x, y } = pass.contents {
+        check_border(pass, [shape(resource(from)).1, shape(resource(to)).1], [x, y])?;
+    }
+    if !is_border && shape(resource(from)) != shape(resource(to)) {
         return Err("the resources of a store differ in format or size");
     }
     // What the accesses themselves ask for is there.
-    let used = |access: &Access| {
-        let mut used = resource(access).clone();
-        let depth = !used.aspects().contains(vk::ImageAspectFlags::COLOR);
-        let written = if depth {
-            AccessKind::DepthStencilAttachment
-        } else {
-            AccessKind::ColorAttachment
-        };
-        match &mut used.kind {
-            ResourceKind::Image { usage, .. } => {
-                *usage |= vk::ImageUsageFlags::SAMPLED | written.image_usage(depth);
-            }
-            ResourceKind::Buffer { usage, .. } => *usage |= vk::BufferUsageFlags::STORAGE_BUFFER,
-        }
-        used
-    };
-    let store = store_of(&used(from))?;
-    store_of(&used(to))?;
-    if (kind, from.kind, to.kind) != (store.kind, store.reads, store.writes) {
+    let store = store_of(&with_usage_of_stores(resource(from)))?;
+    store_of(&with_usage_of_stores(resource(to)))?;
+    if (pass.kind, from.kind, to.kind) != (store.kind, store.reads, store.writes) {
         return Err("a store samples an image and draws, or is a compute pass with two storage buffers");
     }
     Ok(())

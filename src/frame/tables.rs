@@ -90,6 +90,21 @@ pub enum Contents {
     Secondary,
     /// The runtime records them: the pass copies one resource into another one that is made alike. See [`Frame::split`].
     Store,
+    /// The runtime records them: the pass copies a part of an image into a strip's image, or out of it. See
+    /// [`PassOrigin::Border`](crate::execute::PassOrigin::Border).
+    Border {
+        /// The column that is read, less the one that is written.
+        x: i32,
+        /// The row that is read, less the one that is written.
+        y: i32,
+    },
+}
+
+impl Contents {
+    /// Whether the runtime records them, and not the caller.
+    pub(crate) fn is_own(self) -> bool {
+        matches!(self, Contents::Store | Contents::Border { .. })
+    }
 }
 
 /// A pass: the unit whose accesses are declared.

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use tileheap_units::CompactSort;
 
 use super::builder::FrameBuilder;
-use super::tables::{Access, Contents, Resource, ResourceKind, Version};
+use super::tables::{Access, Resource, ResourceKind, Version};
 use super::validate::LONGEST_NAME;
 use super::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 
@@ -139,7 +139,7 @@ impl Frame {
     fn may_divide(&self, id: ResourceId) -> bool {
         let mut uses = self.accesses_to(id);
         self.resource(id).tile_constraint == TileConstraint::None
-            && uses.all(|access| self.pass(access.pass).contents != Contents::Store)
+            && uses.all(|access| !self.pass(access.pass).contents.is_own())
     }
 
     /// Whether something in the frame, or after it, needs what a resource held before the frame.

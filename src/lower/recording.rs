@@ -62,7 +62,9 @@ pub(super) fn record(
         for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
             clear(placed, &mut clears, pass, lowered);
             let (contents, row) = match frame.pass(pass).contents {
-                Contents::Store => (PassContents::Store, store(frame, pass, lowered)),
+                Contents::Store | Contents::Border { .. } => {
+                    (PassContents::Store, store(frame, pass, lowered))
+                }
                 Contents::Inline | Contents::Secondary => (PassContents::Described, OptionalIndex::NONE),
             };
             let instance = instances.add(pass, lowered)?;
@@ -151,11 +153,17 @@ fn store(frame: &Frame, pass: PassId, lowered: &mut Lowered) -> OptionalIndex {
             (StoreShader::Buffer, groups as u32)
         }
     };
+    let (x, y) = match frame.pass(pass).contents {
+        Contents::Border { x, y } => (x, y),
+        _ => (0, 0),
+    };
     lowered.stores.push(StoreRow {
         shader,
         source: accesses.first,
         target: accesses.first + 1,
         groups,
+        x,
+        y,
     });
     OptionalIndex::some(lowered.stores.len() as u32 - 1)
 }

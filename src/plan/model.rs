@@ -29,7 +29,7 @@
 //! Not weighed: what a ladder ([`Ladder`](super::Ladder)) costs besides, the layout `GENERAL` and an image for each object.
 
 use crate::format::texel_block;
-use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
+use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{Frame, PassId};
 use crate::profile::DeviceProfile;
 use crate::profile::binning::{Sides, binning};
@@ -61,7 +61,7 @@ pub(crate) struct PassShape {
 /// The shape of a render pass with attachments; `None` for other passes, which are not cut in bins, and for stores: they draw one
 /// triangle and load nothing, so that another bin costs them nothing.
 pub(crate) fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
-    if frame.pass(pass).kind != PassKind::Render || frame.pass(pass).contents == Contents::Store {
+    if frame.pass(pass).kind != PassKind::Render || frame.pass(pass).contents.is_own() {
         return None;
     }
     let mut shape: Option<PassShape> = None;

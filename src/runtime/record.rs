@@ -219,7 +219,7 @@ impl<'a> Commands<'a> {
             let text = |contents| match contents {
                 Contents::Inline => "inline",
                 Contents::Secondary => "secondary",
-                Contents::Store => "the runtime's",
+                Contents::Store | Contents::Border { .. } => "the runtime's",
             };
             let (declared, recorded) = (text(declared), text(recorded));
             let pass = frame.pass(pass).name.clone();
@@ -416,7 +416,7 @@ impl<'a> Commands<'a> {
 pub(super) fn contents(contents: Contents) -> vk::RenderingFlags {
     match contents {
         Contents::Secondary => vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,
-        Contents::Inline | Contents::Store => vk::RenderingFlags::empty(),
+        Contents::Inline | Contents::Store | Contents::Border { .. } => vk::RenderingFlags::empty(),
     }
 }
 

@@ -3,8 +3,8 @@
 //! ```text
 //! pass 2 blur (the caller's) ──► store hdr: bind, barriers, begin, draw one triangle, end ──► pass 3 (the caller's)
 //! ```
-//! An image is drawn by a triangle that covers it: each texel of the stretch is fetched and written as it is, depth as
-//! `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are in `shaders/store`, with their SPIR-V in `compiled.rs`;
+//! An image, or the part of it at the border of a strip, is drawn by a triangle that covers it: each texel is fetched and written as it is,
+//! depth as `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are in `shaders/store`, with their SPIR-V in `compiled.rs`;
 //! the feature `shaders` compiles them from source instead.
 
 use ash::vk;
@@ -92,7 +92,15 @@ pub(super) fn create(
             shader => {
                 let target = targets.in_plan(pass, 0);
                 let target = target.expect("images are stored in render passes");
-                draw_pipeline(state, owned, shader, target, layout, name)?
+                let area = plan.frame.pass(pass).area;
+                draw_pipeline(
+                    state,
+                    owned,
+                    (shader, [row.x, row.y]),
+                    (target, area),
+                    layout,
+                    name,
+                )?
             }
         };
         state.set_name(pipeline, &plan.frame.pass(pass).name);
@@ -226,20 +234,29 @@ fn write_set(
 fn draw_pipeline(
     state: &DeviceState,
     owned: &mut OwnedObjects,
-    shader: StoreShader,
-    target: &Target,
+    (shader, moved): (StoreShader, [i32; 2]),
+    (target, area): (&Target, vk::Rect2D),
     layout: vk::PipelineLayout,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
     let vertex = Module::new(state, &STORE_VERT, &name)?;
     let fragment = Module::new(state, shader.reader(), &name)?;
-    let stages = [vertex.stage(), fragment.stage()];
+    let entry = |constant_id| vk::SpecializationMapEntry {
+        constant_id,
+        offset: 4 * constant_id,
+        size: 4,
+    };
+    let (entries, data) = ([entry(0), entry(1)], moved.map(i32::to_ne_bytes).concat());
+    let constants = vk::SpecializationInfo::default()
+        .map_entries(&entries)
+        .data(&data);
+    let stages = [vertex.stage(), fragment.stage().specialization_info(&constants)];
     let input = vk::PipelineVertexInputStateCreateInfo::default();
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let scissors = [target.extent.into()];
+    let scissors = [area];
     let viewports = scissors.map(viewport);
-    let area = vk::PipelineViewportStateCreateInfo::default()
+    let drawn = vk::PipelineViewportStateCreateInfo::default()
         .viewports(&viewports)
         .scissors(&scissors);
     let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
@@ -257,7 +274,7 @@ fn draw_pipeline(
         .stages(&stages)
         .vertex_input_state(&input)
         .input_assembly_state(&assembly)
-        .viewport_state(&area)
+        .viewport_state(&drawn)
         .rasterization_state(&rasterization)
         .multisample_state(&samples)
         .depth_stencil_state(&depth)
@@ -325,7 +342,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    fn stage(&self) -> vk::PipelineShaderStageCreateInfo<'static> {
+    fn stage<'i>(&self) -> vk::PipelineShaderStageCreateInfo<'i> {
         vk::PipelineShaderStageCreateInfo::default()
             .stage(self.stage)
             .module(self.handle)

@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap::arrange::{Arrangement, Grid, Group, Way};
 use tileheap::execute::Executed;
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::tables::{Access, ResourceKind};
+use tileheap::frame::tables::{Access, Contents, ResourceKind};
 use tileheap::frame::{
     ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ReadReach, ResourceId,
 };
@@ -48,6 +48,10 @@ fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Ve
     let origin = |id: ResourceId| arranged.map_or(zero, |arranged| arranged.first_texel(id));
     let whole = |id: ResourceId| arranged.map_or(id, |arranged| arranged.origins().resource(id).resource);
     for id in frame.pass_ids() {
+        if let Contents::Border { x, y } = frame.pass(id).contents {
+            copy(frame, id, (i64::from(x), i64::from(y)), &mut images);
+            continue;
+        }
         let (passes, strip) = match arranged {
             Some(arranged) => (
                 arranged.described_passes(id).map(|run| run.pass).collect(),
@@ -97,6 +101,23 @@ fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Ve
     }
     images.truncate(described.resources().len());
     images
+}
+
+/// Runs a pass that copies a part of an image; (x, y) leads from what is written to what is read.
+fn copy(frame: &Frame, pass: PassId, (x, y): (i64, i64), images: &mut [Image]) {
+    let [from, to] = frame.accesses_of(pass) else {
+        panic!("it copies one image into another");
+    };
+    let source = images[from.resource.index()].clone();
+    let target = &mut images[to.resource.index()];
+    let vk::Rect2D { offset, extent } = frame.pass(pass).area;
+    let (left, top) = (i64::from(offset.x), i64::from(offset.y));
+    for row in top..top + i64::from(extent.height) {
+        for column in left..left + i64::from(extent.width) {
+            let at = (row + y) * source.width + column + x;
+            target.texels[(row * target.width + column) as usize] = source.texels[at as usize];
+        }
+    }
 }
 
 /// What one texel sees of an image through a read.
@@ -214,8 +235,8 @@ fn random_frame(random: &mut SplitMix64) -> Frame {
     frame.build().unwrap()
 }
 
-/// A random change of an arrangement: fusing, moving, dividing, merging.
-fn changed(arrangement: &Arrangement, random: &mut SplitMix64) -> Arrangement {
+/// A random change of an arrangement: fusing, moving, dividing with images at the border or without, merging.
+fn changed(frame: &Frame, arrangement: &Arrangement, random: &mut SplitMix64) -> Arrangement {
     let mut changed = arrangement.clone();
     if changed.batches.len() > 1 && random.below(4) == 0 {
         let second = changed.batches.remove(1);
@@ -242,7 +263,18 @@ fn changed(arrangement: &Arrangement, random: &mut SplitMix64) -> Arrangement {
                 rows: 1 + random.below(4) as u32,
             };
             let way = if way == 1 { Way::Merged } else { Way::Strips(grid) };
-            groups.splice(first..end, [Group { passes, way }]);
+            let mut group = Group::new(passes, way);
+            let some = random.below(3) > 0 && way != Way::Merged;
+            for image in frame.resource_ids().filter(|_| some) {
+                let mut uses = frame
+                    .accesses_to(image)
+                    .map(|access| group.passes.contains(&access.pass));
+                let inside = uses.clone().all(|inside| inside);
+                if uses.any(|inside| inside) && !inside && random.below(3) > 0 {
+                    group.borders.push(image);
+                }
+            }
+            groups.splice(first..end, [group]);
         }
     }
     changed
@@ -262,10 +294,10 @@ fn is_repaired(arrangement: &Arrangement, frame: &Frame, gone: PassId) -> bool {
     same_batches && !repaired.passes().is_sorted()
 }
 
-/// Runs random arrangements of random frames; how many strips, other orders, merges and repaired orders they had, and how many of them an interpreter
+/// Runs random arrangements of random frames; how many strips, other orders, merges, repaired orders and copies at borders they had, and how many of them an interpreter
 /// found wrong that lets reads look farther than was declared.
-fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 4], u32) {
-    let (mut had, mut wrong) = ([0; 4], 0);
+fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 6], u32) {
+    let (mut had, mut wrong) = ([0; 6], 0);
     let mut other = r#"{ "format": "tileheap-arrangement", "version": 1, "batches": [] }"#.to_owned();
     for seed in seeds {
         let mut random = SplitMix64::new(seed);
@@ -276,7 +308,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 4], u32) {
         let (repaired, _) = Arrangement::repaired(&other, &frame).unwrap();
         repaired.check(&frame).unwrap();
         for _ in 0..24 {
-            let candidate = changed(&arrangement, &mut random);
+            let candidate = changed(&frame, &arrangement, &mut random);
             if candidate.check(&frame).is_err() {
                 continue;
             }
@@ -301,6 +333,11 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 4], u32) {
                 .filter(|&gone| is_repaired(&arrangement, &frame, gone));
             had[3] += repaired.count() as u32;
             other = text;
+            for pass in arranged.frame().passes() {
+                if let Contents::Border { x, y } = pass.contents {
+                    had[if x + y < 0 { 4 } else { 5 }] += 1;
+                }
+            }
             let ways = arrangement.groups().map(|group| group.way);
             for way in ways {
                 had[0] += u32::from(matches!(way, Way::Strips(_)));
@@ -315,7 +352,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 4], u32) {
 #[test]
 fn arranged_frames_read_what_described_ones_read() {
     let (had, _) = run(0..400, 0);
-    println!("strips, other orders, merges, repaired orders: {had:?}");
+    println!("strips, other orders, merges, repaired orders, copies out of strips, other copies: {had:?}");
     assert!(had.iter().all(|count| *count > 20), "{had:?}");
 }
 

@@ -204,7 +204,7 @@ fn stores(executed: &Executed) -> Vec<PassId> {
 fn runs<'a>(tables: &'a mut OriginTables, pass: &PassId) -> &'a mut Vec<PassRun> {
     match &mut tables.passes[pass.index()] {
         PassOrigin::Runs(runs) => runs,
-        PassOrigin::Store { .. } => panic!("it is a store"),
+        PassOrigin::Store { .. } | PassOrigin::Border { .. } => panic!("the runtime records it"),
     }
 }
 

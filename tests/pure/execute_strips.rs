@@ -3,8 +3,9 @@
 use ash::vk;
 use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
 use tileheap::execute::{Executed, OriginRule, OriginTables, PassOrigin, Strip};
+use tileheap::frame::tables::Contents;
 use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReadReach};
-use tileheap::plan::{Plan, PlanOptions};
+use tileheap::plan::{MemoryKind, Plan, PlanOptions};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::{Bytes, Run};
 use tileheap_testkit::frames::extent;
@@ -35,10 +36,8 @@ fn blurred() -> Frame {
 
 /// All of it in one batch and four strips.
 fn in_strips(frame: &Frame) -> Executed {
-    let group = Group {
-        passes: frame.pass_ids().collect(),
-        way: Way::Strips(Grid { columns: 1, rows: 4 }),
-    };
+    let strips = Way::Strips(Grid { columns: 1, rows: 4 });
+    let group = Group::new(frame.pass_ids().collect(), strips);
     let arrangement = Arrangement {
         changes: Vec::new(),
         batches: vec![ArrangedBatch {
@@ -106,7 +105,7 @@ fn change(executed: &Executed, change: impl Fn(&mut OriginTables)) -> Executed {
 fn strip(tables: &mut OriginTables, pass: usize) -> &mut Option<Strip> {
     match &mut tables.passes[pass] {
         PassOrigin::Runs(runs) => &mut runs[0].strip,
-        PassOrigin::Store { .. } => panic!("no lifetime is split"),
+        PassOrigin::Store { .. } | PassOrigin::Border { .. } => panic!("the runtime records it"),
     }
 }
 
@@ -179,10 +178,7 @@ fn two_batches(signals: bool, apart: bool) -> Frame {
 fn batches_are_fused_where_nothing_waits_or_signals() {
     for apart in [false, true] {
         let frame = two_batches(false, apart);
-        let groups = frame.pass_ids().map(|pass| Group {
-            passes: vec![pass],
-            way: Way::Once,
-        });
+        let groups = frame.pass_ids().map(|pass| Group::new(vec![pass], Way::Once));
         let arrangement = Arrangement {
             changes: Vec::new(),
             batches: vec![ArrangedBatch {
@@ -203,4 +199,188 @@ fn batches_are_fused_where_nothing_waits_or_signals() {
     let tables = Executed::as_described(&one).origins().to_tables(&one);
     let wrong = Executed::new(one, two, tables.into());
     assert_eq!(wrong.check().unwrap_err().rule, OriginRule::Batches);
+}
+
+/// `lit` is drawn whole, and read around each strip; `graded` is made in strips, and read anywhere after them.
+fn graded() -> Frame {
+    let mut frame = FrameBuilder::new("graded", extent(1920, 1080));
+    let image = ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent(1920, 1080));
+    let [lit, toned, graded, out] = ["lit", "toned", "graded", "out"].map(|name| frame.image(name, image));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "commands");
+    frame.render_pass(commands, "light").color(lit, LoadOp::DontCare);
+    let tone = frame.render_pass(commands, "tone");
+    let tone = tone.sampled(lit).reaching(ReadReach::PIXEL);
+    tone.color(toned, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    let grade = frame.render_pass(commands, "grade");
+    let grade = grade.sampled(lit).reaching(ReadReach::Texels(2));
+    let grade = grade.sampled(toned).reaching(ReadReach::Texels(3));
+    grade.color(graded, LoadOp::DontCare).in_strips(Bytes::ZERO);
+    let vignette = frame
+        .render_pass(commands, "vignette")
+        .sampled(lit)
+        .reaching(ReadReach::PIXEL);
+    vignette.color(graded, LoadOp::Load).in_strips(Bytes::ZERO);
+    frame
+        .render_pass(commands, "distort")
+        .sampled(graded)
+        .color(out, LoadOp::DontCare);
+    frame.build().unwrap()
+}
+
+const STRIPS: u32 = 8;
+
+fn with_borders(frame: &Frame, borders: &[&str]) -> Arrangement {
+    let passes: Vec<PassId> = frame.pass_ids().collect();
+    let borders = borders.iter().map(|name| frame.resource_named(name).unwrap());
+    let run = Group {
+        borders: borders.collect(),
+        ..Group::new(
+            passes[1..4].to_vec(),
+            Way::Strips(Grid {
+                columns: 1,
+                rows: STRIPS,
+            }),
+        )
+    };
+    let alone = |pass: usize| Group::new(vec![passes[pass]], Way::Once);
+    Arrangement {
+        changes: Vec::new(),
+        batches: vec![ArrangedBatch {
+            batches: Run::new(0, 1),
+            groups: vec![alone(0), run, alone(4)],
+        }],
+    }
+}
+
+#[test]
+fn images_at_the_border_are_copied_once_in_and_once_out() {
+    let frame = graded();
+    let arrangement = with_borders(&frame, &["lit", "graded"]);
+    let executed = arrangement.apply(&frame).unwrap();
+    executed.check().unwrap();
+    let copies: Vec<&str> = executed
+        .frame()
+        .passes()
+        .iter()
+        .filter(|pass| matches!(pass.contents, Contents::Border { .. }))
+        .map(|pass| pass.name.as_str())
+        .collect();
+    assert_eq!(copies.len(), 2 * STRIPS as usize);
+    assert_eq!(
+        copies[..2],
+        ["load lit #0 from tone", "store graded #0 from tone"]
+    );
+    let text = arrangement.to_json(&frame);
+    assert_eq!(Arrangement::from_json(&text, &frame).unwrap(), arrangement);
+
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let plan = plan_with(&executed, &profile, &PlanOptions::default());
+    plan.check().unwrap();
+    assert_eq!(Plan::from_json(&executed, &plan.to_json()).unwrap(), *plan);
+    for part in plan
+        .frame
+        .resource_ids()
+        .filter(|&id| executed.part(id).area.is_some())
+    {
+        assert_eq!(
+            plan.memory_of(part),
+            Some(MemoryKind::Tile),
+            "{}",
+            plan.frame.resource(part).name
+        );
+    }
+    // By hand: in rows, `lit` is drawn once and loaded with 3 rows on each side of all strips but the outermost; `graded` is stored and read
+    // once, and `out` is kept on chip by its pass.
+    let rows = 1080 + (1080 + 3 * 2 * (STRIPS - 1)) + 1080 + 1080;
+    let needs = |name: &str| {
+        let id = frame.resource_named(name).unwrap();
+        plan.requirements.resources[id.index()].tile.unwrap().size.0
+    };
+    assert_eq!(needs("lit"), needs("graded"));
+    let moved = plan.dram_traffic().0;
+    let wanted = needs("lit") * u64::from(rows) / 1080;
+    assert!(
+        moved.abs_diff(wanted) < u64::from(STRIPS) * 2,
+        "{moved} instead of {wanted}"
+    );
+}
+
+#[test]
+fn borders_that_cannot_be_are_refused_by_name() {
+    let frame = graded();
+    let refused = |borders: &[&str], why: &str| {
+        let fault = with_borders(&frame, borders)
+            .check(&frame)
+            .unwrap_err()
+            .to_string();
+        assert!(fault.contains(why), "{fault}");
+    };
+    refused(
+        &["toned"],
+        "`toned` cannot be on chip in strips and in memory around them: nothing else uses it",
+    );
+    refused(&["out"], "no pass of the run uses it");
+    let mut merged = with_borders(&frame, &["lit"]);
+    merged.batches[0].groups[1].way = Way::Once;
+    let fault = merged.check(&frame).unwrap_err().to_string();
+    assert!(fault.contains("the passes do not run in strips"), "{fault}");
+}
+
+#[test]
+fn damaged_borders_are_refused() {
+    let frame = graded();
+    let executed = with_borders(&frame, &["lit", "graded"]).apply(&frame).unwrap();
+    let refused = |rule: OriginRule, damage: &dyn Fn(&mut OriginTables)| {
+        let fault = change(&executed, damage).check().unwrap_err();
+        assert_eq!(fault.rule, rule, "{fault}");
+    };
+    let is_copy = |&pass: &PassId| matches!(executed.frame().pass(pass).contents, Contents::Border { .. });
+    let copies: Vec<PassId> = executed.frame().pass_ids().filter(is_copy).collect();
+    let resource = |name: &str| frame.resource_named(name).unwrap();
+    let pass = |name: &str| frame.pass_named(name).unwrap();
+    refused(OriginRule::Border, &|tables| {
+        tables.passes[copies[0].index()] = PassOrigin::Border {
+            resource: resource("graded"),
+            beside: pass("tone"),
+        };
+    });
+    refused(OriginRule::Border, &|tables| {
+        tables.passes[copies[0].index()] = PassOrigin::Border {
+            resource: resource("lit"),
+            beside: pass("grade"),
+        };
+    });
+    refused(OriginRule::Store, &|tables| {
+        tables.passes[copies[1].index()] = PassOrigin::Store {
+            resource: resource("graded"),
+            after: pass("vignette"),
+        };
+    });
+    // The part of another place: as large, and copied from where it was.
+    let part = executed.frame().accesses_of(copies[2])[1].resource;
+    refused(OriginRule::Border, &|tables| {
+        tables.resources[part.index()].area.as_mut().unwrap().offset.y += 1;
+    });
+}
+
+/// A frame that runs otherwise than its map says: one copy less, or of fewer rows.
+#[test]
+fn strips_whose_copies_are_missing_are_refused() {
+    let frame = graded();
+    let executed = with_borders(&frame, &["lit", "graded"]).apply(&frame).unwrap();
+    let document = executed.frame().to_json();
+    let (before, after) = document.split_once("\"store graded #0 from tone\"").unwrap();
+    let narrowed = after.replacen("135\n", "134\n", 1);
+    assert_ne!(after, narrowed);
+    let narrowed = format!("{before}\"store graded #0 from tone\"{narrowed}");
+    let narrowed = Frame::from_json(&narrowed).unwrap();
+    let changed = Executed::new(narrowed, frame.clone(), executed.origins().clone());
+    let fault = changed.check().unwrap_err();
+    assert!(
+        [OriginRule::Border, OriginRule::Pass].contains(&fault.rule),
+        "{fault}"
+    );
 }

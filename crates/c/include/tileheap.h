@@ -1660,10 +1660,11 @@ typedef struct ThClearRow {
 } ThClearRow;
 
 /**
- * A copy out of tile memory.
+ * A copy out of tile memory, or at the border of a strip.
  *
  * The source is binding 0 of set 0: an image read with `texelFetch` (a combined image sampler without filter), or a storage buffer. The
- * target is the render pass's attachment, or the storage buffer at binding 1. A draw has no vertex input and no culling, a triangle list, and
+ * target is the render pass's attachment, or the storage buffer at binding 1. A draw reads at `gl_FragCoord` plus (`x`, `y`), which are
+ * specialization constants 0 and 1 of the library's own shaders. It has no vertex input and no culling, a triangle list, and
  * viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
  */
 typedef struct ThStoreRow {
@@ -1675,6 +1676,10 @@ typedef struct ThStoreRow {
     uint32_t target;
     /** Workgroups of a dispatch; 0 for a draw of three vertices. */
     uint32_t groups;
+    /** The column that a draw reads, less the one that it writes. */
+    int32_t x;
+    /** The row that a draw reads, less the one that it writes. */
+    int32_t y;
 } ThStoreRow;
 
 /** The barriers of one `vkCmdPipelineBarrier2`; nothing is recorded if all are empty. */

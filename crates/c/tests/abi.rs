@@ -262,7 +262,7 @@ fn rust_has_the_layouts_that_c_has() {
             framebuffer layers view_mask attachments colors depth stencil subpasses hook tile_memory
             }
         ThClearRow = ClearRow { object range layout value }
-        ThStoreRow = StoreRow { shader source target groups }
+        ThStoreRow = StoreRow { shader source target groups x y }
         ThDependencyRow = DependencyRow { images buffers memory }
         ThPassRow = PassRow { pass contents row tile_memory instance before after }
         ThFamilies = Families { src dst }

@@ -22,8 +22,8 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             )));
         }
         let accesses = pass.accesses.of(&tables.accesses);
-        if pass.contents == Contents::Store {
-            if let Err(why) = store::check_store(tables, pass.kind, accesses) {
+        if pass.contents.is_own() {
+            if let Err(why) = store::check_store(tables, pass, accesses) {
                 return Err(FrameRule::StoreContents.broken(format!(
                     "pass `{pass}` cannot be recorded by the runtime: {why}",
                     pass = pass.name

@@ -57,12 +57,17 @@ pub(super) fn check(checker: &mut Checker<'_>) {
 /// A store reads the pass's first access and writes its second one, with the shader for the format's texels.
 fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
     let accesses = checker.frame.pass(pass).accesses;
+    let moved = match checker.frame.pass(pass).contents {
+        Contents::Border { x, y } => (x, y),
+        _ => (0, 0),
+    };
     let resource = checker
         .frame
         .resource(checker.frame.accesses_of(pass)[0].resource);
     let mut at = checker.at(format!("store `{}`", checker.pass(pass)));
     at.equal("source", store.source, accesses.first);
     at.equal("target", store.target, accesses.first + 1);
+    at.equal("x and y", (store.x, store.y), moved);
     let (shader, words) = match &resource.kind {
         ResourceKind::Buffer { desc, .. } => (StoreShader::Buffer, desc.size.0 / 4),
         ResourceKind::Image { desc, .. } => {

@@ -350,7 +350,12 @@ fn check_order(checker: &mut Checker<'_>) {
         let is_clear = |row: usize| tables.passes[row].contents == PassContents::Clear;
         for row in commands.passes.indices() {
             let next = expected.peek().copied();
-            let store = |pass: &PassId| frame.pass(*pass).contents == Contents::Store;
+            let store = |pass: &PassId| {
+                matches!(
+                    frame.pass(*pass).contents,
+                    Contents::Store | Contents::Border { .. }
+                )
+            };
             let (contents, nth) = match next {
                 _ if is_clear(row) => (PassContents::Clear, Some(&mut clears)),
                 Some(pass) if store(&pass) => (PassContents::Store, Some(&mut stores)),

@@ -43,7 +43,7 @@ sizes! {
     SubpassRow: 96,
     InstanceRow: 88,
     ClearRow: 52,
-    StoreRow: 16,
+    StoreRow: 24,
     PassRow: 68,
     ImageBarrierRow: 80,
     BufferBarrierRow: 72,
@@ -76,7 +76,7 @@ offsets! {
     InstanceRow { pass: 0, dynamic: 4, local_read: 5, secondary: 6, tile_shading: 7, area: 8, framebuffer: 24, attachments: 40,
         colors: 48, depth: 56, stencil: 60, subpasses: 64, hook: 72, tile_memory: 80 }
     PassRow { pass: 0, contents: 4, row: 8, tile_memory: 12, instance: 16, before: 20, after: 44 }
-    StoreRow { shader: 0, source: 4, target: 8, groups: 12 }
+    StoreRow { shader: 0, source: 4, target: 8, groups: 12, x: 16, y: 20 }
     SubpassDependencyRow { src_subpass: 0, dst_subpass: 4, flags: 8, scopes: 16 }
     SemaphoreRow { semaphore: 0, stages: 16 }
     BatchRow { batch: 0, is_first: 4, waits: 8, command_buffers: 16, signals: 24 }

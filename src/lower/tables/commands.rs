@@ -39,10 +39,11 @@ pub enum StoreShader {
     Buffer,
 }
 
-/// A copy out of tile memory.
+/// A copy out of tile memory, or at the border of a strip.
 ///
 /// The source is binding 0 of set 0: an image read with `texelFetch` (a combined image sampler without filter), or a storage buffer. The
-/// target is the render pass's attachment, or the storage buffer at binding 1. A draw has no vertex input and no culling, a triangle list, and
+/// target is the render pass's attachment, or the storage buffer at binding 1. A draw reads at `gl_FragCoord` plus (`x`, `y`), which are
+/// specialization constants 0 and 1 of the library's own shaders. It has no vertex input and no culling, a triangle list, and
 /// viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,6 +57,10 @@ pub struct StoreRow {
     pub target: u32,
     /// Workgroups of a dispatch; 0 for a draw of three vertices.
     pub groups: u32,
+    /// The column that a draw reads, less the one that it writes.
+    pub x: i32,
+    /// The row that a draw reads, less the one that it writes.
+    pub y: i32,
 }
 
 /// The barriers of one `vkCmdPipelineBarrier2`; nothing is recorded if all are empty.

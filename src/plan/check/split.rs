@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::error::Rule;
 use crate::execute::{Executed, OriginRule};
-use crate::frame::tables::{Access, Resource, ResourceKind, Version};
+use crate::frame::tables::{Access, Contents, Resource, ResourceKind, Version};
 use crate::frame::{BufferDesc, ImageDesc, PassId, Persistence, ResourceId};
 use crate::plan::MemoryKind;
 
@@ -119,9 +119,16 @@ fn check_needs(checker: &mut Checker<'_>) {
         let whole = plan.origins.whole(origin.resource);
         let ours = made(plan.frame.resource(id));
         let same_as_whole = ours == made(plan.frame.resource(whole));
-        // The image of a strip is smaller.
+        // The image of a strip is smaller. At its border, passes that the runtime records use the whole image, too.
+        let mut uses = plan.frame.accesses_to(id);
+        let at_border =
+            uses.any(|access| matches!(plan.frame.pass(access.pass).contents, Contents::Border { .. }));
+        let mut theirs = plan.described().resource(origin.resource).clone();
+        if at_border {
+            theirs = crate::frame::with_usage_of_stores(&theirs);
+        }
         let apart = origin.area.is_none()
-            && (!is_made_within(ours, made(plan.described().resource(origin.resource)))
+            && (!is_made_within(ours, made(&theirs))
                 || same_as_whole && *needs != plan.requirements.resources[whole.index()]);
         apart
             || ours != made(plan.input.frame().resource(input))

@@ -25,14 +25,9 @@ fn a_value_is_drawn_on_in_strips() {
     let executed = separate(&frame);
     assert_eq!(values(&executed, "pool"), [(1, 2), (2, 2)]);
     let passes: Vec<PassId> = frame.pass_ids().collect();
-    let alone = |pass: usize| Group {
-        passes: vec![passes[pass]],
-        way: Way::Once,
-    };
-    let strips = Group {
-        passes: passes[1..3].to_vec(),
-        way: Way::Strips(Grid { columns: 1, rows: 4 }),
-    };
+    let alone = |pass: usize| Group::new(vec![passes[pass]], Way::Once);
+    let strips = Way::Strips(Grid { columns: 1, rows: 4 });
+    let strips = Group::new(passes[1..3].to_vec(), strips);
     let arrangement = Arrangement {
         changes: Vec::new(),
         batches: vec![ArrangedBatch {

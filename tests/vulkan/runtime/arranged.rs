@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
 use tileheap::execute::{Executed, Strip};
-use tileheap::frame::tables::PassKind;
+use tileheap::frame::tables::{Contents, PassKind};
 use tileheap::frame::{
     ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, PassId, ReadReach, ResourceId,
 };
@@ -135,10 +135,12 @@ fn described() -> Frame {
     frame.build().expect("a sound frame")
 }
 
-/// Groups of passes, each behind the way in which they run; `/` is between the two described batches.
+/// Groups of passes, each after the way in which they run and, each after a `+`, the images at the border of strips; `/` is between the two described batches.
 fn arrangement(frame: &Frame, text: &str) -> Arrangement {
     let group = |text: &str| {
         let (way, passes) = text.split_once(": ").expect("a way");
+        let mut way = way.split('+');
+        let (way, borders) = (way.next().expect("a way"), way);
         let side = |text: &str| text.parse().expect("a number");
         let way = match way.split_once('x') {
             Some((columns, rows)) => Way::Strips(Grid {
@@ -150,7 +152,11 @@ fn arrangement(frame: &Frame, text: &str) -> Arrangement {
         };
         let pass = |name| frame.pass_named(name).expect("declared");
         let passes = passes.split(' ').map(pass).collect();
-        Group { passes, way }
+        let borders = borders.map(|name| frame.resource_named(name).expect("declared"));
+        Group {
+            borders: borders.collect(),
+            ..Group::new(passes, way)
+        }
     };
     let batches: Vec<&str> = text.split(" / ").collect();
     let each = 2 / batches.len() as u32;
@@ -299,7 +305,8 @@ fn pixels(
     let mut seen: Vec<Vec<u32>> = Vec::new();
     for number in 0..2 {
         let mut recorder = begin(&mut bound, id("result"), &host);
-        let renders = |at: &PassId| arranged.frame().pass(*at).kind == PassKind::Render;
+        let is_border = |at: &PassId| matches!(arranged.frame().pass(*at).contents, Contents::Border { .. });
+        let renders = |at: &PassId| arranged.frame().pass(*at).kind == PassKind::Render && !is_border(at);
         for at in arranged.frame().pass_ids().filter(renders) {
             let scissor = strip_in(area, &arranged, at).map(|strip| strip.scissor());
             recorder.set_area(at, scissor).expect("a part");
@@ -311,7 +318,7 @@ fn pixels(
             let buffer = arranged.frame().pass(*first).command_buffer;
             // SAFETY: the frame before is complete.
             let mut commands = unsafe { recorder.record(handle, buffer) }.expect("recording");
-            for at in of_buffer {
+            for at in of_buffer.filter(|at| !is_border(at)) {
                 let record = |pass: &PassCommands<'_>| match &all[at.index()][..] {
                     [] => copy_image(pass, id("graded"), id("result"), EXTENT),
                     programs => programs
@@ -390,6 +397,14 @@ fn every_arrangement_leaves_the_pixels_of_the_described_frame() {
         "once: tint / 5x2: geometry decal blur compose, once: grade copy",
         // From one.
         "once: tint / once: geometry decal, 2x3: blur compose grade, once: copy",
+        // Copied out of strips, and into strips with what is read around them.
+        "once: tint / 1x3+picture: geometry decal blur compose, once: grade copy",
+        "once: tint / 3x2+picture: geometry decal blur compose, once: grade copy",
+        "once: tint / once: geometry decal, 2x3+albedo: blur compose grade, once: copy",
+        "once: tint / once: geometry, 3x2+albedo+depth: decal blur compose grade, once: copy",
+        "once: tint / 2x2+albedo: geometry decal, 1x5+albedo: blur compose grade, once: copy",
+        // Into strips and out of them.
+        "once: geometry, 2x3+albedo+depth: decal tint, once: blur compose grade copy",
         // Merged, fused, in another order.
         "once: tint geometry decal blur compose grade copy",
         "once: geometry decal blur tint compose grade copy",
@@ -406,6 +421,8 @@ fn strips_keep_to_an_area_of_the_frame() {
     let arrangements = [
         "once: tint / 3x5: geometry decal blur compose grade, once: copy",
         "once: tint / 1x5: geometry decal blur compose, once: grade copy",
+        "once: tint / 1x5+picture: geometry decal blur compose, once: grade copy",
+        "once: tint / once: geometry decal, 3x2+albedo: blur compose grade, once: copy",
         "merged: geometry decal, 8x2: blur tint compose grade, once: copy",
     ];
     compare(rect(9, 3, 40, 15), &arrangements);

@@ -354,8 +354,16 @@ pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Execu
                     false => format!("halo in texels: {}", halos.join(", ")),
                 };
                 let (columns, rows) = (grid.columns, grid.rows);
+                let borders = group
+                    .borders
+                    .iter()
+                    .map(|&image| frame.resource(image).name.as_str());
+                let borders = match &borders.collect::<Vec<_>>()[..] {
+                    [] => String::new(),
+                    images => format!(", and copy {} at the border of each strip", list(images)),
+                };
                 changes.push(format!(
-                    "run {} in a grid of {columns} x {rows} strips ({halos})",
+                    "run {} in a grid of {columns} x {rows} strips ({halos}){borders}",
                     list(&passes)
                 ));
             }

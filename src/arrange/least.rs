@@ -1,0 +1,91 @@
+//! The bytes that a resource moves at least where strips hold it between copies at their border.
+
+use super::check::can_merge;
+use super::strips::can_repeat;
+use super::traffic::Model;
+use super::uses::is_attached;
+use crate::frame::tables::{Access, ResourceKind, Version};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId, TileConstraint};
+use crate::units::Bytes;
+use ash::vk;
+
+/// Whether no strip can make an access, whatever else is divided.
+fn is_of_whole(frame: &Frame, access: &Access) -> bool {
+    access.version == Version::Previous
+        || access.kind.is_transfer()
+        || access.kind == AccessKind::ResolveAttachment
+        || access.needs_contents() && access.reach() == ReadReach::Anywhere
+        || can_repeat(frame, access.pass).is_err()
+}
+
+/// Whether strips may copy a resource in and out.
+fn may_be_at_border(frame: &Frame, id: ResourceId) -> bool {
+    let resource = frame.resource(id);
+    let mut uses = frame.accesses_to(id);
+    let storable = uses
+        .next()
+        .is_some_and(|first| frame.border_attachment(id, first.pass).is_ok());
+    storable
+        && !matches!(resource.persistence, Persistence::External(_))
+        && resource.tile_constraint == TileConstraint::None
+        && resource.level_of.is_none()
+}
+
+/// Whether strips may hold a resource at all: between copies, or all its life.
+fn may_be_divided(frame: &Frame, id: ResourceId) -> bool {
+    let resource = frame.resource(id);
+    let plain = match resource.kind {
+        ResourceKind::Image { desc, .. } => {
+            desc.image_type == vk::ImageType::TYPE_2D && desc.mip_levels * desc.array_layers == 1
+        }
+        ResourceKind::Buffer { .. } => false,
+    };
+    let inside = plain
+        && resource.persistence == Persistence::Transient
+        && !frame.accesses_to(id).any(|access| is_of_whole(frame, access));
+    inside || may_be_at_border(frame, id)
+}
+
+impl Model<'_> {
+    /// The bytes that a resource moves at least if strips hold it wherever they can; `None` where none can.
+    pub(super) fn least_at_borders(&self, id: ResourceId) -> Option<Bytes> {
+        let frame = self.plan.input.frame();
+        if !may_be_divided(frame, id) {
+            return None;
+        }
+        // What one render pass renders to is divided together or not at all.
+        let is_undivided = |pass: PassId| {
+            let mut attached = frame
+                .accesses_of(pass)
+                .iter()
+                .filter(|access| is_attached(access));
+            attached.any(|access| !may_be_divided(frame, access.resource))
+        };
+        let is_whole =
+            |access: &Access| is_of_whole(frame, access) || is_attached(access) && is_undivided(access.pass);
+        let merges = |access: &Access| {
+            access.kind.is_attached()
+                && frame.accesses_to(id).any(|other| {
+                    let (first, second) = (access.pass.min(other.pass), access.pass.max(other.pass));
+                    other.kind.is_attached() && first != second && can_merge(frame, &[first, second]).is_ok()
+                })
+        };
+        let size = self.counted_size(id);
+        let (whole, divided): (Vec<&Access>, Vec<&Access>) =
+            frame.accesses_to(id).partition(|access| is_whole(access));
+        let persists = frame.resource(id).persistence != Persistence::Transient;
+        let moved: Bytes = whole
+            .iter()
+            .filter(|access| !merges(access))
+            .map(|access| frame.traffic_of(access, size))
+            .sum();
+        let is_stored = divided.iter().any(|access| access.writes)
+            && !whole.iter().any(|access| access.writes)
+            && (persists || whole.iter().any(|access| access.needs_contents()));
+        let is_loaded = !divided.is_empty()
+            && whole.iter().any(|access| access.writes)
+            && !divided.iter().any(|access| access.writes);
+        let copies = u64::from(is_stored) + u64::from(is_loaded);
+        Some(Bytes(moved.0 + copies * size.0))
+    }
+}

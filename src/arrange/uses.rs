@@ -1,0 +1,153 @@
+//! The accesses of a run of passes, and the images that strips divide.
+
+use ash::vk;
+use tileheap_units::CompactSort;
+
+use crate::frame::tables::{Access, ResourceKind, Version};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
+
+/// An image that is as large as a strip and its halo.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DividedImage {
+    pub(super) resource: ResourceId,
+    /// In pixels of the whole.
+    pub(super) halo: u32,
+    /// Pixels of the whole to a texel.
+    pub(super) scale: u32,
+    /// How it is copied, if something else uses it.
+    pub(super) border: Option<Border>,
+}
+
+impl DividedImage {
+    /// Whether a strip copies its part in right before it runs a pass of the run.
+    pub(super) fn is_copied_before(&self, pass: usize) -> bool {
+        self.border
+            .is_some_and(|border| border.enters && border.uses.0 == pass)
+    }
+
+    /// Whether a strip copies its part out right after it has run a pass of the run.
+    pub(super) fn is_copied_after(&self, pass: usize) -> bool {
+        self.border
+            .is_some_and(|border| border.leaves && border.uses.1 == pass)
+    }
+}
+
+/// How a strip copies its part of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Border {
+    /// Before the strip, with what its passes read around it.
+    pub(super) enters: bool,
+    /// After the strip: its own part.
+    pub(super) leaves: bool,
+    /// The first and the last pass of the run that use it, by number.
+    pub(super) uses: (usize, usize),
+    /// The kind of the access that copies it.
+    pub(super) attachment: AccessKind,
+}
+
+/// Whether an access is of what the render pass renders to or reads as input attachment: all of one size.
+pub(super) fn is_attached(access: &Access) -> bool {
+    access.kind.is_attachment() || access.kind == AccessKind::InputAttachment
+}
+
+/// The texels of an image; a buffer is taken to have one element for each pixel of the frame.
+pub(super) fn extent_of(frame: &Frame, resource: ResourceId) -> vk::Extent3D {
+    match frame.resource(resource).kind {
+        ResourceKind::Image { extent, .. } => extent,
+        ResourceKind::Buffer { .. } => frame.base_extent().into(),
+    }
+}
+
+/// How many texels of `whole` a texel of `extent` is wide and high, where that is a whole number.
+pub(super) fn scale_of(whole: vk::Extent2D, extent: vk::Extent3D) -> Option<u32> {
+    let nearest = whole.width.checked_div(extent.width)?;
+    let fits = |scale: &u32| {
+        whole.width.div_ceil(*scale) == extent.width && whole.height.div_ceil(*scale) == extent.height
+    };
+    // Halves of halves are rounded up each time: the quotient may be one too small.
+    (nearest.max(1)..=nearest + 1)
+        .find(fits)
+        .filter(|_| extent.depth == 1)
+}
+
+/// The accesses of a run.
+pub(super) struct Uses<'a> {
+    pub(super) frame: &'a Frame,
+    pub(super) run: &'a [PassId],
+}
+
+impl<'a> Uses<'a> {
+    /// Every access to the current version, with the number of its pass in the run.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
+        let frame = self.frame;
+        let passes = self.run.iter().enumerate();
+        passes
+            .flat_map(|(at, &pass)| frame.accesses_of(pass).iter().map(move |access| (at, access)))
+            .filter(|(_, access)| access.version == Version::Current)
+    }
+
+    pub(super) fn of(&self, resource: ResourceId) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
+        self.iter().filter(move |(_, access)| access.resource == resource)
+    }
+
+    pub(super) fn name(&self, at: usize) -> String {
+        self.frame.pass(self.run[at]).name.clone()
+    }
+
+    pub(super) fn resource_name(&self, access: &Access) -> String {
+        self.frame.resource(access.resource).name.clone()
+    }
+
+    /// What only the run makes and uses, and can be as large as a strip, and what is copied at the border of strips.
+    pub(super) fn inside(&self, whole: vk::Extent2D, borders: &[ResourceId]) -> Vec<ResourceId> {
+        let alone = |resource: ResourceId| {
+            let described = self.frame.resource(resource);
+            let extent = extent_of(self.frame, resource);
+            let uses = self.of(resource);
+            let all = uses.count() == self.frame.uses_of(resource).len();
+            let made = self
+                .of(resource)
+                .next()
+                .is_some_and(|(_, first)| !first.needs_contents());
+            let transient = described.persistence == Persistence::Transient;
+            self.is_plain(resource) && transient && all && made && scale_of(whole, extent).is_some()
+        };
+        let mut inside: Vec<ResourceId> = self
+            .iter()
+            .map(|(_, access)| access.resource)
+            .filter(|id| borders.contains(id) || alone(*id))
+            .collect();
+        inside.compact_sort();
+        inside.dedup();
+        // What one render pass renders to is all of one size.
+        loop {
+            let before = inside.len();
+            for &pass in self.run {
+                let attached = || {
+                    self.frame
+                        .accesses_of(pass)
+                        .iter()
+                        .filter(|access| is_attached(access))
+                };
+                if !attached().all(|access| inside.contains(&access.resource)) {
+                    for access in attached() {
+                        inside.retain(|resource| *resource != access.resource);
+                    }
+                }
+            }
+            if inside.len() == before {
+                return inside;
+            }
+        }
+    }
+
+    /// Whether an image is one level and layer in 2D.
+    pub(super) fn is_plain(&self, resource: ResourceId) -> bool {
+        match self.frame.resource(resource).kind {
+            ResourceKind::Image { desc, .. } => {
+                desc.image_type == vk::ImageType::TYPE_2D && desc.mip_levels * desc.array_layers == 1
+            }
+            ResourceKind::Buffer { .. } => false,
+        }
+    }
+}

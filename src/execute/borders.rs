@@ -1,0 +1,203 @@
+//! The part of the checker that judges the borders of strips: what a strip copies in and out of its images.
+
+use ash::vk;
+
+use super::areas::{holds, is_covered};
+use super::check::Checker;
+use super::error::OriginRule;
+use super::origins::{PassOrigin, ResourceOrigin};
+use crate::frame::tables::{Access, Contents, ResourceKind, Version};
+use crate::frame::{PassId, Persistence, ResourceId};
+
+/// A copy between an image and that of a strip.
+#[derive(Clone, Copy)]
+struct Border {
+    pass: PassId,
+    /// The image of the strip.
+    part: ResourceId,
+    whole: ResourceId,
+    /// Whether it copies into the image of the strip.
+    enters: bool,
+}
+
+impl Checker<'_> {
+    fn origin_of(&self, resource: ResourceId) -> ResourceOrigin {
+        self.origins.resources[resource.index()]
+    }
+
+    /// The copy that a pass is, where it copies between a part and a whole.
+    fn border(&self, pass: PassId) -> Option<Border> {
+        let [read, write] = self.executed.frame().accesses_of(pass) else {
+            return None;
+        };
+        let [from, to] = [read, write].map(|access| access.resource);
+        let enters = match [from, to].map(|id| self.origin_of(id).area.is_some()) {
+            [false, true] => true,
+            [true, false] => false,
+            _ => return None,
+        };
+        Some(Border {
+            pass,
+            part: if enters { to } else { from },
+            whole: if enters { from } else { to },
+            enters,
+        })
+    }
+
+    /// Why a pass is not a copy of a resource at the border of a strip, beside a described pass.
+    pub(super) fn is_not_border(
+        &self,
+        pass: PassId,
+        resource: ResourceId,
+        beside: PassId,
+    ) -> Option<&'static str> {
+        let frame = self.executed.frame();
+        let Contents::Border { x, y } = frame.pass(pass).contents else {
+            return Some("the caller records it");
+        };
+        let Some(border) = self.border(pass) else {
+            return Some("it does not copy between an image and that of a strip");
+        };
+        let (part, whole) = (self.origin_of(border.part), self.origin_of(border.whole));
+        let is_one = part.value == whole.value && part.until.is_none() && whole.until.is_none();
+        if [part.resource, whole.resource] != [resource; 2] || !is_one {
+            return Some("it copies something else");
+        }
+        let area = part.area.unwrap_or_default();
+        let rendered = frame.pass(pass).area;
+        let vk::Offset2D { x: left, y: top } = area.offset;
+        let moved = if border.enters { (left, top) } else { (-left, -top) };
+        if (x, y) != moved {
+            return Some("it copies from another place");
+        }
+        if border.enters && (rendered.offset != vk::Offset2D::default() || rendered.extent != area.extent) {
+            return Some("it fills a part of the strip's image");
+        }
+        if frame.queue_of(pass) != self.executed.described().queue_of(beside) {
+            return Some("it runs on another queue");
+        }
+        let others = &self.origins.passes;
+        let runs = |origin: &PassOrigin| match origin {
+            PassOrigin::Runs(runs) => Some(runs.iter().any(|run| run.pass == beside && run.strip.is_some())),
+            PassOrigin::Store { .. } | PassOrigin::Border { .. } => None,
+        };
+        let next = match border.enters {
+            true => others[pass.index() + 1..].iter().find_map(runs),
+            false => others[..pass.index()].iter().rev().find_map(runs),
+        };
+        (next != Some(true)).then_some("the pass beside it is another one")
+    }
+
+    /// Images of strips are copied into before anything else uses them, and out of after everything that writes them; what is needed of an
+    /// image after a run of strips is copied out of all its parts.
+    pub(super) fn check_borders(&mut self) {
+        let frame = self.executed.frame();
+        let passes = frame.pass_ids().zip(&self.origins.passes);
+        let borders = passes.filter(|(_, origin)| matches!(origin, PassOrigin::Border { .. }));
+        let borders: Vec<Border> = borders.filter_map(|(pass, _)| self.border(pass)).collect();
+        let mut faults = Vec::new();
+        for border in &borders {
+            if let Some(why) = self.is_out_of_order(*border) {
+                let name = &frame.pass(border.pass).name;
+                faults.push(format!("pass `{name}` copies at the wrong time: {why}"));
+            }
+        }
+        for part in frame.resource_ids() {
+            if let Some(why) = self.is_lost(part, &borders) {
+                let name = &frame.resource(part).name;
+                faults.push(format!("`{name}` lacks a copy at the border of its strip: {why}"));
+            }
+        }
+        for message in faults {
+            self.report(OriginRule::Border, message);
+        }
+    }
+
+    fn is_out_of_order(&self, border: Border) -> Option<&'static str> {
+        let mut others = self
+            .executed
+            .frame()
+            .accesses_to(border.part)
+            .filter(|access| access.pass != border.pass);
+        match border.enters {
+            true if others.any(|access| access.pass < border.pass) => Some("the strip uses its image before"),
+            false if others.any(|access| access.pass > border.pass && access.writes) => {
+                Some("the strip changes its image afterwards")
+            }
+            _ => None,
+        }
+    }
+
+    /// How the contents of a strip's image are not those of the image, or do not get there.
+    fn is_lost(&self, part: ResourceId, borders: &[Border]) -> Option<&'static str> {
+        let (frame, described) = (self.executed.frame(), self.executed.described());
+        let origin = self.origin_of(part);
+        let area = origin.area?;
+        let uses = || frame.accesses_to(part);
+        let first = uses().next()?;
+        let of_part = |enters: bool| {
+            borders
+                .iter()
+                .filter(move |border| border.part == part && border.enters == enters)
+        };
+        let is_loaded = of_part(true).next().is_some();
+        if first.needs_contents() && !is_loaded {
+            return Some("its first use needs contents, and nothing is copied into it");
+        }
+        let is_own = |access: &&Access| frame.pass(access.pass).contents.is_own();
+        let is_written = uses().any(|access| access.writes && !is_own(&access));
+        // The strips of a run are the parts that the same described pass uses.
+        let pass_of = |id: ResourceId| {
+            let mut runs = frame.accesses_to(id).filter(|access| !is_own(access));
+            runs.next().map(|access| {
+                self.executed
+                    .described_passes(access.pass)
+                    .next()
+                    .map(|run| run.pass)
+            })
+        };
+        let run = pass_of(part);
+        let in_run = |border: &&Border| {
+            let other = self.origin_of(border.part);
+            !border.enters
+                && (other.resource, other.value) == (origin.resource, origin.value)
+                && pass_of(border.part) == run
+        };
+        let stores: Vec<&Border> = borders.iter().filter(in_run).collect();
+        let is_same =
+            |other: ResourceOrigin| (other.resource, other.value) == (origin.resource, origin.value);
+        let wholes = frame.resource_ids().filter(|&id| {
+            let other = self.origin_of(id);
+            other.area.is_none() && is_same(other)
+        });
+        let parts = frame.resource_ids().filter(|&id| {
+            let other = self.origin_of(id);
+            other.area.is_some() && is_same(other) && pass_of(id) == run
+        });
+        let ends = parts.filter_map(|id| Some(frame.accesses_to(id).next_back()?.pass));
+        let end = ends.max().unwrap_or(first.pass);
+        let is_needed = |id: ResourceId| {
+            let mut uses = frame.accesses_to(id);
+            let next = uses.find(|access| access.version == Version::Current && access.pass > end);
+            let kept = frame.resource(id).persistence != Persistence::Transient;
+            next.map_or(kept, |next| next.needs_contents())
+        };
+        let mut wholes = wholes.filter(|&id| is_needed(id));
+        if is_written && wholes.next().is_some() {
+            let ResourceKind::Image { extent, .. } = described.resource(origin.resource).kind else {
+                return Some("it is not an image");
+            };
+            let whole = vk::Extent2D {
+                width: extent.width,
+                height: extent.height,
+            };
+            let areas: Vec<vk::Rect2D> = stores.iter().map(|border| frame.pass(border.pass).area).collect();
+            if !is_covered(whole.into(), &areas) {
+                return Some("what is needed later is not copied out of all strips");
+            }
+        }
+        let source = of_part(true).map(|border| border.whole);
+        let mut sources = source.filter(|&id| !holds(frame.resource(id), area));
+        sources.next().map(|_| "it is larger than what is copied into it")
+    }
+}
