@@ -146,7 +146,12 @@ fn search_as_described(
         ended: false,
         watch,
     };
-    for start in search.starts(&best.arrangement) {
+    // First with nothing at the border of strips: what pays there at once may lead to less in the end.
+    let starts = search.starts(&best.arrangement);
+    let passes = [false, true].map(|with_borders| starts.iter().map(move |start| (with_borders, start)));
+    for (with_borders, start) in passes.into_iter().flatten() {
+        search.model.with_borders = with_borders;
+        let start = start.clone();
         let Some(traffic) = search.judged(&start) else {
             continue;
         };

@@ -125,6 +125,8 @@ pub(super) struct Model<'a> {
     divisions: HashMap<DividedRun, Rc<Result<Division, CannotGroup>>>,
     /// Per run, the images that pay at the border of its strips.
     saving_borders: HashMap<Vec<PassId>, Vec<ResourceId>>,
+    /// Whether images may be at the border of strips.
+    pub(super) with_borders: bool,
     /// How often a frame was looked at.
     pub(super) steps: u64,
     /// What the frame that was looked at last has in tile memory.
@@ -185,6 +187,7 @@ impl<'a> Model<'a> {
             candidates: frame.resource_ids().map(candidate).collect(),
             divisions: HashMap::new(),
             saving_borders: HashMap::new(),
+            with_borders: true,
             steps: 0,
             residents: Vec::new(),
             laid: Layout::new(frame.resources().len(), frame.passes().len()),
@@ -238,7 +241,7 @@ impl<'a> Model<'a> {
 
     /// The images that pay at the border of the strips of a run; none without a tile heap.
     pub(super) fn saving_borders(&mut self, run: &[PassId]) -> Vec<ResourceId> {
-        if self.heap == Bytes::ZERO {
+        if self.heap == Bytes::ZERO || !self.with_borders {
             return Vec::new();
         }
         if let Some(known) = self.saving_borders.get(run) {
