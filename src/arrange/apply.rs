@@ -4,9 +4,10 @@ use ash::vk;
 
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
+use super::traffic::Costs;
 use super::types::{Arrangement, Grid, Group, Way, texels_of};
 use super::uses::{DividedImage, extent_of};
-use crate::execute::{Executed, OriginTables, PassOrigin, PassRun, ResourceOrigin, Strip};
+use crate::execute::{Charges, Executed, OriginTables, PassOrigin, PassRun, ResourceOrigin, Strip};
 use crate::frame::tables::{Access, Contents, PassKind, ResourceKind, Share, Version};
 use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId};
 use crate::units::Bytes;
@@ -17,21 +18,34 @@ impl Arrangement {
     ///
     /// Its first resources are those of `frame`, under their ids; of those that strips divide, each strip has one of its own after them.
     ///
+    /// Passes that repeat are [charged](crate::execute::Charges) what they declare. [`Found::apply`](super::Found::apply) charges at the costs of a
+    /// search, and keeps the share one of the frame as described first where the description changes.
+    ///
     /// # Errors
     /// As [`Arrangement::check`], and [`Error::Frame`](crate::Error::Frame) where strips are more than a frame may have passes.
     pub fn apply(&self, frame: impl Into<Executed>) -> crate::Result<Executed> {
-        self.apply_to(&frame.into())
+        self.apply_at(&frame.into(), &Costs::default(), None)
     }
 
-    fn apply_to(&self, input: &Executed) -> crate::Result<Executed> {
+    /// The frame that runs so, charged at these costs; `described_traffic` is what the frame moves as described first.
+    pub(super) fn apply_at(
+        &self,
+        input: &Executed,
+        costs: &Costs,
+        described_traffic: Option<Bytes>,
+    ) -> crate::Result<Executed> {
         if *self == Arrangement::described(input.frame()) {
             return Ok(input.clone());
         }
         let frame = &self.description(input.frame())?;
         let rewrite = self.rewrite(frame)?;
+        let charges = costs.charges(&rewrite);
         Ok(match self.changes.is_empty() {
-            true => input.then(&rewrite),
-            false => rewrite,
+            true => input.then(&rewrite.with_charges(charges)),
+            false => rewrite.with_charges(Charges {
+                described_traffic,
+                ..charges
+            }),
         })
     }
 

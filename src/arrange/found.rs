@@ -3,10 +3,11 @@
 use super::change::replanned;
 use super::error::ArrangeError;
 use super::limits::{Cap, Shortfall};
-use super::traffic::{Costs, Model, Traffic};
+use super::traffic::{Costs, Model};
 use super::types::Arrangement;
+use crate::execute::Executed;
 use crate::frame::ResourceId;
-use crate::plan::{MemoryKind, Plan};
+use crate::plan::{MemoryKind, Plan, Traffic};
 use crate::units::Bytes;
 
 /// What the search found.
@@ -26,6 +27,8 @@ pub struct Found {
     pub shortfalls: Vec<Shortfall>,
     /// Frames that were looked at.
     pub steps: u64,
+    /// What running passes otherwise costs.
+    pub costs: Costs,
 }
 
 impl Found {
@@ -56,14 +59,22 @@ impl Found {
         1.0 - (self.fixed + capped).0 as f64 / self.described.described.0.max(1) as f64
     }
 
-    /// The same with what the plan of the arranged frame moves, in place of what the search expected; `costs` are those of the search.
-    pub fn planned(&mut self, executed: &Plan, costs: &Costs) {
-        // Its accesses move halos, too, which count apart here.
-        let halos = match costs.halo {
-            halo if halo > 0.0 => (self.traffic.halos.0 as f64 / halo) as u64,
-            _ => 0,
+    /// The frame that runs as it was found, with the [charges](crate::execute::Charges) at the costs of the search; `plan` is that of the described
+    /// frame.
+    ///
+    /// # Errors
+    /// As [`Arrangement::apply`].
+    pub fn apply(&self, plan: &Plan) -> crate::Result<Executed> {
+        let described = plan.totals.traffic_bytes;
+        self.arrangement.apply_at(&plan.input, &self.costs, Some(described))
+    }
+
+    /// Takes what the plan of the arranged frame moves, in place of what the search expected.
+    pub fn planned(&mut self, executed: &Plan) {
+        self.traffic = Traffic {
+            shaded: self.traffic.shaded,
+            ..Traffic::of(executed)
         };
-        self.traffic.moved = Bytes(executed.dram_traffic().0.saturating_sub(halos));
     }
 
     /// Takes the traffic of the plan itself where the arrangement is the frame as described.
@@ -116,6 +127,7 @@ impl Model<'_> {
             caps: bounds.caps,
             fixed: bounds.fixed,
             steps: self.steps,
+            costs: self.costs,
             arrangement,
         }
     }

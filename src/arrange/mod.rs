@@ -18,6 +18,7 @@
 mod apply;
 mod borders;
 mod change;
+mod charges;
 mod check;
 mod error;
 mod found;
@@ -37,5 +38,5 @@ pub use error::{ArrangeError, CannotGroup};
 pub use found::Found;
 pub use limits::{Alone, Cap, Cause, Shortfall};
 pub use search::{Allowed, search};
-pub use traffic::{Costs, Traffic};
+pub use traffic::Costs;
 pub use types::{ArrangedBatch, Arrangement, Grid, Group, Way};

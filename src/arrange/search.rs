@@ -7,10 +7,10 @@ use super::change::{DescriptionChange, candidates, replanned};
 use super::check::{can_merge, dependencies, fusible, in_order};
 use super::found::{CHOICE, Found, as_described, residents};
 use super::strips::Division;
-use super::traffic::{Costs, Model, Traffic};
+use super::traffic::{Costs, Model};
 use super::types::{Arrangement, Grid, Group, Way};
 use crate::frame::{BatchId, PassId, ResourceId};
-use crate::plan::Plan;
+use crate::plan::{Plan, Traffic};
 
 /// What the search may change, and what it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +74,7 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
         };
         let mut found = search_as_described(&next, plan, allowed, watch);
         found.steps += best.steps;
-        if found.traffic.cost() >= best.traffic.cost() {
+        if found.traffic.off_chip() >= best.traffic.off_chip() {
             break;
         }
         found.described = best.described;
@@ -85,7 +85,7 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
     best.described = Traffic::of(plan);
     best.take_plan_if_described(plan);
     // The planner may know more of the frame as it is than the search does: splits, or what took it longer to find.
-    match best.traffic.cost() < best.described.cost() {
+    match best.traffic.off_chip() < best.described.off_chip() {
         true => best,
         false => Found {
             steps: best.steps,
@@ -117,7 +117,7 @@ fn best_change(
             arrangement = Arrangement::described(next.input.frame());
         }
         let traffic = Model::new(&next, described, allowed.costs).traffic(&arrangement, 0);
-        let saves = traffic.map_or(0, |traffic| best.traffic.cost() - traffic.cost());
+        let saves = traffic.map_or(0, |traffic| best.traffic.off_chip().0 as i64 - traffic.off_chip().0 as i64);
         if saves > saved {
             (saved, found) = (saves, Some((change, next)));
         }
@@ -187,7 +187,7 @@ struct Best<'w> {
 impl Best<'_> {
     /// Takes an arrangement if it is better.
     fn offer(&mut self, (arrangement, traffic): &Judged) {
-        if traffic.cost() < self.traffic.cost() {
+        if traffic.off_chip() < self.traffic.off_chip() {
             (self.arrangement, self.traffic) = (arrangement.clone(), *traffic);
             self.ended |= (self.watch)(traffic).is_break();
         }
@@ -261,7 +261,7 @@ impl Search<'_> {
                     continue;
                 }
                 let traffic = self.judged(&changed);
-                if let Some(traffic) = traffic.filter(|traffic| traffic.cost() < here.1.cost()) {
+                if let Some(traffic) = traffic.filter(|traffic| traffic.off_chip() < here.1.off_chip()) {
                     return Some((changed, traffic));
                 }
             }
@@ -317,7 +317,7 @@ impl Search<'_> {
     /// The best runs of strips that do not overlap, each valued as if it were alone.
     fn divided(&mut self, arrangement: &Arrangement) -> Option<Arrangement> {
         let plain = ungrouped(arrangement);
-        let base = self.judged(&plain)?.cost();
+        let base = self.judged(&plain)?.off_chip().0 as i64;
         let mut divided = plain.clone();
         for (number, batch) in plain.batches.iter().enumerate() {
             let order: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
@@ -393,7 +393,7 @@ impl Search<'_> {
             let Some(traffic) = self.judged(&candidate) else {
                 continue;
             };
-            let gain = base - traffic.cost();
+            let gain = base - traffic.off_chip().0 as i64;
             if gain > best.as_ref().map_or(0, |best| best.0) {
                 best = Some((gain, group));
             }

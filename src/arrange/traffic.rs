@@ -16,7 +16,7 @@ use crate::frame::tables::{Access, ResourceKind, Share, Version};
 use crate::frame::{AccessKind, PassId, ResourceId};
 use crate::measure::tile_requirements_of_part;
 use crate::plan::traffic::{counted_size, only_render_pass, traffic_off_chip};
-use crate::plan::{NotTile, PlacementReason, Plan};
+use crate::plan::{NotTile, PlacementReason, Plan, Traffic};
 use crate::profile::{DeviceProfile, TileRequirements};
 use crate::units::{Alignment, Bytes, Span};
 
@@ -54,68 +54,13 @@ impl Costs {
     }
 }
 
-/// The traffic of a described frame's resources, in bytes a frame, as described or as arranged.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Traffic {
-    /// What all resources move as described, with nothing in tile memory: [`Totals::traffic_bytes`](crate::plan::Totals) of the described
-    /// frame's plan. An arrangement does not change it.
-    pub described: Bytes,
-    /// What still moves off chip, charges aside.
-    pub moved: Bytes,
-    /// What repeated passes cost.
-    pub repeats: Bytes,
-    /// What halos move off chip once more.
-    pub halos: Bytes,
-    /// What merged passes cost.
-    pub merges: Bytes,
-    /// Texels computed, over those computed as described.
-    pub shaded: f64,
-}
-
-impl Traffic {
-    /// What a plan of the described frame moves.
-    pub fn of(plan: &Plan) -> Traffic {
-        Traffic {
-            described: plan.totals.traffic_bytes,
-            moved: plan.dram_traffic(),
-            shaded: 1.0,
-            ..Traffic::default()
-        }
-    }
-
-    /// 1 - (what still moves + charges) / what moves as described: 1 where everything stays on chip at no cost, less than 0 where an
-    /// arrangement costs more than the described frame moves with nothing in tile memory.
-    pub fn share(&self) -> f64 {
-        let described = self.described.0 as f64;
-        if described == 0.0 {
-            return 1.0;
-        }
-        1.0 - self.cost() as f64 / described
-    }
-
-    /// What stays on chip, less charges.
-    pub fn on_chip(&self) -> Bytes {
-        Bytes(self.described.0.saturating_sub(self.cost() as u64))
-    }
-
-    /// What repeats, halos and merges cost together.
-    pub fn charges(&self) -> Bytes {
-        self.repeats + self.halos + self.merges
-    }
-
-    /// What still moves and charges: less is better.
-    pub(super) fn cost(&self) -> i64 {
-        (self.moved + self.charges()).0 as i64
-    }
-}
-
 /// The passes of a run, and the images at the border of its strips.
 type DividedRun = (Vec<PassId>, Vec<ResourceId>);
 
 /// A planned frame, as the search looks at it.
 pub(super) struct Model<'a> {
     pub(super) plan: &'a Plan,
-    costs: Costs,
+    pub(super) costs: Costs,
     /// What the described frame moves with nothing in tile memory.
     described: Bytes,
     heap: Bytes,
@@ -402,11 +347,7 @@ impl<'a> Model<'a> {
             let whole = texels_of(division.all());
             computed +=
                 (u128::from(texels(pass)) * u128::from(area(divided.halo)) / u128::from(whole)) as u64;
-            let declared = frame.pass(pass).repeat_bytes.unwrap_or_default();
-            let repeat = match self.costs.repeat {
-                Some(bytes) if declared > Bytes::ZERO => bytes,
-                _ => declared,
-            };
+            let repeat = self.costs.repeat_of(frame.pass(pass));
             let times = strips.len() as u32 - 1;
             let bytes = Bytes(repeat.0 * u64::from(times));
             traffic.repeats += bytes;

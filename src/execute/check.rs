@@ -6,6 +6,7 @@
 use ash::vk;
 
 use super::areas::{around, computed_area, holds, is_covered};
+use super::charges::ChargeCause;
 use super::check_values;
 use super::error::{OriginError, OriginRule};
 use super::executed::Executed;
@@ -50,6 +51,7 @@ impl Executed {
             checker.check_accesses();
             checker.check_coverage();
             checker.check_borders();
+            checker.check_charges();
         }
         // What accesses see can only be followed along sound origins.
         if checker.faults.is_empty() {
@@ -413,6 +415,41 @@ impl Checker<'_> {
         let computed = computed_area(self.executed.described(), pass);
         let missed = computed.is_some_and(|computed| !is_covered(computed, &areas));
         missed.then(|| "computes less in its strips than as described".to_owned())
+    }
+
+    fn check_charges(&mut self) {
+        let charges = &self.executed.charges().passes;
+        let mut faults = Vec::new();
+        for (at, charge) in charges.iter().enumerate() {
+            let cause = charge.cause.name();
+            let Some(pass) = self.executed.frame().passes().get(charge.pass.index()) else {
+                faults.push(format!(
+                    "a {cause} is charged to pass {}, which is not there",
+                    charge.pass.0
+                ));
+                continue;
+            };
+            let runs = match &self.origins.passes[charge.pass.index()] {
+                PassOrigin::Runs(runs) => &runs[..],
+                PassOrigin::Store { .. } | PassOrigin::Border { .. } => &[],
+            };
+            let repeats = runs.iter().any(|run| run.strip.is_some_and(|strip| strip.number > 0));
+            let why = match charge.cause {
+                ChargeCause::Repeat if !repeats => "is not a strip after the first",
+                ChargeCause::Merge if runs.len() < 2 => "runs no more than one described pass",
+                cause if charges[..at].iter().any(|other| (other.pass, other.cause) == (charge.pass, cause)) => {
+                    "has been charged for that already"
+                }
+                _ => continue,
+            };
+            faults.push(format!(
+                "pass `{}` is charged {} for a {cause}, and {why}",
+                pass.name, charge.bytes
+            ));
+        }
+        for message in faults {
+            self.report(OriginRule::Charge, message);
+        }
     }
 
     fn check_coverage(&mut self) {

@@ -35,4 +35,6 @@ pub enum OriginRule {
     Coverage,
     /// The values of a resource are numbered in order, and accesses find in them what they find in the described resource.
     Value,
+    /// A charge is of a pass that repeats or merges described ones, once for each reason.
+    Charge,
 }

@@ -1,7 +1,10 @@
 //! The frame that runs, beside the frame as it was described.
 
+use std::sync::Arc;
+
 use ash::vk;
 
+use super::charges::Charges;
 use super::origins::{Origins, PassRun, ValueOf};
 use super::strip::Strip;
 use crate::frame::{Frame, PassId, ResourceId};
@@ -28,6 +31,8 @@ pub struct Executed {
     frame: Frame,
     described: Frame,
     origins: Origins,
+    /// `None`: there are none.
+    charges: Option<Arc<Charges>>,
 }
 
 /// The part of a declared resource that a resource of an executed frame is: all of it where no field says more.
@@ -48,6 +53,7 @@ impl PartialEq for Executed {
     fn eq(&self, other: &Executed) -> bool {
         let is_one = |executed: &Executed| executed.frame.shares_tables(&executed.described);
         self.origins == other.origins
+            && self.charges == other.charges
             && self.frame == other.frame
             && (is_one(self) && is_one(other) || self.described == other.described)
     }
@@ -79,7 +85,20 @@ impl Executed {
             frame,
             described,
             origins,
+            charges: None,
         }
+    }
+
+    /// The same frame with these charges in place of its own.
+    pub fn with_charges(self, charges: Charges) -> Executed {
+        let charges = (charges != Charges::NONE).then(|| Arc::new(charges));
+        Executed { charges, ..self }
+    }
+
+    /// What running the frame this way costs beyond what its accesses move.
+    pub fn charges(&self) -> &Charges {
+        static NONE: Charges = Charges::NONE;
+        self.charges.as_deref().unwrap_or(&NONE)
     }
 
     /// Whether the frame runs as it is described.
@@ -169,7 +188,7 @@ impl Executed {
         self.origins.access(access)
     }
 
-    /// This rewrite followed by another one.
+    /// This rewrite followed by another one. What a pass is charged here, the first pass that runs it is charged.
     ///
     /// # Panics
     /// If the other one does not rewrite the frame that runs here.
@@ -180,10 +199,19 @@ impl Executed {
             rewrite.described.name(),
             self.frame.name()
         );
+        let charges = match (&self.charges, &rewrite.charges) {
+            (None, None) => None,
+            _ => {
+                Some(Arc::new(
+                    self.charges().then(rewrite.charges(), &rewrite.origins),
+                ))
+            }
+        };
         Executed {
             frame: rewrite.frame.clone(),
             described: self.described.clone(),
             origins: self.origins.then(&rewrite.origins),
+            charges,
         }
     }
 }

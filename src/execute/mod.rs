@@ -13,11 +13,12 @@
 //!                                       after pass 1
 //! ```
 //! [`Executed`] holds both frames and the map, and [checks](Executed::check) that they agree. The map of a frame that runs as it is described
-//! has no tables and costs nothing.
+//! has no tables and costs nothing. What running a frame another way costs beyond what its accesses move, [`Charges`] say.
 
 mod areas;
 mod batches;
 mod borders;
+mod charges;
 mod check;
 mod check_values;
 mod error;
@@ -27,6 +28,7 @@ mod rewrite;
 mod strip;
 mod values;
 
+pub use charges::{Charge, ChargeCause, Charges};
 pub use error::{OriginError, OriginRule};
 pub use executed::{Executed, Part};
 pub use origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin, ValueOf};

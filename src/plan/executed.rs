@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Plan, Store};
-use crate::execute::{Executed, ValueOf};
+use crate::execute::{Charges, Executed, ValueOf};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
@@ -38,7 +38,8 @@ impl Plan {
 
     /// The frame that runs, beside the described one.
     pub fn executed(&self) -> Executed {
-        Executed::new(self.frame.clone(), self.described().clone(), self.origins.clone())
+        let charges = self.input.charges().then(&Charges::NONE, &self.splits);
+        Executed::new(self.frame.clone(), self.described().clone(), self.origins.clone()).with_charges(charges)
     }
 
     /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](crate::plan::PlanOptions::split).

@@ -25,7 +25,9 @@
 //! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` says what kept it out of
 //! tile memory where it is not there, and `"dedicated": true` that the driver wants an allocation for it alone. Numbers
 //! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. So are `runs` and
-//! `origin` in the plan of a rewritten frame: the described passes that a pass runs, and the described resource that a resource is. A field
+//! `origin` in the plan of a rewritten frame: the described passes that a pass runs, and the described resource that a resource is.
+//! `charges`, `{ "passes": [{ "pass": "blur #1", "cause": "repeat", "bytes": 1500000 }], "halo_thousandths": 1000 }`, are what running that
+//! costs. A field
 //! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring; and so is `arrangement`,
 //! which `tileheap plan --json --best` wrote: it says how the described frame became this one.
 

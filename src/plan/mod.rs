@@ -70,6 +70,7 @@ pub(crate) use make::plan_runnable;
 pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
 pub use planner::Planner;
 pub(crate) use runnable::Runnable;
+pub use traffic::Traffic;
 pub use types::{
     MemoryKind, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, PlacementReason,
     Plan, ResourcePlan, Store, Totals,

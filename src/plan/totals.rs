@@ -3,10 +3,9 @@
 use super::arena::Placed;
 use super::context::{Context, Ruling};
 use super::eligible::could_be_whole;
-use super::executed::holders_of_accesses;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
-use super::traffic::{counted_size, only_render_pass, traffic_off_chip};
+use super::traffic::{Traffic, described_traffic, halos, only_render_pass, traffic_off_chip};
 use super::{MemoryKind, NotTile, ObjectId, PassPlan, Placement, PlacementReason, ResourcePlan, Totals};
 use crate::frame::tables::Contents;
 use crate::frame::{PassId, ResourceId};
@@ -210,20 +209,30 @@ pub(super) fn sum(
             totals.stored_bytes += tile.size;
         }
     }
-    totals.traffic_bytes = match context.executed.origins().is_identity() {
+    let executed = context.executed;
+    let windows = context.options.windows;
+    let is_changed = executed.charges().described_traffic.is_some();
+    totals.traffic_bytes = match executed.origins().is_identity() && !is_changed {
         true => executed_traffic,
-        false => described_traffic(context),
+        false => described_traffic(executed, requirements, windows),
+    };
+    let halos = halos(executed, requirements, |id| {
+        let is_tile = matches!(resources[id.index()].reason, PlacementReason::Tile { .. });
+        !is_tile && only_render_pass(frame, id, windows).is_none()
+    });
+    let moved = executed_traffic - totals.on_chip_bytes + totals.stored_bytes;
+    let traffic = Traffic {
+        described: totals.traffic_bytes,
+        ..Traffic::charged(executed, moved, halos)
     };
     // What merged passes no longer move stays on chip, too.
-    let of_described = |bytes: Bytes, less: Bytes| {
-        Bytes(
-            (totals.traffic_bytes + bytes)
-                .0
-                .saturating_sub((executed_traffic + less).0),
-        )
-    };
-    totals.eligible_bytes = of_described(totals.eligible_bytes, Bytes::ZERO);
-    totals.on_chip_bytes = of_described(totals.on_chip_bytes, totals.stored_bytes);
+    totals.on_chip_bytes = traffic.on_chip();
+    totals.charged_bytes = traffic.charges();
+    totals.eligible_bytes = Bytes(
+        (totals.traffic_bytes + totals.eligible_bytes)
+            .0
+            .saturating_sub(executed_traffic.0),
+    );
     for object in objects {
         match object.memory {
             MemoryKind::Arena => totals.arena_bytes += object.size,
@@ -259,24 +268,6 @@ pub(super) fn sum(
     totals.arena_peak_live = peaks.sum();
     totals.tile_peak_live = passes.iter().map(|pass| pass.live_tile).max().unwrap_or_default();
     totals
-}
-
-/// The bytes that the described frame moves with nothing in tile memory.
-fn described_traffic(context: &Context<'_>) -> Bytes {
-    let (described, requirements) = (context.executed.described(), context.requirements);
-    let moves = |id| only_render_pass(described, id, context.options.windows).is_none();
-    let moves: Vec<bool> = described.resource_ids().map(moves).collect();
-    let accesses = described.accesses().iter();
-    let moved = accesses
-        .zip(holders_of_accesses(context.executed))
-        .filter(|(access, _)| {
-            moves[access.resource.index()] && described.pass(access.pass).contents != Contents::Store
-        });
-    let bytes = moved.map(|(access, holder)| {
-        let size = counted_size(context.executed.frame(), requirements, holder);
-        described.traffic_of(access, size)
-    });
-    bytes.sum()
 }
 
 /// The most bytes alive at once.

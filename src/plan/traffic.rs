@@ -4,11 +4,15 @@
 //! share on chip = 1 - (bytes that still move off chip + charges) / bytes that the described frame moves
 //! ```
 //! Every access counts by [`Frame::traffic_of`]; an attachment that one render pass makes and drops moves nothing, since binning keeps it
-//! on chip; what is in tile memory moves nothing; stores of split lifetimes move what they write. Charges are what arrangements pay for:
-//! repeated passes, halos, merged passes.
+//! on chip; what is in tile memory moves nothing; stores of split lifetimes move what they write. [Charges](crate::execute::Charges) are what
+//! arrangements pay for: repeated passes, halos, merged passes. [`Traffic`] is the only place that computes the share.
 
+use ash::vk;
+
+use super::executed::holders_of_accesses;
 use super::{PlacementReason, Plan, WindowRule};
-use crate::frame::tables::{Contents, PassKind};
+use crate::execute::{ChargeCause, Executed};
+use crate::frame::tables::{Contents, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
@@ -50,16 +54,188 @@ pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRul
     is_only.then_some(first)
 }
 
-impl Plan {
-    /// The bytes that cross the memory bus in a frame: those of all resources that are not in tile memory, and what stores write.
-    pub fn dram_traffic(&self) -> Bytes {
-        let (frame, windows) = (&self.frame, self.options.windows);
-        let off_chip = frame.resource_ids().filter(|&id| {
-            let is_tile = matches!(self.resources[id.index()].reason, PlacementReason::Tile { .. });
-            !is_tile && only_render_pass(frame, id, windows).is_none()
+/// The bytes that the described frame moves with nothing in tile memory.
+pub(super) fn described_traffic(executed: &Executed, requirements: &Requirements, windows: WindowRule) -> Bytes {
+    if let Some(first) = executed.charges().described_traffic {
+        return first;
+    }
+    let described = executed.described();
+    let moves = |id| only_render_pass(described, id, windows).is_none();
+    let moves: Vec<bool> = described.resource_ids().map(moves).collect();
+    let accesses = described.accesses().iter();
+    let moved = accesses
+        .zip(holders_of_accesses(executed))
+        .filter(|(access, _)| {
+            moves[access.resource.index()] && described.pass(access.pass).contents != Contents::Store
         });
+    let bytes = moved.map(|(access, holder)| {
+        let size = counted_size(executed.frame(), requirements, holder);
+        described.traffic_of(access, size)
+    });
+    bytes.sum()
+}
+
+/// The bytes that strips move off chip beyond what their passes move as described: around themselves, and where images of strips are padded.
+/// `is_moved` says of a resource of the frame that runs whether it moves anything off chip.
+pub(super) fn halos(
+    executed: &Executed,
+    requirements: &Requirements,
+    is_moved: impl Fn(ResourceId) -> bool,
+) -> Bytes {
+    let (frame, described) = (executed.frame(), executed.described());
+    if frame.pass_ids().all(|pass| executed.strip(pass).is_none()) {
+        return Bytes::ZERO;
+    }
+    /// One described access in strips.
+    #[derive(Clone, Copy, Default)]
+    struct InStrips {
+        /// How often, and how often off chip.
+        times: [u64; 2],
+        moved: Bytes,
+    }
+    let mut all = vec![InStrips::default(); described.accesses().len()];
+    for (index, access) in frame.accesses().iter().enumerate() {
+        let in_strip = executed.strip(access.pass).is_some();
+        let Some(described) = executed.described_access(index).filter(|_| in_strip) else {
+            continue;
+        };
+        let one = &mut all[described];
+        one.times[0] += 1;
+        if is_moved(access.resource) {
+            one.times[1] += 1;
+            let size = counted_size(frame, requirements, access.resource);
+            one.moved += frame.traffic_of(access, size);
+        }
+    }
+    let holders = holders_of_accesses(executed);
+    let accesses = described.accesses().iter().zip(holders).zip(&all);
+    let halos = accesses.filter(|(_, one)| one.times[1] > 0);
+    let halos = halos.map(|((access, holder), one)| {
+        let size = counted_size(frame, requirements, holder);
+        let [times, off_chip] = one.times;
+        let own = u128::from(described.traffic_of(access, size).0) * u128::from(off_chip) / u128::from(times);
+        Bytes(one.moved.0.saturating_sub(own as u64))
+    });
+    halos.sum()
+}
+
+/// The traffic of a described frame's resources, in bytes a frame, as described or as arranged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// What all resources move as first described, with nothing in tile memory: [`Totals::traffic_bytes`](super::Totals). An arrangement does
+    /// not change it.
+    pub described: Bytes,
+    /// What still moves off chip, charges aside.
+    pub moved: Bytes,
+    /// What repeated passes cost.
+    pub repeats: Bytes,
+    /// What halos move off chip once more.
+    pub halos: Bytes,
+    /// What merged passes cost.
+    pub merges: Bytes,
+    /// Texels computed, over those computed as described.
+    pub shaded: f64,
+}
+
+impl Traffic {
+    /// What a plan moves and is charged, of a described frame or of an [executed](Executed) one.
+    pub fn of(plan: &Plan) -> Traffic {
+        let executed = plan.executed();
+        let is_moved = |id| plan.moves(id);
+        let halos = halos(&executed, &plan.requirements, is_moved);
+        Traffic {
+            described: plan.totals.traffic_bytes,
+            shaded: shaded(&executed),
+            ..Traffic::charged(&executed, plan.dram_traffic(), halos)
+        }
+    }
+
+    /// What moves and is charged, if accesses and stores move so many bytes, and so many of these are halos'.
+    pub(super) fn charged(executed: &Executed, moved: Bytes, halos: Bytes) -> Traffic {
+        let charges = executed.charges();
+        let cost = u128::from(halos.0) * u128::from(charges.halo_thousandths) / 1000;
+        Traffic {
+            moved: Bytes(moved.0 - halos.0),
+            repeats: charges.of(ChargeCause::Repeat),
+            halos: Bytes(cost as u64),
+            merges: charges.of(ChargeCause::Merge),
+            ..Traffic::default()
+        }
+    }
+
+    /// 1 - (what still moves + charges) / what moves as described: 1 where everything stays on chip at no cost, less than 0 where an
+    /// arrangement costs more than the described frame moves with nothing in tile memory.
+    pub fn share(&self) -> f64 {
+        let described = self.described.0 as f64;
+        if described == 0.0 {
+            return 1.0;
+        }
+        1.0 - self.off_chip().0 as f64 / described
+    }
+
+    /// What stays on chip, less charges.
+    pub fn on_chip(&self) -> Bytes {
+        Bytes(self.described.0.saturating_sub(self.off_chip().0))
+    }
+
+    /// What repeats, halos and merges cost together.
+    pub fn charges(&self) -> Bytes {
+        self.repeats + self.halos + self.merges
+    }
+
+    /// What still moves, and charges: less is better.
+    pub fn off_chip(&self) -> Bytes {
+        self.moved + self.charges()
+    }
+}
+
+/// Texels that passes compute, over those that they compute as described.
+fn shaded(executed: &Executed) -> f64 {
+    let area = |extent: vk::Extent2D| u64::from(extent.width) * u64::from(extent.height);
+    let described = executed.described();
+    let texels = |pass| {
+        let written = described.accesses_of(pass).iter().filter(|access| access.writes);
+        let extents = written.filter_map(|access| match described.resource(access.resource).kind {
+            ResourceKind::Image { extent, .. } => Some((extent.width, extent.height)),
+            ResourceKind::Buffer { .. } => None,
+        });
+        extents
+            .map(|(width, height)| area(vk::Extent2D { width, height }))
+            .max()
+            .unwrap_or(0)
+    };
+    let (mut computed, mut whole) = (0, 0);
+    for pass in executed.frame().pass_ids() {
+        for run in executed.described_passes(pass) {
+            // A part of what the pass computes: strips cover all of it, and halos more.
+            computed += match run.strip {
+                Some(strip) => area(strip.area.extent).min(texels(run.pass)),
+                None => texels(run.pass),
+            };
+        }
+    }
+    for pass in described.pass_ids() {
+        whole += texels(pass);
+    }
+    match whole {
+        0 => 1.0,
+        _ => computed as f64 / whole as f64,
+    }
+}
+
+impl Plan {
+    /// Whether a resource of [`Plan::frame`] moves anything off chip.
+    fn moves(&self, id: ResourceId) -> bool {
+        let is_tile = matches!(self.resources[id.index()].reason, PlacementReason::Tile { .. });
+        !is_tile && only_render_pass(&self.frame, id, self.options.windows).is_none()
+    }
+
+    /// The bytes that cross the memory bus in a frame: those of all resources that are not in tile memory, and what stores write.
+    /// [Charges](crate::execute::Charges) are not among them.
+    pub fn dram_traffic(&self) -> Bytes {
+        let off_chip = self.frame.resource_ids().filter(|&id| self.moves(id));
         let moved: Bytes = off_chip
-            .map(|id| traffic_off_chip(frame, &self.requirements, id))
+            .map(|id| traffic_off_chip(&self.frame, &self.requirements, id))
             .sum();
         moved + self.totals.stored_bytes
     }

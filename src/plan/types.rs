@@ -278,7 +278,8 @@ pub struct PassPlan {
 /// Sums over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// The traffic of all resources of the described frame, with nothing in tile memory, by [`Frame::traffic_of`]. Shares are of this.
+    /// The traffic of all resources of the described frame, with nothing in tile memory, by [`Frame::traffic_of`]: as it was described first,
+    /// if its description was changed. Shares are of this.
     ///
     /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is.
     pub traffic_bytes: Bytes,
@@ -286,8 +287,11 @@ pub struct Totals {
     /// not. If the strategy leaves tile memory alone: what merged passes no longer move.
     pub eligible_bytes: Bytes,
     /// The part of it that stays on chip: all but what the frame that runs moves off chip. That is the traffic of the residents of tile
-    /// memory and what merged passes no longer move, less what stores write.
+    /// memory and what merged passes no longer move, less what stores write and what the arrangement is charged; 0 where that is more.
     pub on_chip_bytes: Bytes,
+    /// What the arrangement is charged: repeated passes, merged passes, and halos that move off chip once more.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub charged_bytes: Bytes,
     /// What the stores of split lifetimes write to ordinary memory. What they read does not count: without them, it would not be read.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stored_bytes: Bytes,

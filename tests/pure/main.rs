@@ -3,6 +3,7 @@
 mod aliasing;
 mod arrange;
 mod arrange_meaning;
+mod charges;
 mod damage;
 mod depth_resolves;
 #[path = "../descriptions/mod.rs"]

@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use ash::vk;
-use tileheap::arrange::{Allowed, Traffic, search};
+use tileheap::arrange::{Allowed, search};
 use tileheap::frame::tables::{Access, Contents, PassKind, ResourceKind};
 use tileheap::frame::{AccessKind, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence};
 use tileheap::lower::{DeviceQueues, Situation, lower};
 use tileheap::measure::Requirements;
-use tileheap::plan::{MemoryKind, Plan, WindowRule};
+use tileheap::plan::{MemoryKind, Plan, Traffic, WindowRule};
 use tileheap::units::Bytes;
 use tileheap_testkit::frames::{extent, one_queue, rect};
 

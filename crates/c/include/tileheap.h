@@ -1195,6 +1195,8 @@ typedef struct ThPlanTotals {
     uint64_t tileBytes;
     /** The most bytes alive at once in tile memory. */
     uint64_t tilePeakLive;
+    /** What an arranged frame is charged for repeated passes, merged passes and halos: none of it counts as kept on chip. */
+    uint64_t chargedBytes;
 } ThPlanTotals;
 
 /** Memory traffic of a frame, in bytes. */

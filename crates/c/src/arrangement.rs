@@ -187,7 +187,7 @@ impl ArrangementRows {
 }
 
 impl Traffic {
-    fn of(traffic: &arrange::Traffic) -> Traffic {
+    fn of(traffic: &tileheap::plan::Traffic) -> Traffic {
         Traffic {
             described: traffic.described.0,
             moved: traffic.moved.0,
@@ -202,7 +202,7 @@ impl Traffic {
 
 unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: Found) -> Result<(), Fault> {
     let described = plan.input.frame().clone();
-    let arranged = found.arrangement.apply(&plan.input)?;
+    let arranged = found.apply(plan)?;
     let rows = ArrangementRows::of(found, arranged);
     let handle = ArrangementHandle::create(ArrangementObject { described, rows })?;
     // SAFETY: null or writable.

@@ -21,7 +21,7 @@ use crate::text::put_text;
 use crate::vulkan::{LadderValue, PlanFlags, PlanModeValue, ReportFormatValue, StrategyValue};
 
 sized! { Input: PlanOptionsDesc to tile_limit; PlanDesc to options; }
-sized! { Output: PlanArrays to passes; PlanTotals to tile_peak_live; }
+sized! { Output: PlanArrays to passes; PlanTotals to charged_bytes; }
 
 object!(PlannerT, PlannerObject: Planner);
 object!(PlanT, PlanObject: Plan);
@@ -186,6 +186,8 @@ pub struct PlanTotals {
     pub tile_bytes: u64,
     /// The most bytes alive at once in tile memory.
     pub tile_peak_live: u64,
+    /// What an arranged frame is charged for repeated passes, merged passes and halos: none of it counts as kept on chip.
+    pub charged_bytes: u64,
 }
 
 /// The rows of a plan.
@@ -393,6 +395,7 @@ pub unsafe extern "C" fn get_plan_totals(
             arena_bytes_without_aliasing: sums.arena_bytes_without_aliasing.0,
             tile_bytes: sums.tile_bytes.0,
             tile_peak_live: sums.tile_peak_live.0,
+            charged_bytes: sums.charged_bytes.0,
         };
         // SAFETY: null, or the caller's structure.
         unsafe { write(totals, value) }

@@ -221,7 +221,7 @@ fn rust_has_the_layouts_that_c_has() {
         ThPlanArrays = PlanArrays { struct_size resource_count resources placement_count
             object_count placements objects pass_count reserved passes }
         ThPlanTotals = PlanTotals { struct_size proved traffic_bytes eligible_bytes on_chip_bytes dram_bytes
-            arena_bytes arena_bytes_without_aliasing tile_bytes tile_peak_live }
+            arena_bytes arena_bytes_without_aliasing tile_bytes tile_peak_live charged_bytes }
         ThTraffic = Traffic { described moved repeats halos merges shaded share }
         ThSearchDesc = SearchDesc { struct_size allow shaded repeat_bytes steps progress user_data }
         ThArrangementInfo = ArrangementInfo { struct_size reserved described arranged cap steps }

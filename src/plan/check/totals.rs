@@ -38,12 +38,18 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     let says = plan.totals;
     let executed = traffic(plan, &plan.frame, |index| plan.frame.accesses()[index].resource);
     let holders = holders(plan);
-    let described = traffic(plan, plan.described(), |index| holders[index]);
+    let described = plan.input.charges().described_traffic;
+    let described = described.unwrap_or_else(|| traffic(plan, plan.described(), |index| holders[index]));
+    let charges = charges(plan, &holders);
     let is = Totals {
         traffic_bytes: described,
         // What merged passes no longer move is on chip.
         eligible_bytes: less(add(eligible(checker), described), executed),
-        on_chip_bytes: less(add(on_chip(checker), described), add(executed, stored(checker))),
+        on_chip_bytes: {
+            let off_chip = add(less(executed, on_chip(checker)), stored(checker));
+            less(described, add(less(off_chip, charges.moved), charges.cost))
+        },
+        charged_bytes: charges.cost,
         stored_bytes: stored(checker),
         arena_bytes: objects(MemoryKind::Arena).fold(Bytes::ZERO, add),
         arena_bytes_without_aliasing: plan
@@ -64,7 +70,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     macro_rules! pairs {
         ($($total:ident)+) => { [$((stringify!($total), says.$total, is.$total)),+] };
     }
-    let pairs = pairs!(traffic_bytes eligible_bytes on_chip_bytes stored_bytes arena_bytes arena_bytes_without_aliasing arena_peak_live
+    let pairs = pairs!(traffic_bytes eligible_bytes on_chip_bytes charged_bytes stored_bytes arena_bytes arena_bytes_without_aliasing arena_peak_live
         tile_peak_live tile_bytes reserved_bytes reserved_bytes_by_runs live_bytes);
     for (total, says, is) in pairs {
         if says != is {
@@ -164,16 +170,71 @@ fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> 
             if frame.pass(access.pass).contents == Contents::Store {
                 continue;
             }
-            let held_by = holder(index);
-            let needs = &plan.requirements.resources[held_by.index()];
-            let size = match plan.frame.resource(held_by).persistence {
-                Persistence::External(_) => plan.frame.resource(held_by).content_size(),
-                _ => needs.tile.map_or(needs.size, |tile| tile.size),
-            };
-            sum = add(sum, frame.traffic_of(access, size));
+            sum = add(sum, frame.traffic_of(access, size_of(plan, holder(index))));
         }
     }
     sum
+}
+
+/// What an arrangement is charged.
+struct Charged {
+    /// What strips move off chip beyond what their passes move as described.
+    moved: Bytes,
+    /// What that, repeats and merges cost.
+    cost: Bytes,
+}
+
+/// Sums charges; halos are what the accesses of strips move off chip beyond their part of what the described access moves.
+fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
+    let charges = plan.input.charges();
+    let mut moved = Bytes::ZERO;
+    for (described, access) in plan.described().accesses().iter().enumerate() {
+        let all = plan.frame.accesses().iter().enumerate();
+        let of_it = all.filter(|(index, ours)| {
+            let in_strip = plan.origins.runs(ours.pass).any(|run| run.strip.is_some());
+            plan.origins.access(*index) == Some(described) && in_strip
+        });
+        let strips: Vec<&Access> = of_it.map(|(_, ours)| ours).collect();
+        let off_chip: Vec<&Access> = strips.iter().copied().filter(|ours| is_off_chip(plan, ours)).collect();
+        if off_chip.is_empty() {
+            continue;
+        }
+        let all_of_it = plan.described().traffic_of(access, size_of(plan, holders[described]));
+        let part = u128::from(all_of_it.0) * off_chip.len() as u128 / strips.len() as u128;
+        let bytes = off_chip
+            .iter()
+            .map(|ours| plan.frame.traffic_of(ours, size_of(plan, ours.resource)));
+        moved = add(moved, less(bytes.fold(Bytes::ZERO, add), Bytes(part as u64)));
+    }
+    let halos = u128::from(moved.0) * u128::from(charges.halo_thousandths) / 1000;
+    let passes = charges.passes.iter().map(|charge| charge.bytes);
+    Charged {
+        moved,
+        cost: passes.fold(Bytes(u64::try_from(halos).unwrap_or(u64::MAX)), add),
+    }
+}
+
+/// Whether an access moves bytes off chip: its resource is not in tile memory, and others than one render pass use it.
+fn is_off_chip(plan: &Plan, access: &Access) -> bool {
+    if plan.placements[placement_of(plan, access)].memory == MemoryKind::Tile {
+        return false;
+    }
+    let transient = plan.frame.resource(access.resource).persistence == Persistence::Transient;
+    let mut uses = plan.frame.accesses().iter();
+    let resolved = uses.any(|other| {
+        other.resource == access.resource && other.kind == AccessKind::ResolveAttachment
+    });
+    let stays = transient && !resolved && in_one_render_pass(plan, &plan.frame, access.resource);
+    !stays
+}
+
+/// The bytes by which a resource of the frame that runs counts.
+fn size_of(plan: &Plan, resource: ResourceId) -> Bytes {
+    let needs = &plan.requirements.resources[resource.index()];
+    match plan.frame.resource(resource).persistence {
+        Persistence::External(_) => plan.frame.resource(resource).content_size(),
+        _ => needs.tile.map_or(needs.size, |tile| tile.size),
+    }
 }
 
 /// Per described access, the resource of the frame that runs that holds all that it uses: the described resource, or its value.

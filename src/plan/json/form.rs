@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tileheap_json::is_default;
 
+use crate::execute::ChargeCause;
 use crate::frame::tables::Version;
 use crate::frame::{AccessKind, PassId, QueueId, ResourceId};
 use crate::measure::ResourceRequirements;
@@ -38,12 +39,34 @@ pub(super) struct Document {
     #[serde(default)]
     pub(super) optimality: Option<OptimalityEntry>,
     pub(super) totals: Totals,
+    /// What running the frame another way costs, where it is charged anything.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) charges: Option<Charges>,
     /// What `tileheap plan --advice` found would help: for readers, neither read back nor compared.
     #[serde(default, skip_serializing, rename = "advice")]
     pub(super) _advice: Option<serde::de::IgnoredAny>,
     /// How `tileheap plan --best` arranged the frame: for readers, too.
     #[serde(default, skip_serializing, rename = "arrangement")]
     pub(super) _arrangement: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Charges {
+    pub(super) passes: Vec<Charge>,
+    /// What a byte of a halo costs, in thousandths.
+    pub(super) halo_thousandths: u32,
+    /// What the frame moves as described first, where its description was changed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) described_traffic_bytes: Option<Bytes>,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Charge {
+    pub(super) pass: PassId,
+    pub(super) cause: ChargeCause,
+    pub(super) bytes: Bytes,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error::PlanJsonError;
 use super::form::{self, Document, FORMAT, Head, Named, VERSION};
 use super::write;
-use crate::execute::Executed;
+use crate::execute::{Charge, Charges, Executed};
 use crate::frame::{Frame, IdNames, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
@@ -85,6 +85,7 @@ fn read_plan(
     let needs: Vec<ResourceRequirements> = document.resources.iter().map(|it| it.requirements).collect();
     // Stretches come last.
     let input_needs = needs[..input.frame().resources().len()].to_vec();
+    let input = input.with_charges(charges(&document, split));
     Ok(Plan {
         frame: split.frame().clone(),
         origins: input.origins().then(split.origins()),
@@ -106,9 +107,26 @@ fn read_plan(
     })
 }
 
+/// The charges of the document, by the passes of the planned frame: what things cost follows from no frame.
+fn charges(document: &Document, split: &Executed) -> Charges {
+    let Some(charges) = &document.charges else {
+        return Charges::NONE;
+    };
+    let passes = charges.passes.iter().map(|charge| Charge {
+        pass: split.origins().described_pass(charge.pass),
+        cause: charge.cause,
+        bytes: charge.bytes,
+    });
+    Charges {
+        passes: passes.collect(),
+        halo_thousandths: charges.halo_thousandths,
+        described_traffic: charges.described_traffic_bytes,
+    }
+}
+
 /// No number of a plan is so large that sums over the plan overflow 64 bits. (The profile's limits may be.)
 fn check_numbers(document: &Value) -> Result<(), PlanJsonError> {
-    for part in ["objects", "resources", "passes", "totals"] {
+    for part in ["objects", "resources", "passes", "charges", "totals"] {
         let number = largest(&document[part]);
         if number > LARGEST {
             return Err(fault(format!(

@@ -1,6 +1,7 @@
 //! From a plan to its document.
 
 use super::form::{self, Document, FORMAT, VERSION};
+use crate::execute::Charges;
 use crate::frame::tables::Access;
 use crate::frame::{Frame, IdNames, PassId, ResourceId};
 use crate::plan::Store;
@@ -37,9 +38,26 @@ pub(super) fn document(plan: &Plan) -> Document {
             found,
         }),
         totals: plan.totals,
+        charges: charges(plan),
         _advice: None,
         _arrangement: None,
     }
+}
+
+/// What the passes of the plan's frame are charged; `None` if nothing is.
+fn charges(plan: &Plan) -> Option<form::Charges> {
+    let executed = plan.executed();
+    let charges = executed.charges();
+    let passes = charges.passes.iter().map(|charge| form::Charge {
+        pass: charge.pass,
+        cause: charge.cause,
+        bytes: charge.bytes,
+    });
+    (*charges != Charges::NONE).then(|| form::Charges {
+        passes: passes.collect(),
+        halo_thousandths: charges.halo_thousandths,
+        described_traffic_bytes: charges.described_traffic,
+    })
 }
 
 fn store(plan: &Plan, store: Store) -> form::Store {

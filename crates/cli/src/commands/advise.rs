@@ -6,7 +6,7 @@ use tileheap::plan::Plan;
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;
 use crate::frames::advice::{self, Advice};
-use crate::frames::arrange::{ArrangeOptions, changes, figures};
+use crate::frames::arrange::{ArrangeOptions, Described, changes, figures};
 use crate::frames::limits::limits_in_words;
 use crate::frames::plan::FrameArguments;
 use crate::frames::sweep::sweep;
@@ -52,7 +52,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let arranged = arrange.arrange(&arguments.frame.options, &imported, &described)?;
     let plan = arranged.as_ref().map_or(&described, |arranged| &arranged.plan);
     let progress = Progress::new("searching for advice", 0);
-    let found = Advice::of(&described, plan, &arrange.limits)?;
+    let from = Described {
+        options: &arguments.frame.options,
+        imported: &imported,
+        plan: &described,
+    };
+    let found = Advice::of(from, plan, &arrange.limits)?;
     drop(progress);
     if arguments.json {
         let mut document = advice::document(&described, plan, &found);
@@ -82,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The best combinations of changes, each with what it saves, what it costs, and what changes in the program.
-fn write_combinations(report: &mut String, plan: &Plan, found: &Advice) {
+fn write_combinations(report: &mut String, plan: &Plan, found: &Advice<'_>) {
     let frame = plan.input.frame();
     *report += "\nCombinations of changes, the best first\n";
     if found.combinations.is_empty() {
@@ -92,10 +97,10 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice) {
         *report += &format!(
             "  {number}. {}: {} of traffic on chip, {}\n",
             one.kinds.join(", "),
-            share(one.found.traffic.share()),
-            figures(&one.found)
+            share(one.planned.found.traffic.share()),
+            figures(&one.planned.found)
         );
-        for change in changes(frame, &one.found.arrangement, &one.arranged) {
+        for change in changes(frame, &one.planned.found.arrangement, &one.planned.arranged) {
             *report += &format!("      {change}\n");
         }
     }

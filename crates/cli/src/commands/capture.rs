@@ -167,7 +167,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     };
     let mut charts = vec![page];
     for (how, arranged) in [("as it is", None), ("in the best arrangement", Some(&best))] {
-        let mut chart = plan::chart(&with_advice(&described, arranged, None)?);
+        let mut chart = plan::chart(&with_advice(best.described(), arranged, None)?);
         chart.title = format!("{}, {how}", chart.title);
         chart.notes.clear(); // Advice is a separate command.
         charts.push(chart);

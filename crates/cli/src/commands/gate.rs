@@ -1,7 +1,7 @@
 //! `tileheap gate`.
 
 use clap::{ArgGroup, Args};
-use tileheap::arrange::Traffic;
+use tileheap::plan::Traffic;
 use tileheap::units::Bytes;
 
 use crate::error::{Error, Result};
@@ -33,10 +33,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let (imported, plan) = arguments.frame.plan()?;
     let options = &arguments.frame.options;
     let arranged = arguments.arrange.arrange(options, &imported, &plan)?;
-    let (traffic, how) = match &arranged {
-        Some(ArrangedPlan { found, .. }) => (found.traffic, ", arranged"),
-        None => (Traffic::of(&plan), ""),
+    let (planned, how) = match &arranged {
+        Some(ArrangedPlan { plan, .. }) => (plan, ", arranged"),
+        None => (&plan, ""),
     };
+    let traffic = Traffic::of(planned);
     let (kept, all) = (traffic.on_chip(), traffic.described);
     let (share, bytes) = (arguments.min_on_chip, arguments.min_bytes);
     let thresholds: Vec<String> = [

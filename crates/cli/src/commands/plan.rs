@@ -10,7 +10,7 @@ use tileheap::plan::{Ladder, NotTile, PlacementReason, Plan};
 
 use crate::error::Result;
 use crate::frames::advice;
-use crate::frames::arrange::{ArrangeOptions, ArrangedPlan};
+use crate::frames::arrange::{ArrangeOptions, ArrangedPlan, Described};
 use crate::frames::plan::{FrameArguments, Sizes};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -79,7 +79,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
         let progress = Progress::new("searching for advice", 0);
         let limits = arguments.advice.then_some(&arguments.arrange.limits);
-        let document = advice::with_advice(&described, arranged.as_ref(), limits)?;
+        let from = Described {
+            options: &frame.options,
+            imported: &imported,
+            plan: &described,
+        };
+        let document = advice::with_advice(from, arranged.as_ref(), limits)?;
         drop(progress);
         return output.write(&format!("{document:#}\n"));
     }

@@ -23,7 +23,7 @@ use crate::caches::play::{ReplayOptions, is_trace, play};
 use crate::documents::{self, Document, Replay, SweepResult, Tensors, Trace};
 use crate::error::{Error, Result};
 use crate::frames::advice::with_advice;
-use crate::frames::arrange::ArrangeOptions;
+use crate::frames::arrange::{ArrangeOptions, Described};
 use crate::frames::diff::{differences, moved_resources};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::frames::sweep::sweep;
@@ -273,12 +273,17 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
         Detail::Plan => false,
     };
     let mut notes = options.ignored(&imported.frame)?;
-    notes.extend(imported.notes);
+    notes.extend(imported.notes.iter().cloned());
     if thorough {
         progress.set_message("searching for advice");
     }
     let limits = thorough.then_some(&arguments.arrange.limits);
-    let document = with_advice(&described, arranged.as_ref(), limits)?;
+    let from = Described {
+        options,
+        imported: &imported,
+        plan: &described,
+    };
+    let document = with_advice(from, arranged.as_ref(), limits)?;
     if !thorough && arguments.detail == Detail::Auto {
         notes.push(format!(
             "more than {SMALL_FRAME} resources: give --detail full for advice and other heap sizes"

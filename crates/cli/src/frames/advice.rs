@@ -2,18 +2,17 @@
 
 use serde_json::{Value, json};
 use tileheap::arrange::Found;
-use tileheap::execute::Executed;
 use tileheap::frame::ResourceId;
 use tileheap::plan::{NotTile, PlacementReason, Plan};
 
-use super::arrange::{ArrangedPlan, Limits, document as arrangement_document, gain};
+use super::arrange::{ArrangedPlan, Described, Limits, gain};
 use super::limits::caps_document;
 use crate::error::{Error, Result};
 
 /// Other ways to run a frame, and what its plan keeps out of tile memory.
-pub(crate) struct Advice {
+pub(crate) struct Advice<'a> {
     /// The largest share on chip first.
-    pub(crate) combinations: Vec<Combination>,
+    pub(crate) combinations: Vec<Combination<'a>>,
     /// With all that is allowed and keeps the description.
     pub(crate) as_described: Found,
     /// What something could be done about, with the rule or limit that keeps it out.
@@ -21,18 +20,17 @@ pub(crate) struct Advice {
 }
 
 /// Another way to run a frame.
-pub(crate) struct Combination {
+pub(crate) struct Combination<'a> {
     /// What the search was allowed.
     pub(crate) kinds: Vec<&'static str>,
-    pub(crate) found: Found,
-    pub(crate) arranged: Executed,
+    pub(crate) planned: ArrangedPlan<'a>,
 }
 
 /// At most so many combinations are told.
 const COMBINATIONS: usize = 5;
 
 /// Searches with each kind of change alone, with all but strips, with all that keep the description, and with all; drops what gains nothing or another has already.
-fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found)> {
+fn combinations<'a>(described: Described<'a>, limits: &Limits) -> Result<(Vec<Combination<'a>>, Found)> {
     let all = limits.kinds();
     let mut sets: Vec<Vec<&'static str>> = all.iter().map(|&kind| vec![kind]).collect();
     let whole = all.iter().copied().filter(|kind| *kind != "strips");
@@ -42,28 +40,24 @@ fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found
     sets.extend([whole.collect(), as_described.clone(), all.clone()]);
     sets.retain(|kinds| !kinds.is_empty());
     sets.dedup();
-    let best = limits.search(plan, &as_described);
-    let mut combinations: Vec<Combination> = Vec::new();
+    let best = described.searched(limits, &as_described)?.found;
+    let mut combinations: Vec<Combination<'a>> = Vec::new();
     for kinds in sets {
-        let found = limits.search(plan, &kinds);
-        let mut others = combinations.iter().map(|other| &other.found.arrangement);
-        if gain(&found) > 0 && !others.any(|other| *other == found.arrangement) {
-            let arranged = found.arrangement.apply(&plan.input)?;
-            combinations.push(Combination {
-                kinds,
-                found,
-                arranged,
-            });
+        let planned = described.searched(limits, &kinds)?;
+        let others = combinations.iter().map(|other| &other.planned.found.arrangement);
+        let is_known = others.into_iter().any(|other| *other == planned.found.arrangement);
+        if gain(&planned.found) > 0 && !is_known {
+            combinations.push(Combination { kinds, planned });
         }
     }
-    combinations.sort_by_key(|one| std::cmp::Reverse(gain(&one.found)));
+    combinations.sort_by_key(|one| std::cmp::Reverse(gain(&one.planned.found)));
     combinations.truncate(COMBINATIONS);
     Ok((combinations, best))
 }
 
-impl Advice {
+impl<'a> Advice<'a> {
     /// Searches for other ways to run the described frame, and lists what the planned one keeps out.
-    pub(crate) fn of(described: &Plan, plan: &Plan, limits: &Limits) -> Result<Advice> {
+    pub(crate) fn of(described: Described<'a>, plan: &Plan, limits: &Limits) -> Result<Advice<'a>> {
         let (combinations, as_described) = combinations(described, limits)?;
         let kept_out = plan.frame.resource_ids().filter_map(|id| {
             let (PlacementReason::Arena(why) | PlacementReason::Dedicated(why)) =
@@ -90,15 +84,15 @@ impl Advice {
 
 /// A plan as JSON, with its advice in the field `advice`, and how it is arranged in the field `arrangement`.
 pub(crate) fn with_advice(
-    described: &Plan,
+    described: Described<'_>,
     arranged: Option<&ArrangedPlan<'_>>,
     limits: Option<&Limits>,
 ) -> Result<Value> {
-    let plan = arranged.map_or(described, |arranged| &arranged.plan);
+    let plan = arranged.map_or(described.plan, |arranged| &arranged.plan);
     let mut value: Value = serde_json::from_str(&plan.to_json())
         .map_err(|error| Error::new(format!("the plan's own JSON: {error}")))?;
     if let Some(limits) = limits {
-        value["advice"] = document(described, plan, &Advice::of(described, plan, limits)?);
+        value["advice"] = document(described.plan, plan, &Advice::of(described, plan, limits)?);
     }
     if let Some(arranged) = arranged {
         value["arrangement"] = arranged.document();
@@ -107,9 +101,9 @@ pub(crate) fn with_advice(
 }
 
 /// The advice as JSON.
-pub(crate) fn document(described: &Plan, plan: &Plan, advice: &Advice) -> Value {
+pub(crate) fn document(described: &Plan, plan: &Plan, advice: &Advice<'_>) -> Value {
     let combinations = advice.combinations.iter().map(|one| {
-        let mut value = arrangement_document(described, &one.found, &one.arranged);
+        let mut value = one.planned.figures_document();
         value["allow"] = one.kinds.as_slice().into();
         value
     });

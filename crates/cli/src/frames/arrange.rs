@@ -157,9 +157,18 @@ fn interrupt() -> &'static Arc<AtomicBool> {
     })
 }
 
+/// A planned frame, from which others are arranged.
+#[derive(Clone, Copy)]
+pub(crate) struct Described<'a> {
+    pub(crate) options: &'a FrameOptions,
+    pub(crate) imported: &'a Imported,
+    pub(crate) plan: &'a Checked<Plan>,
+}
+
 /// A frame that is run another way, and its plan.
 pub(crate) struct ArrangedPlan<'a> {
-    described: &'a Checked<Plan>,
+    described: Described<'a>,
+    /// With the traffic of the plan.
     pub(crate) found: Found,
     pub(crate) arranged: Executed,
     pub(crate) plan: Checked<Plan>,
@@ -167,10 +176,15 @@ pub(crate) struct ArrangedPlan<'a> {
     not_kept: Vec<String>,
 }
 
-impl ArrangedPlan<'_> {
+impl<'a> ArrangedPlan<'a> {
+    /// The planned frame that was rearranged.
+    pub(crate) fn described(&self) -> Described<'a> {
+        self.described
+    }
+
     /// The frame that was rearranged: the described one, its values apart.
     pub(crate) fn described_frame(&self) -> &Frame {
-        self.described.input.frame()
+        self.described.plan.input.frame()
     }
 
     /// The resource of the described frame that a resource of the arranged one is a part of.
@@ -178,7 +192,7 @@ impl ArrangedPlan<'_> {
         let origin = self.arranged.origins().resource(id).resource;
         match self.found.arrangement.changes.is_empty() {
             true => origin,
-            false => self.described.input.origins().resource(origin).resource,
+            false => self.described.plan.input.origins().resource(origin).resource,
         }
     }
 }
@@ -197,50 +211,58 @@ impl ArrangeOptions {
     /// The frame run another way, planned; `None` if that is not asked for.
     pub(crate) fn arrange<'a>(
         &self,
-        options: &FrameOptions,
-        imported: &Imported,
-        described: &'a Checked<Plan>,
+        options: &'a FrameOptions,
+        imported: &'a Imported,
+        plan: &'a Checked<Plan>,
     ) -> Result<Option<ArrangedPlan<'a>>> {
-        let costs = self.limits.costs(described);
-        let (found, not_kept) = match &self.arrangement {
+        let described = Described {
+            options,
+            imported,
+            plan,
+        };
+        let frame = plan.input.frame();
+        let planned = match &self.arrangement {
             None if !self.best => return Ok(None),
-            None => (self.limits.search(described, &self.limits.kinds()), Vec::new()),
+            None => described.searched(&self.limits, &self.limits.kinds())?,
             Some(path) => {
                 let text = read_text(path, "arrangement")?;
-                let read = read_repaired(&text, described.input.frame());
+                let read = read_repaired(&text, frame);
                 let (arrangement, not_kept) = read.map_err(|error| Error::of(shown(path), error))?;
-                let found = Found::of(described, arrangement, costs);
-                (found.map_err(tileheap::Error::from)?, not_kept)
+                let found = Found::of(plan, arrangement, self.limits.costs(plan));
+                described.planned(found.map_err(tileheap::Error::from)?, not_kept)?
             }
         };
-        let mut planned = self.planned(options, imported, described, found, not_kept)?;
-        let found = &mut planned.found;
-        if found.arrangement != Arrangement::described(described.input.frame()) {
-            found.planned(&planned.plan, &costs);
-            if self.arrangement.is_none() && found.traffic.share() < found.described.share() {
-                // The planner did not reach what the search expected.
-                let start = Arrangement::described(described.input.frame());
-                let found = Found::of(described, start, costs).map_err(tileheap::Error::from)?;
-                planned = self.planned(options, imported, described, found, Vec::new())?;
-            }
-        }
         if let Some(path) = &self.save_arrangement {
-            let text = planned.found.arrangement.to_json(described.input.frame());
+            let text = planned.found.arrangement.to_json(frame);
             Output::to(Some(path.clone())).write(&text)?;
         }
         Ok(Some(planned))
     }
 
+    /// Fails where limits are given to a search that does not take place.
+    pub(crate) fn require_search(&self) -> Result<()> {
+        let Limits { allow, shaded, .. } = &self.limits;
+        let saved = self.arrangement.is_some() && allow.is_none() && shaded.is_none();
+        self.limits.require(self.best || saved)
+    }
+}
+
+impl<'a> Described<'a> {
+    /// The best frame of a search with these kinds of changes, planned; the described one if the plan does not reach what the search expected.
+    pub(crate) fn searched(self, limits: &Limits, kinds: &[&str]) -> Result<ArrangedPlan<'a>> {
+        let planned = self.planned(limits.search(self.plan, kinds), Vec::new())?;
+        if planned.found.traffic.off_chip() <= planned.found.described.off_chip() {
+            return Ok(planned);
+        }
+        let start = Arrangement::described(self.plan.input.frame());
+        let found = Found::of(self.plan, start, limits.costs(self.plan));
+        self.planned(found.map_err(tileheap::Error::from)?, Vec::new())
+    }
+
     /// The frame run as it was found, planned.
-    fn planned<'a>(
-        &self,
-        options: &FrameOptions,
-        imported: &Imported,
-        described: &'a Checked<Plan>,
-        found: Found,
-        not_kept: Vec<String>,
-    ) -> Result<ArrangedPlan<'a>> {
-        let arranged = found.arrangement.apply(&described.input)?;
+    pub(super) fn planned(self, mut found: Found, not_kept: Vec<String>) -> Result<ArrangedPlan<'a>> {
+        let (described, imported) = (self.plan, self.imported);
+        let arranged = found.apply(described)?;
         // The file is of the frame as described, or of its parts where their description changes.
         let keeps = found.arrangement.changes.is_empty();
         let (claims, mut raw_texel_bytes) = match keeps {
@@ -263,20 +285,17 @@ impl ArrangeOptions {
             notes: Vec::new(),
         };
         let _progress = Progress::new("planning", 0);
+        let plan = self
+            .options
+            .plan_executed(&arranged, &imported, &described.profile)?;
+        found.planned(&plan);
         Ok(ArrangedPlan {
-            described,
-            plan: options.plan_executed(&arranged, &imported, &described.profile)?,
+            described: self,
             found,
             arranged,
+            plan,
             not_kept,
         })
-    }
-
-    /// Fails where limits are given to a search that does not take place.
-    pub(crate) fn require_search(&self) -> Result<()> {
-        let Limits { allow, shaded, .. } = &self.limits;
-        let saved = self.arrangement.is_some() && allow.is_none() && shaded.is_none();
-        self.limits.require(self.best || saved)
     }
 }
 
@@ -299,7 +318,7 @@ fn saves(found: &Found) -> Bytes {
 
 /// Bytes saved less charges.
 pub(crate) fn gain(found: &Found) -> i64 {
-    saves(found).0 as i64 - found.traffic.charges().0 as i64
+    found.described.off_chip().0 as i64 - found.traffic.off_chip().0 as i64
 }
 
 /// `a`, `b` and `c`.
@@ -390,27 +409,6 @@ fn is_moved<T: Ord>(order: &[T], at: usize) -> bool {
     true
 }
 
-/// What an arrangement brings and demands, as JSON.
-pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Executed) -> Value {
-    let frame = plan.input.frame();
-    let traffic = found.traffic;
-    // Its own text is JSON.
-    let arrangement: Value = serde_json::from_str(&found.arrangement.to_json(frame)).unwrap_or_default();
-    json!({
-        "share": traffic.share(),
-        "traffic_bytes": traffic.described.0,
-        "off_chip_bytes": traffic.moved.0,
-        "saves_bytes": saves(found).0,
-        "repeats_bytes": traffic.repeats.0,
-        "halos_bytes": traffic.halos.0,
-        "merges_bytes": traffic.merges.0,
-        "shaded": traffic.shaded,
-        "shortfalls": shortfalls_document(plan, found),
-        "changes": changes(frame, &found.arrangement, arranged),
-        "arrangement": arrangement,
-    })
-}
-
 /// What it saves and costs in words: `saves 1 B per frame, costs 2 B for halos, shades 1.20 pixels per pixel`.
 pub(crate) fn figures(found: &Found) -> String {
     let mut words = format!("saves {} per frame", saves(found));
@@ -427,14 +425,35 @@ pub(crate) fn figures(found: &Found) -> String {
 }
 
 impl ArrangedPlan<'_> {
+    /// What the arrangement brings and demands, as JSON.
+    pub(crate) fn figures_document(&self) -> Value {
+        let (frame, found) = (self.described_frame(), &self.found);
+        let traffic = found.traffic;
+        // Its own text is JSON.
+        let arrangement: Value = serde_json::from_str(&found.arrangement.to_json(frame)).unwrap_or_default();
+        json!({
+            "share": traffic.share(),
+            "traffic_bytes": traffic.described.0,
+            "off_chip_bytes": traffic.moved.0,
+            "saves_bytes": saves(found).0,
+            "repeats_bytes": traffic.repeats.0,
+            "halos_bytes": traffic.halos.0,
+            "merges_bytes": traffic.merges.0,
+            "shaded": traffic.shaded,
+            "shortfalls": shortfalls_document(self.described.plan, found),
+            "changes": changes(frame, &found.arrangement, &self.arranged),
+            "arrangement": arrangement,
+        })
+    }
+
     /// The arrangement as JSON, with the description that it starts from.
     pub(crate) fn document(&self) -> Value {
-        let frame = self.described.input.frame();
+        let frame = self.described_frame();
         let described = Arrangement::described(frame).to_json(frame);
-        let mut value = document(self.described, &self.found, &self.arranged);
+        let mut value = self.figures_document();
         value["described_share"] = self.found.described.share().into();
         value["cap"] = self.found.cap().into();
-        value["caps"] = caps_document(self.described, &self.found);
+        value["caps"] = caps_document(self.described.plan, &self.found);
         value["fixed_bytes"] = self.found.fixed.0.into();
         let named = |why: Option<CannotGroup>| why.map(|why| why.to_string());
         let alone = self.alone().into_iter();
@@ -450,13 +469,13 @@ impl ArrangedPlan<'_> {
     /// The passes that run alone, with the reasons.
     fn alone(&self) -> Vec<Alone> {
         let arrangement = &self.found.arrangement;
-        let frame = arrangement.description(self.described.input.frame());
+        let frame = arrangement.description(self.described_frame());
         frame.map_or_else(|_| Vec::new(), |frame| arrangement.alone(&frame))
     }
 
     /// The first section of a report.
     pub(crate) fn text(&self) -> String {
-        let frame = self.described.input.frame();
+        let frame = self.described_frame();
         let (arrangement, described, traffic) =
             (&self.found.arrangement, self.found.described, self.found.traffic);
         let mut report = format!(
@@ -475,7 +494,7 @@ impl ArrangedPlan<'_> {
             described.moved,
             figures(&self.found)
         );
-        if traffic.charges() > Bytes::ZERO && self.described.profile.costs.is_none() {
+        if traffic.charges() > Bytes::ZERO && self.described.plan.profile.costs.is_none() {
             report += "  what repeats, halos and merged passes cost is assumed: no device was measured\n";
         }
         for line in arrangement.in_words(frame).lines() {
@@ -498,7 +517,7 @@ impl ArrangedPlan<'_> {
             let name = &frame.pass(pass).name;
             report += &format!("    {name}: in strips: {}; merged: {}\n", why(strips), why(merge));
         }
-        for line in limits_in_words(self.described, &self.found).lines() {
+        for line in limits_in_words(self.described.plan, &self.found).lines() {
             report += &format!("  {line}\n");
         }
         report + "\n"

@@ -1,9 +1,11 @@
 //! A frame planned at many heap sizes or extents, or arranged at many costs of repeating a pass.
 
-use tileheap::arrange::{Arrangement, Found};
+use tileheap::arrange::Found;
+use tileheap::execute::ChargeCause;
+use tileheap::plan::Traffic;
 use tileheap::units::Bytes;
 
-use super::arrange::{Limits, gain};
+use super::arrange::{Described, Limits};
 use super::plan::FrameArguments;
 use crate::documents::{SweepOver, SweepPoint, SweepResult};
 use crate::error::Result;
@@ -82,27 +84,40 @@ fn repeats(
     let limits: Vec<Limits> = (0..POINTS)
         .map(|step| limits.at_repeat_cost(Bytes(between(from, to, step))))
         .collect();
-    // What is found at one cost may be better at another than what is found there.
-    let mut known: Vec<Arrangement> = Vec::new();
+    let described = Described {
+        options: &arguments.options,
+        imported: &imported,
+        plan: &plan,
+    };
+    // What is found at one cost may be better at another than what is found there. It is planned once: repeats change no byte of the plan.
+    let mut known: Vec<Found> = Vec::new();
     for limits in &limits {
-        let found = limits.search(&plan, &limits.kinds()).arrangement;
-        known.extend((!known.contains(&found)).then_some(found));
+        let found = limits.search(&plan, &limits.kinds());
+        if known.iter().all(|other| other.arrangement != found.arrangement) {
+            known.push(described.planned(found, Vec::new())?.found);
+        }
     }
     let mut points = Vec::new();
     for limits in limits {
         let costs = limits.costs(&plan);
-        let there = known.iter().map(|found| Found::of(&plan, found.clone(), costs));
-        let there: Vec<Found> = there.collect::<Result<_, _>>().map_err(tileheap::Error::from)?;
-        let Some(best) = there.iter().max_by_key(|found| gain(found)) else {
+        let there = known.iter().map(|found| {
+            let charged = Found { costs, ..found.clone() }.apply(&plan)?;
+            Ok(Traffic {
+                repeats: charged.charges().of(ChargeCause::Repeat),
+                ..found.traffic
+            })
+        });
+        let there: Vec<Traffic> = there.collect::<Result<_>>()?;
+        let Some(best) = there.iter().min_by_key(|traffic| traffic.off_chip()) else {
             continue;
         };
         let cost = costs.repeat.unwrap_or_default();
         points.push(SweepPoint {
             at: cost.to_string(),
             size: cost.0,
-            on_chip_bytes: best.traffic.on_chip().0,
-            traffic_bytes: best.traffic.described.0,
-            dram_bytes: plan.dram_traffic().0.saturating_add_signed(-gain(best)),
+            on_chip_bytes: best.on_chip().0,
+            traffic_bytes: best.described.0,
+            dram_bytes: best.off_chip().0,
             proved: None,
         });
     }

@@ -184,19 +184,15 @@ fn facts(plan: &Value) -> Facts {
     let (kept, all) = (bytes(&totals["on_chip_bytes"]), bytes(&totals["traffic_bytes"]));
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push((name, value));
-    let arranged = &plan["arrangement"];
-    if let (Some(share), Some(saves)) = (arranged["share"].as_f64(), arranged["saves_bytes"].as_u64()) {
-        // Charges are subtracted, which the plan's own totals do not include.
-        fact("traffic on chip", percent((share * 1e6) as u64, 1_000_000));
-        fact("traffic saved by the arrangement", amount(saves));
-    } else {
-        if all > 0 {
-            fact("traffic on chip", percent(kept, all));
-        }
-        fact(
+    if all > 0 {
+        fact("traffic on chip", percent(kept, all));
+    }
+    match plan["arrangement"]["saves_bytes"].as_u64() {
+        Some(saves) => fact("traffic saved by the arrangement", amount(saves)),
+        None => fact(
             "traffic saved per frame",
             format!("{} of {}", amount(kept), amount(all)),
-        );
+        ),
     }
     fact("largest bound tile memory", total("tile_bytes"));
     fact(

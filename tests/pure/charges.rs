@@ -1,0 +1,109 @@
+//! Charges of arranged frames in plans and their JSON.
+
+use tileheap::execute::{Charge, ChargeCause, Charges, Executed, OriginRule};
+use tileheap::plan::{Plan, PlanOptions, Traffic};
+use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
+
+use crate::execute_strips::{blurred, in_strips};
+use crate::planned::plan_with;
+
+/// Strips after the first are charged what their pass declares, and the plan has that in its totals and its JSON.
+#[test]
+fn repeated_passes_are_charged_what_they_declare() {
+    let frame = blurred();
+    let executed = in_strips(&frame);
+    let light = frame.pass_ids().next().unwrap();
+    let repeats = executed.executed_passes(light).skip(1);
+    let charge = |pass| Charge {
+        pass,
+        cause: ChargeCause::Repeat,
+        bytes: Bytes::mib(1),
+    };
+    assert_eq!(executed.charges().passes, repeats.map(charge).collect::<Vec<_>>());
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let plan = plan_with(&executed, &profile, &PlanOptions::default());
+    let traffic = Traffic::of(&plan);
+    assert_eq!((traffic.repeats, traffic.merges), (Bytes::mib(3), Bytes::ZERO));
+    assert_eq!(plan.totals.charged_bytes, traffic.charges());
+    assert_eq!(plan.totals.on_chip_bytes, traffic.on_chip());
+    let text = plan.to_json();
+    assert!(text.contains("\"cause\": \"repeat\""), "{text}");
+    assert_eq!(Plan::from_json(&executed, &text).unwrap(), *plan);
+    // The totals follow from the charges.
+    let wrong = text.replace("\"bytes\": 1048576", "\"bytes\": 1048577");
+    assert_ne!(wrong, text);
+    let wrong = Plan::from_json(&executed, &wrong).unwrap();
+    assert!(wrong.check().is_err());
+}
+
+/// Measured halos cost what was measured of what strips move around themselves.
+#[test]
+fn halos_cost_what_was_measured() {
+    let executed = in_strips(&blurred());
+    let profile = DeviceProfile::preset("no-tile-memory").unwrap();
+    let traffic = |halo_thousandths| {
+        let charges = Charges {
+            halo_thousandths,
+            ..executed.charges().clone()
+        };
+        let executed = executed.clone().with_charges(charges);
+        let plan = plan_with(&executed, &profile, &PlanOptions::default());
+        plan.check().unwrap();
+        Traffic::of(&plan)
+    };
+    let [none, half, all] = [0, 500, 1000].map(traffic);
+    assert!(all.halos > Bytes::ZERO);
+    assert_eq!((none.halos, half.halos), (Bytes::ZERO, Bytes(all.halos.0 / 2)));
+    assert_eq!((none.moved, half.moved), (all.moved, all.moved));
+}
+
+/// A charge to a pass that does not repeat or merge anything is refused, and so is a second one.
+#[test]
+fn charges_that_do_not_belong_are_found() {
+    let executed = in_strips(&blurred());
+    let [first, second] = [0, 3].map(|number| executed.frame().pass_ids().nth(number).unwrap());
+    let faults = |change: &dyn Fn(&mut Vec<Charge>)| {
+        let mut charges = executed.charges().clone();
+        change(&mut charges.passes);
+        let rules = executed.clone().with_charges(charges).violations();
+        rules.into_iter().map(|fault| fault.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(faults(&|_| ()), []);
+    assert_eq!(faults(&|charges| charges[0].pass = first), [OriginRule::Charge]);
+    assert_eq!(faults(&|charges| charges[1].pass = second), [OriginRule::Charge]);
+    assert_eq!(
+        faults(&|charges| charges[0].cause = ChargeCause::Merge),
+        [OriginRule::Charge]
+    );
+    assert_eq!(
+        faults(&|charges| charges.push(Charge {
+            cause: ChargeCause::Merge,
+            ..charges[0]
+        })),
+        [OriginRule::Charge]
+    );
+}
+
+/// Stores of split lifetimes move the charges with their passes.
+#[test]
+fn charges_follow_their_passes_through_later_rewrites() {
+    let executed = in_strips(&blurred());
+    let mut splits = 0;
+    for (resource, after) in executed.splittable().collect::<Vec<_>>() {
+        let Some(Ok(split)) = executed.split(resource, after) else {
+            continue;
+        };
+        split.check().unwrap();
+        splits += 1;
+        assert_eq!(split.charges().of(ChargeCause::Repeat), Bytes::mib(3));
+        let name = |executed: &Executed| {
+            let passes = executed.charges().passes.iter();
+            passes
+                .map(|charge| executed.frame().pass(charge.pass).name.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(name(&split), name(&executed));
+    }
+    assert!(splits > 0);
+}
