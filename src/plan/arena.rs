@@ -1,18 +1,15 @@
 //! Ordinary memory: arenas, allocations of their own, lazily allocated attachments.
 
 use super::context::{Context, Ruling};
+use super::packing::{Arena, pack_arenas};
 use super::residency::Residency;
-use super::{DEFAULT_BUDGET, MemoryKind, Object, ObjectId, Placement, PlanError, Strategy};
+use super::{MemoryKind, Object, ObjectId, Placement, PlanError};
 use crate::frame::tables::{Batch, Version};
 use crate::frame::{BatchId, Frame, PassId, Persistence, ResourceId};
 use crate::measure::Dedicated;
 use crate::units::{Alignment, Bytes, Run, Span};
-use std::ops::ControlFlow;
-use tileheap_pack::{self, Item, Packing, Problem, ProblemDesc, Steps};
+use tileheap_pack::Item;
 use tileheap_units::CompactSort;
-
-/// Steps of a search of arenas beyond the cheap rules, one for so many of the budget that exceeds the default one.
-const BUDGET_PER_STEP: u64 = 64;
 
 /// Every placement, and the run of each resource.
 pub(super) struct Placed {
@@ -91,6 +88,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
                         bits: needs.memory_type_bits,
                     }
                 })?;
+                too_large(context, id, needs.size, memory_type)?;
                 let history = frame.resource(id).persistence == Persistence::History;
                 if history {
                     placement.span = always;
@@ -125,7 +123,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
     waiting.append(&mut histories);
     waiting.compact_sort();
     for group in waiting.chunk_by(|a, b| a.0 == b.0) {
-        pack_arena(context, group, &mut placements, objects)?;
+        pack_group(context, group, &mut placements, objects)?;
     }
     Ok(Placed {
         placements,
@@ -143,8 +141,8 @@ fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
         .any(|access| access.version == Version::Previous)
 }
 
-/// Packs the placements of one group into one object.
-fn pack_arena(
+/// Packs the placements of one group into one object, or into several where the device's largest allocation is smaller.
+fn pack_group(
     context: &Context<'_>,
     group: &[((u32, u32), u32)],
     placements: &mut [Placement],
@@ -172,75 +170,59 @@ fn pack_arena(
         let span = if options.aliasing { placement.span } else { always };
         items.push(Item::new(span, size, alignment));
     }
-    let packing = match items[..] {
-        // Alone, as each copy of a history is.
-        [only] => Packing {
-            offsets: vec![Bytes::ZERO],
-            height: only.size,
-        },
-        _ => {
-            let mut problem = ProblemDesc::new(items);
-            if options.aliasing {
-                problem.conflicts = unordered_pairs(frame, group, placements);
-            }
-            let problem = problem.build()?;
-            match options.strategy {
-                Strategy::Fast => tileheap_pack::pack(&problem, tileheap_pack::Strategy::FirstFitByBirth),
-                _ => smallest(&problem, options.budget),
-            }
-        }
+    let conflicts = match options.aliasing {
+        true => unordered_pairs(frame, group, placements),
+        false => Vec::new(),
     };
     let (memory_type, _) = group[0].0;
     let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
     let limit = heap.size.min(profile.limits.max_allocation);
-    if packing.height > limit {
-        let height = packing.height;
+    let mut all = Bytes::ZERO;
+    for Arena { items, packing } in pack_arenas(&items, &conflicts, limit, options)? {
+        all += packing.height;
+        objects.push(Object {
+            memory: MemoryKind::Arena,
+            memory_type,
+            size: packing.height,
+        });
+        for (&item, &offset) in items.iter().zip(&packing.offsets) {
+            let placement = &mut placements[group[item as usize].1 as usize];
+            // A whole page may be more than the resource needs.
+            too_large(context, placement.resource, placement.size, memory_type)?;
+            placement.object = Some(ObjectId(objects.len() as u32 - 1));
+            placement.offset = offset;
+        }
+    }
+    if all > heap.size {
         return Err(PlanError::ArenaTooLarge {
             frame: frame.name().to_owned(),
             memory_type,
-            height,
-            limit,
+            height: all,
+            limit: heap.size,
         });
-    }
-    objects.push(Object {
-        memory: MemoryKind::Arena,
-        memory_type,
-        size: packing.height,
-    });
-    for (&(_, index), &offset) in group.iter().zip(&packing.offsets) {
-        placements[index as usize].object = Some(ObjectId(objects.len() as u32 - 1));
-        placements[index as usize].offset = offset;
     }
     Ok(())
 }
 
-/// The smallest block of two rules that seldom are far from the bound; where that is missed and the budget is larger than the default
-/// one, that of a search.
-fn smallest(problem: &Problem, budget: u64) -> Packing {
-    let rules = [
-        tileheap_pack::Strategy::FirstFitByBirth,
-        tileheap_pack::Strategy::FirstFitBySize,
-    ];
-    let bound = tileheap_pack::lower_bound(problem);
-    let mut best: Option<Packing> = None;
-    for rule in rules {
-        let packing = tileheap_pack::pack(problem, rule);
-        if best.as_ref().is_none_or(|best| packing.height < best.height) {
-            best = Some(packing);
-        }
-        if best.as_ref().is_some_and(|best| best.height == bound) {
-            break;
-        }
+/// Refuses a resource that no allocation of a memory type can hold.
+fn too_large(
+    context: &Context<'_>,
+    resource: ResourceId,
+    size: Bytes,
+    memory_type: u32,
+) -> Result<(), PlanError> {
+    let profile = context.profile;
+    let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
+    let limit = heap.size.min(profile.limits.max_allocation);
+    if size <= limit {
+        return Ok(());
     }
-    let best = best.unwrap_or_default();
-    let steps = Steps(budget.saturating_sub(DEFAULT_BUDGET) / BUDGET_PER_STEP);
-    if best.height == bound || steps == Steps(0) {
-        return best;
-    }
-    let mut watch = |_| ControlFlow::Continue(());
-    let answer = tileheap_pack::minimise(problem, tileheap_pack::Strategy::Auto, steps, &mut watch);
-    let found = answer.packing.filter(|found| found.height < best.height);
-    found.unwrap_or(best)
+    Err(PlanError::ResourceTooLarge {
+        resource: context.frame.resource(resource).name.clone(),
+        size,
+        memory_type,
+        limit,
+    })
 }
 
 /// Pairs that must not share bytes although their lifetimes are disjoint in submission order: some use of one is not

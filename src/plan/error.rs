@@ -41,9 +41,23 @@ pub enum PlanError {
         /// The memory types it allows.
         bits: u32,
     },
-    /// The arena of one memory type is larger than the device allows.
+    /// No allocation can hold a resource.
     #[error(
-        "frame `{frame}` needs an arena of {height} in memory type {memory_type}, and the device allows {limit}: make the frame smaller"
+        "resource `{resource}` needs {size} in memory type {memory_type}, and the device allocates at most {limit} at once: make it smaller"
+    )]
+    ResourceTooLarge {
+        /// The resource.
+        resource: String,
+        /// What it needs.
+        size: Bytes,
+        /// The memory type.
+        memory_type: u32,
+        /// The smaller of heap size and `maxMemoryAllocationSize`.
+        limit: Bytes,
+    },
+    /// The arenas of one memory type are larger than its heap.
+    #[error(
+        "frame `{frame}` needs arenas of {height} in memory type {memory_type}, and its heap has {limit}: make the frame smaller"
     )]
     ArenaTooLarge {
         /// The frame.
@@ -52,7 +66,7 @@ pub enum PlanError {
         memory_type: u32,
         /// What is needed.
         height: Bytes,
-        /// The smaller of heap size and `maxMemoryAllocationSize`.
+        /// The heap size.
         limit: Bytes,
     },
     /// A pinned resource that cannot be placed in tile memory.

@@ -49,6 +49,7 @@ mod json;
 mod make;
 pub mod model;
 mod options;
+mod packing;
 mod planner;
 mod report;
 mod residency;

@@ -61,7 +61,8 @@ impl Pool {
             .is_some();
         drop(contents);
         if replaces {
-            desc.size = rounded(desc.size);
+            let limit = state.profile.limits.max_allocation;
+            desc.size = rounded(desc.size).min(limit.max(desc.size));
         }
         let block = self.allocate(state, &desc, (kind, 0))?;
         let mut contents = self.lock();

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
-use tileheap::plan::{MemoryKind, PlanOptions};
+use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
+use tileheap::units::Bytes;
 use tileheap_testkit::fake_driver::{Call, Config, Tile};
 use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
 
@@ -66,6 +67,83 @@ fn blocks_are_whole_granules() {
     });
     let mut bound = rig.bind(&PlanOptions::default());
     rig.run(&mut bound);
+}
+
+/// Eight images that are all alive in the last pass, so that none shares bytes.
+fn wide_frame() -> Frame {
+    let mut frame = FrameBuilder::new("wide", EXTENT);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
+    let image = |frame: &mut FrameBuilder, name: String| {
+        frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT))
+    };
+    let all: Vec<_> = (0..8)
+        .map(|number| image(&mut frame, format!("image {number}")))
+        .collect();
+    for (number, &image) in all.iter().enumerate() {
+        frame
+            .render_pass(commands, format!("draw {number}"))
+            .color(image, LoadOp::Clear(ClearValue::ZERO));
+    }
+    let sum = image(&mut frame, "sum".to_owned());
+    let mut last = frame.render_pass(commands, "sum");
+    for &image in &all {
+        last = last.sampled(image);
+    }
+    last.color(sum, LoadOp::DontCare);
+    frame.build().expect("a sound frame")
+}
+
+/// Arenas are split where the device's largest allocation is smaller; what no allocation holds is refused by name.
+#[test]
+fn arenas_are_split_at_the_largest_allocation() {
+    let off = PlanOptions {
+        strategy: Strategy::Off,
+        ..PlanOptions::default()
+    };
+    let arenas = |config: Config| {
+        let rig = Rig::new(config);
+        let plan = rig.tile.plan(&wide_frame(), &off).unwrap();
+        plan.check().unwrap();
+        let bound = rig.tile.bind(&plan).unwrap();
+        let limit = rig.tile.profile().limits.max_allocation;
+        let objects = bound.plan().objects.iter();
+        let sizes: Vec<_> = objects
+            .filter(|object| object.memory == MemoryKind::Arena)
+            .map(|object| object.size)
+            .collect();
+        assert!(sizes.iter().all(|size| *size <= limit), "{sizes:?} {limit}");
+        let journal = rig.fake.driver.journal();
+        let allocated = journal.iter().filter_map(|call| match call {
+            Call::Allocate { size, .. } => Some(*size),
+            _ => None,
+        });
+        assert!(allocated.max() <= Some(limit.0));
+        sizes
+    };
+    let [one] = arenas(Config::modern())[..] else {
+        panic!("one arena without a limit");
+    };
+    let image = one.0 / 9;
+    for images in [1, 2, 4] {
+        let limited = arenas(Config {
+            largest_allocation: Some(image * images),
+            ..Config::modern()
+        });
+        assert_eq!(limited.len() as u64, 9_u64.div_ceil(images), "{images}");
+        assert_eq!(limited.iter().map(|size| size.0).sum::<u64>(), one.0);
+    }
+    let rig = Rig::new(Config {
+        largest_allocation: Some(image - 1),
+        ..Config::modern()
+    });
+    let refused = rig
+        .tile
+        .plan(&wide_frame(), &off)
+        .expect_err("a refusal")
+        .to_string();
+    for part in ["`image 0`", &Bytes(image).to_string(), "maxMemoryAllocationSize"] {
+        assert!(refused.contains(part), "{refused}");
+    }
 }
 
 #[test]

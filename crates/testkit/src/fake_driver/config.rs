@@ -22,6 +22,8 @@ pub struct Config {
     pub buffer_image_granularity: u64,
     /// Size of the ordinary device-local heap.
     pub heap_size: u64,
+    /// The largest allocation; as large as the heap by default.
+    pub largest_allocation: Option<u64>,
     /// Alignment of images in ordinary memory; their sizes are multiples of it.
     pub image_alignment: u64,
     /// Bytes that a created image needs beyond the requirements reported before its creation.
@@ -115,6 +117,7 @@ impl Config {
             lazy: false,
             buffer_image_granularity: 1,
             heap_size: 4 << 30,
+            largest_allocation: None,
             image_alignment: 4096,
             grows_when_created: 0,
             dedicated_images: false,

@@ -103,7 +103,7 @@ entry_points! {
         let out = given!(mut out);
         out.properties = properties(config);
         if let Some(limits) = chained!(mut out.p_next => vk::PhysicalDeviceMaintenance3Properties<'_>) {
-            limits.max_memory_allocation_size = config.heap_size;
+            limits.max_memory_allocation_size = config.largest_allocation.unwrap_or(config.heap_size);
             limits.max_per_set_descriptors = 1024;
         }
         if let Some(views) = chained!(mut out.p_next => vk::PhysicalDeviceMultiviewProperties<'_>) {

@@ -218,6 +218,10 @@ entry_points! {
             call.violation(format_args!("{size} B of a heap of {heap} B"));
             return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
+        if let Some(largest) = config.largest_allocation.filter(|largest| size > *largest) {
+            call.violation(format_args!("{size} B, and maxMemoryAllocationSize is {largest} B"));
+            return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        }
         let dedicated = chained!(info.p_next => vk::MemoryDedicatedAllocateInfo<'_>).and_then(|dedicated| {
             let object = if dedicated.image.is_null() {
                 Object::of(dedicated.buffer)
