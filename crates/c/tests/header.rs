@@ -152,6 +152,7 @@ fn comments_name_what_c_programmers_can_find() {
             // The command, words of GLSL and C, a feature that is newer than these headers.
             let others = [
                 "tileheap",
+                "gl_FragCoord",
                 "gl_FragDepth",
                 "texelFetch",
                 "longjmp",
