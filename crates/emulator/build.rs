@@ -1,4 +1,4 @@
-//! The layer stays loaded once it is: loaders unload it with the last instance, and its tables would be lost each time.
+//! Keeps the layer loaded: loaders unload it with the last instance, and its tables would be lost each time.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -7,7 +7,7 @@ fn main() {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
     if system == "android" {
-        // Devices with pages of 16 KiB load no others; NDKs before 28 align to 4 KiB.
+        // Devices with pages of 16 KiB load only such libraries; NDKs before 28 align to 4 KiB.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,max-page-size=16384");
     }
 }

@@ -1,15 +1,15 @@
-//! Records dispatches or draws, for `scripts/measure-emulator.sh` to count the instructions of each driver call.
+//! Records dispatches or draws, so that `scripts/measure-emulator.sh` can count the instructions of each driver call.
 //!
 //! ```text
 //! recording plain dispatches 1000   1,000 rounds on a device without tile memory
 //! recording shared draws 1000       the same, with another buffer on the same bytes as the storage buffer
-//! recording tile draws 1000         on one with tile memory bound, which needs the layer
+//! recording tile draws 1000         on a device with tile memory bound, which needs the layer
 //! ```
-//! A round of dispatches is five calls: a pipeline, a descriptor set, constants, a dispatch, a barrier. One of draws is six: a
-//! pipeline, a descriptor set, constants, vertices, indices and a draw, all in one render pass. Two pipelines and two sets
-//! alternate; each accesses a storage buffer, in tile memory where there is some. Prints the number of calls.
+//! A round of dispatches has five calls: a pipeline, a descriptor set, constants, a dispatch, a barrier. A round of draws has six: a pipeline, a
+//! descriptor set, constants, vertices, indices and a draw, all in one render pass. Two pipelines and two sets alternate; each accesses a storage
+//! buffer, in tile memory if there is any. Prints the number of calls.
 
-// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+// Every call of ash is unsafe; a comment states what a group of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use ash::vk;
@@ -36,7 +36,7 @@ void main() { data[0] = value; color = vec4(1.0); }";
 const SIDE: u32 = 64;
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
-/// What the work is recorded with; the process ends before any of it is destroyed.
+/// Objects that the work is recorded with; the process ends before any of them is destroyed.
 struct Bench {
     device: ash::Device,
     memory_type: u32,
@@ -76,8 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 impl Bench {
     /// A device, two descriptor sets of a storage buffer, and a command buffer that is being recorded.
     fn new(tile: bool, is_shared: bool) -> Result<Bench, Box<dyn std::error::Error>> {
-        // SAFETY: The library found is a loader. One device, whose objects are made for each other and live until the process
-        // ends; nothing is submitted.
+        // SAFETY: The library found is a loader. One device, whose objects match each other and exist until the process ends; nothing is submitted.
         unsafe {
             let entry = ash::Entry::load()?;
             let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
@@ -237,7 +236,7 @@ impl Bench {
         }
     }
 
-    /// A render pass, and a framebuffer of an image: in tile memory, if there is some.
+    /// Creates a render pass, and a framebuffer of an image: in tile memory, if there is any.
     fn target(&self) -> Result<(vk::RenderPass, vk::Framebuffer), vk::Result> {
         let (device, objects) = (&self.device, &self.objects);
         let mut usage = vk::ImageUsageFlags::COLOR_ATTACHMENT;
@@ -247,7 +246,7 @@ impl Bench {
         let image = objects.create(device, &image_info(FORMAT, SIDE, usage));
         let info = vk::MemoryAllocateInfo::default().allocation_size(1 << 20);
         let memory = objects.create(device, &info.memory_type_index(self.memory_type));
-        // SAFETY: New, and made for each other.
+        // SAFETY: New, and created for each other.
         unsafe { device.bind_image_memory(image, memory, 0) }?;
         let view = view_info(image, FORMAT, vk::ImageAspectFlags::COLOR);
         let views = [objects.create(device, &view)];

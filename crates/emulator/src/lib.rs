@@ -7,7 +7,7 @@
 //!                                            │ tile memory objects: one real allocation, bound at the same offsets
 //!                                            └ poison wherever contents are undefined
 //! ```
-//! `README.md` describes the emulated device and the settings, `LIMITS.md` what cannot be emulated. `tileheap-aliasing` is the same code as
+//! `README.md` describes the emulated device and the settings, `LIMITS.md` lists what cannot be emulated. `tileheap-aliasing` builds the same code as
 //! another layer: it emulates nothing, and checks ordinary memory that resources share.
 //!
 //! ```text
@@ -16,10 +16,10 @@
 //! │          └ heap, resources, recordings, submissions; knows no device and no command table
 //! └ what a driver offers, as plain data: commands, settings, messages, the emulated physical device
 //! ```
-//! The library exports [`vkNegotiateLoaderLayerInterfaceVersion`] for desktop loaders, and what Android's loader looks up
+//! The library exports [`vkNegotiateLoaderLayerInterfaceVersion`] for desktop loaders, and the functions that Android's loader looks up
 //! (`tileheap_layer::enumerate`). All other entry points are found through these.
 //!
-//! The library is for loaders. Rust programs link it only for its names:
+//! The library is for loaders. Rust programs link it only for its constants:
 //!
 //! ```
 //! use tileheap_emulator::{EMULATOR, LAYER_NAME, MessageId};

@@ -12,7 +12,7 @@ use crate::tables::action_commands::{
 };
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// The first of some expressions.
+/// Expands to the first of the given expressions.
 macro_rules! first {
     ($first:expr $(, $other:expr)?) => {
         $first

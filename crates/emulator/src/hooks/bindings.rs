@@ -19,14 +19,14 @@ recorded_commands! {
         recorder.lock().sets.bind_pipeline(point, pipeline);
     };
 
-    /// Records which buffers vertices come from, if that matters.
+    /// Records the bound vertex buffers, if draws are checked for what they fetch.
     vkCmdBindVertexBuffers(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
         if recorder.device.resources.has_fetched() {
             bind_vertices(recorder, first, array!(buffers, count), (array!(offsets, count), &[], &[]));
         }
     };
 
-    /// The same with sizes and strides.
+    /// As `vkCmdBindVertexBuffers`, with sizes and strides.
     vkCmdBindVertexBuffers2(commands, first, count, buffers, offsets, sizes, strides) => commands DeviceTable |recorder| {
         if recorder.device.resources.has_fetched() {
             let ranges = (array!(offsets, count), array!(sizes, count), array!(strides, count));
@@ -41,14 +41,14 @@ recorded_commands! {
         }
     };
 
-    /// Records which buffer indices come from, if that matters.
+    /// Records the bound index buffer, if draws are checked for what they fetch.
     vkCmdBindIndexBuffer(commands, buffer, offset, kind) => commands DeviceTable |recorder| {
         if recorder.device.resources.has_fetched() {
             recorder.lock().buffers.bind_indices(buffer, (offset, vk::WHOLE_SIZE), kind);
         }
     };
 
-    /// The same with a size.
+    /// As `vkCmdBindIndexBuffer`, with a size.
     vkCmdBindIndexBuffer2KHR(commands, buffer, offset, size, kind) => commands DeviceTable |recorder| {
         if recorder.device.resources.has_fetched() {
             recorder.lock().buffers.bind_indices(buffer, (offset, size), kind);
@@ -90,9 +90,9 @@ recorded_commands! {
         }
     };
 
-    /// Records which sets are bound.
+    /// Records the bound descriptor sets.
     vkCmdBindDescriptorSets(commands, point, layout, first, count, sets, offset_count, offsets) => commands DeviceTable |recorder| {
-        // SAFETY: Valid usage: so many sets.
+        // SAFETY: Valid usage: an array of `count` sets.
         let each = (0..count as usize).map(|index| unsafe { *sets.wrapping_add(index) });
         recorder.lock().sets.bind_sets(point, first, each);
         if offset_count > 0 && recorder.device.resources.has_dynamic() {
@@ -113,7 +113,7 @@ recorded_commands! {
         }
     };
 
-    /// Records push constants, if guards of a shader compare some.
+    /// Records push constants, if shader guards compare against them.
     vkCmdPushConstants(commands, layout, stages, offset, size, values) => commands DeviceTable |recorder| {
         if recorder.device.descriptors.compares_push_constants() {
             let bytes = array!(values.cast::<u8>(), size);

@@ -47,7 +47,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkFreeCommandBuffers(handle, pool, count, all));
     }
 
-    /// Begins with no tile memory bound, or with that inherited by a secondary command buffer.
+    /// Begins with no tile memory bound, or with the memory that a secondary command buffer inherits.
     vkBeginCommandBuffer(commands, info) {
         let Some(recorder) = recording_into(commands) else {
             let Some(device) = DEVICES.of(commands) else { return vk::Result::ERROR_UNKNOWN };
@@ -118,7 +118,7 @@ device_entry_points! {
 
 entry_points! {
     of OwnTable:
-    /// Binds for the commands that follow. The bind itself discards nothing.
+    /// Binds tile memory for the following commands. The bind itself discards nothing.
     vkCmdBindTileMemoryQCOM(commands, info) {
         let Some(recorder) = recording_into(commands) else { return };
         let memory = array!(info, 1).first().map_or(vk::DeviceMemory::null(), |info| info.memory);
@@ -155,7 +155,7 @@ recorded_commands! {
     vkCmdPipelineBarrier(
         commands, from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images
     ) => commands DeviceTable |recorder| {
-        // Most are of memory, which matters for the order alone.
+        // Most are for tracked memory, which only matters if order is followed.
         if recorder.follows_order || image_count > 0 {
             let (memory, buffers) = (array!(memory, memory_count), array!(buffers, buffer_count));
             let barriers = (memory, buffers, array!(images, image_count));
@@ -277,7 +277,7 @@ fn begin_pass(
     recorder.device.reporter.report_all(findings);
 }
 
-/// Executes secondary command buffers, in parts where one of them discards.
+/// Executes secondary command buffers, split into parts if one of them discards.
 fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
     let run = |part: &[vk::CommandBuffer]| {
         if !part.is_empty() {
@@ -320,7 +320,7 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
     }
 }
 
-/// Does `before` where the command buffer has a recorder, then calls its device.
+/// Calls `before` if the command buffer has a recorder, then calls its device.
 fn on_device(commands: vk::CommandBuffer, before: impl FnOnce(&Recorder), call: impl FnOnce(&Device)) {
     match recording_into(commands) {
         Some(recorder) => {

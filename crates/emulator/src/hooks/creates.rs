@@ -1,8 +1,8 @@
 //! The macro that declares entry points that create objects.
 
-/// Declares entry points that create an object in the next layer, and register it: the command, the function of
-/// `strip` through which the create info goes, and what is done with the device, the create info and the new handle. With
-/// `[name in option]` only that which has one is stripped and remembered.
+/// Declares entry points that create an object in the next layer and register it: the command, the function of `strip` that copies the create info,
+/// and the code that receives the device, the create info and the new handle. With `[name in option]`, objects are stripped and registered only if
+/// the option is set.
 macro_rules! creates {
     ($(
         $(#[$doc:meta])* $command:ident $(, strip::$strip:ident)?;

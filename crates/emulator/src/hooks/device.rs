@@ -34,8 +34,7 @@ pub(crate) struct Device {
     pub(crate) tile_shading: Option<TileShading>,
 }
 
-/// Which of the layer's extensions a device enabled. Commands can be looked up where their extension is enabled; tile memory
-/// needs its feature as well.
+/// The layer's extensions that a device enabled. Commands can be looked up if their extension is enabled; tile memory also needs its feature.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Enabled {
     pub(crate) tile_memory_heap: bool,
@@ -46,7 +45,7 @@ pub(crate) struct Enabled {
 }
 
 impl Enabled {
-    /// Whether one of the layer's extensions is enabled.
+    /// Returns true if any of the layer's extensions is enabled.
     pub(crate) fn any_of_own(&self) -> bool {
         self.tile_memory_heap || self.tile_properties || self.tile_shading
     }
@@ -72,7 +71,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// The order and contents of everything that was submitted, locked.
+    /// Locks and returns the order and contents of everything that was submitted.
     pub(crate) fn followed(&self) -> MutexGuard<'_, Followed> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,8 +80,8 @@ impl Check {
 /// The devices.
 pub(crate) static DEVICES: Registry<Device> = Registry::new();
 
-/// Declares entry points as `entry_points!` does. With `|device|` behind the arguments the body runs for the device of the
-/// first one; where there is none, the fallback is returned.
+/// Declares entry points as `entry_points!` does. With `|device|` after the arguments, the body runs for the device of the first argument; if there
+/// is no such device, the fallback is returned.
 macro_rules! device_entry_points {
     ($($(#[$doc:meta])* $name:ident($handle:ident $(, $arg:ident)* $(,)?) $(|$device:ident|)? $body:block)+) => {
         tileheap_layer::entry_points! { of $crate::tables::device_commands::DeviceTable: $(
@@ -98,8 +97,7 @@ macro_rules! device_entry_points {
 }
 pub(crate) use device_entry_points;
 
-/// Bytes of the tile heap that this process has allocated on a physical device. Objects share their bytes, so they are those of
-/// the largest.
+/// Bytes of the tile heap that this process has allocated on a physical device. Objects share their bytes, so this is the size of the largest.
 pub(crate) fn allocated_of_heap(physical: vk::PhysicalDevice) -> u64 {
     let of_physical = |device: &Arc<Device>| device.physical.handle == physical;
     let devices = DEVICES.all().into_iter().filter(of_physical);
@@ -115,7 +113,7 @@ impl Device {
         self.check.as_ref().is_some_and(|check| check.follows_ordinary)
     }
 
-    /// The driver's memory type of the heap, where there is tile memory.
+    /// The driver's memory type of the heap, if there is tile memory.
     pub(crate) fn heap_type(&self) -> Option<u32> {
         self.tile.as_ref().and_then(|tile| tile.heap.memory_type())
     }
@@ -126,7 +124,7 @@ impl Device {
         emulation.map_or(0, |emulation| emulation.memory_types.lazy_bits(driver))
     }
 
-    /// The driver's memory type bits as the application's.
+    /// Translates the driver's memory type bits to the application's.
     pub(crate) fn shown_bits(&self, driver: u32) -> u32 {
         let emulation = self.physical.emulation.as_ref();
         emulation.map_or(driver, |emulation| emulation.memory_types.bits(driver))

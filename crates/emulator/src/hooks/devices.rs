@@ -71,7 +71,7 @@ struct Request {
     queue_count: u32,
     /// A timeline semaphore orders the queues that use tile memory.
     timeline: bool,
-    /// The features of timeline semaphores are behind a structure of unknown size, so the layer cannot enable them.
+    /// The chain enables timeline semaphores after a structure of unknown size, so the layer cannot enable them.
     timeline_is_out_of_reach: bool,
 }
 
@@ -327,13 +327,13 @@ impl Request {
     }
 }
 
-/// Structures of device features that enable timeline semaphores; a chain holds one of them (VUID-VkDeviceCreateInfo-pNext-02830).
+/// Feature structures that enable timeline semaphores; a chain holds one of them (VUID-VkDeviceCreateInfo-pNext-02830).
 const TIMELINE_FEATURES: [vk::StructureType; 2] = [
     vk::PhysicalDeviceVulkan12Features::STRUCTURE_TYPE,
     vk::PhysicalDeviceTimelineSemaphoreFeatures::STRUCTURE_TYPE,
 ];
 
-/// Whether the chain enables a feature by Vulkan 1.2's structure or by another.
+/// Evaluates to true if the chain enables a feature, through Vulkan 1.2's structure or another.
 macro_rules! enables {
     ($p_next:expr, $feature:ident, $other:ident) => {{
         let core = chained!($p_next => vk::PhysicalDeviceVulkan12Features<'_>);
@@ -343,7 +343,7 @@ macro_rules! enables {
     }};
 }
 
-/// Whether the application enables timeline semaphores.
+/// Returns true if the application enables timeline semaphores.
 fn enables_timeline(p_next: *const c_void) -> bool {
     enables!(
         p_next,
@@ -352,8 +352,8 @@ fn enables_timeline(p_next: *const c_void) -> bool {
     )
 }
 
-/// Whether a chain holds a structure that could enable timeline semaphores and does not, where the layer cannot copy it. A second
-/// such structure is invalid.
+/// Returns true if a chain holds a structure that could enable timeline semaphores but does not, in a place that the layer cannot copy. A second such
+/// structure is invalid.
 fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
     let core = chained!(p_next => vk::PhysicalDeviceVulkan12Features<'_>).is_some();
     let khr = chained!(p_next => vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>).is_some();
@@ -367,7 +367,7 @@ fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
     (core || khr) && !is_copied && !enables_timeline(p_next)
 }
 
-/// `bufferImageGranularity`.
+/// The device's `bufferImageGranularity`.
 fn granularity(instance: &Instance, physical: &Physical) -> u64 {
     let mut properties = vk::PhysicalDeviceProperties::default();
     call_down!(
@@ -393,7 +393,7 @@ fn has_addresses(p_next: *const c_void) -> bool {
     )
 }
 
-/// Whether one of the tools below says that it validates; not known where the device has no such query.
+/// Returns true if one of the tools below reports that it validates; unknown if the device does not have such a query.
 fn validation_is_below(instance: &Instance, physical: &Physical) -> bool {
     let (next, handle) = (&instance.next, physical.handle);
     let mut properties = vk::PhysicalDeviceProperties::default();

@@ -24,7 +24,7 @@ pub(crate) struct HeapMemory {
     pub(crate) heap: Heap,
     /// The driver's memory type of the heap, once probed.
     probed: OnceLock<Option<u32>>,
-    /// Once created; a failure is retried at the next allocation.
+    /// Set once created; a failure is retried at the next allocation.
     made: OnceLock<Made>,
     making: Mutex<()>,
     poisoners: Mutex<Poisoners>,
@@ -40,12 +40,12 @@ struct Made {
 #[derive(Default)]
 struct Poisoners {
     pools: HashMap<u32, vk::CommandPool>,
-    /// By queue family, first byte and end.
+    /// By queue family, first byte and end of the range.
     commands: HashMap<(u32, u64, u64), vk::CommandBuffer>,
 }
 
 impl HeapMemory {
-    /// A heap without real memory yet.
+    /// Creates a heap without real memory.
     pub(crate) fn new(size: u64) -> HeapMemory {
         HeapMemory {
             heap: Heap::new(size),
@@ -61,10 +61,10 @@ impl HeapMemory {
         self.probed.get().copied().flatten()
     }
 
-    /// Finds that type, once, when the device is created.
+    /// Finds the driver's memory type of the heap; called once, when the device is created.
     ///
     /// # Errors
-    /// The driver's, when it could not create a probe.
+    /// Returns the driver's error if a probe could not be created.
     pub(crate) fn probe(
         &self,
         driver: &Driver,
@@ -75,10 +75,10 @@ impl HeapMemory {
         Ok(())
     }
 
-    /// The real memory, made at the first call.
+    /// Returns the real memory, created at the first call.
     ///
     /// # Errors
-    /// The driver's, when it could not be made this time.
+    /// Returns the driver's error if it could not be created this time.
     pub(crate) fn memory(&self, driver: &Driver) -> Result<vk::DeviceMemory, vk::Result> {
         if let Some(made) = self.made.get() {
             return Ok(made.memory);
@@ -96,7 +96,7 @@ impl HeapMemory {
         self.made.get().map_or(0, |made| made.bytes)
     }
 
-    /// Whether the real memory was created.
+    /// Returns true if the real memory was created.
     pub(crate) fn is_made(&self) -> bool {
         self.made.get().is_some()
     }
@@ -133,11 +133,11 @@ impl HeapMemory {
         })
     }
 
-    /// Records a command that does nothing, so that the barrier which follows is not the first command.
+    /// Records a command that does nothing, so that the following barrier is not the first command.
     ///
-    /// lavapipe skips a barrier that is a command buffer's first command, since it follows memory by resource and not by
-    /// address: what follows can then overtake draws of the command buffer before, in memory that both alias. Source: 22.3.6,
-    /// where 5 of 10 runs of examples/deferred read poison that came too early.
+    /// lavapipe skips a barrier that is the first command of a command buffer, since it tracks memory by resource and not by address: later work can
+    /// then overtake draws of the previous command buffer in memory that both alias. Source: lavapipe 22.3.6, where 5 of 10 runs of examples/deferred
+    /// read poison that was written too early.
     fn record_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         if let Some(made) = self.made.get() {
             // After the guard of the previous command buffer.
@@ -149,7 +149,7 @@ impl HeapMemory {
         }
     }
 
-    /// The guard before the first action command, and a barrier in place of those of the application that lavapipe skipped.
+    /// Records the guard before the first action command, and a barrier in place of the application's barriers that lavapipe skipped.
     pub(crate) fn record_first_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         self.record_guard(driver, commands);
         if self.is_made() {
@@ -172,11 +172,11 @@ impl HeapMemory {
         barrier(driver, commands, FILL, EVERYTHING);
     }
 
-    /// A command buffer of the layer's own that poisons from `first` to the end, for queues of `family`; it may be pending
-    /// any number of times. `None` if there is nothing to poison.
+    /// Returns a command buffer that poisons from `first` to the end, for queues of `family`; it may be pending any number of times. `None` if there
+    /// is nothing to poison.
     ///
     /// # Errors
-    /// The driver's, when it could not be made this time.
+    /// Returns the driver's error if it could not be created this time.
     pub(crate) fn poisoner(
         &self,
         driver: &Driver,
@@ -221,7 +221,7 @@ impl HeapMemory {
         call_down!(driver.commands, vkEndCommandBuffer(commands)).result()
     }
 
-    /// Destroys what was made; the device is idle.
+    /// Destroys the created objects; the device is idle.
     pub(crate) fn destroy(&self, driver: &Driver) {
         let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
         poisoners.commands.clear();
@@ -240,7 +240,7 @@ impl HeapMemory {
 type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
 const FILL: Scope = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-/// Fills, after or before everything.
+/// The scopes of fills, after or before everything.
 const FILLS: Scope = (
     vk::PipelineStageFlags::ALL_COMMANDS,
     vk::AccessFlags::TRANSFER_WRITE,
@@ -265,7 +265,7 @@ fn barrier(driver: &Driver, commands: vk::CommandBuffer, (from, written): Scope,
     );
 }
 
-/// A buffer for the layer's own use, and its memory requirements.
+/// Creates a buffer for the layer's own use, and returns it with its memory requirements.
 fn create_buffer(driver: &Driver, size: u64) -> Result<(vk::Buffer, vk::MemoryRequirements), vk::Result> {
     let info = vk::BufferCreateInfo::default()
         .size(size)

@@ -9,14 +9,14 @@ pub(crate) enum Mode {
     Always,
     /// Devices on which order and contents are checked.
     Checked,
-    /// [`Checked`](Mode::Checked) devices, and those with an extension of the layer, which adds structures and bits to passes and barriers.
+    /// [`Checked`](Mode::Checked) devices, and devices with an extension of the layer, which adds structures and bits to passes and barriers.
     Own,
 }
 
 /// An entry point of the layer, and the devices on which it is hooked.
 pub(crate) type Hook = (Mode, EntryPoint);
 
-/// The layer's entry point of a command; none for commands that are only called down.
+/// The layer's entry point of a command; none for commands that the layer only calls.
 macro_rules! hook {
     (down $command:ident) => {
         None

@@ -1,4 +1,4 @@
-//! Entry points of semaphores, fences, events and waits of the host, which order submissions.
+//! Entry points of semaphores, fences, events and host waits, which order submissions.
 
 use ash::vk;
 use tileheap_layer::{array, call_down, chained, given, host_waits};
@@ -40,7 +40,7 @@ host_waits! {
 macro_rules! destroys {
     ($($command:ident: $destroy:ident;)+) => {
         device_entry_points! {$(
-            /// The handle may become another object's.
+            /// Unregisters the object, since its handle may be reused.
             $command(handle, object, allocator) |device| {
                 follow(&device, |followed| {
                     followed.$destroy(object);
@@ -59,14 +59,14 @@ destroys! {
 }
 
 device_entry_points! {
-    /// Batches that wait for the value may run.
+    /// Batches that wait for the value may now run.
     vkSignalSemaphore(handle, info) |device| {
         let signal = given!(info);
         follow(&device, |followed| followed.signal(signal.semaphore, signal.value));
         call_down!(device.driver.commands, vkSignalSemaphore(handle, info))
     }
 
-    /// The fences cover nothing.
+    /// The fences no longer cover any submission.
     vkResetFences(handle, count, fences) |device| {
         for fence in array!(fences, count) {
             follow(&device, |followed| followed.reset_fence(*fence));

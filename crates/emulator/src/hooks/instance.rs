@@ -36,15 +36,15 @@ pub(crate) struct Instance {
 /// The instances.
 pub(crate) static INSTANCES: Registry<Instance> = Registry::new();
 
-/// The instance and the physical device.
+/// Looks up the instance and the physical device of a handle.
 pub(crate) fn physical_of(handle: vk::PhysicalDevice) -> Option<(Arc<Instance>, Arc<Physical>)> {
     let instance = INSTANCES.of(handle)?;
     let physical = instance.physical(handle);
     Some((instance, physical))
 }
 
-/// Declares entry points as `entry_points!` does, whose bodies run for the instance and the physical device of the first
-/// argument; where there is none, the fallback is returned.
+/// Declares entry points as `entry_points!` does. The bodies run for the instance and the physical device of the first argument; if there is none,
+/// the fallback is returned.
 macro_rules! physical_entry_points {
     ($($(#[$doc:meta])* $name:ident($handle:ident $(, $arg:ident)*) |$instance:ident, $physical:ident| $body:block)+) => {
         tileheap_layer::entry_points! { of $crate::tables::instance_commands::InstanceTable: $(
@@ -68,7 +68,7 @@ impl Instance {
     /// Creates the instance in the next layer, and registers it.
     ///
     /// # Errors
-    /// The next layer's.
+    /// Returns the next layer's error.
     ///
     /// # Safety
     /// The arguments are those of `vkCreateInstance`, with the loader's chain.
@@ -114,12 +114,12 @@ impl Instance {
         Ok(())
     }
 
-    /// A messenger was created.
+    /// Registers a new messenger.
     pub(crate) fn listen(&self, listener: Listener) {
         lock(&self.reporter.listeners).push(listener);
     }
 
-    /// A messenger is destroyed.
+    /// Unregisters a messenger before it is destroyed.
     pub(crate) fn stop_listening(&self, handle: vk::DebugUtilsMessengerEXT) {
         lock(&self.reporter.listeners).retain(|listener| listener.handle != handle);
     }
@@ -136,7 +136,7 @@ impl Instance {
         if let Some(physical) = known(&self.physical) {
             return physical;
         }
-        // Without the lock, since a message may call back; of two threads the second finds what the first stored.
+        // Not locked, since a message may call back; if two threads query, the second uses what the first stored.
         let found = Arc::new(query(&self.next, &self.settings, &self.reporter, handle));
         if found.failure.is_some() {
             return found;

@@ -65,7 +65,7 @@ static DEVICE_HOOKS: LazyLock<Names> = LazyLock::new(|| {
     hooks
 });
 
-/// Commands that need no instance, and those that a layer implements whatever the next layer has.
+/// Commands that need no instance, and commands that a layer implements even if the next layer does not.
 const ALWAYS_THERE: [&CStr; 6] = [
     c"vkGetInstanceProcAddr",
     c"vkCreateInstance",
@@ -75,7 +75,7 @@ const ALWAYS_THERE: [&CStr; 6] = [
     c"vkEnumerateDeviceExtensionProperties",
 ];
 
-/// Whether a device enabled the extension of a command.
+/// Tests whether a device enabled the extension of a command.
 type IsEnabled = fn(&Enabled) -> bool;
 
 /// A command of the layer's own extensions.
@@ -93,7 +93,7 @@ fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
 
 entry_points! {
     of InstanceTable:
-    /// The layer's entry point of that name, if the next layer has the command too, or the next layer's.
+    /// Returns the layer's entry point of that name if the next layer has the command too, otherwise the next layer's.
     vkGetInstanceProcAddr(handle, name) {
         // SAFETY: Valid usage: a C string.
         let wanted = unsafe { CStr::from_ptr(name) };
@@ -116,7 +116,7 @@ entry_points! {
 }
 
 device_entry_points! {
-    /// The layer's entry point, where the device needs it; the next layer's otherwise.
+    /// Returns the layer's entry point if the device needs it, otherwise the next layer's.
     vkGetDeviceProcAddr(handle, name) |device| {
         // SAFETY: Valid usage: a C string.
         let wanted = unsafe { CStr::from_ptr(name) };
@@ -150,7 +150,7 @@ pub fn get_device_proc_addr() -> EntryPoint {
     vkGetDeviceProcAddr()
 }
 
-/// Makes this library the aliasing layer, which checks ordinary memory and emulates nothing. To be called when the library is loaded.
+/// Makes this library the aliasing layer, which checks ordinary memory and emulates nothing. Called when the library is loaded.
 pub fn become_aliasing() {
     Layer::Aliasing.set_loaded();
 }

@@ -64,7 +64,7 @@ import_queries! {
 macro_rules! binds {
     ($($one:ident, $several:ident($field:ident) in $map:ident;)+) => {
         device_entry_points! {$(
-            /// Binds to the heap where the object is tile memory.
+            /// Binds to the heap if the object is tile memory.
             $one(handle, resource, object, offset) |device| {
                 let known = device.resources.$map.get(resource.as_raw());
                 match tile_objects::place(&device, known.clone(), Object::of(resource), object, offset) {
@@ -191,7 +191,7 @@ described_queries! {
     |device, create| {}
 }
 
-/// A binding of one plane, of an image of a swapchain, or of one device of several: nothing to follow.
+/// Returns true for a binding of one plane, of a swapchain image, or of one device of several: these are not followed.
 fn is_bound_in_parts(p_next: *const c_void) -> bool {
     chained!(p_next => vk::BindImagePlaneMemoryInfo<'_>).is_some()
         || chained!(p_next => vk::BindImageMemorySwapchainInfoKHR<'_>).is_some()
@@ -199,14 +199,14 @@ fn is_bound_in_parts(p_next: *const c_void) -> bool {
         || chained!(p_next => vk::BindBufferMemoryDeviceGroupInfo<'_>).is_some()
 }
 
-/// Requirements of a resource besides the driver's.
+/// Requirements of a resource in addition to the driver's.
 struct Needs {
     /// Requirements of the tile heap; `None` if it cannot be placed there.
     tile: Option<TileRequirements>,
     is_transient: bool,
 }
 
-/// Completes the requirements of a resource: types remapped, the tile type added, tile requirements filled.
+/// Completes the requirements of a resource: remaps types, adds the tile type, fills tile requirements.
 fn complete(device: &Device, out: *mut vk::MemoryRequirements2<'_>, needs: Needs) {
     let out = given!(mut out);
     let (bits, tile_needs) = (out.memory_requirements.memory_type_bits, needs.tile);
@@ -253,7 +253,7 @@ device_entry_points! {
         result
     }
 
-    /// Of video sessions.
+    /// Remaps the memory types of video sessions.
     vkGetVideoSessionMemoryRequirementsKHR(handle, session, count, out) |device| {
         let result = call_down!(device.driver.commands, vkGetVideoSessionMemoryRequirementsKHR(handle, session, count, out));
         if result.as_raw() >= 0 && !out.is_null() {

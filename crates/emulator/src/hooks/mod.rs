@@ -1,6 +1,6 @@
-//! The entry points, and the objects behind their handles.
+//! The entry points, and the state of the handles that they receive.
 //!
-//! An entry point converts Vulkan's arguments, queries the model, and calls the driver; a panic ends inside it.
+//! An entry point converts Vulkan's arguments, queries the model, and calls the driver; panics are caught inside it.
 //!
 //! ```text
 //! driver, instance, device, recorder    the state behind a handle, and how to find it

@@ -15,7 +15,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkSetDebugUtilsObjectNameEXT(handle, info))
     }
 
-    /// As `vkSetDebugUtilsObjectNameEXT`, by the types of `VK_EXT_debug_report`: the numbers of the objects in messages are the same.
+    /// As `vkSetDebugUtilsObjectNameEXT`, with the types of `VK_EXT_debug_report`: object numbers in messages are the same.
     vkDebugMarkerSetObjectNameEXT(handle, info) |device| {
         let named = given!(info);
         let kind = vk::ObjectType::from_raw(named.object_type.as_raw());

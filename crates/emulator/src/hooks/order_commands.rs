@@ -1,4 +1,4 @@
-//! Entry points of events and subpasses, and what barriers mean for the order of accesses.
+//! Entry points of events and subpasses, and the effect of barriers on the order of accesses.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -29,7 +29,7 @@ recorded_commands! {
         order_event(recorder, Event::Reset(event));
     };
 
-    /// Attachments are stored, loaded and in order by subpass.
+    /// Subpasses store, load and order attachments.
     vkCmdNextSubpass(commands, contents) => commands DeviceTable |recorder| {
         next_subpass(recorder, "vkCmdNextSubpass");
     };
@@ -65,7 +65,7 @@ pub(super) enum OrderedAs<'a> {
 }
 
 impl OrderedAs<'_> {
-    /// The command, if transitions happen there.
+    /// The name of the command, if transitions happen there.
     pub(super) fn discards(self) -> Option<&'static str> {
         match self {
             OrderedAs::Barrier => Some("vkCmdPipelineBarrier2"),
@@ -78,7 +78,7 @@ impl OrderedAs<'_> {
 /// The bit by which a queue family transfer uses the stages of its barrier (`VK_KHR_maintenance8`).
 const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
-/// A transfer between queue families, if it is one of which the stages are ignored.
+/// Returns a transfer between queue families, if its stages are ignored.
 fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<Change> {
     let is_own = |family| {
         ![
@@ -92,8 +92,8 @@ fn family_change(flags: vk::DependencyFlags, (from, to): (u32, u32)) -> Option<C
     is_transfer.then_some(Change::Family { from, to })
 }
 
-/// The extent of a barrier for a resource, and what it changes: a part of a resource with a place, or a part of an `ordinary` one that it
-/// transfers to another queue family.
+/// The extent of a barrier in a resource, and what it changes: a part of a placed resource, or a part of an `ordinary` one that the barrier transfers
+/// to another queue family.
 fn of_resource(
     recorder: &Recorder,
     object: Object,
@@ -119,7 +119,7 @@ fn of_resource(
     }
 }
 
-/// A dependency as the model has it.
+/// Converts a dependency to the model's form.
 fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::Dependency) -> Dependency {
     use dependencies::Memory as M;
     let resources = &recorder.device.resources;
@@ -165,7 +165,7 @@ fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::D
     }
 }
 
-/// The scopes of a dependency as the model has them.
+/// Converts the scopes of a dependency to the model's form.
 pub(crate) fn scopes(one: &dependencies::Dependency) -> Scopes {
     Scopes {
         src: one.src,
@@ -184,21 +184,21 @@ fn global(one: &dependencies::Dependency) -> Dependency {
     }
 }
 
-/// The stages of a barrier of the first kind, and its flags.
+/// The stages and flags of a barrier of the first version.
 pub(super) type Stages = (
     vk::PipelineStageFlags,
     vk::PipelineStageFlags,
     vk::DependencyFlags,
 );
 
-/// Its memory, buffer and image barriers.
+/// The memory, buffer and image barriers of such a barrier.
 pub(super) type Barriers<'a> = (
     &'a [vk::MemoryBarrier<'a>],
     &'a [vk::BufferMemoryBarrier<'a>],
     &'a [vk::ImageMemoryBarrier<'a>],
 );
 
-/// Follows a barrier, or a wait for events, of the first kind.
+/// Follows a barrier, or a wait for events, of the first version.
 #[inline(never)]
 pub(super) fn order_barriers(
     recorder: &Recorder,
@@ -213,7 +213,7 @@ pub(super) fn order_barriers(
     let recording = &mut *recorder.lock();
     recording.at.is_between(command);
     if buffers.is_empty() && images.is_empty() && !memory.is_empty() {
-        // The scopes of memory barriers are their execution dependency, too.
+        // The scopes of memory barriers are also their execution dependency.
         if let ([_], [], Some(one)) = (memory, events, of_memory((from, to), memory).next()) {
             return recording.order.global_barrier(global(&one), &recording.at);
         }
@@ -224,15 +224,15 @@ pub(super) fn order_barriers(
     recording.order.barrier(all, events, &recording.at);
 }
 
-/// A wait for events that the host may set, which names its stage (VUID-vkCmdWaitEvents-srcStageMask-01158): what the host has waited for
-/// before that is not known.
+/// Follows a wait for events that the host may set, as its stages show (VUID-vkCmdWaitEvents-srcStageMask-01158): the layer does not know what the
+/// host has waited for before that.
 fn wait_for_host(recorder: &Recorder, stages: vk::PipelineStageFlags2) {
     if stages.contains(vk::PipelineStageFlags2::HOST) {
         recorder.check().followed().allow_unseen_order();
     }
 }
 
-/// Follows dependency infos: all of a barrier, or one for each event.
+/// Follows dependency infos: all of them of a barrier, or one for each event.
 pub(super) fn order_dependencies(
     recorder: &Recorder,
     ordered_as: OrderedAs<'_>,

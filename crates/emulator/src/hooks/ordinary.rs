@@ -12,7 +12,7 @@ use tileheap_layer::{chained, given};
 use super::device::Device;
 use crate::model::resources::{Place, Resource};
 
-/// Registers an allocation that other programs may access: such memory is not tracked.
+/// Registers an allocation; memory that other programs may access is not tracked.
 pub(crate) fn allocated(
     device: &Device,
     info: &vk::MemoryAllocateInfo<'_>,
@@ -34,7 +34,7 @@ fn is_external(info: &vk::MemoryAllocateInfo<'_>) -> bool {
         || chained!(info.p_next => vk::ImportMemoryZirconHandleInfoFUCHSIA<'_>).is_some()
 }
 
-/// Binds a resource to ordinary memory, if that is checked.
+/// Binds a resource to ordinary memory, if ordinary memory is checked.
 pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk::DeviceMemory, offset: u64) {
     let (Some(check), Some(resource)) = (&device.check, resource) else {
         return;
@@ -55,20 +55,20 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
         end: offset.saturating_add(resource.driver_size),
         contents,
     };
-    // Bound once; a second time is an error of the application, for the driver to return.
+    // A resource is bound once; a second time is an error of the application, for the driver to return.
     if resource.place.set(place).is_err() {
         return;
     }
     let (new, messages) = check.followed().bind(&resource);
     new.iter().for_each(|resource| device.resources.follow(resource));
     if !new.is_empty() && !check.has_shared_memory.swap(true, Ordering::Relaxed) {
-        // Until then nothing is checked.
+        // Nothing is checked before this.
         device.reporter.write(json!({"event": "shared-memory"}));
     }
     device.reporter.report_all(messages);
 }
 
-/// A part of a resource is bound to a memory object, or a resource on some devices of a group: who accesses the memory is not known.
+/// Marks memory as untracked: a part of a resource, or a resource on some devices of a group, is bound to it.
 pub(crate) fn bind_in_parts(device: &Device, memory: vk::DeviceMemory) {
     if let Some(check) = device.check.as_ref().filter(|check| check.follows_ordinary) {
         device.resources.external.insert(memory.as_raw(), ());
@@ -76,7 +76,7 @@ pub(crate) fn bind_in_parts(device: &Device, memory: vk::DeviceMemory) {
     }
 }
 
-/// The host maps a memory object.
+/// Follows a host mapping of a memory object.
 pub(crate) fn map(device: &Device, result: vk::Result, memory: vk::DeviceMemory) {
     if let Some(check) = device.check.as_ref().filter(|_| result == vk::Result::SUCCESS) {
         check.followed().map(memory);

@@ -26,24 +26,24 @@ macro_rules! completed_queries {
     };
 }
 completed_queries! {
-    /// The driver's types and heaps, with the tile heap.
+    /// Returns the driver's types and heaps, with the tile heap.
     vkGetPhysicalDeviceMemoryProperties: |handle, emulation, out| *out = *emulation.memory_types.shown();
-    /// The same properties, with the heap's budget.
+    /// Returns the same properties, with the heap's budget.
     vkGetPhysicalDeviceMemoryProperties2: |handle, emulation, out| {
         emulation.complete_memory_properties(out, allocated_of_heap(handle))
     };
-    /// The driver's features, and the layer's.
+    /// Returns the driver's features and the layer's.
     vkGetPhysicalDeviceFeatures2: |handle, emulation, out| {
         emulation.complete_features(out.p_next)
     };
-    /// The driver's properties, and the layer's.
+    /// Returns the driver's properties and the layer's.
     vkGetPhysicalDeviceProperties2: |handle, emulation, out| {
         emulation.complete_properties(out.p_next)
     };
 }
 
 physical_entry_points! {
-    /// With the tile usage bit: what is granted, and what the driver says without the bit.
+    /// With the tile usage bit, returns the driver's result for the image without the bit, restricted to the guaranteed set.
     vkGetPhysicalDeviceImageFormatProperties(handle, format, kind, tiling, usage, flags, out) |instance, physical| {
         let request = ImageRequest { format, kind, tiling, usage, flags, ..Default::default() };
         let Some(emulation) = physical.emulation.as_ref().filter(|_| request.is_tile()) else {
@@ -121,7 +121,7 @@ physical_entry_points! {
         call_down!(instance.next, vkGetPhysicalDeviceExternalBufferProperties(handle, info, out));
     }
 
-    /// The layer, before the tools below it.
+    /// Lists the layer, before the tools below it.
     vkGetPhysicalDeviceToolProperties(handle, count, out) |instance, physical| {
         let next = &instance.next;
         let room = given!(mut count);
@@ -157,7 +157,7 @@ physical_entry_points! {
     }
 }
 
-/// The layer as a tool.
+/// Describes the layer as a tool.
 fn tool() -> vk::PhysicalDeviceToolProperties<'static> {
     let tool = vk::PhysicalDeviceToolProperties::default()
         .name(c"tileheap emulator")

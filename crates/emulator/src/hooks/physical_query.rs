@@ -15,7 +15,7 @@ use crate::tables::layer::Layer;
 use crate::tables::messages::MessageId;
 use crate::tables::settings::Settings;
 
-/// Queries what the driver has, and decides whether to emulate.
+/// Queries the driver's properties, and decides whether to emulate.
 pub(crate) fn query(
     next: &InstanceTable,
     settings: &Settings,

@@ -11,7 +11,7 @@ fn own_accesses() -> vk::AccessFlags2 {
         | tileheap_device::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM
 }
 
-/// Replaces them by the accesses to storage images, which the attachments are below.
+/// Replaces these bits by accesses to storage images, which the attachments are in the driver.
 fn plain(accesses: vk::AccessFlags2) -> vk::AccessFlags2 {
     if accesses.intersects(own_accesses()) {
         (accesses & !own_accesses()) | vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE
@@ -22,10 +22,10 @@ fn plain(accesses: vk::AccessFlags2) -> vk::AccessFlags2 {
 
 /// Dependencies without the accesses of tile shading.
 pub(crate) struct PlainDependencies {
-    /// The arrays of barriers that they point to.
+    /// Arrays of barriers that the infos point to.
     _barriers: Vec<Box<dyn Any>>,
     pub(crate) dependencies: Vec<vk::DependencyInfo<'static>>,
-    /// They name stages of dispatches, which only a tile shading pass may have inside.
+    /// True if they name the stages of dispatches, which are valid only inside a tile shading pass.
     pub(crate) names_compute: bool,
 }
 

@@ -6,7 +6,7 @@ use tileheap_layer::{array, call_down, chained, given};
 use super::device::{Device, device_entry_points};
 use super::host_waits::follow;
 
-/// An image was acquired, or will be.
+/// Follows the acquisition of an image.
 fn acquired(device: &Device, result: vk::Result, semaphore: vk::Semaphore, fence: vk::Fence) {
     if [vk::Result::SUCCESS, vk::Result::SUBOPTIMAL_KHR].contains(&result) {
         follow(device, |followed| followed.acquire(semaphore, fence));
@@ -14,7 +14,7 @@ fn acquired(device: &Device, result: vk::Result, semaphore: vk::Semaphore, fence
 }
 
 device_entry_points! {
-    /// The presentation engine waits.
+    /// The presentation engine waits for the semaphores.
     vkQueuePresentKHR(queue, info) |device| {
         let given = given!(info);
         let waits = array!(given.p_wait_semaphores, given.wait_semaphore_count);
@@ -24,7 +24,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkQueuePresentKHR(queue, info))
     }
 
-    /// The presentation engine signals.
+    /// The presentation engine signals the semaphore and the fence.
     vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out) |device| {
         let next = &device.driver.commands;
         let result = call_down!(next, vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out));

@@ -49,12 +49,12 @@ device_entry_points! {
         })
     }
 
-    /// Its semaphores order what is submitted.
+    /// Semaphores of the operation order other submissions.
     vkQueueBindSparse(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueBindSparse(queue, count, infos, fence));
         let Some(check) = &device.check else { return as_given() };
         if check.follows_ordinary {
-            // What is accessed through sparse resources is not followed.
+            // Accesses through sparse resources are not followed.
             let source = UnseenSource { command: "vkQueueBindSparse", object: Object::of(queue), at: None };
             let messages = check.followed().allow_unseen_writes(UnseenWrites::ANYTHING, source);
             device.reporter.report_all(messages);
@@ -78,7 +78,7 @@ device_entry_points! {
     }
 }
 
-/// All commands wait.
+/// The mask for which all commands wait.
 const ALL: vk::PipelineStageFlags = vk::PipelineStageFlags::ALL_COMMANDS;
 
 fn first_kind<'a>(

@@ -37,7 +37,7 @@ pub(crate) struct Recorder {
 
 static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
 
-/// Most of them, without a lock.
+/// The recorders, which most look-ups find without a lock.
 static LIVE: Live<Recorder> = Live::new();
 
 /// The recorder of a command buffer that is not being recorded; `None` on devices without a check.
@@ -47,8 +47,8 @@ pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
 
 /// The recorder of the command buffer that a command is recorded into; `None` on devices without a check.
 ///
-/// The command buffer is not freed for `'a`: Vulkan wants host access to it synchronized for the whole command, and a
-/// program that breaks that has the driver write to freed memory too.
+/// The command buffer is not freed during `'a`: Vulkan requires host access to it to be synchronized for the whole command. In a program that breaks
+/// this rule, the driver also writes to freed memory.
 #[inline]
 pub(crate) fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
     let recorder = match LIVE.get(commands.as_raw()) {
@@ -64,9 +64,9 @@ fn look_up(commands: vk::CommandBuffer) -> Option<*const Recorder> {
     RECORDERS.with(commands.as_raw(), Arc::as_ptr)
 }
 
-/// What the layer does before a command, where the command buffer has a recorder; then what `next` takes of the device.
+/// Does the layer's work before a command, if the command buffer has a recorder, then returns what `next` takes from the device.
 ///
-/// Only the former is guarded: every recorded command comes along here, and its arguments need not go through the guard.
+/// Only the work is guarded: every recorded command takes this path, and its arguments need not pass through the guard.
 #[inline]
 pub(crate) fn precede<F>(
     name: &str,
@@ -83,7 +83,7 @@ pub(crate) fn precede<F>(
     }
 }
 
-/// Declares entry points of commands that go down as they are, behind what the layer does before them: `field table |recorder| work`.
+/// Declares entry points that do the layer's work and then call the next layer unchanged: `field table |recorder| work`.
 macro_rules! recorded_commands {
     ($($(#[$doc:meta])* $name:ident($commands:ident $(, $arg:ident)* $(,)?)
         => $field:ident $table:ident |$recorder:ident| $before:expr;)+) => {$(
@@ -172,7 +172,7 @@ impl Recorder {
         self.device.tile.as_ref()
     }
 
-    /// The handle may become another command buffer's.
+    /// Unregisters the handle, which another command buffer may reuse.
     fn forget(&self) {
         LIVE.remove(self.handle.as_raw());
         let object = Object::of(self.handle);
@@ -201,7 +201,7 @@ impl Recorder {
         *self.lock() = recording;
     }
 
-    /// The next action command may write resources unseen.
+    /// Records that the next action command may write resources unseen.
     #[cold]
     pub(crate) fn acts_unseen(&self, writes: UnseenWrites, command: &'static str) {
         let mut at = self.lock().at;
@@ -209,8 +209,8 @@ impl Recorder {
         self.allow_unseen_writes(writes, command, at);
     }
 
-    /// Later commands may write resources unseen, after a command that is not an action command: shader objects and descriptor buffers are not
-    /// followed.
+    /// Records that later commands may write resources unseen, after a command that is not an action command: shader objects and descriptor buffers
+    /// are not followed.
     #[cold]
     pub(crate) fn begin_unseen_writes(&self, writes: UnseenWrites, command: &'static str) {
         let mut at = self.lock().at;
@@ -235,7 +235,7 @@ impl Recorder {
         self.device.reporter.report_all(messages);
     }
 
-    /// Binds a tile memory object, or nothing.
+    /// Binds a tile memory object, or unbinds with null.
     pub(crate) fn bind(&self, recording: &mut Recording, memory: vk::DeviceMemory) -> Option<Finding> {
         let size = self.device.resources.object_size(memory);
         recording.bind(memory.as_raw(), size);
@@ -245,9 +245,9 @@ impl Recorder {
         (size.is_none() && memory != vk::DeviceMemory::null()).then(|| not_tile_memory(memory, recording.at))
     }
 
-    /// The first action command with tile memory bound comes next, outside a render pass.
+    /// Records the guard before the first action command with tile memory bound, outside a render pass.
     ///
-    /// Not where memory is bound: a render pass instance that resumes may follow there, before which nothing may be recorded.
+    /// Not recorded at the bind: a suspended render pass instance may be resumed next, and nothing may be recorded before that.
     pub(crate) fn guard(&self) {
         if let Some(tile) = self.tile() {
             tile.heap.record_first_guard(&self.device.driver, self.handle);
@@ -267,7 +267,7 @@ impl Recorder {
     }
 }
 
-/// Called before every action command that begins or ends no render pass: discards, and checks of accessed resources. `acts` is `false` of a
+/// Called before every action command that does not begin or end a render pass: discards, and checks accessed resources. `acts` is `false` for a
 /// command that may do nothing.
 #[inline(always)]
 pub(crate) fn before_action(
@@ -344,7 +344,7 @@ fn transfer(
     device.reporter.report_all(findings);
 }
 
-/// A draw that may read the attachments that it draws to, or a clear of them.
+/// Checks a draw that may read the attachments that it draws to, or a clear of them.
 #[cold]
 fn read_and_draw(
     recorder: &Recorder,
@@ -374,7 +374,7 @@ fn read_and_draw(
     }
 }
 
-/// A draw or dispatch on a device where it may fetch from buffers that are followed.
+/// Checks a draw or dispatch on a device where it may fetch from tracked buffers.
 #[cold]
 fn fetch_and_check(
     recorder: &Recorder,
@@ -400,7 +400,7 @@ fn fetch_and_check(
     }
 }
 
-/// Checks a draw or dispatch that was not checked before, and that has these accesses besides those of its shaders.
+/// Checks a draw or dispatch that was not checked before, with these accesses in addition to those of its shaders.
 #[inline(never)]
 fn check(
     recorder: &Recorder,

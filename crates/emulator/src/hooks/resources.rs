@@ -23,7 +23,7 @@ use crate::model::resources::{Framebuffer, Resource, View, image_tiling};
 use crate::tables::extended_flags;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// The render pass that resumes a tile shading pass of one subpass: it loads what that has stored.
+/// Defines the render pass that resumes a tile shading pass of one subpass: it loads what the pass has stored.
 macro_rules! resuming {
     ($device:ident, $info:ident, strip::$strip:ident, $command:ident) => {{
         let mut stripped = strip::$strip($info);
@@ -138,7 +138,7 @@ fn remember_image(
     }
     let is_tile =
         device.tile.is_some() && (info.usage | stencil_usage).contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
-    // In ordinary memory, neither what is bound in parts nor protected memory is followed.
+    // In ordinary memory, protected images and images that are bound in parts are not followed.
     let parts = vk::ImageCreateFlags::SPARSE_BINDING
         | vk::ImageCreateFlags::DISJOINT
         | vk::ImageCreateFlags::PROTECTED;
@@ -178,7 +178,7 @@ fn remember_image(
         .insert(handle.as_raw(), Arc::new(resource));
 }
 
-/// The number of the images that interpret the same bytes in the same way (section 12.8 of the specification).
+/// A number shared by images that interpret the same bytes in the same way (section 12.8 of the specification).
 fn contents_of(handle: vk::Image, info: &vk::ImageCreateInfo<'_>) -> u64 {
     if !info.flags.contains(vk::ImageCreateFlags::ALIAS) {
         return spread(handle.as_raw()) | 1;
@@ -199,7 +199,7 @@ fn contents_of(handle: vk::Image, info: &vk::ImageCreateInfo<'_>) -> u64 {
     created.iter().fold(1, |all, one| spread(all ^ u64::from(*one))) | 1
 }
 
-/// The usages of buffers that draws and dispatches fetch from.
+/// Usages of buffers that draws and dispatches fetch from.
 const FETCHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::VERTEX_BUFFER.as_raw()
         | vk::BufferUsageFlags::INDEX_BUFFER.as_raw()

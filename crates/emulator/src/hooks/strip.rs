@@ -18,7 +18,7 @@ pub(crate) struct Stripped<T, A = ()> {
     /// The copy.
     pub(crate) info: T,
     chain: Chain,
-    /// Arrays that it points to, and their chains.
+    /// Arrays that the copy points to, and their chains.
     _arrays: A,
 }
 
@@ -39,7 +39,7 @@ fn own(s_type: vk::StructureType) -> Treatment {
     }
 }
 
-/// A chain without the layer's structures, whose copies of `edited` ones may be changed.
+/// Copies a chain without the layer's structures; copies of the `edited` ones may be changed.
 pub(crate) fn chain(p_next: *const std::ffi::c_void, edited: &[vk::StructureType]) -> Chain {
     let decide = |s_type| {
         if edited.contains(&s_type) {
@@ -52,7 +52,7 @@ pub(crate) fn chain(p_next: *const std::ffi::c_void, edited: &[vk::StructureType
     unsafe { Chain::new(p_next, decide) }
 }
 
-/// Declares functions that copy a structure: fields lose the layer's bits, and so do those of structures in its chain.
+/// Declares functions that copy a structure: the layer's bits are removed from its fields and from structures in its chain.
 macro_rules! strips {
     ($(
         $(#[$doc:meta])*
@@ -97,7 +97,7 @@ strips! {
     /// A view of a buffer.
     buffer_view: BufferViewCreateInfo {},
         vk::BufferUsageFlags2CreateInfoKHR<'_> { usage - BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM };
-    /// An image of a framebuffer that has none yet.
+    /// An image of a framebuffer that does not have one yet.
     attachment_image: FramebufferAttachmentImageInfo { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
         ImageUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM };
     /// Dynamic rendering.
@@ -134,10 +134,10 @@ pub(crate) fn framebuffer<'a>(
     }
 }
 
-/// Declares functions that copy a render pass: subpasses lose the layer's flags.
+/// Declares functions that copy a render pass: the layer's flags are removed from subpasses.
 macro_rules! render_passes {
     ($($name:ident: $structure:ident;)+) => {$(
-        /// A render pass to be created. One with tile shading stores what it would discard: it may be interrupted.
+        /// A render pass to be created. With tile shading it stores attachments instead of discarding them, since it may be interrupted.
         pub(crate) fn $name<'a>(info: &vk::$structure<'a>) -> Stripped<vk::$structure<'a>, impl Sized> {
             let chain = chain(info.p_next, &[]);
             let mut copy = *info;

@@ -13,7 +13,7 @@ use crate::model::order::followed::FollowedBatch;
 use crate::model::submissions::{Batch, Given, Submission};
 use crate::model::trace::Trace;
 
-/// A batch of the application, with what is known of its command buffers.
+/// A batch of the application, with the properties of its command buffers.
 pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> Given {
     let uses_tile =
         |commands: &vk::CommandBuffer| recorder(*commands).is_some_and(|recorder| recorder.lock().uses_tile);
@@ -24,7 +24,7 @@ pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> Given {
     }
 }
 
-/// Follows order and contents in batches that are submitted next.
+/// Follows order and contents in batches that are about to be submitted.
 fn follow(check: &Check, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Finding> {
     let family = check.queues.family(submission.queue);
     let logs = |batch: &Given| {
@@ -63,7 +63,7 @@ fn follow(check: &Check, submission: &Submission<'_>, fence: vk::Fence) -> Vec<F
         .collect()
 }
 
-/// Submits batches: unchanged if none uses tile memory, with poison and semaphores otherwise.
+/// Submits batches: unchanged if none uses tile memory, otherwise with poison and semaphores.
 pub(crate) fn submit(
     device: &Device,
     check: &Check,
@@ -96,7 +96,7 @@ pub(crate) fn submit(
         return as_given();
     };
     let (driver, queues) = (&device.driver, &check.queues);
-    // Held over the call, so that the queues submit in the order of the semaphore's values.
+    // Held during the call, so that queues submit in the order of the semaphore's values.
     let mut order = queues.order();
     if queues.has_timeline && order.semaphore == vk::Semaphore::null() {
         match create_semaphore(driver) {
@@ -115,7 +115,7 @@ pub(crate) fn submit(
     };
     let contents = |commands: vk::CommandBuffer| recorder(commands).map(|recorder| recorder.lock().contents);
     let below = submission.batches(&mut order, raw, poison, contents, &mut findings);
-    // Before the driver runs it, so that the trace and the log have what hangs or crashes there.
+    // Flushed before the driver runs the batch, so that the trace and the log are complete if it hangs or crashes there.
     tile.trace.iter().for_each(Trace::flush);
     let messages = device.reporter.log_all(findings);
     let result = match &below {

@@ -18,7 +18,7 @@ use crate::tables::messages::MessageId;
 /// Bytes of the driver's allocation that gives a tile memory object its handle.
 const HANDLE_BYTES: u64 = 4096;
 
-/// Allocates: tile memory as a small allocation that is never used, everything else with its type remapped.
+/// Allocates memory: tile memory as a small allocation that is never used, everything else with its type remapped.
 pub(crate) fn allocate(
     device: &Device,
     info: &vk::MemoryAllocateInfo<'_>,
@@ -37,7 +37,7 @@ pub(crate) fn allocate(
     let (below, tile) = match emulation.memory_types.origin(info.memory_type_index) {
         Some(TypeOrigin::Driver(index) | TypeOrigin::Lazy(index)) => (index, false),
         Some(TypeOrigin::Tile) => (handle_type(device), true),
-        // Not an index that the application was given: a driver's behavior is undefined.
+        // The application was not given this index: a driver's behavior is undefined.
         None => return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
     };
     let mut copy = *info;
@@ -58,7 +58,7 @@ pub(crate) fn allocate(
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
     let Some(tile) = &device.tile else {
-        // Real memory, and all of it: programs that take the first device local type bind ordinary resources to it.
+        // Real memory, in full: programs that take the first device local type bind ordinary resources to it.
         let about = Object::of(device.driver.handle);
         let text = format!(
             "memory type {} is of the tile heap, and the feature tileMemoryHeap of {about} is off \
@@ -102,7 +102,7 @@ fn handle_type(device: &Device) -> u32 {
     })
 }
 
-/// Whether memory is tile memory, which cannot be mapped; reports it.
+/// Returns true if memory is tile memory, which cannot be mapped, and reports it.
 pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool {
     if device.resources.object_size(memory).is_none() {
         return false;
@@ -113,16 +113,16 @@ pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool 
     true
 }
 
-/// The commitment of an object of an emulated lazy type; `None` for other types, which the driver answers.
+/// Returns the commitment of an object of an emulated lazy type; `None` for other types, which the driver answers.
 pub(crate) fn lazy_commitment(device: &Device, memory: vk::DeviceMemory) -> Option<u64> {
-    // The driver's type below is not lazy, so it cannot be queried; 0 is allowed of all lazy memory.
+    // The driver's type is not lazy, so it cannot be queried; 0 is allowed for all lazy memory.
     (device.lazy_bits(u32::MAX) != 0 || device.resources.object_size(memory).is_some()).then_some(0)
 }
 
-/// The memory to bind below: the heap's, if `memory` is tile memory, and the application's otherwise.
+/// Returns the memory to bind in the driver: the heap's if `memory` is tile memory, otherwise the application's.
 ///
 /// # Errors
-/// `ERROR_OUT_OF_DEVICE_MEMORY` where the resource cannot be placed there.
+/// Returns `ERROR_OUT_OF_DEVICE_MEMORY` if the resource cannot be placed there.
 pub(crate) fn place(
     device: &Device,
     resource: Option<Arc<Resource>>,
@@ -147,7 +147,7 @@ pub(crate) fn place(
         return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
     };
     tile.heap.heap.use_up_to(place.end);
-    // Bound once; a second time is an error of the application, for the driver to return.
+    // A resource is bound once; a second time is an error of the application, for the driver to return.
     if let (Ok(()), Some(check)) = (resource.place.set(place), &device.check) {
         let (new, messages) = check.followed().bind(&resource);
         new.iter().for_each(|resource| device.resources.follow(resource));

@@ -1,4 +1,4 @@
-//! `VK_QCOM_tile_properties`: the tiles of a render pass by the binning model, fewer and larger the less is reserved.
+//! `VK_QCOM_tile_properties`: tiles of a render pass by the binning model. Reserving less memory gives fewer and larger tiles.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -51,7 +51,7 @@ entry_points! {
     }
 }
 
-/// The size of a tile of dynamic rendering, with so many bytes reserved.
+/// The size of a tile of dynamic rendering, with `reserved` bytes reserved.
 pub(crate) fn tile_of_rendering(
     device: &Device,
     reserved: u64,
@@ -60,7 +60,7 @@ pub(crate) fn tile_of_rendering(
     let colors = array!(info.p_color_attachments, info.color_attachment_count);
     let depth = array!(info.p_depth_attachment, 1).first();
     let is_used = |target: &&vk::RenderingAttachmentInfo<'_>| target.image_view != vk::ImageView::null();
-    // Formats of ordinary views are not tracked: four bytes each.
+    // Formats of ordinary views are not tracked: assumes four bytes each.
     let bytes = colors.iter().chain(depth).filter(is_used).count() as u64 * 4;
     let area = info.render_area;
     let extent = vk::Extent2D {

@@ -1,4 +1,4 @@
-//! What shaders read about the active tile: a uniform buffer with a record for each tile, in a descriptor set of the layer's own.
+//! Data of the active tile for shaders: a uniform buffer with a record for each tile, in a descriptor set of the layer.
 
 use std::collections::HashMap;
 use std::ptr::{null, null_mut};
@@ -14,7 +14,7 @@ use crate::model::tile_shaders::{self, RECORD_BYTES};
 
 /// The alignment of records: no driver may ask for more (`minUniformBufferOffsetAlignment`).
 const STRIDE: u64 = 256;
-/// How many different tiles a device can have, by place and size.
+/// Maximum number of different tiles on a device, by place and size.
 const RECORDS: u32 = 4096;
 
 /// A device whose dispatches can run per tile.
@@ -25,7 +25,7 @@ pub(crate) struct TileShading {
     pub(crate) pipelines: Sharded<TilePipeline>,
 }
 
-/// A compute pipeline whose shader can know its tile.
+/// A compute pipeline whose shader can read its tile.
 #[derive(Clone, Copy)]
 pub(crate) struct TilePipeline {
     pub(crate) layout: vk::PipelineLayout,
@@ -41,7 +41,7 @@ impl TileShading {
         }
     }
 
-    /// The words of a shader for the driver, and its shading rate; `None` for shaders without the extension.
+    /// Returns the words of a shader for the driver, and its shading rate; `None` for shaders without the extension.
     pub(crate) fn rewritten(&self, words: &[u32]) -> Option<tile_shaders::TileShader> {
         tile_shaders::rewrite(words, self.records.index)
     }
@@ -80,9 +80,9 @@ impl TileShading {
 /// The records of a device's tiles.
 #[derive(Default)]
 pub(crate) struct TileRecords {
-    /// The index of the descriptor set, behind all of the application's.
+    /// The index of the descriptor set, after all of the application's.
     pub(crate) index: u32,
-    /// Takes the place of sets that a pipeline layout does not have.
+    /// Stands in for sets that a pipeline layout does not have.
     empty: vk::DescriptorSetLayout,
     layout: vk::DescriptorSetLayout,
     pool: vk::DescriptorPool,
@@ -91,13 +91,13 @@ pub(crate) struct TileRecords {
     memory: vk::DeviceMemory,
     /// The address of the mapped records.
     mapped: usize,
-    /// By first texel and size.
+    /// Indices of records by first texel and size.
     known: Mutex<HashMap<[u32; 4], u32>>,
 }
 
 impl TileRecords {
     /// # Errors
-    /// The driver's; nothing is left.
+    /// Returns the driver's error; nothing is left allocated.
     pub(crate) fn new(
         driver: &Driver,
         types: &vk::PhysicalDeviceMemoryProperties,
@@ -188,7 +188,7 @@ impl TileRecords {
         Ok(())
     }
 
-    /// Destroys what was made; the device is idle.
+    /// Destroys the created objects; the device is idle.
     pub(crate) fn destroy(&self, driver: &Driver) {
         let (next, device) = (&driver.commands, driver.handle);
         call_down!(next, vkDestroyDescriptorPool(device, self.pool, null()));
@@ -198,7 +198,7 @@ impl TileRecords {
         call_down!(next, vkFreeMemory(device, self.memory, null()));
     }
 
-    /// The dynamic offset of a tile's record; `None` where there are too many.
+    /// The dynamic offset of a tile's record; `None` if there are too many tiles.
     pub(crate) fn offset(&self, first: (u32, u32), size: vk::Extent2D) -> Option<u32> {
         let key = [first.0, first.1, size.width, size.height];
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -209,7 +209,7 @@ impl TileRecords {
             None => {
                 let record: [u32; 12] = [key[0], key[1], 0, 0, key[2], key[3], 1, 0, 0, 0, 0, 0];
                 let at = (self.mapped + count as usize * STRIDE as usize) as *mut [u32; 12];
-                // SAFETY: In the mapped buffer, aligned to 256 bytes, and not read by the device yet: no command has this offset.
+                // SAFETY: In the mapped buffer, aligned to 256 bytes, and not yet read by the device: no command has this offset.
                 unsafe { at.write(record) };
                 known.insert(key, count);
                 count
@@ -218,7 +218,7 @@ impl TileRecords {
         Some(slot * STRIDE as u32)
     }
 
-    /// The set layouts of a pipeline layout with the set of the records behind them; `None` where there is no room.
+    /// The set layouts of a pipeline layout, followed by the set of the records; `None` if there is no room.
     pub(crate) fn extended(
         &self,
         layouts: &[vk::DescriptorSetLayout],

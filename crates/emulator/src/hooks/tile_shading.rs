@@ -4,8 +4,8 @@
 //! the application's   begin pass ─ draws ─ dispatch per tile ─ draws ─ end
 //! passed down         begin ─ draws ─ end │ barrier ─ dispatch (tile 0) ─ dispatch (tile 1) … ─ barrier │ begin, LOAD ─ draws ─ end
 //! ```
-//! Draws need nothing: without tile shading in the fragment stage no shader of a draw can know its tile, and each fragment belongs
-//! to one tile, so that a draw once per tile is the draw.
+//! Draws need no change: without tile shading in the fragment stage no shader of a draw can read its tile, and each fragment belongs to one tile, so
+//! drawing once per tile gives the same result.
 
 use std::ptr::null;
 
@@ -26,7 +26,7 @@ use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 use crate::tables::own_commands::OwnTable;
 
-/// Dynamic rendering has begun; `stripped` is without the layer's structures.
+/// Follows the begin of dynamic rendering; `stripped` does not contain the layer's structures.
 pub(crate) fn begin_rendering(
     recorder: &Recorder,
     info: &vk::RenderingInfo<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn begin_rendering(
     }));
 }
 
-/// A render pass object has begun.
+/// Follows the begin of a render pass object.
 pub(crate) fn begin_pass(
     recorder: &Recorder,
     info: &vk::RenderPassBeginInfo<'_>,
@@ -81,7 +81,7 @@ pub(crate) fn begin_pass(
     }));
 }
 
-/// Ends the render pass in the driver, records, and resumes it. `false` where it cannot be interrupted.
+/// Ends the render pass in the driver, records, and resumes it. Returns `false` if it cannot be interrupted.
 fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device)) -> bool {
     let Ok(again) = &pass.again else { return false };
     let (device, commands) = (&*recorder.device, recorder.handle);
@@ -130,7 +130,8 @@ fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device))
     true
 }
 
-/// Records a barrier inside a tile shading pass that names stages which are none of a render pass: outside. `false` elsewhere.
+/// Records a barrier inside a tile shading pass outside of the driver's pass, if it names stages that are invalid inside one. Returns `false`
+/// otherwise.
 pub(crate) fn barrier_outside(recorder: &Recorder, record: impl FnOnce(&Device)) -> bool {
     let taken = recorder.lock().tile_pass.take();
     let Some(pass) = taken else { return false };
@@ -139,7 +140,7 @@ pub(crate) fn barrier_outside(recorder: &Recorder, record: impl FnOnce(&Device))
     is_recorded
 }
 
-/// Runs `dispatch` for every tile; `false` outside per-tile execution.
+/// Runs `dispatch` for every tile; returns `false` outside per-tile execution.
 fn each_tile(
     commands: vk::CommandBuffer,
     command: &'static str,
@@ -240,17 +241,17 @@ fn set_per_tile(commands: vk::CommandBuffer, command: &'static str, per_tile: bo
 
 entry_points! {
     of OwnTable:
-    /// Dispatches run per tile from here on.
+    /// Following dispatches run per tile.
     vkCmdBeginPerTileExecutionQCOM(commands, _info) {
         set_per_tile(commands, "vkCmdBeginPerTileExecutionQCOM", true);
     }
 
-    /// And no longer.
+    /// Following dispatches run as they are.
     vkCmdEndPerTileExecutionQCOM(commands, _info) {
         set_per_tile(commands, "vkCmdEndPerTileExecutionQCOM", false);
     }
 
-    /// As many work groups as cover a tile at the shader's rate.
+    /// Dispatches the work groups that cover a tile at the shader's rate.
     vkCmdDispatchTileQCOM(commands, _info) {
         const NAME: &str = "vkCmdDispatchTileQCOM";
         let rate = recording_into(commands).and_then(|recorder| {
@@ -271,7 +272,7 @@ entry_points! {
     }
 }
 
-/// Declares entry points of dispatches that run once per tile in per-tile execution, and as they are elsewhere.
+/// Declares entry points of dispatches that run once per tile in per-tile execution, and unchanged outside of it.
 macro_rules! per_tile {
     ($($name:ident: $command:ident($($arg:ident),+);)+) => {
         entry_points! { of OwnTable: $(
@@ -296,12 +297,12 @@ per_tile! {
     dispatch_per_tile: vkCmdDispatch(x, y, z);
     dispatch_indirect_per_tile: vkCmdDispatchIndirect(buffer, offset);
     dispatch_base_per_tile: vkCmdDispatchBase(base_x, base_y, base_z, x, y, z);
-    // Where the instance has only this name.
+    // For instances that only have this name.
     dispatch_base_khr_per_tile: vkCmdDispatchBaseKHR(base_x, base_y, base_z, x, y, z);
 }
 
 device_entry_points! {
-    /// Registers the layouts of its sets. With the set of the tile records, on devices whose dispatches can run per tile.
+    /// Registers the layouts of its sets. On devices with per-tile dispatches, adds the set of the tile records.
     vkCreatePipelineLayout(handle, info, allocator, out) |device| {
         let mut copy = *given!(info);
         let layouts = array!(copy.p_set_layouts, copy.set_layout_count);

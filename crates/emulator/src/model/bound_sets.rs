@@ -27,29 +27,29 @@ struct Point {
     key: u64,
     /// Keys of draws and dispatches that were checked and need no second check, and their lists of accesses.
     checked: [[(u64, u32); 2]; CHECKED],
-    /// Pushed descriptors, by the number that stands for them in `sets`.
+    /// Pushed descriptors, by the number that represents them in `sets`.
     pushed: Vec<(u64, Set)>,
-    /// Dynamic offsets by the index of their set, where some matter.
+    /// Dynamic offsets by the index of their set, if some are recorded.
     offsets: Vec<(usize, Vec<u32>)>,
     /// Pipelines that were checked, and the offsets of the push constants that their guards compare, if any.
     compared: Vec<(u64, Vec<u32>)>,
 }
 
-/// Parameters that the accesses of a dispatch depend on, besides its pipeline and sets.
+/// Parameters that the accesses of a dispatch depend on, in addition to its pipeline and sets.
 #[derive(Clone, Copy)]
 pub(crate) struct Parameters<'a> {
-    /// The number of workgroups; `None` where it is not known, and of draws.
+    /// The number of workgroups; `None` if it is unknown, and for draws.
     pub(crate) groups: Option<[u32; 3]>,
     pub(crate) push_constants: &'a PushConstants,
 }
 
-/// Stands for a list of accesses that depends on dynamic offsets, the number of workgroups, or push constants.
+/// In place of the number of a list: the accesses depend on dynamic offsets, the number of workgroups, or push constants.
 const BY_PARAMETERS: u32 = u32::MAX - 1;
 
-/// As many sets as any driver binds at once (`maxBoundDescriptorSets` is 32 at most); those above are not tracked.
+/// Number of tracked sets: no driver binds more at once (`maxBoundDescriptorSets` is 32 at most).
 const SETS: usize = 32;
 
-/// Half of how many combinations of pipeline and sets can alternate and be checked once.
+/// Half the number of combinations of pipeline and sets that can alternate and are only checked once.
 const CHECKED: usize = 8;
 
 impl Point {
@@ -62,18 +62,18 @@ impl Point {
         }
     }
 
-    /// Stands for the dynamic offsets, and the parameters that accesses of the pipeline may depend on.
+    /// Hash of the dynamic offsets, and of the parameters that accesses of the pipeline may depend on.
     fn parameters_key(&self, parameters: Parameters<'_>) -> u64 {
         let [x, y, z] = parameters.groups.unwrap_or_default().map(u64::from);
         let mix = |key: u64, part: u64| spread(key.rotate_left(7) ^ part);
         let mut compared = self.compared.iter();
         let compared = compared.find(|(pipeline, _)| *pipeline == self.pipeline);
         let pushed = compared.map_or(0, |(_, offsets)| parameters.push_constants.key(offsets));
-        // Mixed one after another: parts that are built alike would cancel each other.
+        // Mixed one after another: parts with the same structure would cancel each other.
         [x | y << 32, z, pushed].into_iter().fold(self.offsets_key(), mix)
     }
 
-    /// Stands for the dynamic offsets.
+    /// Hash of the dynamic offsets.
     fn offsets_key(&self) -> u64 {
         let each = self.offsets.iter().flat_map(|(set, offsets)| {
             let numbers = offsets.iter().map(|offset| u64::from(*offset));
@@ -95,7 +95,7 @@ impl Point {
         *pair = [(key, list), pair[0]];
     }
 
-    /// Where the pipeline and the sets with `state`, which stands for all else that matters, are among those checked.
+    /// Finds the entries of `checked` for the pipeline, the sets and `state`, a hash of all other relevant state.
     #[inline]
     fn pair(&mut self, state: u64) -> (u64, &mut [(u64, u32); 2]) {
         // Each bit of both reaches the highest, which selects the pair.
@@ -151,7 +151,7 @@ impl BoundSets {
                 let offsets = point.offsets.iter().find(|(set, _)| *set == index);
                 access(accessed, &set, offsets.map_or(&[][..], |(_, offsets)| offsets));
             } else {
-                // A set that was not seen created, or none: its shaders may get descriptors in another way.
+                // A set whose creation the layer did not see, or none: its shaders may get descriptors in another way.
                 unseen |= UnseenWrites::DESCRIPTORS.only_if(accessed.writes);
             }
         }
@@ -173,7 +173,7 @@ impl BoundSets {
         }
     }
 
-    /// Binds sets from an index on.
+    /// Binds sets, starting at an index.
     #[inline]
     pub(crate) fn bind_sets(
         &mut self,
@@ -189,7 +189,7 @@ impl BoundSets {
         }
     }
 
-    /// The dynamic offsets of sets that are bound, from an index on.
+    /// Binds the dynamic offsets of sets, starting at the index of a set.
     pub(crate) fn bind_offsets(
         &mut self,
         point: vk::PipelineBindPoint,
@@ -206,7 +206,7 @@ impl BoundSets {
         for (index, set) in indices.zip(sets) {
             let set = descriptors.sets.get(set.as_raw());
             let Some(layout) = set.as_ref().and_then(|set| set.layout.as_ref()) else {
-                // Those that follow are not known.
+                // The offsets that follow are unknown.
                 return;
             };
             let own: Vec<u32> = offsets.by_ref().take(layout.dynamic().count()).collect();
@@ -230,8 +230,8 @@ impl BoundSets {
         point.pushed.push((number, set));
     }
 
-    /// The list of accesses of a draw or dispatch that was checked with its pipeline, its sets, its parameters and `state`, which stands for all
-    /// else that matters; `None` if it was not checked yet.
+    /// The list of accesses of a draw or dispatch that was checked with its pipeline, its sets, its parameters and `state`, a hash of all other
+    /// relevant state; `None` if it was not checked yet.
     #[inline]
     pub(crate) fn checked<'a>(
         &mut self,
@@ -249,7 +249,7 @@ impl BoundSets {
         }
     }
 
-    /// It was checked, and accesses what a list says: with these dynamic offsets and parameters, if it depends on them.
+    /// Records that it was checked and performs the accesses of a list: with these dynamic offsets and parameters, if it depends on them.
     pub(crate) fn check(
         &mut self,
         reachable: ReachableDescriptors,
@@ -269,7 +269,7 @@ impl BoundSets {
         }
     }
 
-    /// The numbers that guards of the bound pipeline compare, as far as they are known.
+    /// The known values that guards of the bound pipeline compare.
     pub(crate) fn guard_values(
         &mut self,
         reachable: ReachableDescriptors,

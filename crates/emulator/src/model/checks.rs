@@ -23,30 +23,30 @@ use crate::tables::action_commands::{ReachableDescriptors, wrong_object_rule};
 use crate::tables::messages::MessageId;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// A finding, if a command accesses a resource of another object than the one bound. What such a draw or dispatch reads is not
-/// checked as well: one mistake, one message. No rule of Vulkan says what must be bound for a transfer, so what it reads is.
+/// A finding, if a command accesses a resource of an object other than the bound one. Reads of such a draw or dispatch are not checked: one mistake,
+/// one message. No rule of Vulkan says what must be bound for a transfer, so its reads are checked.
 #[inline]
 pub(crate) fn check_object(at: Position, resource: &Resource, access: Access<'_>) -> Option<Finding> {
     let place = resource.tile_place()?;
     (!is_bound(at.bound, place)).then(|| wrong_object(at, resource, place, access))
 }
 
-/// Whether the object is bound in which a resource lies.
+/// Returns true if the memory object of `place` is bound.
 #[inline]
 pub(crate) fn is_bound(bound: Option<BoundMemory>, place: &Place) -> bool {
     bound.is_some_and(|bound| bound.memory == place.memory || bound == UNKNOWN)
 }
 
-/// How a command accesses a resource.
+/// The way in which a command accesses a resource.
 #[derive(Clone, Copy)]
 pub(crate) enum Access<'a> {
     /// A descriptor of a draw, dispatch or trace.
     Descriptor(ReachableDescriptors, &'a str),
-    /// An attachment of the render pass in which it draws.
+    /// An attachment of the render pass that it draws in.
     Attachment(&'a str),
     /// A buffer or an image of a transfer.
     Transfer(&'a str),
-    /// An attachment of the render pass that it ends, in which nothing was drawn.
+    /// An attachment of the render pass that it ends, without any draw.
     PassWithoutDraw(&'a str),
 }
 
@@ -85,8 +85,8 @@ fn wrong_object(at: Position, resource: &Resource, place: &Place, access: Access
     Finding::new(id, object, text + &rule).at(at)
 }
 
-/// The attachments of the render pass whose object is not bound: reported at the first draw, whose rule it breaks, or else where the
-/// pass ends.
+/// The attachments of the render pass whose object is not bound: reported at the first draw, whose rule is broken, or otherwise at the end of the
+/// pass.
 pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: Access<'_>) -> Vec<Finding> {
     let unbound = std::mem::take(&mut pass.unbound);
     let found = unbound.iter().filter_map(|(resource, bound)| {
@@ -100,12 +100,11 @@ pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: Access<
 /// The result of checking a draw or dispatch.
 pub(crate) struct Checked {
     pub(crate) findings: Vec<Finding>,
-    /// The writes that it may perform to memory that is not known now: its pipeline is not known, or it writes through descriptors that may
-    /// change.
+    /// Writes that it may perform to memory that is unknown at this time: its pipeline is unknown, or it writes through descriptors that may change.
     pub(crate) unseen_writes: UnseenWrites,
 }
 
-/// Whether a command may write through a binding whose descriptors can change until it is submitted.
+/// Returns true if a command may write through a binding whose descriptors can change until it is submitted.
 fn may_write_others(accessed: &DescriptorAccess, binding: Option<&SetBinding>) -> bool {
     let can_change = |binding: &SetBinding| {
         binding
@@ -115,8 +114,8 @@ fn may_write_others(accessed: &DescriptorAccess, binding: Option<&SetBinding>) -
     accessed.writes && binding.is_some_and(can_change)
 }
 
-/// Checks what a draw or dispatch accesses, beside what it fetches from buffers: once in a recording, since a set does not change while a
-/// command buffer uses it, except for bindings that say so.
+/// Checks the accesses of a draw or dispatch, except what it fetches from buffers: once per recording, since a set does not change while a command
+/// buffer uses it, unless its bindings allow that.
 pub(crate) fn check_descriptors(
     recording: &mut Recording,
     descriptors: &Descriptors,
@@ -194,7 +193,7 @@ pub(crate) fn check_descriptors(
     }
 }
 
-/// The state that an access is checked against, and changes.
+/// The state that an access is checked against, and that it updates.
 struct Rules<'a> {
     at: Position,
     reachable: ReachableDescriptors,
@@ -202,7 +201,7 @@ struct Rules<'a> {
     subpasses: Option<&'a Subpasses>,
     reported: &'a mut ReportedOnce,
     command: &'a str,
-    /// `false` of a command that may do nothing.
+    /// `false` for a command that may do nothing.
     acts: bool,
     /// The number of workgroups of a dispatch, if it is known.
     groups: Option<[u32; 3]>,
@@ -210,11 +209,11 @@ struct Rules<'a> {
     values: Vec<(GuardValue, u32)>,
     findings: Vec<Finding>,
     accesses: Vec<LoggedAccess>,
-    /// Of each access.
+    /// The resource of each access.
     resources: Vec<Arc<Resource>>,
-    /// Shaders write what the subpass draws to.
+    /// Shaders write attachments that the subpass draws to.
     writes_attachments: bool,
-    /// The descriptors of the binding may be others when the command runs, or are not used by it.
+    /// The descriptors of the binding may change before the command runs, or the command does not use them.
     may_change: bool,
     /// Some of the accesses depend on dynamic offsets or on other parameters.
     by_parameters: bool,
@@ -240,14 +239,14 @@ impl Rules<'_> {
         let has_feedback = self.subpasses.is_some_and(Subpasses::has_feedback);
         let reads_drawn = is_drawn && has_feedback && entry.kind == vk::DescriptorType::INPUT_ATTACHMENT;
         if is_drawn && !reads_drawn {
-            // Its order is that of the attachment. Which texels it writes is not followed.
+            // Ordered as the attachment is. The written texels are not followed.
             self.writes_attachments |= accessed.writes;
             return;
         }
         // One message per mistake: reads through a wrong object are not logged.
         let accesses = self.logged(accessed, entry).into_iter();
         let accesses = accesses.filter(|one| !is_wrong || WRITES.contains(one.access.access));
-        // Which pixels the draws before it have covered is not known, nor whether pipelines order accesses to attachments.
+        // Unknown: which pixels earlier draws have covered, and whether pipelines order accesses to attachments.
         let accesses = accesses.map(|one| LoggedAccess {
             is_certain: one.is_certain && !reads_drawn,
             ..one
@@ -263,12 +262,12 @@ impl Rules<'_> {
         }
     }
 
-    /// The accesses of a shader through a descriptor. They depend on the number of workgroups and on the values of guards, unless the first
-    /// workgroup accesses the whole part.
+    /// The accesses of a shader through a descriptor. They depend on the number of workgroups and on guard values, unless the first workgroup
+    /// accesses the whole part.
     fn logged(&mut self, accessed: &DescriptorAccess, entry: &Entry) -> Vec<LoggedAccess> {
         let acts = self.acts && !self.may_change;
         if self.groups.is_none() && accessed.certain.iter().any(|one| !one.guards.is_empty()) {
-            // It is not known which invocations there are.
+            // The set of invocations is unknown.
             let mut unguarded = accessed.clone();
             unguarded.certain.retain(|one| one.guards.is_empty());
             return logged(&unguarded, entry, acts, &[1; 3].into());
@@ -284,7 +283,7 @@ impl Rules<'_> {
         };
         self.by_parameters = true;
         let length = |value: GuardValue| match (value, entry.part) {
-            // Its own, which may have a dynamic offset.
+            // The descriptor's own length, which may have a dynamic offset.
             (GuardValue::ArrayLength { set, binding, .. }, Some(Part::Bytes(first, end))) => {
                 let is_own = (set, binding) == (accessed.set, accessed.binding);
                 value.length_in(end.saturating_sub(first)).filter(|_| is_own)
@@ -302,7 +301,7 @@ impl Rules<'_> {
         logged(accessed, entry, acts, &dispatch)
     }
 
-    /// A read may follow a write of the same command through another descriptor, in another stage or to the same bytes.
+    /// Marks that a read may follow a write of the same command through another descriptor, in another stage or to the same bytes.
     fn order_within_command(&mut self, read: usize, write: usize) {
         let is_write = |one: &LoggedAccess| WRITES.contains(one.access.access);
         let [reader, writer] = [&self.accesses[read], &self.accesses[write]];
@@ -312,7 +311,7 @@ impl Rules<'_> {
     }
 }
 
-/// Returns `true` if two resources are the same one, or share bytes.
+/// Returns `true` if two resources are the same, or share bytes.
 fn overlap(one: &Resource, other: &Resource) -> bool {
     let [a, b] = [one.place.get(), other.place.get()];
     let share = |(a, b): (&Place, &Place)| a.memory == b.memory && a.first < b.end && b.first < a.end;
@@ -338,7 +337,7 @@ fn logged(
         false => accessed.kind.fits_buffers(),
     };
     let is_known = acts && entry.part.is_some() && entry.element == 0;
-    // The whole of an image in tile memory: what is lost there is lost to most draws that read it.
+    // The whole of an image in tile memory: contents lost there are lost for most draws that read it.
     let reads_all = !accessed.writes && is_image(entry.kind) && resource.tile_place().is_some();
     let one = |access, is_performed: bool, extent: Option<Extent>| {
         let is_certain = is_known && is_performed;
@@ -380,7 +379,7 @@ fn logged(
     read.into_iter().chain(write).collect()
 }
 
-/// Whether descriptors of a type are of images.
+/// Returns true if descriptors of a type refer to images.
 fn is_image(kind: vk::DescriptorType) -> bool {
     use vk::DescriptorType as T;
     matches!(
@@ -389,7 +388,7 @@ fn is_image(kind: vk::DescriptorType) -> bool {
     )
 }
 
-/// Whether an extent of a descriptor is all of its part: its bytes, or the texels of its only level and layer.
+/// Returns true if an extent of a descriptor is all of its part: its bytes, or the texels of its only level and layer.
 fn covers(extent: &Extent, part: &Part, resource: &Resource) -> bool {
     match (extent, part) {
         (Extent::Bytes(bytes), Part::Bytes(first, end)) => bytes.start == 0 && bytes.end >= end - first,

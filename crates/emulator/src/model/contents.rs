@@ -8,14 +8,14 @@
 /// The effect of a command buffer on the bytes that can be live.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
-    /// Bytes bound at the first action command: what lies above is discarded there. `None` without action commands.
+    /// Bytes bound at the first action command, which discards all bytes past them. `None` without action commands.
     pub(crate) entry: Option<u64>,
-    /// Bytes that can be live after the last action command; nothing if there is none.
+    /// Bytes that can be live after the last action command; 0 without action commands.
     pub(crate) live: u64,
 }
 
 impl Contents {
-    /// The next action command runs with `reserved` bytes bound: the range that it discards within this command buffer.
+    /// Records that the next action command runs with `reserved` bytes bound. Returns the range that it discards within this command buffer.
     pub(crate) fn act(&mut self, reserved: u64) -> Option<(u64, u64)> {
         let discarded = match self.entry {
             None => {
@@ -37,7 +37,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Runs a command buffer: the first live byte that it discards, if any.
+    /// Runs a command buffer. Returns the first live byte that it discards, if any.
     pub(crate) fn run(&mut self, contents: Contents) -> Option<u64> {
         let entry = contents.entry?;
         let discards = (entry < self.live).then_some(entry);

@@ -1,4 +1,4 @@
-//! Which resources descriptor sets hold, and which descriptors pipelines access.
+//! The resources in descriptor sets, and the descriptors that pipelines access.
 //!
 //! Tracked: sets written by updates, copies and templates, and pushed descriptors. Not tracked, and so never reported:
 //! descriptor buffers, shader objects, buffer device addresses.
@@ -34,7 +34,7 @@ pub(crate) struct Descriptors {
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) templates: Sharded<Arc<Template>>,
     pub(crate) layouts: SetLayouts,
-    /// A pipeline has guards that compare push constants.
+    /// True if a pipeline has guards that compare push constants.
     compares_push_constants: AtomicBool,
 }
 
@@ -52,10 +52,10 @@ pub(crate) struct Set {
 /// The descriptors of a set, by binding and element.
 type Entries = BTreeMap<(u32, u32), Entry>;
 
-/// The descriptors of one binding that are followed; beyond, an array is one of which a shader may use any element.
+/// Number of descriptors of a binding that are tracked; a shader may use any element of a larger array.
 const MAX_ELEMENTS: usize = 16;
 
-/// Descriptors that a recorded command does not certainly use as they are.
+/// Flags of descriptors that a recorded command may not use in their current state.
 pub(super) const UNCERTAIN: vk::DescriptorBindingFlags = vk::DescriptorBindingFlags::from_raw(
     vk::DescriptorBindingFlags::UPDATE_AFTER_BIND.as_raw()
         | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING.as_raw()
@@ -69,17 +69,17 @@ pub(crate) struct Entry {
     pub(crate) element: u32,
     pub(crate) kind: vk::DescriptorType,
     pub(crate) resource: Arc<Resource>,
-    /// The part that it is of, without the offset of a dynamic descriptor; `None` if it is not known.
+    /// The part of the resource, without the offset of a dynamic descriptor; `None` if it is unknown.
     pub(crate) part: Option<Part>,
 }
 
 impl Entry {
-    /// Its part depends on an offset that is bound with the set.
+    /// Returns true if its part depends on an offset that is bound with the set.
     pub(crate) fn is_dynamic(&self) -> bool {
         is_dynamic(self.kind)
     }
 
-    /// The number that a guard compares: a side of its image, or the length of an array in its buffer.
+    /// The value that a guard compares: a side of its image, or the length of an array in its buffer.
     pub(crate) fn guard_value(&self, value: GuardValue) -> Option<u32> {
         match (value, self.part?) {
             (GuardValue::ArrayLength { .. }, Part::Bytes(first, end)) => {
@@ -87,7 +87,7 @@ impl Entry {
             }
             (GuardValue::ImageSize { axis, .. }, Part::Texels(texels)) => {
                 let resource = &self.resource;
-                // A view of blocks as texels has other sides.
+                // A view of blocks as texels has different sides.
                 let block = texel_block(resource.format)?;
                 if (block.width, block.height) != (1, 1) {
                     return None;
@@ -97,7 +97,7 @@ impl Entry {
                 match axis {
                     0 => Some(side(resource.extent.width)),
                     1 => Some(side(resource.extent.height)),
-                    // A view may be of some slices.
+                    // A view may contain only some slices.
                     2 if level == 0 => {
                         let slices = texels.layers.end.saturating_sub(texels.layers.first);
                         Some(slices.min(resource.extent.depth))
@@ -125,11 +125,11 @@ impl Entry {
     }
 }
 
-/// A resource, and the part of it that a descriptor is of.
+/// A resource, and the part of it that a descriptor refers to.
 type Described = (Arc<Resource>, Option<Part>);
 
 impl Set {
-    /// An empty set of a pool.
+    /// Creates an empty set of a pool.
     pub(crate) fn new(pool: vk::DescriptorPool, layout: Option<Arc<SetLayout>>) -> Set {
         Set {
             pool,
@@ -142,7 +142,7 @@ impl Set {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes one descriptor: of a resource that the layer knows, or something else.
+    /// Writes one descriptor: of a resource that the layer knows, or an unknown one.
     fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<Described>) {
         if resource.is_none() && self.count.load(Ordering::Relaxed) == 0 {
             return;
@@ -170,7 +170,7 @@ impl Set {
         self.put(binding, element, kind, resource);
     }
 
-    /// Calls `access` for each descriptor at a binding. `false` if it has more than [`MAX_ELEMENTS`]: then only for these.
+    /// Calls `access` for each descriptor of a binding. Returns `false` if it has more than [`MAX_ELEMENTS`], and only calls it for these.
     pub(crate) fn for_each_at(&self, binding: u32, access: impl FnMut(&Entry)) -> bool {
         if self.count.load(Ordering::Relaxed) == 0 {
             return true;
@@ -183,7 +183,7 @@ impl Set {
         all.next().is_none()
     }
 
-    /// The only descriptor of a binding, if it is sure to be used as it is: it has no dynamic offset, and cannot change.
+    /// The only descriptor of a binding, if it is certainly used in its current state: it has no dynamic offset, and cannot change.
     pub(crate) fn only_at(&self, binding: u32) -> Option<Entry> {
         let layout = self.layout.as_ref()?.binding(binding)?;
         if layout.flags.intersects(UNCERTAIN) {
@@ -245,15 +245,15 @@ fn described(resources: &Resources, kind: vk::DescriptorType, source: Source<'_>
     })
 }
 
-/// Whether descriptors of a type take an offset where their set is bound.
+/// Returns true if descriptors of a type take a dynamic offset when their set is bound.
 fn is_dynamic(kind: vk::DescriptorType) -> bool {
     use vk::DescriptorType as T;
     matches!(kind, T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC)
 }
 
 impl Descriptors {
-    /// The descriptors that a shader stage accesses, by its entry point in a module or in inline code; `None` if the code is not known or
-    /// cannot be read.
+    /// The descriptors that a shader stage accesses, by its entry point in a module or in inline code; `None` if the code is unknown or cannot be
+    /// parsed.
     fn of_stage(&self, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Option<ShaderAccesses> {
         let name = text!(stage.p_name);
         if let Some(known) = self.modules.get(stage.module.as_raw()) {

@@ -4,7 +4,7 @@ use tileheap_sync::program::{self, MemoryId};
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $reason:ident = $text:literal, $remedy:literal;)+) => {
-        /// Why bytes became undefined.
+        /// Reason why bytes became undefined.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum DiscardReason {
             $($(#[$doc])* $reason,)+
@@ -32,10 +32,10 @@ reasons! {
     /// `vkCmdBindTileMemoryQCOM` did not cover them.
     LessBound = "an action command with less bound",
         "bind an object that covers it for every action command from the write to the read, also in each further command buffer";
-    /// Where a render pass begins.
+    /// At the begin of a render pass.
     Load = "a load operation DONT_CARE or an initial layout UNDEFINED",
         "load the attachment with LOAD, from the layout that it has, or use the contents before the render pass";
-    /// Where a render pass ends.
+    /// At the end of a render pass.
     Store = "a store operation DONT_CARE", "store the attachment with STORE";
     /// A barrier.
     Transition = "a transition from UNDEFINED", "set the barrier's oldLayout to the current layout of the image";
@@ -52,7 +52,7 @@ reasons! {
     SubmitEnd = "the end of the submit", "write and read it in the same submit call, or keep it in ordinary memory";
 }
 
-/// Bytes `[first, end)` that become undefined, and why.
+/// Bytes `[first, end)` that become undefined, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Discard {
     pub(crate) first: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Discard {
 }
 
 impl Discard {
-    /// The same for the model, which reports defined contents in there if it is a mistake to lose them.
+    /// Converts it for the model, which reports defined contents in these bytes if losing them is a mistake.
     pub(crate) fn to_model(self, memory: MemoryId, reports_contents: bool) -> program::Discard {
         program::Discard {
             memory,

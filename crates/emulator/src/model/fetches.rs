@@ -1,6 +1,6 @@
 //! The buffers that draws and dispatches fetch from: vertices, indices, and the parameters of indirect commands.
 //!
-//! Most programs have no such buffer that is followed: then nothing here is called, see [`Resources::has_fetched`].
+//! Most programs have no such buffer in tracked memory: then nothing here is called, see [`Resources::has_fetched`].
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ struct BoundBuffer {
     size: u64,
     /// The stride that replaces that of the pipeline.
     stride: Option<u32>,
-    /// Once it was looked up.
+    /// The buffer, once it was looked up.
     resource: Option<Option<Arc<Resource>>>,
 }
 
@@ -43,7 +43,7 @@ impl BoundBuffer {
         resource.clone().filter(|resource| resource.is_followed())
     }
 
-    /// Bytes `[first, end)` from the offset, as far as they are bound.
+    /// Bytes `[first, end)` from the offset, clamped to the bound range.
     fn part(&self, buffer: &Resource, first: u64, end: u64) -> Part {
         let Part::Bytes(_, limit) = buffer.bytes(self.offset, self.size) else {
             return buffer.all();
@@ -52,13 +52,13 @@ impl BoundBuffer {
         Part::Bytes(at(first), at(end))
     }
 
-    /// All that is bound.
+    /// The whole bound range.
     fn all(&self, buffer: &Resource) -> Part {
         buffer.bytes(self.offset, self.size)
     }
 }
 
-/// The vertex and index buffers that are bound to a command buffer, and what was fetched.
+/// The vertex and index buffers that are bound to a command buffer, and the logged fetches.
 #[derive(Debug, Default)]
 pub(crate) struct BoundBuffers {
     /// By binding.
@@ -70,7 +70,7 @@ pub(crate) struct BoundBuffers {
     epoch: u32,
 }
 
-/// The most byte ranges logged separately between two barriers. Further accesses are logged as the whole bound range.
+/// Maximum number of byte ranges logged separately between two barriers. Further accesses are logged as the whole bound range.
 const MAX_RANGES: usize = 64;
 
 impl BoundBuffers {
@@ -107,8 +107,8 @@ impl BoundBuffers {
         };
     }
 
-    /// The fetches of a draw or dispatch from followed buffers that are new in an epoch; `acts` is `false` of one that may do nothing,
-    /// `is_skipped` is `true` of one that may not even read its parameters. `input` is that of the bound pipeline, if it is known.
+    /// The fetches of a draw or dispatch from tracked buffers that are new in an epoch. `acts` is `false` if the command may do nothing, `is_skipped`
+    /// is `true` if it may not even read its parameters. `input` is that of the bound pipeline, if it is known.
     pub(crate) fn fetch(
         &mut self,
         resources: &Resources,
@@ -199,7 +199,7 @@ impl BoundBuffers {
         }
     }
 
-    /// A fetch as it is logged, unless it was before; `bound` is all that is bound.
+    /// A fetch to log, unless it was logged before; `bound` is the whole bound range.
     fn new_fetch(&mut self, mut one: LoggedAccess, bound: Part) -> Option<LoggedAccess> {
         let of_resource = |known: &&LoggedAccess| {
             let usage = |one: &LoggedAccess| (one.access.resource, one.access.stage, one.access.access);
@@ -434,7 +434,7 @@ mod tests {
         );
         let possible = fetched(&mut bound, Some(&input), Fetch::vertices(3, 1, 4, 0), false);
         assert_eq!(possible[0], (1, (148, 180), false, false));
-        // Beyond the end of what is bound.
+        // Past the end of the bound range.
         let long = fetched(&mut bound, Some(&input), Fetch::vertices(3, 100, 7, 2), true);
         assert_eq!(long[1], (1, (1032, 1064), true, true));
         assert_eq!(

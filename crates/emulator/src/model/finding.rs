@@ -25,7 +25,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// A finding without a command.
+    /// Creates a finding without a command.
     pub(crate) fn new(id: MessageId, object: Object, text: impl Into<String>) -> Finding {
         Finding {
             id,
@@ -38,7 +38,7 @@ impl Finding {
         }
     }
 
-    /// The same about a command.
+    /// Adds the command.
     pub(crate) fn at(self, at: Position) -> Finding {
         Finding { at: Some(at), ..self }
     }

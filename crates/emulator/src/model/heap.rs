@@ -1,4 +1,4 @@
-//! The extent of the tile heap: which of its bytes are in use, and so have to be poisoned.
+//! The extent of the tile heap: the bytes that are in use, and so have to be poisoned.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// A heap of `size` bytes without resources.
+    /// Creates a heap of `size` bytes without resources.
     pub(crate) fn new(size: u64) -> Heap {
         Heap {
             size,
@@ -39,12 +39,12 @@ impl Heap {
         (first < end).then_some(first)
     }
 
-    /// Undoes `take_raw`: nothing was submitted.
+    /// Reverts `take_raw`: nothing was submitted.
     pub(crate) fn restore_raw(&self, first: u64) {
         self.poisoned.store(first, Ordering::Relaxed);
     }
 
-    /// The offset of a word behind the heap that no resource covers.
+    /// The offset of a word past the end of the heap, which no resource covers.
     pub(crate) fn guard(&self) -> u64 {
         self.size.next_multiple_of(4)
     }

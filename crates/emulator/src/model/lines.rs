@@ -1,5 +1,5 @@
-//! A file of JSON documents, one a line, for the log of messages and the trace. Failed writes are ignored: neither file may break
-//! the application.
+//! A file of JSON documents, one per line, for the log of messages and the trace. Failed writes are ignored: these files must not break the
+//! application.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -17,12 +17,12 @@ use crate::tables::layer::Layer;
 pub(crate) struct Lines(Mutex<Option<BufWriter<File>>>);
 
 impl Lines {
-    /// Appends to a file, which several processes may do at once: a line that is flushed is one write.
+    /// Opens a file for appending, which several processes may do at the same time: a flushed line is one write.
     pub(crate) fn append(path: &Path) -> Lines {
         Lines::to(path, File::options().create(true).append(true).open(path))
     }
 
-    /// A new file.
+    /// Creates a new file.
     pub(crate) fn create(path: &Path) -> Lines {
         Lines::to(path, File::create(path))
     }
@@ -35,7 +35,7 @@ impl Lines {
                 Severity::Error,
                 &format!("{layer}: cannot write to {path}: {error}"),
             ),
-            // Where nobody sees the folder.
+            // On Android the user cannot see the folder.
             Ok(_) if cfg!(target_os = "android") => print(
                 Severity::Info,
                 &format!("{layer}: writes to {path}{}", fetch_hint(at)),

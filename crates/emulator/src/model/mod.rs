@@ -1,14 +1,14 @@
-//! The state of tile memory on a device. Knows no device and no command table: hooks pass the driver's
-//! results, and carry out what the model returns.
+//! The state of tile memory on a device. It does not access devices or command tables: hooks pass the driver's results, and carry out the actions
+//! that the model returns.
 //!
 //! ```text
 //! resources, parts, descriptors   the application's objects and descriptor writes
 //! operations, transfers, transferred_texels, fetches, vertex_input, shaders
 //!                                 the parts of resources that commands access
-//! recording ◄ passes, checks      one command buffer: what is bound, what its commands discard, read and write
-//! contents, submissions           which bytes can be live: what is poisoned in a command buffer, and between them
-//! order                           what is submitted, judged by tileheap-sync: missing order, and reads of undefined contents
-//! position, discards              where something happened, and why bytes became undefined; finding, reporter: the messages
+//! recording ◄ passes, checks      one command buffer: bound memory; discards, reads and writes of its commands
+//! contents, submissions           the bytes that can be live: poison in command buffers, and between them
+//! order                           all submissions, checked by tileheap-sync: missing order, and reads of undefined contents
+//! position, discards              locations of commands, and reasons for discards; finding, reporter: the messages
 //! ```
 
 pub(crate) mod bound_sets;

@@ -7,8 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ash::vk;
 use serde_json::{Value, json};
 
-/// An object that a message is about. In a text it is marked, for [`Names::resolve`] to put its name there: a text is made while
-/// locks are held.
+/// The subject of a message. It is marked in the text, and [`Names::resolve`] inserts its name later: texts are composed while locks are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object(pub(crate) vk::ObjectType, pub(crate) u64);
 
@@ -22,7 +21,7 @@ impl fmt::Display for Object {
 }
 
 impl Object {
-    /// An object by its handle.
+    /// Returns the object of a handle.
     pub(crate) fn of<T: vk::Handle>(handle: T) -> Object {
         Object(T::TYPE, handle.as_raw())
     }
@@ -77,7 +76,7 @@ impl Names {
         self.lock().get(&object).cloned()
     }
 
-    /// A text with kind, name and handle of each object in it; those that are not there yet are appended to `objects`.
+    /// Inserts kind, name and handle of each object in a text; appends those objects to `objects` that it does not contain yet.
     pub(crate) fn resolve(&self, text: &str, objects: &mut Vec<Object>) -> String {
         let parts = text.split(MARK).enumerate();
         let resolved = parts.map(
@@ -98,7 +97,7 @@ impl Names {
         resolved.collect()
     }
 
-    /// An object in a JSON document.
+    /// Converts an object to JSON.
     pub(crate) fn json(&self, object: Object) -> Value {
         json!({
             "kind": object.kind().unwrap_or("object"), "handle": format!("0x{:x}", object.1), "name": self.get(object)

@@ -1,4 +1,4 @@
-//! The memory that action commands name in their arguments: resources of transfers, and what draws and dispatches fetch.
+//! The memory that action commands name in their arguments: resources of transfers, and buffers that draws and dispatches fetch from.
 
 use ash::vk;
 
@@ -14,7 +14,7 @@ pub(super) struct Elements {
 /// The vertices or indices of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// None: a dispatch, or workgroups of mesh shaders, with their number if that is not in memory.
+    /// None: a dispatch, or workgroups of mesh shaders, with their number if it is not in memory.
     Groups(Option<[u32; 3]>),
     /// Vertices and instances.
     Vertices(Elements, Elements),
@@ -29,11 +29,11 @@ pub(super) enum Drawn {
 pub(super) struct Parameters {
     pub(super) buffer: vk::Buffer,
     pub(super) offset: u64,
-    /// Bytes of one.
+    /// Bytes of one set of parameters.
     pub(super) bytes: u64,
     pub(super) stride: u64,
     pub(super) count: u32,
-    /// The count buffer and its offset: the count it holds may be less than `count`.
+    /// The count buffer and its offset: its value may be less than `count`.
     pub(super) number: Option<(vk::Buffer, u64)>,
 }
 
@@ -72,7 +72,7 @@ impl Operation<'_> {
         }
     }
 
-    /// Returns `true` if it draws or dispatches nothing.
+    /// Returns `true` if it certainly draws or dispatches nothing.
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         match self {
@@ -82,12 +82,12 @@ impl Operation<'_> {
     }
 }
 
-/// What a draw or a dispatch fetches from buffers.
+/// Data that a draw or a dispatch fetches from buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fetch {
     pub(super) drawn: Drawn,
     pub(super) parameters: Option<Parameters>,
-    /// It draws or dispatches nothing, since a number is 0.
+    /// True if it draws or dispatches nothing, since a count is 0.
     pub(super) is_empty: bool,
 }
 
@@ -95,7 +95,7 @@ impl Fetch {
     /// Parameters are in memory, or are not read by the layer.
     pub(crate) const UNKNOWN: Fetch = Fetch::of(Drawn::Unknown { is_indexed: false }, false);
 
-    /// The same with an index buffer.
+    /// As `UNKNOWN`, with an index buffer.
     pub(crate) const UNKNOWN_INDEXED: Fetch = Fetch::of(Drawn::Unknown { is_indexed: true }, false);
 
     const fn of(drawn: Drawn, is_empty: bool) -> Fetch {
@@ -128,13 +128,13 @@ impl Fetch {
         Fetch::of(Drawn::Indices(Elements { first, count }, instances), is_empty)
     }
 
-    /// Workgroups.
+    /// A dispatch of workgroups.
     #[inline]
     pub(crate) const fn groups(x: u32, y: u32, z: u32) -> Fetch {
         Fetch::of(Drawn::Groups(Some([x, y, z])), x == 0 || y == 0 || z == 0)
     }
 
-    /// A number of workgroups in a buffer.
+    /// A dispatch whose number of workgroups is in a buffer.
     pub(crate) const fn indirect_groups<T>(
         buffer: vk::Buffer,
         offset: u64,
@@ -154,7 +154,7 @@ impl Fetch {
         Fetch::indirect::<T>(Drawn::Unknown { is_indexed }, parameters, count, stride, None)
     }
 
-    /// At most `count` draws, the number of which is in a buffer, too.
+    /// At most `count` draws, whose number is also in a buffer.
     pub(crate) const fn counted_draws<T>(
         is_indexed: bool,
         parameters: (vk::Buffer, u64),
@@ -171,7 +171,7 @@ impl Fetch {
         )
     }
 
-    /// The same of workgroups of mesh shaders.
+    /// As `counted_draws`, for workgroups of mesh shaders.
     pub(crate) const fn counted_groups<T>(
         parameters: (vk::Buffer, u64),
         number: (vk::Buffer, u64),

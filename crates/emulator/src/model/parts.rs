@@ -1,4 +1,4 @@
-//! The parts of tile resources that views, descriptors and transfers are of.
+//! The parts of resources that views, descriptors and transfers refer to.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tileheap_units::Run;
 use super::resources::{Resource, View};
 
 impl View {
-    /// A view of an image.
+    /// Creates a view of an image.
     pub(crate) fn of_image(image: Arc<Resource>, info: &vk::ImageViewCreateInfo<'_>) -> View {
         let mut range = info.subresource_range;
         if info.view_type == vk::ImageViewType::TYPE_3D {
@@ -28,7 +28,7 @@ impl View {
         }
     }
 
-    /// A view of a buffer.
+    /// Creates a view of a buffer.
     pub(crate) fn of_buffer(buffer: Arc<Resource>, info: &vk::BufferViewCreateInfo<'_>) -> View {
         let mut part = buffer.bytes(info.offset, info.range);
         if let (Part::Bytes(first, end), vk::WHOLE_SIZE) = (&mut part, info.range) {
@@ -41,9 +41,9 @@ impl View {
     }
 }
 
-/// The subresources of a range of an image of which nothing else is known.
+/// The subresources of a range of an image about which nothing else is known.
 pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> Part {
-    // `VK_REMAINING_MIP_LEVELS` and its like are the largest numbers.
+    // `VK_REMAINING_MIP_LEVELS` and similar constants are the largest numbers.
     let run = |first: u32, count: u32| Run::new(first, first.saturating_add(count.max(1)));
     Part::Texels(Texels {
         aspects: range.aspect_mask,
@@ -54,7 +54,7 @@ pub(crate) fn any_subresources(range: &vk::ImageSubresourceRange) -> Part {
 }
 
 impl Resource {
-    /// The bytes `[offset, offset + size)` of a buffer; with `VK_WHOLE_SIZE` the rest.
+    /// The bytes `[offset, offset + size)` of a buffer; the rest with `VK_WHOLE_SIZE`.
     pub(crate) fn bytes(&self, offset: u64, size: u64) -> Part {
         let first = offset.min(self.size);
         Part::Bytes(first, first.saturating_add(size).min(self.size))
@@ -68,10 +68,10 @@ impl Resource {
         }
     }
 
-    /// The subresources of a barrier's range, and `true` if a transition is of exactly these.
+    /// The subresources of a barrier's range, and `true` if a transition changes exactly these.
     ///
-    /// Without maintenance9 a range of one layer of a 3D image is of all slices, with it of the first one
-    /// (VUID-VkImageMemoryBarrier2-maintenance9-10798); its transition is not followed.
+    /// Without maintenance9, a range of one layer of a 3D image is all slices, with it the first slice
+    /// (VUID-VkImageMemoryBarrier2-maintenance9-10798); that transition is not tracked.
     pub(crate) fn barrier_part(&self, range: &vk::ImageSubresourceRange) -> (Part, bool) {
         let is_unclear = self.extent.depth > 1 && (range.base_array_layer, range.layer_count) == (0, 1);
         if !is_unclear {
@@ -90,7 +90,7 @@ impl Resource {
         let Tiling::Optimal(all) = &self.tiling else {
             return self.bytes(0, vk::WHOLE_SIZE);
         };
-        // `VK_REMAINING_MIP_LEVELS` and its like are the largest numbers.
+        // `VK_REMAINING_MIP_LEVELS` and similar constants are the largest numbers.
         let run = |first: u32, count: u32, end: u32| {
             let first = first.min(end - 1);
             Run::new(first, first.saturating_add(count.max(1)).min(end))
@@ -117,7 +117,7 @@ pub(crate) fn named_part(resource: &Resource, part: &Part) -> Option<String> {
     };
     let mut names = Vec::new();
     let aspects = part.aspects & all.aspects;
-    // Color of an image with several planes is all of them.
+    // Color of a multi-planar image is all of its planes.
     if all.aspects.as_raw().count_ones() > 1 && !aspects.contains(vk::ImageAspectFlags::COLOR) {
         let word = plural("aspect", aspects.as_raw().count_ones());
         names.push(format!(
@@ -151,7 +151,7 @@ fn plural(word: &str, count: u32) -> String {
     }
 }
 
-/// The part with the aspects of another one, if both are of the same levels and layers.
+/// The part with the aspects of another one, if both have the same levels and layers.
 pub(crate) fn with_aspects(part: Part, other: &Part) -> Part {
     match (part, other) {
         (Part::Texels(one), Part::Texels(other))

@@ -26,13 +26,13 @@ use crate::tables::messages::MessageId;
 pub(crate) struct Attached {
     pub(crate) view: Arc<View>,
     pub(crate) attachment: Attachment,
-    /// Its index in the render pass; 0 of dynamic rendering.
+    /// Its index in the render pass; 0 in dynamic rendering.
     pub(crate) index: u32,
     /// Its uses in dynamic rendering; those in a render pass object are [`RenderPass::uses`].
     pub(crate) roles: Vec<Role>,
     /// The layers of its view that are rendered, from the first one of the view.
     layers: Run,
-    /// The render area is all of it.
+    /// The render area covers all of it.
     is_covered: bool,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                 merge(&mut other.roles, roles(target, aspects));
             }
             _ => {
-                // The aspect that is not attached stays as it is.
+                // The aspect that is not attached is unchanged.
                 let (kept_load, kept_store) = (vk::AttachmentLoadOp::NONE_KHR, vk::AttachmentStoreOp::NONE);
                 let two = view.resource.has_two_aspects();
                 let stencil = if two {
@@ -188,7 +188,7 @@ fn merge(roles: &mut Vec<Role>, others: Vec<Role>) {
     }
 }
 
-/// Which operations a render pass instance performs on its attachments.
+/// The operations that a render pass instance performs on its attachments.
 #[derive(Clone, Copy)]
 pub(crate) struct Performs {
     pub(crate) loads: bool,
@@ -196,7 +196,7 @@ pub(crate) struct Performs {
 }
 
 impl Performs {
-    /// Those of dynamic rendering: a suspended instance stores nothing yet, and one that resumes loads nothing again.
+    /// Those of dynamic rendering: a suspended instance does not store yet, and a resuming one does not load again.
     pub(crate) fn of(flags: vk::RenderingFlags) -> Performs {
         Performs {
             loads: !flags.contains(vk::RenderingFlags::RESUMING),
@@ -220,7 +220,7 @@ const RESOLVED: Attachment = Attachment {
     only_read: false,
 };
 
-/// The layers of views that an instance renders: a number of them, or those of a mask. Of a mask with gaps all in between.
+/// The layers of views that an instance renders: a number of them, or those of a mask, including gaps of the mask.
 fn rendered_layers(count: u32, view_mask: u32) -> Run {
     match view_mask {
         0 => Run::new(0, count.max(1)),
@@ -251,7 +251,7 @@ impl Attachment {
     }
 }
 
-/// Recorded before a render pass instance.
+/// Commands to record before a render pass instance.
 #[derive(Default)]
 pub(crate) struct Begun {
     /// It is the first action command with tile memory bound.
@@ -260,7 +260,7 @@ pub(crate) struct Begun {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Begins a render pass instance: its discards at the beginning, and findings.
+/// Begins a render pass instance. Returns its discards at the begin, and findings.
 pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[Attached],
@@ -286,7 +286,7 @@ pub(crate) fn begin(
         ..Pass::default()
     };
     if !performs.loads {
-        // No action or synchronization command may lie between an instance and the one that resumes it.
+        // No action or synchronization command may come between an instance and the one that resumes it.
         pass.at_end = std::mem::take(&mut recording.suspended);
         pass.at_end.append(&mut discards);
     }
@@ -299,7 +299,7 @@ pub(crate) fn begin(
         let is_wrong = !is_bound(at.bound, place);
         if is_wrong && !this.attachment.is_resolve {
             pass.unbound.push((this.view.resource.clone(), at.bound));
-            // The first draw is checked, whatever was drawn before.
+            // The first draw is checked, regardless of earlier draws.
             recording.check_again();
         }
         if this.attachment.is_resolve {
@@ -325,8 +325,8 @@ pub(crate) fn begin(
     }
 }
 
-/// The instance as the model has it: attachments without a place are there as well, for the dependencies that their layouts imply.
-/// Nothing is loaded from an attachment whose object is not bound, which is a mistake of its own.
+/// The instance in the model's form: it includes unbound attachments, for the dependencies that their layouts imply. Nothing is loaded from an
+/// attachment whose object is not bound, which is a separate mistake.
 fn instance(
     attached: &[Attached],
     performs: Performs,
@@ -335,7 +335,7 @@ fn instance(
 ) -> render_pass::RenderPass {
     let is_covered = attached.iter().all(|one| one.is_covered);
     let axis = |first: i32, size: u32| match u32::try_from(first) {
-        // All of an image has no end: its extent is not part of the model.
+        // Covering all of an image has no end: its extent is not part of the model.
         _ if is_covered => Run::new(0, u32::MAX),
         Ok(first) => Run::new(first, first.saturating_add(size)),
         Err(_) => Run::new(0, size),
@@ -383,8 +383,8 @@ fn instance(
 }
 
 impl Attachment {
-    /// The attachment as the model has it, with its view of an image that has a place. Of an image with linear tiling it is not known which
-    /// bytes the render area covers.
+    /// The attachment in the model's form, with its view of a bound image. In an image with linear tiling, the bytes that the render area covers are
+    /// unknown.
     fn of_model(&self, view: Option<(&View, Run)>, bound: Option<BoundMemory>) -> render_pass::Attachment {
         let place = view.and_then(|(view, _)| view.resource.place.get());
         let is_wrong = place.is_some_and(|place| place.is_tile && !is_bound(bound, place));
@@ -419,8 +419,8 @@ impl Attachment {
     }
 }
 
-/// Returns `true` if another attachment shares bytes with this one: they alternate within the pass, and it is unknown which of them has
-/// contents where the pass begins.
+/// Returns `true` if another attachment shares bytes with this one: they alternate within the pass, and it is unknown which of them has contents when
+/// the pass begins.
 fn shares_bytes(attached: &[Attached], index: usize) -> bool {
     let Some(place) = attached[index].view.resource.tile_place() else {
         return false;
@@ -431,7 +431,7 @@ fn shares_bytes(attached: &[Attached], index: usize) -> bool {
     })
 }
 
-/// Ends a render pass instance: what becomes undefined, and attachments that were never bound.
+/// Ends a render pass instance. Returns the bytes that become undefined, and attachments that were never bound.
 pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Discard>, Vec<Finding>) {
     recording.at.act(command);
     let at = recording.at;
@@ -445,7 +445,7 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
         .iter()
         .filter(|discard| discard.reason == DiscardReason::Inheritance);
     for discard in inherited {
-        // The pass has stored what was lost.
+        // The pass has stored the contents that were lost.
         for (first, end) in &pass.attached {
             let (first, end) = (discard.first.max(*first), discard.end.min(*end));
             if first < end {
@@ -487,13 +487,13 @@ pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Optio
     }
     let pass = recording.pass.as_ref();
     let drawn = pass.map_or_else(Vec::new, |pass| pass.subpasses.drawn().collect());
-    // Which texels of attachments it writes is not followed.
+    // The texels of attachments that it writes are not tracked.
     recording.writes_attachments |= secondary.order.writes_any(&drawn);
     recording.order.run(secondary.order.clone(), drawn, &recording.at);
     discard
 }
 
-/// The first action command of a secondary command buffer runs with `entry` bytes bound.
+/// Runs the first action command of a secondary command buffer with `entry` bytes bound.
 fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option<Discard> {
     let (at, live) = (recording.at, recording.contents.live);
     if let Some(pass) = &mut recording.pass {
@@ -522,12 +522,12 @@ fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option
     discard
 }
 
-/// After `vkCmdExecuteCommands` the binding is unknown; inside a render pass once that ends.
+/// Resets the binding, which is unknown after `vkCmdExecuteCommands`; inside a render pass after its end.
 pub(crate) fn executed(recording: &mut Recording) {
     recording.push_constants.clear();
     match &mut recording.pass {
         Some(pass) => pass.ran_secondaries = true,
-        // The specification does not say what is bound now.
+        // The specification does not define what is bound now.
         None => recording.at.bind(None),
     }
 }

@@ -11,13 +11,12 @@ use crate::tables::messages::MessageId;
 
 /// The result of binding a resource to a tile memory object.
 pub(crate) struct Placement {
-    /// The resource and its bytes of the heap; `None` where it cannot be bound there.
+    /// The resource and its bytes of the heap; `None` if it cannot be bound there.
     pub(crate) place: Option<Place>,
     pub(crate) finding: Option<Finding>,
 }
 
-/// Places a resource at `offset` of a tile memory object of `object_size` bytes; `real_bytes` are those of the driver's memory
-/// behind the heap.
+/// Places a resource at `offset` of a tile memory object of `object_size` bytes; `real_bytes` is the size of the driver's memory for the heap.
 pub(crate) fn place(
     resource: Option<&Resource>,
     object: Object,

@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use super::objects::{Names, Object};
 use crate::tables::layer::Layer;
 
-/// The tile memory object bound.
+/// The bound tile memory object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BoundMemory {
     pub(crate) memory: u64,
     pub(crate) size: u64,
 }
 
-/// The size that a secondary command buffer inherits with an unknown memory object: as much as its primary has.
+/// The size that a secondary command buffer inherits with an unknown memory object: the same as its primary.
 ///
-/// Validation 1.4.363 passes its own handles down in this one structure, which mean nothing to layers below. Strict would be
-/// to report such a handle as a mistake; but then no correct program with secondaries would run under validation, which
-/// reports the mistake itself (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
+/// Validation 1.4.363 passes its own handles to lower layers in this one structure, where they are invalid. Reporting such a handle would be strict,
+/// but then no correct program with secondaries would run under validation, which reports the mistake itself
+/// (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
 pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
     memory: 0,
     size: u64::MAX,
@@ -30,19 +30,19 @@ pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
 pub(crate) struct Position {
     /// The command buffer.
     pub(crate) commands: u64,
-    /// How many action commands it has so far, this one included: draws, dispatches, transfers, the beginnings and ends of render
-    /// passes, `vkCmdExecuteCommands`. Others are not numbered, since the layer does not see all of them.
+    /// Number of action commands so far, including this one: draws, dispatches, transfers, the begins and ends of render passes,
+    /// `vkCmdExecuteCommands`. Others are not numbered, since the layer does not see all of them.
     pub(crate) actions: u32,
-    /// Its name; of the last command that mattered while others are recorded.
+    /// Its name; the name of the last relevant command while others are recorded.
     command: &'static str,
     is_action: bool,
     pub(crate) bound: Option<BoundMemory>,
-    /// After how many action commands that was bound or unbound; `None` where it never was.
+    /// Number of action commands before that was bound or unbound; `None` if it never was.
     bound_after: Option<u32>,
 }
 
 impl Position {
-    /// The beginning of a command buffer.
+    /// The position at the begin of a command buffer.
     pub(crate) fn beginning_of(commands: vk::CommandBuffer) -> Position {
         Position {
             commands: vk::Handle::as_raw(commands),
@@ -50,7 +50,7 @@ impl Position {
         }
     }
 
-    /// This command is the action command that was counted last.
+    /// Sets the command to the action command that was counted last.
     pub(crate) fn is_at(&mut self, command: &'static str) {
         (self.command, self.is_action) = (command, true);
     }
@@ -60,23 +60,23 @@ impl Position {
         self.command
     }
 
-    /// The next action command.
+    /// Counts the next action command.
     pub(crate) fn act(&mut self, command: &'static str) {
         self.actions += 1;
         self.is_at(command);
     }
 
-    /// A command between two action commands.
+    /// Sets the command to one between two action commands.
     pub(crate) fn is_between(&mut self, command: &'static str) {
         (self.command, self.is_action) = (command, false);
     }
 
-    /// A tile memory object is bound, or nothing.
+    /// Binds a tile memory object, or nothing.
     pub(crate) fn bind(&mut self, bound: Option<BoundMemory>) {
         (self.bound, self.bound_after) = (bound, Some(self.actions));
     }
 
-    /// The command in a JSON document.
+    /// Converts the command to JSON.
     pub(crate) fn json(&self, names: &Names) -> Value {
         let bound = self.bound.filter(|bound| *bound != UNKNOWN);
         json!({
@@ -121,14 +121,14 @@ impl fmt::Display for Position {
 /// A batch of a submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Submit {
-    /// The device's submit calls, from 1.
+    /// The number of the submit call on the device, from 1.
     pub(crate) number: u64,
     pub(crate) batch: usize,
     pub(crate) queue: u64,
 }
 
 impl Submit {
-    /// The batch in a JSON document.
+    /// Converts the batch to JSON.
     pub(crate) fn json(&self, names: &Names) -> Value {
         let queue = names.json(Object(vk::ObjectType::QUEUE, self.queue));
         json!({ "number": self.number, "batch": self.batch, "queue": queue })

@@ -28,21 +28,21 @@ pub(crate) struct Recording {
     /// The last command, and the bound tile memory.
     pub(crate) at: Position,
     pub(crate) pass: Option<Pass>,
-    /// The same pass, where work can run per tile in it.
+    /// The same pass, if it can run work per tile.
     pub(crate) tile_pass: Option<Box<TilePass>>,
-    /// What a suspended render pass instance leaves to poison where it ends at last.
+    /// Bytes that a suspended render pass instance leaves to poison at its final end.
     pub(crate) suspended: Vec<Discard>,
     is_primary: bool,
     /// The kinds of unseen writes that its commands may perform.
     pub(crate) unseen_writes: UnseenWrites,
-    /// Shaders of a secondary command buffer write what the subpass around it draws to.
+    /// Shaders of a secondary command buffer write attachments that the enclosing subpass draws to.
     pub(crate) writes_attachments: bool,
-    /// The first action command with tile memory bound was prepared for.
+    /// The guard before the first action command with tile memory bound was recorded.
     is_guarded: bool,
     /// The number of attachments that were not bound when their render pass began: each one forces a check at the next draw.
     checked_passes: u64,
     pub(crate) contents: Contents,
-    /// Tile memory was bound at some time: a batch with this command buffer may need poison.
+    /// Tile memory was bound at some point: a batch with this command buffer may need poison.
     pub(crate) uses_tile: bool,
     pub(crate) sets: BoundSets,
     pub(crate) push_constants: PushConstants,
@@ -58,7 +58,7 @@ pub(crate) struct Recording {
 pub(crate) struct ReportedOnce(Vec<(MessageId, Object)>);
 
 impl ReportedOnce {
-    /// Whether this was not reported before.
+    /// Returns true if this was not reported before.
     pub(crate) fn is_first(&mut self, finding: &Finding) -> bool {
         let key = (finding.id, finding.object);
         let is_first = !self.0.contains(&key);
@@ -74,11 +74,11 @@ impl ReportedOnce {
 pub(crate) struct Pass {
     /// Another instance resumes it: nothing may be recorded in between.
     pub(crate) suspends: bool,
-    /// Attachments whose object is not bound, until that is reported; and what is bound instead.
+    /// Attachments whose object is not bound, until that is reported; and the object bound instead.
     pub(crate) unbound: Vec<(Arc<Resource>, Option<BoundMemory>)>,
     /// The bytes of its attachments in tile memory.
     pub(crate) attached: Vec<(u64, u64)>,
-    /// Bytes that become undefined where it ends.
+    /// Bytes that become undefined at its end.
     pub(crate) at_end: Vec<Discard>,
     /// It runs secondary command buffers, after which the binding is unknown.
     pub(crate) ran_secondaries: bool,
@@ -86,14 +86,14 @@ pub(crate) struct Pass {
 }
 
 impl Place {
-    /// All of a resource's bytes become undefined.
+    /// The discard of all of a resource's bytes.
     pub(crate) fn discard(&self, reason: DiscardReason) -> Discard {
         let Place { first, end, .. } = *self;
         Discard { first, end, reason }
     }
 }
 
-/// Recorded before an action command.
+/// Commands to record before an action command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Preparation {
     /// It is the first one with tile memory bound.
@@ -102,7 +102,7 @@ pub(crate) struct Preparation {
 }
 
 impl Recording {
-    /// The beginning of a command buffer.
+    /// The state at the begin of a command buffer.
     pub(crate) fn new(commands: vk::CommandBuffer, is_primary: bool) -> Recording {
         Recording {
             is_primary,
@@ -112,7 +112,7 @@ impl Recording {
         }
     }
 
-    /// The list of accesses of a draw or dispatch; `None` if it may access anything that was not checked before.
+    /// The list of accesses of a draw or dispatch; `None` if it may perform accesses that were not checked before.
     #[inline]
     pub(crate) fn checked(
         &mut self,
@@ -128,8 +128,8 @@ impl Recording {
         })
     }
 
-    /// A command draws to the attachments of the render pass instance; or may draw nothing, if it does not certainly act. Returns its accesses
-    /// to them if it may also read them: they are not logged then.
+    /// Logs that a command draws to the attachments of the render pass instance; without `acts` it may draw nothing. Returns its accesses to them if
+    /// it may also read them: they are not logged then.
     #[inline]
     pub(crate) fn draw(&mut self, command: &'static str, acts: bool) -> Option<Vec<LoggedAccess>> {
         let pass = self.pass.as_mut()?;
@@ -141,18 +141,18 @@ impl Recording {
         None
     }
 
-    /// A draw or dispatch has accesses of its own, and those of a list.
+    /// Logs the own accesses of a draw or dispatch, and those of a list.
     pub(crate) fn access_with(&mut self, own: Vec<LoggedAccess>, list: u32, command: &'static str) {
         self.at.is_at(command);
         self.order.access_with(own, list, &self.at);
     }
 
-    /// The next draw is checked, whatever was drawn before.
+    /// Forces a check of the next draw, regardless of earlier draws.
     pub(crate) fn check_again(&mut self) {
         self.checked_passes += 1;
     }
 
-    /// A draw or dispatch accesses what one before it did.
+    /// Logs a draw or dispatch with the same accesses as an earlier one.
     #[inline]
     pub(crate) fn access_again(&mut self, list: u32, command: &'static str) {
         if self.order.is_new(list) {
@@ -161,7 +161,7 @@ impl Recording {
         }
     }
 
-    /// What changes the result of a check beside the pipeline and the sets.
+    /// Hash of the state that affects the result of a check, except the pipeline and the sets.
     #[inline]
     pub(crate) fn checked_state(&self, acts: bool) -> u64 {
         let pass = self.pass.as_ref().map_or(0, |pass| pass.subpasses.key());
@@ -175,12 +175,12 @@ impl Recording {
         self.uses_tile |= size.is_some();
     }
 
-    /// The action command `command`, which was counted, comes next: what the binding does not cover is discarded before it. `None`
-    /// where nothing changes.
+    /// Handles the action command `command`, which was counted, before it is recorded: it discards bytes that the binding does not cover. `None` if
+    /// nothing changes.
     #[inline]
     pub(crate) fn act(&mut self, command: &'static str) -> Option<Preparation> {
         let reserved = self.at.bound.map_or(0, |bound| bound.size);
-        // The same as for the last one: nothing changes.
+        // The same as for the last command: nothing changes.
         if self.contents.entry.is_some() && self.contents.live == reserved {
             return None;
         }
@@ -201,12 +201,12 @@ impl Recording {
         })
     }
 
-    /// The first action command of a primary command buffer: all that is not bound becomes undefined, whatever ran before.
+    /// Handles the first action command of a primary command buffer: all unbound bytes become undefined, regardless of earlier work.
     pub(crate) fn enter(&mut self, reserved: u64, reason: DiscardReason) {
         self.lose((reserved, u64::MAX), reason);
     }
 
-    /// Bytes become undefined here.
+    /// Makes bytes undefined at this position.
     pub(crate) fn lose(&mut self, (first, end): (u64, u64), reason: DiscardReason) -> Discard {
         let discard = Discard { first, end, reason };
         self.order.lose(discard, None, &self.at);

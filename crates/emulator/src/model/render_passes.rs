@@ -15,7 +15,7 @@ use vk::ImageAspectFlags as Aspects;
 use super::resources::{Attachment, RenderPass, has_two_aspects, is_only_read, is_stencil_only};
 use super::tile_passes::is_tile_shading;
 
-/// The operations of a render pass with what is chained to its create info.
+/// The operations of a render pass, including structures chained to its create info.
 pub(crate) fn render_pass(desc: &RenderPassDesc, p_next: *const c_void) -> RenderPass {
     let mut uses: Vec<_> = desc.subpasses.iter().map(uses).collect();
     let of = |index: usize| uses.iter().flatten().filter(move |one| one.attachment == index);
@@ -74,7 +74,7 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         .collect()
 }
 
-/// Tells uses by which draws may write to an attachment.
+/// Returns true if draws may write to an attachment by this use.
 pub(crate) fn is_written(one: &AttachmentUse) -> bool {
     match one.role {
         Role::Color => true,
@@ -83,12 +83,12 @@ pub(crate) fn is_written(one: &AttachmentUse) -> bool {
     }
 }
 
-/// Tells uses by resolve operations.
+/// Returns true if resolve operations write to an attachment by this use.
 pub(crate) fn is_resolved(one: &AttachmentUse) -> bool {
     matches!(one.role, Role::ResolveSource | Role::ResolveTarget)
 }
 
-/// Each attachment that draws use once: one that is also read as input has one place in the tile.
+/// Returns each attachment that draws use once: one that is also read as input has a single place in the tile.
 fn distinct(uses: &[AttachmentUse]) -> impl Iterator<Item = usize> + use<> {
     let drawn = uses.iter().filter(|one| !is_resolved(one));
     let mut attachments: Vec<_> = drawn.map(|one| one.attachment).collect();
@@ -97,7 +97,7 @@ fn distinct(uses: &[AttachmentUse]) -> impl Iterator<Item = usize> + use<> {
     attachments.into_iter()
 }
 
-/// A dependency; `None` for one of a subpass on itself, which allows barriers in it.
+/// Converts a dependency; `None` for a subpass self-dependency, which allows barriers in it.
 fn dependency((from, to, one): &(u32, u32, dependencies::Dependency)) -> Option<PassDependency> {
     let subpass = |index: u32| (index != vk::SUBPASS_EXTERNAL).then_some(index);
     (from != to).then(|| PassDependency {
@@ -112,7 +112,7 @@ fn dependency((from, to, one): &(u32, u32, dependencies::Dependency)) -> Option<
     })
 }
 
-/// Makes the stencil aspects whose layouts are not those of depth attachments of their own.
+/// Creates separate attachments for stencil aspects whose layouts differ from those of depth.
 fn split_stencils(desc: &RenderPassDesc, attachments: &mut Vec<Attachment>, uses: &mut [Vec<AttachmentUse>]) {
     let in_subpasses = desc.subpasses.iter().flat_map(|subpass| &subpass.stencils);
     let in_subpasses = in_subpasses.map(|one| one.0);
@@ -151,7 +151,7 @@ fn split_stencils(desc: &RenderPassDesc, attachments: &mut Vec<Attachment>, uses
     }
 }
 
-/// The use of the stencil aspect by what uses depth, in a layout of its own if it has one.
+/// The use of the stencil aspect by a use of depth, in a separate layout if there is one.
 fn stencil_use(one: &AttachmentUse, attachment: usize, layout: Option<vk::ImageLayout>) -> AttachmentUse {
     let layout = layout.unwrap_or(one.layout);
     let role = match one.role {
@@ -172,7 +172,7 @@ pub(crate) fn declared_size(p_next: *const c_void) -> u64 {
 }
 
 fn has_depth_or_stencil(format: vk::Format) -> bool {
-    // D16_UNORM, X8_D24, D32, S8 and the combined ones have consecutive numbers.
+    // D16_UNORM, X8_D24, D32, S8 and the combined formats have consecutive numbers.
     (vk::Format::D16_UNORM.as_raw()..=vk::Format::D32_SFLOAT_S8_UINT.as_raw()).contains(&format.as_raw())
 }
 

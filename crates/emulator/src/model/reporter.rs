@@ -19,7 +19,7 @@ use crate::tables::settings::{Report, Settings};
 /// A messenger of the application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
-    /// Null for one of an instance's creation.
+    /// Null for a messenger of the instance's creation.
     pub(crate) handle: vk::DebugUtilsMessengerEXT,
     severities: vk::DebugUtilsMessageSeverityFlagsEXT,
     kinds: vk::DebugUtilsMessageTypeFlagsEXT,
@@ -28,7 +28,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// A messenger by its create info.
+    /// Creates a messenger from its create info.
     pub(crate) fn new(
         handle: vk::DebugUtilsMessengerEXT,
         info: &vk::DebugUtilsMessengerCreateInfoEXT<'_>,
@@ -43,8 +43,8 @@ impl Listener {
     }
 }
 
-/// The messengers of an instance. The layer calls them itself: vkSubmitDebugUtilsMessageEXT takes a lock in the loader that it
-/// holds while it creates devices and enumerates them, and there the layer has something to say too (1.3.239: a deadlock).
+/// The messengers of an instance. The layer calls them itself: vkSubmitDebugUtilsMessageEXT takes a lock that the loader holds while it creates and
+/// enumerates devices, when the layer also reports messages (loader 1.3.239: a deadlock).
 pub(crate) type Listeners = Arc<Mutex<Vec<Listener>>>;
 
 /// A message for the application's messengers.
@@ -62,16 +62,16 @@ pub(crate) struct Reporter {
     pub(crate) names: Arc<Names>,
     /// Messages go to standard error, or to logcat, too.
     log: bool,
-    /// The log of messages, a JSON document a line.
+    /// The log of messages, one JSON document per line.
     lines: Option<Arc<Lines>>,
-    /// The device's number in the log, from 1; 0 of an instance.
+    /// The device's number in the log, from 1; 0 for an instance.
     device: u64,
     rules: Report,
     counts: [AtomicU64; MESSAGE_IDS.len()],
 }
 
 impl Reporter {
-    /// A reporter whose messages go to the instance's messengers, and where the settings say.
+    /// Creates a reporter to the instance's messengers and to the destinations in the settings.
     pub(crate) fn new(listeners: Listeners, settings: &Settings, rules: Report) -> Reporter {
         let lines = settings
             .message_log
@@ -90,7 +90,7 @@ impl Reporter {
         reporter
     }
 
-    /// A device's: the same places, with counters and names of its own.
+    /// Creates the reporter of a device: the same destinations, with separate counters and names.
     pub(crate) fn of_device(&self) -> Reporter {
         static DEVICES: AtomicU64 = AtomicU64::new(1);
         Reporter {
@@ -103,12 +103,12 @@ impl Reporter {
         }
     }
 
-    /// The same with other rules.
+    /// Sets the rules to report.
     pub(crate) fn with_rules(self, rules: Report) -> Reporter {
         Reporter { rules, ..self }
     }
 
-    /// Writes a line of the log, where there is one, at once: the program may be killed at any time.
+    /// Writes a line of the log immediately, if there is a log: the program may be killed at any time.
     pub(crate) fn write(&self, mut line: Value) {
         if let Some(lines) = &self.lines {
             line["process"] = std::process::id().into();
@@ -120,7 +120,7 @@ impl Reporter {
         }
     }
 
-    /// Reports a message about no command.
+    /// Reports a message without a command.
     pub(crate) fn report(&self, id: MessageId, object: Object, text: &str) {
         self.report_all([Finding::new(id, object, text)]);
     }
@@ -131,7 +131,7 @@ impl Reporter {
         self.call_back(&messages);
     }
 
-    /// Counts and logs findings; what is returned is for the application's messengers, once no lock is held.
+    /// Counts and logs findings. Returns messages for the application's messengers, to call once no lock is held.
     pub(crate) fn log_all(&self, findings: impl IntoIterator<Item = Finding>) -> Vec<Message> {
         let findings = findings.into_iter();
         findings.filter_map(|finding| self.log_one(&finding)).collect()
@@ -226,7 +226,7 @@ impl Reporter {
                     continue;
                 };
                 if listener.kinds.intersects(kinds) {
-                    // SAFETY: The application's callback, which lives as long as its messenger; the data outlive the call.
+                    // SAFETY: The application's callback, which is valid as long as its messenger; the data outlive the call.
                     unsafe {
                         callback(
                             severity,
@@ -240,7 +240,7 @@ impl Reporter {
         }
     }
 
-    /// Reports how often mistakes were found again that were reported once.
+    /// Reports the repetition counts of mistakes that were reported once.
     pub(crate) fn report_repeated(&self, all: &[Repeated]) {
         for Repeated { id, text, times } in all {
             if !self.reports(*id) {

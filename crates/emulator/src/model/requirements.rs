@@ -50,7 +50,7 @@ pub(crate) fn tile_buffer(
     enlarged(emulation, heap_type, model.size.0, driver)
 }
 
-/// The model's size and alignment, enlarged until every offset they allow is legal below.
+/// The model's size and alignment, enlarged until every offset they allow is valid in the driver.
 fn enlarged(
     emulation: &Emulation,
     heap_type: u32,

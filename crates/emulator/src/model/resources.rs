@@ -29,44 +29,44 @@ pub(crate) struct Resources {
     pub(crate) image_views: Sharded<Arc<View>>,
     /// Views of these buffers.
     pub(crate) buffer_views: Sharded<Arc<View>>,
-    /// Framebuffers, by attachment the images among them that are known; those of imageless ones come with the render pass.
+    /// Framebuffers, with the known images by attachment; images of imageless framebuffers come with the render pass.
     pub(crate) framebuffers: Sharded<Arc<Framebuffer>>,
     pub(crate) render_passes: Sharded<Arc<RenderPass>>,
-    /// Images that are transient attachments, where the device has an emulated lazy type.
+    /// Images that are transient attachments, if the device has an emulated lazy type.
     pub(crate) transient_images: Sharded<()>,
     /// The number of images and buffers that were registered.
     created: AtomicU32,
-    /// A buffer that draws or dispatches may fetch from is followed.
+    /// True if a buffer that draws or dispatches may fetch from is tracked.
     has_fetched: AtomicBool,
-    /// A dynamic descriptor of a followed buffer was written.
+    /// True if a dynamic descriptor of a tracked buffer was written.
     has_dynamic: AtomicBool,
 }
 
-/// An image or a buffer: one with the tile usage bit, or any where ordinary memory is checked.
+/// An image or a buffer: with the tile usage bit, or any if ordinary memory is checked.
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) object: Object,
-    /// Its number among those of the device, from 1. Handles are used again, numbers are not.
+    /// Its number on the device, from 1. Handles are reused, numbers are not.
     pub(crate) number: u32,
-    /// Its requirements of the tile heap; `None` for size and alignment 0, and without the tile usage bit.
+    /// Its tile heap requirements; `None` for size and alignment 0, and without the tile usage bit.
     pub(crate) needs: Option<TileRequirements>,
-    /// Bytes that the driver takes of the heap.
+    /// Bytes that the driver uses of the heap.
     pub(crate) driver_size: u64,
-    /// Whether the driver can bind it to the heap's memory.
+    /// True if the driver can bind it to the heap's memory.
     pub(crate) fits_below: bool,
-    /// The size of a buffer as it was created, or the driver's size of an image.
+    /// The creation size of a buffer, or the driver's size of an image.
     pub(crate) size: u64,
-    /// The mapping to bytes; of an image with optimal tiling all subresources, with the slices of a 3D image as its layers.
+    /// The mapping to bytes; for an image with optimal tiling all subresources, with the slices of a 3D image as its layers.
     pub(crate) tiling: Tiling,
     /// `UNDEFINED` for a buffer.
     pub(crate) format: vk::Format,
     /// Zero for a buffer.
     pub(crate) extent: vk::Extent3D,
-    /// As [`Place::contents`], of those at the same offset.
+    /// As [`Place::contents`], for resources at the same offset.
     pub(crate) contents: u64,
     /// The kinds of unseen writes that can reach it.
     pub(crate) unseen_writes: UnseenWrites,
-    /// The kinds that can reach its bytes through other buffers and linear images, also those that are destroyed.
+    /// The kinds that can reach its bytes through other buffers and linear images, including destroyed ones.
     pub(crate) unseen_through_others: SharedUnseenWrites,
     /// A buffer of vertices, indices or parameters of indirect commands.
     pub(crate) is_fetched: bool,
@@ -82,19 +82,19 @@ impl Resource {
         self.place.get().filter(|place| place.is_tile)
     }
 
-    /// Its accesses are logged: it has a place.
+    /// Returns true if its accesses are logged: it is bound.
     #[inline]
     pub(crate) fn is_logged(&self) -> bool {
         self.place.get().is_some()
     }
 
-    /// It is in tile memory, or shares bytes with another resource.
+    /// Returns true if it is in tile memory, or shares bytes with another resource.
     #[inline]
     pub(crate) fn is_followed(&self) -> bool {
         self.follows.load(Ordering::Relaxed)
     }
 
-    /// Whether it has one mip level, one layer and one slice.
+    /// Returns true if it has one mip level, one layer and one slice.
     pub(crate) fn is_single(&self) -> bool {
         self.slices() == 1
     }
@@ -107,15 +107,15 @@ impl Resource {
         }
     }
 
-    /// Depth and stencil: two contents in the same bytes.
+    /// Returns true for depth and stencil: two contents in the same bytes.
     pub(crate) fn has_two_aspects(&self) -> bool {
         has_two_aspects(self.format)
     }
 
-    /// Whether a barrier's range is all of an image with one mip level and one layer.
+    /// Returns true if a barrier's range is all of an image with one mip level and one layer.
     ///
-    /// For a 3D image, whether it names all slices: with maintenance9 a range may name some, which leaves the others unchanged
-    /// (VUID-VkImageMemoryBarrier2-maintenance9-10798). Without it, a range of one layer is of all slices; such ranges are not followed.
+    /// For a 3D image, it must include all slices: with maintenance9 a range may name some, which leaves the others unchanged
+    /// (VUID-VkImageMemoryBarrier2-maintenance9-10798). Without it, a range of one layer is all slices; such ranges are not tracked.
     pub(crate) fn is_all(&self, range: &vk::ImageSubresourceRange) -> bool {
         let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
         let slices = self.slices();
@@ -130,7 +130,7 @@ impl Resource {
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) resource: Arc<Resource>,
-    /// The subresources of its range, or its bytes. As an attachment a depth/stencil view is of both aspects, whatever its range names.
+    /// The subresources of its range, or its bytes. As an attachment, a depth/stencil view has both aspects, regardless of its range.
     pub(crate) part: Part,
 }
 
@@ -139,21 +139,21 @@ pub(crate) struct View {
 pub(crate) struct Place {
     /// The memory object's handle.
     pub(crate) memory: u64,
-    /// It is tile memory.
+    /// True if it is tile memory.
     pub(crate) is_tile: bool,
     /// The first byte.
     pub(crate) first: u64,
     /// The end of the driver's bytes.
     pub(crate) end: u64,
-    /// Resources with the same number interpret the same bytes in the same way: all buffers, and images that were created with the
-    /// alias flag and are otherwise the same.
+    /// Resources with the same number interpret the same bytes in the same way: all buffers, and images that were created with the alias flag and
+    /// equal parameters.
     pub(crate) contents: u64,
 }
 
 /// A framebuffer with views.
 #[derive(Debug)]
 pub(crate) struct Framebuffer {
-    /// By attachment; `None` for images that are not known.
+    /// By attachment; `None` for unknown images.
     pub(crate) attachments: Vec<Option<Arc<View>>>,
     pub(crate) imageless: bool,
     pub(crate) extent: vk::Extent2D,
@@ -164,7 +164,7 @@ pub(crate) struct Framebuffer {
 /// The operations of a render pass on its attachments.
 #[derive(Debug)]
 pub(crate) struct RenderPass {
-    /// Those of the framebuffer; then the stencil aspects of those among them whose stencil has layouts of its own.
+    /// The framebuffer's attachments; then the stencil aspects of those whose stencil has separate layouts.
     pub(crate) attachments: Vec<Attachment>,
     /// The views that any of its subpasses renders; 0 without multiview.
     pub(crate) view_mask: u32,
@@ -172,7 +172,7 @@ pub(crate) struct RenderPass {
     pub(crate) tile_size: u64,
     /// Bytes per pixel of each subpass's attachments.
     pub(crate) subpass_bytes: Vec<u64>,
-    /// By subpass, its uses of [`RenderPass::attachments`].
+    /// The uses of [`RenderPass::attachments`] in each subpass.
     pub(crate) uses: Vec<Vec<AttachmentUse>>,
     /// The dependencies between different subpasses, and with commands outside.
     pub(crate) dependencies: Vec<PassDependency>,
@@ -186,20 +186,19 @@ pub(crate) struct RenderPass {
 pub(crate) struct Attachment {
     pub(crate) load: vk::AttachmentLoadOp,
     pub(crate) store: vk::AttachmentStoreOp,
-    /// The same as above where the format has one aspect.
+    /// The same as above if the format has one aspect.
     pub(crate) stencil_load: vk::AttachmentLoadOp,
     pub(crate) stencil_store: vk::AttachmentStoreOp,
     pub(crate) initial_layout: vk::ImageLayout,
     pub(crate) final_layout: vk::ImageLayout,
-    /// The index of its view in the framebuffer; 0 of dynamic rendering.
+    /// The index of its view in the framebuffer; 0 in dynamic rendering.
     pub(crate) view: usize,
-    /// The aspects that it is of: all of the format, without stencil that has layouts of its own, and only those attached of dynamic
-    /// rendering.
+    /// Its aspects: all of the format, without stencil that has separate layouts; in dynamic rendering only the attached ones.
     pub(crate) aspects: Aspects,
     pub(crate) is_resolve: bool,
-    /// It has depth or stencil.
+    /// True if it has depth or stencil.
     pub(crate) is_depth: bool,
-    /// Its layout is one that is only read.
+    /// True if its layout is read-only.
     pub(crate) only_read: bool,
 }
 
@@ -222,7 +221,7 @@ pub(crate) fn image_tiling(info: &vk::ImageCreateInfo<'_>) -> Tiling {
     })
 }
 
-/// The aspects of a format; those of a format with several planes are color and each plane.
+/// The aspects of a format; color and each plane for a multi-planar format.
 fn aspects(format: vk::Format) -> Aspects {
     let planes = Aspects::COLOR | Aspects::PLANE_0 | Aspects::PLANE_1;
     let name = format!("{format:?}");
@@ -235,7 +234,7 @@ fn aspects(format: vk::Format) -> Aspects {
     }
 }
 
-/// Whether a format has depth and stencil.
+/// Returns true if a format has depth and stencil.
 pub(crate) fn has_two_aspects(format: vk::Format) -> bool {
     use vk::Format as F;
     matches!(
@@ -244,7 +243,7 @@ pub(crate) fn has_two_aspects(format: vk::Format) -> bool {
     )
 }
 
-/// Whether attachments in a layout are only read.
+/// Returns true if attachments in a layout are read-only.
 pub(crate) fn is_only_read(layout: vk::ImageLayout) -> bool {
     use vk::ImageLayout as L;
     matches!(
@@ -257,7 +256,7 @@ pub(crate) fn is_only_read(layout: vk::ImageLayout) -> bool {
     )
 }
 
-/// Whether a format has a stencil aspect alone.
+/// Returns true if a format only has a stencil aspect.
 pub(crate) fn is_stencil_only(format: vk::Format) -> bool {
     format == vk::Format::S8_UINT
 }
@@ -268,7 +267,7 @@ impl Resources {
         self.objects.get(memory.as_raw())
     }
 
-    /// A resource is followed from here on.
+    /// Tracks a resource from now on.
     pub(crate) fn follow(&self, resource: &Resource) {
         resource.follows.store(true, Ordering::Relaxed);
         if resource.is_fetched {
@@ -276,18 +275,18 @@ impl Resources {
         }
     }
 
-    /// Whether a buffer that draws or dispatches may fetch from was ever followed; otherwise what is bound does not matter.
+    /// Returns true if a buffer that draws or dispatches may fetch from was ever tracked; otherwise the bound buffers do not matter.
     #[inline]
     pub(crate) fn has_fetched(&self) -> bool {
         self.has_fetched.load(Ordering::Relaxed)
     }
 
-    /// A dynamic descriptor of a followed buffer is written.
+    /// Records that a dynamic descriptor of a tracked buffer is written.
     pub(crate) fn write_dynamic(&self) {
         self.has_dynamic.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a dynamic descriptor of a followed buffer was ever written; otherwise dynamic offsets do not matter.
+    /// Returns true if a dynamic descriptor of a tracked buffer was ever written; otherwise dynamic offsets do not matter.
     #[inline]
     pub(crate) fn has_dynamic(&self) -> bool {
         self.has_dynamic.load(Ordering::Relaxed)

@@ -1,19 +1,19 @@
-//! Which descriptors the shaders of pipelines access, read from SPIR-V.
+//! The descriptors that the shaders of pipelines access, read from SPIR-V.
 //!
-//! Code is read when a pipeline is created from it: programs create modules that they never use.
+//! Code is read when a pipeline is created from it, since programs create modules that they never use.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ash::vk;
-/// A descriptor that a shader accesses, with what it may do and what it certainly does.
+/// A descriptor that a shader accesses, with its possible and its certain accesses.
 pub(crate) use tileheap_spirv::Binding as DescriptorAccess;
 use tileheap_spirv::{Guard, GuardValue, ShaderModule};
 
 use super::vertex_input::loaded_locations;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// The words of code that a device keeps for modules created again: 4 MiB.
+/// Maximum size in words of the code that a device keeps for modules that are created again: 4 MiB.
 const MAX_KEPT_WORDS: usize = 1 << 20;
 
 /// The code of a shader module.
@@ -22,11 +22,11 @@ pub(crate) struct Code {
     words: Arc<[u32]>,
     /// The entry points that were read.
     entry_points: Mutex<Vec<EntryPoint>>,
-    /// The locations of inputs that its vertex shader certainly reads, if that was asked for.
+    /// The locations of inputs that its vertex shader certainly reads, if they were requested.
     locations: OnceLock<HashSet<u32>>,
 }
 
-/// The code of a device's shader modules, each kept once: programs create the same modules again and again.
+/// The code of a device's shader modules, each kept once: programs create the same modules repeatedly.
 #[derive(Debug, Default)]
 pub(crate) struct Codes {
     kept: Mutex<KeptCodes>,
@@ -40,7 +40,7 @@ struct KeptCodes {
 }
 
 impl Codes {
-    /// The code with these words, which keeps what was read from it.
+    /// Returns the code with these words, which keeps its analysis.
     pub(crate) fn get(&self, words: &[u32]) -> Arc<Code> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.by_words.get(words) {
@@ -65,11 +65,11 @@ struct EntryPoint {
     accesses: Option<ShaderAccesses>,
 }
 
-/// What a shader accesses.
+/// The accesses of a shader.
 #[derive(Clone, Debug)]
 pub(crate) struct ShaderAccesses {
     pub(crate) descriptors: Arc<[DescriptorAccess]>,
-    /// It writes memory by address, which may be any.
+    /// True if it writes any memory by address.
     writes_by_address: bool,
 }
 
@@ -105,7 +105,7 @@ impl Code {
 
 fn accesses_of(words: &[u32], stage: vk::ShaderStageFlags, name: &str) -> Option<ShaderAccesses> {
     let entry = ShaderModule::parse(words).ok()?.entry_point(name, stage).ok()?;
-    // Asking for a size is not an access.
+    // A size query is not an access.
     let accessed = entry.bindings.into_iter().filter(|one| one.reads || one.writes);
     Some(ShaderAccesses {
         descriptors: accessed.collect(),
@@ -121,8 +121,7 @@ pub(crate) const UNKNOWN_SHADER: UnseenWrites = UnseenWrites::ADDRESSES.or(Unsee
 pub(crate) struct PipelineShaders {
     /// By stage, then those of the libraries that it is linked from.
     descriptors: Vec<Arc<[DescriptorAccess]>>,
-    /// The writes that its shaders may perform, beside those through the descriptors: by address, or of any kind if some shader could not be
-    /// read.
+    /// The writes that its shaders may perform in addition to those through descriptors: by address, or of any kind if a shader could not be read.
     pub(crate) unseen_writes: UnseenWrites,
     /// The values that guards of the shaders compare and that a dispatch determines: push constants, image sizes, array lengths.
     pub(crate) guard_values: Vec<GuardValue>,
@@ -165,7 +164,7 @@ impl PipelineShaders {
         })
     }
 
-    /// Dispatches may begin at any workgroup: it is not known which parts the invocations access, and which of them meet guards.
+    /// Records that dispatches may begin at any workgroup: the parts that the invocations access, and the invocations that pass guards, are unknown.
     pub(crate) fn dispatch_from_anywhere(&mut self) {
         for shader in &mut self.descriptors {
             let mut accesses = shader.to_vec();
@@ -226,7 +225,7 @@ mod tests {
         let mut other = words.clone();
         *other.last_mut().expect("not empty") += 1;
         assert!(!Arc::ptr_eq(&first, &codes.get(&other)));
-        // Too large to be kept together with others, and one that cannot be kept.
+        // Too large to be kept together with others, and too large to be kept at all.
         let large = codes.get(&vec![0; MAX_KEPT_WORDS]);
         assert!(Arc::ptr_eq(&large, &codes.get(&vec![0; MAX_KEPT_WORDS])));
         assert!(!Arc::ptr_eq(&first, &codes.get(&words)));

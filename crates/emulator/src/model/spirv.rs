@@ -1,4 +1,4 @@
-//! The instructions of SPIR-V modules, as words to rewrite. What shaders do is read by [`tileheap_spirv`].
+//! The instructions of SPIR-V modules, as words to rewrite. [`tileheap_spirv`] analyzes shaders.
 //!
 //! Source: SPIR-V 1.6, sections 2.3 (physical layout), 3.20 (decorations), 3.52 (instructions).
 
@@ -40,7 +40,7 @@ pub(super) mod decoration {
 /// Source: `SPV_QCOM_tile_shading` revision 1.
 pub(super) const TILE_ATTACHMENT: u32 = 4491;
 
-/// The instructions of a module: operations and operands. Ends where the words are damaged.
+/// The instructions of a module: operations and operands. Ends at the first damaged word.
 pub(super) fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
     let mut rest = words.get(5..).unwrap_or_default();
     std::iter::from_fn(move || {

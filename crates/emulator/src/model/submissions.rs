@@ -2,13 +2,12 @@
 //!
 //! ```text
 //! application   [ A  B ]                  [ C ]                       batches of one call
-//! below         [wait] [ A  p  B ] [ P ] [signal]  [ C ] ...
+//! driver        [wait] [ A  p  B ] [ P ] [signal]  [ C ] ...
 //! ```
-//! `p` poisons what `B` discards at its first action command, since that depends on what ran before it; `P` poisons all that
-//! can be live where the window ends. Both are command buffers of the layer's own, and everything between the application's
-//! batches is a batch of the layer's: the application's semaphores, fence and chained structures stay where they are, and
-//! submission order makes it right. Waits and signals are there on devices with several queues, which use tile memory one after
-//! the other.
+//! `p` poisons the bytes that `B` discards at its first action command, since they depend on what ran before it; `P` poisons all that can be live at
+//! the end of the window. Both are command buffers of the layer, and everything between the application's batches is a batch of the layer: the
+//! application's semaphores, fence and chained structures are unchanged, and submission order makes the result correct. Waits and signals are added
+//! on devices with several queues, which use tile memory one after the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +28,7 @@ use crate::tables::messages::MessageId;
 /// The queues of a device, and the order in which they use tile memory.
 pub(crate) struct Queues {
     families: Sharded<u32>,
-    /// The device has timeline semaphores, which order its queues.
+    /// True if the device has timeline semaphores, which order its queues.
     pub(crate) has_timeline: bool,
     order: Mutex<QueueOrder>,
     submits: AtomicU64,
@@ -38,13 +37,13 @@ pub(crate) struct Queues {
 /// The timeline semaphore of a device's queues.
 #[derive(Default)]
 pub(crate) struct QueueOrder {
-    /// Null until it is needed.
+    /// Null until first needed.
     pub(crate) semaphore: vk::Semaphore,
     /// The value that the last use of tile memory signals.
     pub(crate) value: u64,
     /// The queue of the last use.
     pub(crate) last: Option<vk::Queue>,
-    /// Tile memory as the last use left it.
+    /// The state of tile memory after the last use.
     window: Window,
 }
 
@@ -73,16 +72,16 @@ impl Queues {
         self.families.get(queue.as_raw()).unwrap_or(0)
     }
 
-    /// The order of the queues, locked.
+    /// Locks the order of the queues.
     pub(crate) fn order(&self) -> MutexGuard<'_, QueueOrder> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A batch below.
+/// A batch for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Batch {
-    /// The application's, by index; with other command buffers than its own, if not `None`.
+    /// The application's, by index; with other command buffers than its own if not `None`.
     Application(usize, Option<Vec<vk::CommandBuffer>>),
     /// A poison command buffer.
     Poison(vk::CommandBuffer),
@@ -95,9 +94,9 @@ pub(crate) enum Batch {
 /// A batch of the application.
 pub(crate) struct Given {
     pub(crate) batch: batches::Batch,
-    /// It chains structures with an entry per command buffer: none may be added.
+    /// True if it chains structures with an entry per command buffer: none may be added.
     pub(crate) is_fixed: bool,
-    /// One of its command buffers has bound tile memory.
+    /// True if one of its command buffers has bound tile memory.
     pub(crate) uses_tile: bool,
 }
 
@@ -105,23 +104,23 @@ pub(crate) struct Given {
 pub(crate) struct Submission<'a> {
     pub(crate) device: vk::Device,
     pub(crate) queue: vk::Queue,
-    /// Which submit call of the device it is.
+    /// The number of the submit call on the device.
     pub(crate) number: u64,
     pub(crate) given: &'a [Given],
-    /// Contents survive from batch to batch of one submission.
+    /// True if contents survive between batches of one submission.
     pub(crate) queue_submit_boundary: bool,
     pub(crate) has_timeline: bool,
     pub(crate) trace: Option<&'a Trace>,
 }
 
-/// The batches to submit below, and the value that the last one signals.
+/// The batches for the driver, and the value that the last one signals.
 pub(crate) struct Batches {
     pub(crate) batches: Vec<Batch>,
     pub(crate) value: u64,
 }
 
 impl Submission<'_> {
-    /// A batch of it.
+    /// The position of a batch.
     pub(crate) fn submit(&self, batch: usize) -> Submit {
         Submit {
             number: self.number,
@@ -130,7 +129,7 @@ impl Submission<'_> {
         }
     }
 
-    /// Why contents end with a batch, which is known before the batches run; `None` if they go on.
+    /// Reason why contents end with a batch, which is known before the batches run; `None` if they do not.
     pub(crate) fn ends(&self, batch: usize) -> Option<DiscardReason> {
         if !self.queue_submit_boundary {
             return Some(DiscardReason::BatchEnd);
@@ -139,11 +138,10 @@ impl Submission<'_> {
         (!goes_on).then_some(DiscardReason::SubmitEnd)
     }
 
-    /// The batches below: those of the application with poison and semaphores between them.
+    /// The batches for the driver: those of the application with poison and semaphores between them.
     ///
-    /// From `raw` on, bytes in use have the driver's initial contents: they are poisoned first.
-    /// `poison` returns the command buffer that poisons the heap from an offset on, or `None` if
-    /// there is nothing to poison. `contents` returns the effect of a command buffer, or `None` if it has none.
+    /// From `raw` on, bytes in use have the driver's initial contents: they are poisoned first. `poison` returns the command buffer that poisons the
+    /// heap from an offset on, or `None` if there is nothing to poison. `contents` returns the effect of a command buffer, or `None` if it has none.
     ///
     /// # Errors
     /// Those of `poison`.
@@ -158,7 +156,7 @@ impl Submission<'_> {
         let mut batches = Vec::new();
         let mut value = order.value;
         let mut waits = self.has_timeline && order.last.is_some_and(|last| last != self.queue);
-        // The first one begins with nothing.
+        // The first window begins without contents.
         let mut window = std::mem::take(&mut order.window);
         for (index, batch) in self.given.iter().enumerate() {
             let takes_part = batch.uses_tile || window.live > 0;

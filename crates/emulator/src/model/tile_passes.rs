@@ -1,4 +1,4 @@
-//! Tile shading render passes: how they are cut into tiles, and how they are resumed behind what runs outside.
+//! Tile shading render passes: how they are split into tiles, and how they are resumed after interruptions.
 
 use std::ffi::c_void;
 
@@ -8,22 +8,22 @@ use tileheap_layer::{array, chained};
 
 /// A tile shading render pass while it is recorded.
 pub(crate) struct TilePass {
-    /// Per-tile execution has begun.
+    /// True in per-tile execution.
     pub(crate) per_tile: bool,
     pub(crate) area: vk::Rect2D,
     /// The size of a tile; the first one begins at texel 0.
     pub(crate) tile: vk::Extent2D,
-    /// How it resumes, or why it cannot be interrupted.
+    /// How to resume it, or the reason why it cannot be interrupted.
     pub(crate) again: Result<Again, &'static str>,
 }
 
-/// How a pass resumes: it loads what it has stored.
+/// How to resume a pass: it loads the contents that it has stored.
 pub(crate) enum Again {
     Rendering(Rendering),
     Pass {
         pass: vk::RenderPass,
         framebuffer: vk::Framebuffer,
-        /// Of an imageless framebuffer.
+        /// Views of an imageless framebuffer.
         views: Vec<vk::ImageView>,
     },
 }
@@ -47,7 +47,7 @@ struct Target {
     store: vk::AttachmentStoreOp,
 }
 
-/// Whether a render pass has tile shading.
+/// Returns true if a render pass has tile shading.
 pub(crate) fn is_tile_shading(p_next: *const c_void) -> bool {
     let info = chained!(p_next => RenderPassTileShadingCreateInfoQCOM<'_>);
     info.is_some_and(|info| info.flags.contains(TileShadingRenderPassFlagsQCOM::ENABLE))
@@ -62,7 +62,7 @@ pub(crate) fn kept(store: vk::AttachmentStoreOp) -> vk::AttachmentStoreOp {
 }
 
 impl TilePass {
-    /// The tiles that the render area covers, completely or partly: their first texels.
+    /// The first texels of the tiles that the render area covers, completely or partly.
     pub(crate) fn tiles(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
         let span = |offset: i32, extent: u32, side: u32| {
             let (first, end) = (offset.max(0) as u32, extent.saturating_add_signed(offset));
@@ -82,7 +82,7 @@ impl TilePass {
 
 impl Rendering {
     /// # Errors
-    /// Why it cannot be interrupted.
+    /// Returns the reason why it cannot be interrupted.
     pub(crate) fn new(info: &vk::RenderingInfo<'_>) -> Result<Rendering, &'static str> {
         let flags = vk::RenderingFlags::SUSPENDING | vk::RenderingFlags::RESUMING;
         if info.flags.intersects(flags) {
@@ -110,7 +110,7 @@ impl Rendering {
         })
     }
 
-    /// The rendering that resumes.
+    /// Passes the resuming rendering to `record`.
     pub(crate) fn with_info(&self, area: vk::Rect2D, record: impl FnOnce(&vk::RenderingInfo<'_>)) {
         let colors: Vec<_> = self.colors.iter().map(Target::loaded).collect();
         let depth = self.depth.as_ref().map(Target::loaded);
@@ -150,7 +150,7 @@ impl Target {
     }
 }
 
-/// Dynamic rendering that keeps what it would discard where it ends: it may be interrupted.
+/// Passes dynamic rendering to `record` that stores attachments instead of discarding them at its end: it may be interrupted.
 pub(crate) fn with_kept_stores(info: &vk::RenderingInfo<'_>, record: impl FnOnce(&vk::RenderingInfo<'_>)) {
     fn keep<'a>(target: &vk::RenderingAttachmentInfo<'a>) -> vk::RenderingAttachmentInfo<'a> {
         target.store_op(kept(target.store_op))

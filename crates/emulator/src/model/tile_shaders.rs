@@ -1,8 +1,8 @@
 //! Rewrites shaders of `SPV_QCOM_tile_shading` for drivers without it.
 //!
 //! ```text
-//! TileAttachmentQCOM variables   ─► UniformConstant: images of the descriptors that are there anyway
-//! TileOffsetQCOM and the others  ─► Private, set where the entry point begins from a uniform block, the tile's record
+//! TileAttachmentQCOM variables   ─► UniformConstant: images of the existing descriptors
+//! TileOffsetQCOM and the others  ─► Private, set at the begin of the entry point from a uniform block, the tile's record
 //! TileShadingRateQCOM            ─► LocalSize: a dispatch has as many work groups as cover the tile
 //! ```
 //! Source: `SPV_QCOM_tile_shading` revision 1; SPIR-V 1.6, sections 2.4 (logical layout) and 3.
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::spirv::{TILE_ATTACHMENT, decoration, instructions, op};
 
-/// Words of the tile's record in the uniform block: offset, size and apron, at [`MEMBER_BYTES`] each.
+/// Size of the tile's record in the uniform block: offset, size and apron, at [`MEMBER_BYTES`] each.
 pub(crate) const RECORD_BYTES: u64 = 48;
 const MEMBER_BYTES: u32 = 16;
 
@@ -44,7 +44,7 @@ struct BuiltIn {
     variable: u32,
     /// Its place in the record.
     member: u32,
-    /// Its type, and that of its components.
+    /// Its type, and the type of its components.
     kind: u32,
     component: u32,
     /// Ids of new types: pointers to it and to a component, private; a pointer to it in the block.
@@ -120,7 +120,7 @@ pub(crate) fn rewrite(words: &[u32], set: u32) -> Option<TileShader> {
             (op::ENTRY_POINT, [model, entry, rest @ ..]) => {
                 let name = rest.iter().position(|word| word.to_ne_bytes().contains(&0))? + 1;
                 let mut kept = [&[*model, *entry], &rest[..name]].concat();
-                // Before 1.4 the interface is of inputs and outputs alone.
+                // Before 1.4 the interface only contains inputs and outputs.
                 let all = words[1] >= SPIRV_1_4;
                 kept.extend(rest[name..].iter().filter(|id| all || of(id).is_none()));
                 kept.extend((all && !built_ins.is_empty()).then_some(record));

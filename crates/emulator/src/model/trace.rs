@@ -7,8 +7,8 @@
 //! {"event":"submit","number":1,"queue":"0x55a0","batch":0,"commandBuffers":["0x55d0"],"live":8355840}
 //! {"event":"end","messages":{"TILEHEAP-wrong-object":1}}
 //! ```
-//! Lines are flushed at the next submit, so that the trace of a killed program is complete up to its last one. The last line is
-//! written when the device is destroyed.
+//! Lines are flushed at the next submit, so that the trace of a killed program is complete up to its last one. The last line is written when the
+//! device is destroyed.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ use super::position::Submit;
 pub(crate) struct Trace(Lines);
 
 impl Trace {
-    /// Begins a trace. The first one of the process takes the path, those of further devices a number.
+    /// Begins a trace. The first one of the process uses the path, those of further devices append a number.
     pub(crate) fn new(path: &Path, profile: &str, heap: u64) -> Trace {
         static OPENED: AtomicU32 = AtomicU32::new(1);
         let lines = match OPENED.fetch_add(1, Ordering::Relaxed) {
@@ -36,13 +36,13 @@ impl Trace {
         Trace(lines)
     }
 
-    /// `vkCmdBindTileMemoryQCOM`, and what a secondary command buffer inherits.
+    /// Writes `vkCmdBindTileMemoryQCOM`, or the memory that a secondary command buffer inherits.
     pub(crate) fn bind(&self, commands: u64, bytes: u64) {
         self.0
             .write(&json!({"event": "bind", "commandBuffer": hex(commands), "bytes": bytes}));
     }
 
-    /// Contents become undefined.
+    /// Writes that contents become undefined.
     pub(crate) fn discard(&self, commands: u64, discard: Discard) {
         let Discard { first, end, reason } = discard;
         self.0.write(&json!({
@@ -50,7 +50,7 @@ impl Trace {
         }));
     }
 
-    /// A batch, and how many bytes can be live after its last action command.
+    /// Writes a batch, and the number of bytes that can be live after its last action command.
     pub(crate) fn submit(&self, submit: Submit, commands: impl Iterator<Item = u64>, live: u64) {
         let commands: Vec<_> = commands.map(hex).collect();
         self.0.write(&json!({
@@ -64,7 +64,7 @@ impl Trace {
         self.0.flush();
     }
 
-    /// Completes the file.
+    /// Writes the last line.
     pub(crate) fn close(&self, counts: &Value) {
         self.0.write(&json!({"event": "end", "messages": counts}));
         self.flush();

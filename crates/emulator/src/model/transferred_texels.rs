@@ -7,7 +7,7 @@ use tileheap_units::Run;
 
 use super::resources::Resource;
 
-/// The regions of a command of the first or of the second kind.
+/// The regions of a command of the first or of the second version.
 #[derive(Clone, Copy)]
 pub(crate) enum Regions<'a, T, U> {
     First(&'a [T]),
@@ -20,7 +20,7 @@ pub(crate) struct TexelBox {
     pub(crate) layers: vk::ImageSubresourceLayers,
     pub(crate) offset: vk::Offset3D,
     pub(crate) extent: vk::Extent3D,
-    /// The command uses all of these texels, and no others.
+    /// True if the command uses all of these texels, and no others.
     pub(crate) is_exact: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum ImageRegions<'a> {
     Resolves(Regions<'a, vk::ImageResolve, vk::ImageResolve2<'a>>),
 }
 
-/// A macro, since regions of the first and of the second kind have the same fields but no common type.
+/// A macro, since regions of the first and the second version have the same fields but no common type.
 macro_rules! boxes {
     ($regions:expr, |$one:ident| $boxes:expr) => {
         match $regions {
@@ -54,7 +54,7 @@ macro_rules! boxes {
 }
 
 impl ImageRegions<'_> {
-    /// The texels that each region reads, and those that it writes; of copies in texels of the source.
+    /// The texels that each region reads and writes; for copies in texels of the source.
     fn boxes(self) -> Vec<[TexelBox; 2]> {
         macro_rules! same_extent {
             ($one:ident) => {{
@@ -76,7 +76,7 @@ impl ImageRegions<'_> {
         }
     }
 
-    /// The same, with the extents of copies in texels of each image; `None` for an image of which nothing is known.
+    /// As `boxes`, with the extents of copies in texels of each image; `None` for an unknown image.
     pub(crate) fn between(self, from: Option<&Resource>, to: Option<&Resource>) -> Vec<[TexelBox; 2]> {
         let mut boxes = self.boxes();
         if matches!(self, ImageRegions::Copies(_)) {
@@ -88,10 +88,10 @@ impl ImageRegions<'_> {
     }
 }
 
-/// The texels of a blit. If it makes an image smaller, the filter may leave out texels of the source.
+/// The texels of a blit. If it shrinks an image, the filter may skip texels of the source.
 ///
-/// Source: "Image Copies With Scaling": without a filter each texel written reads one, with a linear filter the nearest two in each
-/// direction, so that at half the size all are read.
+/// Source: "Image Copies With Scaling": without a filter each written texel reads one, with a linear filter the nearest two in each direction, so
+/// that all are read at half the size.
 fn blitted(
     filter: vk::Filter,
     source: (vk::ImageSubresourceLayers, [vk::Offset3D; 2]),
@@ -134,7 +134,7 @@ impl TexelBox {
 
     /// Converts the extent of a copy, which is in texels of the source, to texels of the target: their blocks may differ in size.
     fn convert_extent(&mut self, from: Option<&Resource>, to: Option<&Resource>) {
-        // Images of several planes have no blocks, and neither have the images that a plane can be copied to or from.
+        // Multi-planar images have no blocks, and neither have the images that a plane can be copied to or from.
         let single = TexelBlock {
             width: 1,
             height: 1,
@@ -155,7 +155,7 @@ impl TexelBox {
 }
 
 impl Resource {
-    /// The part of an image that a transfer uses, with `true` if it uses all of the part; `None` if that is nothing.
+    /// The part of an image that a transfer uses, with `true` if it uses all of the part; `None` if it is empty.
     pub(crate) fn transferred(&self, texels: &TexelBox) -> Option<(Part, bool)> {
         let TexelBox {
             layers,
@@ -177,7 +177,7 @@ impl Resource {
             layer_count,
         });
         let (Part::Texels(mut part), Tiling::Optimal(all)) = (part, &self.tiling) else {
-            // The positions of texels in a linear image are not known.
+            // The positions of texels in a linear image are unknown.
             return Some((part, false));
         };
         // Offsets and extents of planes are in their own texels.
@@ -189,7 +189,7 @@ impl Resource {
         Some((Part::Texels(part), true))
     }
 
-    /// The part of an image that a clear of a range writes: of a 3D image all slices.
+    /// The part of an image that a clear of a range writes: all slices of a 3D image.
     pub(crate) fn cleared(&self, range: &vk::ImageSubresourceRange) -> (Part, bool) {
         let mut range = *range;
         if self.extent.depth > 1 {

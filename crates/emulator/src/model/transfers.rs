@@ -12,7 +12,7 @@ use vk::PipelineStageFlags2 as S;
 use super::resources::{Resource, Resources};
 use super::transferred_texels::{ImageRegions, Regions, TexelBox};
 
-/// A transfer command, as the application describes it: nothing is looked up yet.
+/// A transfer command with the application's handles, before they are looked up.
 #[derive(Clone, Copy)]
 pub(crate) enum Transfer<'a> {
     /// From a buffer to another.
@@ -40,7 +40,7 @@ pub(crate) enum Transfer<'a> {
 /// The regions of a copy between a buffer and an image.
 type TexelRegions<'a> = Regions<'a, vk::BufferImageCopy, vk::BufferImageCopy2<'a>>;
 
-/// Where `vkCmdCopyQueryPoolResults` writes.
+/// The buffer region that `vkCmdCopyQueryPoolResults` writes.
 #[derive(Clone, Copy)]
 pub(crate) struct QueryResults {
     pub(crate) offset: u64,
@@ -56,15 +56,15 @@ pub(crate) struct TransferUse {
     pub(crate) part: Part,
     pub(crate) writes: bool,
     pub(crate) stage: S,
-    /// It uses all of the part; otherwise only some of it: the image's format is not known, its rows have gaps, or its texels are somewhere
-    /// in the bytes of a linear image.
+    /// True if it uses all of the part; otherwise only some of it: the image's format is unknown, its rows have gaps, or its texels are anywhere in
+    /// the bytes of a linear image.
     pub(crate) is_exact: bool,
 }
 
 /// A part, with `true` if a transfer uses all of it.
 type UsedPart = (Part, bool);
 
-/// The uses of a transfer, as they are found.
+/// The uses of a transfer found so far.
 struct Uses<'a> {
     resources: &'a Resources,
     found: Vec<TransferUse>,
@@ -90,19 +90,19 @@ impl Uses<'_> {
         }));
     }
 
-    /// Bytes of a buffer that are read.
+    /// Adds reads of bytes of a buffer.
     fn reads(&mut self, buffer: vk::Buffer, stage: S, parts: impl FnOnce(&Resource) -> Vec<UsedPart>) {
         let buffer = self.resources.buffers.get(buffer.as_raw());
         self.add(buffer, (false, stage), parts);
     }
 
-    /// Bytes of a buffer that are written.
+    /// Adds writes of bytes of a buffer.
     fn writes(&mut self, buffer: vk::Buffer, stage: S, parts: impl FnOnce(&Resource) -> Vec<UsedPart>) {
         let buffer = self.resources.buffers.get(buffer.as_raw());
         self.add(buffer, (true, stage), parts);
     }
 
-    /// A transfer between two images.
+    /// Adds a transfer between two images.
     fn images(&mut self, from: vk::Image, to: vk::Image, regions: ImageRegions<'_>) {
         let [from, to] = [from, to].map(|image| self.resources.images.get(image.as_raw()));
         let is_followed = |image: &Option<Arc<Resource>>| image.as_ref().is_some_and(|one| one.is_logged());
@@ -174,7 +174,7 @@ impl<'a> Transfer<'a> {
         Transfer::Predicate(info.buffer, info.offset)
     }
 
-    /// Its uses of followed resources: for each resource one per region, what is read before what is written.
+    /// Its uses of tracked resources: one per region of each resource, reads before writes.
     pub(crate) fn uses(&self, resources: &Resources) -> Vec<TransferUse> {
         let mut uses = Uses {
             resources,
@@ -224,8 +224,8 @@ impl<'a> Transfer<'a> {
 }
 
 impl QueryResults {
-    /// The part of each result: one word and the availability are certainly written if the command waits for them, and what follows up to the
-    /// next result may be, by queries of several words.
+    /// The part of each result: one word and the availability are certainly written if the command waits for them; the bytes up to the next result
+    /// may be written by queries of several words.
     fn parts(&self, buffer: &Resource) -> Vec<UsedPart> {
         let word = match self.flags.contains(vk::QueryResultFlags::TYPE_64) {
             true => 8,
@@ -273,8 +273,8 @@ fn copied(
     }
 }
 
-/// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. They do not if rows have gaps, or if
-/// the size of a texel is not known: then the part is everything after the offset.
+/// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. They do not if rows have gaps, or if the size
+/// of a texel is unknown: then the part is everything after the offset.
 fn packed(buffer: &Resource, image: Option<&Resource>, regions: TexelRegions<'_>) -> Vec<UsedPart> {
     macro_rules! parts {
         ($regions:expr, |$one:ident| $is_plain:expr) => {{
@@ -331,9 +331,9 @@ fn unpacked(image: &Resource, regions: TexelRegions<'_>) -> Vec<UsedPart> {
     }
 }
 
-/// The blocks of an aspect as copies have them in buffers; `None` if they are not known, or are not used in full.
+/// The blocks of an aspect as copies store them in buffers; `None` if they are unknown, or not used in full.
 ///
-/// Source: "Copying Data Between Buffers and Images"; of 24 bits of depth copies use three of four bytes.
+/// Source: "Copying Data Between Buffers and Images"; copies of 24-bit depth use three of four bytes.
 fn block_of(format: vk::Format, aspect: vk::ImageAspectFlags) -> Option<TexelBlock> {
     use vk::{Format as F, ImageAspectFlags as Aspects};
     let bytes = match (aspect, format) {
@@ -401,7 +401,7 @@ mod tests {
     const B: u64 = 2;
     const IMAGE: u64 = 3;
 
-    /// Two tile buffers and a tile image of four bytes a texel.
+    /// Two tile buffers and a tile image with four bytes per texel.
     fn resources() -> Resources {
         let resources = Resources::default();
         for handle in [A, B] {

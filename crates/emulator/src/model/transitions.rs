@@ -7,8 +7,7 @@ use super::discards::{Discard, DiscardReason};
 use super::recording::Recording;
 use super::resources::Resources;
 
-/// Whether a transition discards: from UNDEFINED, unless that is the new layout, too, which since synchronization2 is no
-/// transition.
+/// Returns true if a transition discards: from UNDEFINED, unless that is also the new layout, which is not a transition since synchronization2.
 #[inline]
 pub(crate) fn discards(from: vk::ImageLayout, to: vk::ImageLayout) -> bool {
     from == vk::ImageLayout::UNDEFINED && to != from

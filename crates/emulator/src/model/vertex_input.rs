@@ -12,7 +12,7 @@ use super::spirv::{instructions, op};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VertexInput {
     pub(crate) bindings: Vec<VertexBinding>,
-    /// It may read others: they are set while commands are recorded.
+    /// True if it may read others: they are set while commands are recorded.
     pub(crate) is_dynamic: bool,
 }
 
@@ -22,11 +22,11 @@ pub(crate) struct VertexBinding {
     pub(crate) binding: u32,
     pub(crate) stride: u32,
     pub(crate) step: VertexStep,
-    /// The bytes `[first, end)` that the attributes have of each element, from its first one.
+    /// The bytes `[first, end)` of each element that attributes cover, from its first one.
     pub(crate) bytes: (u32, u32),
-    /// The vertex shader certainly reads some of them.
+    /// True if the vertex shader certainly reads some of them.
     pub(crate) is_read: bool,
-    /// It reads all of them, and there are no gaps between elements.
+    /// True if it reads all of them, and there are no gaps between elements.
     pub(crate) is_dense: bool,
 }
 
@@ -40,8 +40,8 @@ pub(crate) enum VertexStep {
 }
 
 impl VertexInput {
-    /// The vertex input of a new pipeline, whose vertex shader reads these locations; `None` if it has no vertex shader, and no state for
-    /// pipelines that are linked from it.
+    /// The vertex input of a new pipeline, whose vertex shader reads these locations; `None` if it has no vertex shader, and no state for pipelines
+    /// that link it.
     pub(crate) fn of_pipeline(
         info: &vk::GraphicsPipelineCreateInfo<'_>,
         read: &HashSet<u32>,
@@ -119,8 +119,8 @@ impl VertexInput {
     }
 }
 
-/// The bytes of an element that attributes have, and whether some between them belong to none; `None` without attributes. An attribute of
-/// a format that is not known may have any bytes after its first one.
+/// The bytes of an element that attributes cover, and whether there are gaps between them; `None` without attributes. An attribute of an unknown
+/// format may cover any bytes after its first one.
 fn extent(attributes: &[&vk::VertexInputAttributeDescription]) -> Option<((u32, u32), bool)> {
     let range = |one: &&vk::VertexInputAttributeDescription| {
         let size = texel_bytes(one.format).and_then(|bytes| u32::try_from(bytes).ok());
@@ -137,8 +137,8 @@ fn extent(attributes: &[&vk::VertexInputAttributeDescription]) -> Option<((u32, 
     Some(((first, end), has_gaps))
 }
 
-/// The locations of inputs that the vertex shader of a module loads; none of a module with several entry points. A matrix or an array counts
-/// only if it is loaded in one piece.
+/// The locations of inputs that the vertex shader of a module loads; none for a module with several entry points. A matrix or an array only counts if
+/// it is loaded in one piece.
 pub(crate) fn loaded_locations(words: &[u32]) -> HashSet<u32> {
     const INPUT: u32 = 1;
     const LOCATION: u32 = 30;

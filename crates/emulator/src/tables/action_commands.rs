@@ -1,8 +1,8 @@
 //! The action commands of the registry, except those that begin and end render passes or execute secondary command buffers.
 //!
-//! Source: `tasks="action"` in `vk.xml` of header 1.4.363; what is not in ash 0.38 passes its pointers as they are. The
-//! first word before each command is the [`ReachableDescriptors`]: `Draw` lies inside render passes, where the bound tile
-//! memory cannot change; with every other word the command can be the one that discards. The second word is [`Writes`].
+//! Source: `tasks="action"` in `vk.xml` of header 1.4.363; structures that ash 0.38 lacks are passed as plain pointers. The first word before each
+//! command is the [`ReachableDescriptors`]: `Draw` commands are inside render passes, where the bound tile memory cannot change; commands with any
+//! other word can be the one that discards. The second word is [`Writes`].
 
 use std::ffi::c_void;
 
@@ -10,7 +10,7 @@ use ash::vk;
 
 use super::unseen_writes::UnseenWrites;
 
-/// Which resources an action command can access.
+/// Resources that an action command can access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReachableDescriptors {
     /// Graphics descriptors.
@@ -28,7 +28,7 @@ pub(crate) enum ReachableDescriptors {
 /// The writes of a command that the layer does not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
-    /// None: it writes through descriptors, attachments, and resources that it names; or nothing that is followed.
+    /// None: it writes only through descriptors, attachments, and resources that it names; or to untracked memory.
     Known,
     /// By address.
     Address,
@@ -66,7 +66,7 @@ impl Writes {
     }
 }
 
-/// Returns `false` for commands that may do nothing, as the GPU decides, or parameters that the layer does not read.
+/// Returns `false` for commands that may do nothing, depending on the GPU or on parameters that the layer does not read.
 pub(crate) const fn certainly_acts(command: &str) -> bool {
     !contains(command, "Indirect")
         && !contains(command, "GeneratedCommands")
@@ -100,10 +100,10 @@ const fn contains(text: &str, part: &str) -> bool {
     false
 }
 
-/// The rule that a draw, dispatch or trace breaks which accesses another tile memory object than the one bound; `None` for commands
-/// that have no such rule.
+/// The rule that a draw, dispatch or trace breaks if it accesses a tile memory object other than the bound one; `None` for commands that have no such
+/// rule.
 ///
-/// Source: the identifiers in the validation layers 1.4.363. Those of commands with several names have the core name.
+/// Source: the identifiers in the validation layers 1.4.363. Commands with several names use the core name.
 pub(crate) fn wrong_object_rule(reachable: ReachableDescriptors, command: &str) -> Option<String> {
     use ReachableDescriptors as R;
     let has_rule = matches!(reachable, R::Draw | R::Dispatch | R::TraceRays);
@@ -354,7 +354,7 @@ action_commands!(table);
 mod tests {
     use super::*;
 
-    /// The commands whose rule 10746 the validation layers 1.4.363 know, those of extensions apart that the layer does not hook.
+    /// Commands whose rule 10746 is in the validation layers 1.4.363, except commands of extensions that the layer does not hook.
     const VALIDATED: &str = include_str!("rule_10746.txt");
 
     macro_rules! names {

@@ -4,14 +4,14 @@ use std::ffi::c_void;
 
 use ash::vk;
 
-/// Queries that ash 0.38 lacks, all of one shape: a structure in, `VkMemoryRequirements2` out.
+/// Queries that ash 0.38 lacks, all of one signature: a structure in, `VkMemoryRequirements2` out.
 pub(crate) type RequirementsQuery =
     unsafe extern "system" fn(vk::Device, *const c_void, *mut vk::MemoryRequirements2<'_>);
 
 /// `vkCmdEndRendering2KHR`, which ash 0.38 lacks.
 pub(crate) type EndRendering2 = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
-/// `vkCmdBindVertexBuffers3KHR`, which ash 0.38 lacks; and transform feedback by addresses, which has the same shape.
+/// `vkCmdBindVertexBuffers3KHR`, which ash 0.38 lacks; and transform feedback by addresses, which has the same signature.
 pub(crate) type BindByAddress = unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const c_void);
 
 /// `vkCmdBindIndexBuffer3KHR`, which ash 0.38 lacks.
@@ -26,7 +26,7 @@ macro_rules! device_commands {
         always vkGetDeviceProcAddr: vk::PFN_vkGetDeviceProcAddr;
         always vkDestroyDevice: vk::PFN_vkDestroyDevice;
 
-        // Memory types in every answer and request.
+        // Memory types in all queries and requests.
         always vkAllocateMemory: vk::PFN_vkAllocateMemory;
         always vkFreeMemory: vk::PFN_vkFreeMemory;
         always vkGetImageMemoryRequirements: vk::PFN_vkGetImageMemoryRequirements;
@@ -155,7 +155,7 @@ macro_rules! device_commands {
         checked vkQueueSubmit: vk::PFN_vkQueueSubmit;
         checked vkQueueSubmit2: vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
 
-        // What orders submissions.
+        // Commands that order submissions.
         checked vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
         checked vkDestroySemaphore: vk::PFN_vkDestroySemaphore;
         checked vkSignalSemaphore: vk::PFN_vkSignalSemaphore, or vkSignalSemaphoreKHR;

@@ -10,12 +10,12 @@ use tileheap_layer::chained;
 use super::memory_types::{AddedMemory, MemoryTypes};
 use super::settings::Profile;
 
-/// A physical device, as the first query found it.
+/// Properties of a physical device, from the first query.
 pub(crate) struct Physical {
     pub(crate) handle: vk::PhysicalDevice,
     /// The extensions of the layers and the driver below.
     pub(crate) extensions: Vec<vk::ExtensionProperties>,
-    /// Why the query failed; the next one tries again.
+    /// The error of a failed query; the next one tries again.
     pub(crate) failure: Option<vk::Result>,
     /// `None` if nothing is emulated: the driver has the extension, or leaves no room for the heap.
     pub(crate) emulation: Option<Emulation>,
@@ -38,19 +38,19 @@ pub(crate) const EXTENSIONS: [(&CStr, u32); 3] = [
     (ffi::tile_shading::NAME, ffi::tile_shading::SPEC_VERSION),
 ];
 
-/// The largest apron of tile shading, in pixels; no reading of a device is public.
+/// The largest apron of tile shading, in pixels; no device report is public.
 const MAX_APRON: u32 = 32;
 
-/// The largest shading rate of a tile dispatch, in pixels. A choice of the layer: tiles are multiples of it and a work group.
+/// The largest shading rate of a tile dispatch, in pixels. Chosen for the layer: tiles are multiples of it and a work group.
 pub(crate) const MAX_SHADING_RATE: [u32; 2] = [4, 4];
 
-/// Whether the layer adds the extension, and so removes its name before calling the next layer.
+/// Returns true if the layer adds the extension, and so removes its name before calling the next layer.
 pub(crate) fn is_own_extension(name: &CStr) -> bool {
     EXTENSIONS.iter().any(|(own, _)| *own == name)
 }
 
 impl Physical {
-    /// Whether the layers and the driver below list an extension.
+    /// Returns true if the layers and the driver below list an extension.
     pub(crate) fn lists(&self, name: &CStr) -> bool {
         self.extensions
             .iter()
@@ -80,10 +80,10 @@ pub(crate) fn own_extensions() -> Vec<vk::ExtensionProperties> {
 }
 
 impl Emulation {
-    /// A profile's tile heap on a device with the driver's memory types.
+    /// Adds a profile's tile heap to the driver's memory types.
     ///
     /// # Errors
-    /// The driver leaves no room for it.
+    /// Fails if the driver leaves no room for it.
     pub(crate) fn new(
         profile: Profile,
         lazy: bool,
@@ -141,14 +141,14 @@ impl Emulation {
         }
     }
 
-    /// The descriptor set of the layer's own, behind all that every application may use; `None` where the driver has no more.
+    /// The layer's own descriptor set, after all sets that every application may use; `None` if the driver does not have more.
     pub(crate) fn tile_record_set(&self) -> Option<u32> {
         const GUARANTEED: u32 = 4;
         let last = self.bound_sets.checked_sub(1)?;
         (last >= GUARANTEED).then_some(last)
     }
 
-    /// The features of tile shading that are offered: those that are executed, and passes may be marked.
+    /// The tile shading features that are offered: those that the layer executes, and marking passes.
     pub(crate) fn tile_shading(&self) -> ffi::PhysicalDeviceTileShadingFeaturesQCOM<'static> {
         let is_run = self.tile_record_set().is_some();
         ffi::PhysicalDeviceTileShadingFeaturesQCOM::default()
@@ -169,7 +169,7 @@ impl Emulation {
         }
         if let Some(shading) = chained!(mut p_next => ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>) {
             let (width, height) = tileheap_device::profile::binning::GRANULARITY;
-            // Aprons cannot be used, since their feature is off; programs compute with the limit all the same.
+            // Aprons cannot be used, since their feature is off, but programs use the limit in computations.
             shading.max_apron_size = MAX_APRON;
             shading.prefer_non_coherent = vk::FALSE;
             shading.tile_granularity = vk::Extent2D { width, height };
@@ -178,7 +178,7 @@ impl Emulation {
         }
     }
 
-    /// Whether an image with the tile usage bit can be made of these parameters, as far as the layer decides it.
+    /// Returns true if an image with the tile usage bit can have these parameters, as far as the layer decides.
     pub(crate) fn grants(&self, request: &ImageRequest) -> bool {
         if self.profile.quirks.refused_formats.contains(&request.format) {
             return false;
@@ -229,7 +229,7 @@ fn all(features: &ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) -> [vk::Bool32
     ]
 }
 
-/// Whether a device create info enables no feature of tile shading that is not offered.
+/// Returns true if a device create info enables only tile shading features that are offered.
 pub(crate) fn offers_all(
     offered: &ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>,
     p_next: *const std::ffi::c_void,
@@ -243,7 +243,7 @@ pub(crate) fn offers_all(
     })
 }
 
-/// Whether a device create info enables a feature for work per tile.
+/// Returns true if a device create info enables a feature for work per tile.
 pub(crate) fn wants_per_tile(p_next: *const std::ffi::c_void) -> bool {
     let wanted = chained!(p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>);
     wanted.is_some_and(|wanted| all(wanted)[1..].contains(&vk::TRUE))
@@ -256,13 +256,13 @@ pub(crate) struct ImageRequest {
     pub(crate) kind: vk::ImageType,
     pub(crate) tiling: vk::ImageTiling,
     pub(crate) usage: vk::ImageUsageFlags,
-    /// 0 where it is the same.
+    /// 0 if it equals `usage`.
     pub(crate) stencil_usage: vk::ImageUsageFlags,
     pub(crate) flags: vk::ImageCreateFlags,
 }
 
 impl ImageRequest {
-    /// Whether the image has the tile usage bit.
+    /// Returns true if the image has the tile usage bit.
     pub(crate) fn is_tile(&self) -> bool {
         (self.usage | self.stencil_usage).contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM)
     }

@@ -1,11 +1,10 @@
-//! Flags of 64 bits that take the place of 32: usages of buffers, and of `VK_KHR_extended_flags`, which ash 0.38 does not know, flags
-//! and usages of images.
+//! 64-bit flags that replace 32-bit ones: usages of buffers, and flags and usages of images by `VK_KHR_extended_flags`, which ash 0.38 lacks.
 //!
 //! ```text
 //! VkImageCreateInfo { usage: A, pNext } ─► VkImageUsageFlags2CreateInfoKHR { usage: B }       the image's usage is B
 //! ```
-//! Source: `VkImageUsageFlags2CreateInfoKHR` and its siblings in header 1.4.363; the structures' numbers are those that
-//! VK_LAYER_KHRONOS_validation 1.4.363 gives their names.
+//! Source: `VkImageUsageFlags2CreateInfoKHR` and its siblings in header 1.4.363; the structures' numbers are those of VK_LAYER_KHRONOS_validation
+//! 1.4.363.
 
 use std::ffi::c_void;
 
@@ -23,7 +22,7 @@ const VIEW_USAGE: i32 = 1_000_668_003;
 /// `VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_2_CREATE_INFO_KHR`.
 const STENCIL_USAGE: i32 = 1_000_668_005;
 
-/// One of the structures of `VK_KHR_extended_flags` that hold 64 flags and nothing else.
+/// A structure of `VK_KHR_extended_flags` that only holds 64 flags.
 #[repr(C)]
 pub(crate) struct ExtendedFlags<const TYPE: i32> {
     pub(crate) s_type: vk::StructureType,
@@ -45,13 +44,13 @@ pub(crate) type ImageViewUsage = ExtendedFlags<VIEW_USAGE>;
 /// `VkImageStencilUsage2CreateInfoKHR`.
 pub(crate) type ImageStencilUsage = ExtendedFlags<STENCIL_USAGE>;
 
-/// Stands for usages past bit 31, of which nothing is known but that no tile image has them by guarantee.
+/// Stands for usages past bit 31, which no tile image is guaranteed to have.
 const UNKNOWN_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(1 << 31);
 
-/// Stands for flags past bit 31: one that no tile image may have.
+/// Stands for flags past bit 31: a flag that a tile image must not have.
 const UNKNOWN_FLAGS: vk::ImageCreateFlags = vk::ImageCreateFlags::PROTECTED;
 
-/// Flags in 32 bits, with `unknown` for those past them.
+/// Narrows flags to 32 bits, with `unknown` for those past them.
 fn narrow(wide: u64, unknown: u32) -> u32 {
     let high = if wide >> 32 == 0 { 0 } else { unknown };
     wide as u32 | high
@@ -78,8 +77,7 @@ fn stencil_usage_of(p_next: *const c_void) -> vk::ImageUsageFlags {
     }
 }
 
-/// An image's create info with the flags and the usage that its chain gives in their place, and the usage of its stencil aspect: 0
-/// where that is the same.
+/// An image's create info with the flags and the usage that its chain replaces, and the usage of its stencil aspect: 0 if that is the same.
 pub(crate) fn image<'a>(info: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<'a>, vk::ImageUsageFlags) {
     let mut copy = *info;
     copy.flags = flags_of(info.p_next, info.flags);
@@ -87,7 +85,7 @@ pub(crate) fn image<'a>(info: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<
     (copy, stencil_usage_of(info.p_next))
 }
 
-/// The image of a format query, likewise.
+/// The image of a format query, with flags and usage that its chain replaces.
 pub(crate) fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>) -> ImageRequest {
     ImageRequest {
         format: info.format,
@@ -104,10 +102,10 @@ pub(crate) fn sparse_usage(info: &vk::PhysicalDeviceSparseImageFormatInfo2<'_>) 
     usage_of(info.p_next, info.usage)
 }
 
-/// A buffer's usage, or the one that its chain gives in its place.
+/// A buffer's usage, or the usage in its chain that replaces it.
 pub(crate) fn buffer_usage(p_next: *const c_void, plain: vk::BufferUsageFlags) -> vk::BufferUsageFlags {
     let wide = chained!(p_next => vk::BufferUsageFlags2CreateInfoKHR<'_>);
-    // Bits past 31 are usages that no tile buffer may have, so one that is forbidden stands for them.
+    // Bits past 31 are usages that a tile buffer must not have, so a forbidden bit stands for them.
     let unknown = vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw();
     wide.map_or(plain, |wide| {
         vk::BufferUsageFlags::from_raw(narrow(wide.usage.as_raw(), unknown))

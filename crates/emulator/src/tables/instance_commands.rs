@@ -41,7 +41,7 @@ macro_rules! instance_commands {
 }
 pub(crate) use instance_commands;
 
-/// The version of the instance from which on a command is core, for those that an extension had before.
+/// The instance version in which a command became core, for commands that an extension introduced.
 ///
 /// Source: `vk.xml`, the features `VK_BASE_VERSION_1_1` and `VK_BASE_VERSION_1_3`.
 fn core_since(name: &CStr) -> Option<u32> {
@@ -55,7 +55,7 @@ fn core_since(name: &CStr) -> Option<u32> {
     }
 }
 
-/// Whether an instance of `version` has a command by this name: what became core has its core name from then on, and that of its
+/// Returns true if an instance of `version` has a command by this name: a promoted command has its core name since that version, and the name of its
 /// extension before.
 pub(crate) fn has_name(version: u32, name: &CStr) -> bool {
     core_since(name).is_none_or(|core| is_of_extension(name) == (version < core))

@@ -1,4 +1,4 @@
-//! The layers that this code implements, and which of them the library was loaded as.
+//! The layers that this code implements, and the one that the library was loaded as.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,10 +7,10 @@ use tileheap_layer::layer_desc::LayerDesc;
 
 use super::setting_descs::{ALIASING_SETTINGS, EMULATOR_SETTINGS};
 
-/// A layer. Each is a library of its own; the aliasing layer's says which one it is when it is loaded.
+/// A layer. Each is a separate library; the aliasing layer's library identifies itself when it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layer {
-    /// A strict tile heap, and the check of what it holds.
+    /// A strict tile heap, and the check of its contents.
     Emulator,
     /// Only the check, for ordinary memory that several resources share.
     Aliasing,

@@ -1,11 +1,11 @@
-//! Memory types and heaps as the application sees them, and back: the tile heap and its type among the driver's.
+//! Translates memory types and heaps between the application and the driver: the tile heap and its type are added to the driver's.
 //!
 //! ```text
 //! driver       0: D            1: D|V           heaps 0 1
 //! application  0: D   1: TILE   2: D|V           heaps 0 1 2: the tile heap
 //! ```
-//! The heap comes last, so no heap of the driver changes its index. A type comes where the specification allows it: one whose
-//! flags are a strict subset of another's comes before that (VkPhysicalDeviceMemoryProperties).
+//! The heap comes last, so that the driver's heaps keep their indices. A type is inserted where the specification allows it: a type whose flags are a
+//! strict subset of another's comes before that type (VkPhysicalDeviceMemoryProperties).
 
 use ash::vk;
 use tileheap_device::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM;
@@ -18,7 +18,7 @@ pub(crate) enum TypeOrigin {
     Driver(u32),
     /// An emulated tile type.
     Tile,
-    /// The emulated lazily allocated type, which is a type of the driver.
+    /// The emulated lazily allocated type, which maps to a type of the driver.
     Lazy(u32),
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct MemoryTypes {
     tile_heap: u32,
 }
 
-/// Memory types and heaps added to those of the driver.
+/// Memory types and heaps to add to the driver's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AddedMemory {
     /// Bytes of the tile heap.
@@ -38,15 +38,14 @@ pub(crate) struct AddedMemory {
     /// The flags of each tile type.
     pub(crate) tile_types: &'static [vk::MemoryPropertyFlags],
     pub(crate) position: TypePosition,
-    /// Fills the entries behind the counts.
+    /// Fills the array elements past the counts.
     pub(crate) nonsense: bool,
     /// Adds a lazily allocated type.
     pub(crate) lazy: bool,
 }
 
 impl MemoryTypes {
-    /// The driver's types and heaps with the added; `None` where Vulkan's limits leave no room, or the driver has no
-    /// device local type.
+    /// Adds types and heaps to the driver's; `None` if Vulkan's limits leave no room, or the driver does not have a device local type.
     pub(crate) fn new(
         driver: &vk::PhysicalDeviceMemoryProperties,
         added: AddedMemory,
@@ -112,7 +111,7 @@ impl MemoryTypes {
         self.origins.get(index as usize).copied()
     }
 
-    /// The driver's type bits as the application's, without the emulated types.
+    /// Translates the driver's type bits to the application's, without the emulated types.
     pub(crate) fn bits(&self, driver: u32) -> u32 {
         self.mask(|origin| matches!(origin, TypeOrigin::Driver(index) if driver >> index & 1 == 1))
     }
@@ -140,8 +139,8 @@ impl MemoryTypes {
     }
 }
 
-/// Where a type of these flags goes: behind every type whose flags are a strict subset of them, and before every type of which they
-/// are one. A driver that breaks the rule itself leaves no such place; then it goes before the supersets.
+/// Index for a type with these flags: after every type whose flags are a strict subset of them, and before every type whose flags are a strict
+/// superset. If a driver itself breaks the rule there is no such index; the type then goes before the supersets.
 fn type_index(
     entries: &[(TypeOrigin, vk::MemoryType)],
     flags: vk::MemoryPropertyFlags,
@@ -164,7 +163,7 @@ fn type_index(
     }
 }
 
-/// Entries that must not be read: types and heaps past the counts that look usable, the heaps as tile heaps of the largest size.
+/// Fills elements that must not be read: types and heaps past the counts that look usable, the heaps as tile heaps of the largest size.
 fn fill(shown: &mut vk::PhysicalDeviceMemoryProperties, heaps: usize) {
     let behind = vk::MemoryType {
         property_flags: vk::MemoryPropertyFlags::from_raw(0xF),

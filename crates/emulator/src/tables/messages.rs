@@ -6,7 +6,7 @@ use tileheap_layer::android::Severity;
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The layer itself, not the application.
+    /// About the layer itself, not the application.
     Layer,
     /// A rule that the validation layers check too.
     Validated,
@@ -108,7 +108,7 @@ messages! {
     /// A transfer accesses a tile resource whose object is not bound.
     TransferUnbound = 0x7169_0021, "TILEHEAP-transfer-unbound", ERROR, OwnRule,
         "bind the buffer's own object before the transfer";
-    /// A secondary command buffer inside a render pass discards what the primary has bound.
+    /// A secondary command buffer inside a render pass discards memory that the primary has bound.
     InheritanceMissing = 0x7169_0022, "TILEHEAP-inheritance-missing", ERROR, OwnRule,
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
     /// A read of contents that were never written, or were discarded.
@@ -123,7 +123,7 @@ messages! {
     /// Tile memory is bound inside a render pass.
     BoundInside = 0x7169_0026, "TILEHEAP-bound-inside", ERROR, OwnRule,
         "bind it before the render pass begins";
-    /// A render pass with an attachment whose object is not bound, and no draw.
+    /// A render pass has no draw, and an attachment whose object is not bound.
     AttachmentUnbound = 0x7169_0027, "TILEHEAP-attachment-unbound", WARNING, OwnRule,
         "bind the attachment's own object before the render pass";
     /// Accesses of the same bytes without the dependency that they need.
@@ -135,7 +135,7 @@ messages! {
     /// A read of contents that may be undefined.
     PossibleContents = 0x7169_002A, "TILEHEAP-possible-contents", INFO, OwnRule,
         "write or clear it before it is read";
-    /// Accesses without a dependency that the specification asks for and no known implementation needs.
+    /// Accesses without a dependency that the specification requires but no known implementation needs.
     PedanticOrder = 0x7169_002B, "TILEHEAP-pedantic-order", INFO, OwnRule,
         "order them with a memory dependency";
     /// A command may write memory that the layer does not follow.

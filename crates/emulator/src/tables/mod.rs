@@ -1,4 +1,4 @@
-//! What a driver offers, and what the emulator adds: plain data.
+//! The driver's commands and properties, and what the emulator adds: plain data.
 //!
 //! Commands as lists that macros expand, settings, message ids, the emulated physical device, structures that ash lacks.
 

@@ -1,14 +1,14 @@
-//! The commands of the layer's own extensions, and those that they change.
+//! The commands of the layer's own extensions, and the commands that these extensions change.
 
 use std::ffi::c_void;
 
 use ash::vk;
 use tileheap_device::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM;
 
-/// The commands of `VK_QCOM_tile_shading` have one shape.
+/// The signature of the commands of `VK_QCOM_tile_shading`.
 pub(crate) type PerTileCommand = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
-/// Passes every command to the macro `$for_each`, as `command is entry point: pointer type, field of Enabled;`: it can be looked up on
+/// Passes every command to the macro `$for_each`, as `command is entry point: pointer type, field of Enabled;`: the command can be looked up on
 /// devices that enabled its extension or feature.
 macro_rules! own_commands {
     ($for_each:ident) => {
@@ -32,7 +32,7 @@ pub(crate) use own_commands;
 
 macro_rules! table {
     ($($command:ident is $entry:ident: $pointer:ty, $enabled:ident;)+) => {
-        /// The types of the layer's own commands, of which the next layer has none.
+        /// The types of the layer's own commands, which the next layer does not have.
         #[allow(non_snake_case, reason = "Vulkan's names")]
         pub(crate) struct OwnTable {
             $(pub(crate) $entry: Option<$pointer>,)+

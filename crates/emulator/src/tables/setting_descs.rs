@@ -24,7 +24,7 @@ const fn value(key: &'static str, label: &'static str, description: &'static str
     }
 }
 
-/// The emulator's.
+/// The emulator's settings.
 pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "profile",
@@ -196,7 +196,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     ),
 ];
 
-/// Those of the aliasing check.
+/// The settings of the aliasing check.
 pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
     setting(
         "possible",

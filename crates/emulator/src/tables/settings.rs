@@ -32,19 +32,19 @@ pub(crate) struct Settings {
     pub(crate) force: bool,
     /// Adds a lazily allocated memory type.
     pub(crate) lazy_type: bool,
-    /// Which rules are reported.
+    /// Rules to report.
     pub(crate) report: Report,
-    /// The path of the trace.
+    /// Path of the trace.
     pub(crate) trace: Option<PathBuf>,
     /// Messages go to standard error, or to logcat, too.
     pub(crate) log: bool,
-    /// Where messages are appended as JSON documents, one a line.
+    /// File that messages are appended to as JSON documents, one per line.
     pub(crate) message_log: Option<PathBuf>,
     /// Settings that could not be read, as messages.
     pub(crate) errors: Vec<String>,
 }
 
-/// Which rules are reported; all are counted.
+/// Rules to report; all are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Report {
     /// `BeyondValidation` if validation is enabled above the layer, else `All`.
@@ -52,7 +52,7 @@ pub(crate) enum Report {
     Auto,
     /// Every rule.
     All,
-    /// Those that the validation layers do not check.
+    /// Rules that the validation layers do not check.
     BeyondValidation,
     /// None.
     None,
@@ -194,7 +194,7 @@ fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A number of bytes; 0 leaves what the profile has.
+/// Parses a number of bytes; 0 keeps the profile's value.
 fn bytes(text: &str) -> Result<u64, String> {
     text.replace(['_', ','], "")
         .parse()
@@ -223,7 +223,7 @@ fn report(text: &str) -> Result<Report, String> {
 /// The validation layers.
 pub(crate) const VALIDATION: &std::ffi::CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// Whether the environment enables validation: by name, or by a pattern that is meant for it.
+/// Returns true if the environment enables validation, by name or by a pattern that is meant for it.
 pub(crate) fn environment_validates() -> bool {
     let listed = |variable: &str, matches: fn(&str) -> bool| {
         let value = std::env::var(variable).unwrap_or_default();

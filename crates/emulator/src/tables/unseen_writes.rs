@@ -24,7 +24,7 @@ macro_rules! kinds {
             /// Every kind.
             const ALL: &[UnseenWrites] = &[$(UnseenWrites::$kind),+];
 
-            /// The resources that they can reach, in words.
+            /// The resources that these kinds can reach, in words.
             pub(crate) fn reach(self) -> String {
                 let all = [$((UnseenWrites::$kind, $reach)),+];
                 let reached = all.into_iter().filter(|(kind, _)| self.intersects(*kind));
@@ -106,12 +106,12 @@ impl UnseenWrites {
         all.filter(move |kind| self.intersects(*kind))
     }
 
-    /// All of these that others do not include.
+    /// All of these kinds that `others` does not include.
     pub(crate) fn without(self, others: UnseenWrites) -> UnseenWrites {
         UnseenWrites(self.0 & !others.0)
     }
 
-    /// These if a condition is met, otherwise none.
+    /// These kinds if a condition is met, otherwise none.
     pub(crate) fn only_if(self, is_met: bool) -> UnseenWrites {
         if is_met { self } else { UnseenWrites::NONE }
     }
@@ -131,7 +131,7 @@ impl BitOrAssign for UnseenWrites {
     }
 }
 
-/// A set of kinds that grows while others read it.
+/// A set of kinds that grows while other threads read it.
 #[derive(Debug, Default)]
 pub(crate) struct SharedUnseenWrites(AtomicU16);
 

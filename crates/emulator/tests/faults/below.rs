@@ -1,4 +1,4 @@
-//! What the layer calls of the driver: nothing that the application could not have called itself.
+//! Driver calls made by the layer: only calls that the application could have made itself.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::sync::atomic::Ordering::SeqCst;
@@ -27,7 +27,7 @@ impl Scene {
         Scene { owned, tile }
     }
 
-    /// The noted commands that reach the driver for what is recorded.
+    /// Logged commands that reach the driver while `record` runs.
     fn recorded(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) -> Vec<&'static str> {
         let (_, device) = self.owned.handles();
         let commands = self.owned.allocate(vk::CommandBufferLevel::PRIMARY);
@@ -64,7 +64,7 @@ impl Scene {
     }
 }
 
-/// No action or synchronization command may lie between a suspended render pass instance and the one that resumes it
+/// No action or synchronization command may come between a suspended render pass instance and the one that resumes it
 /// (VUID-vkCmdBeginRendering-pRenderingInfo-09588), and tile memory is bound there.
 #[test]
 fn nothing_is_recorded_between_a_bind_and_a_pass_that_resumes() {
@@ -75,7 +75,7 @@ fn nothing_is_recorded_between_a_bind_and_a_pass_that_resumes() {
         scene.recorded(|device, commands| scene.render(device, commands, vk::RenderingFlags::RESUMING));
     assert_eq!(resumed, pass);
 
-    // Before any other first pass the guard stands, behind the barriers of the application, and one more barrier behind it.
+    // Before any other first pass, the guard is recorded after the application's barriers, followed by one more barrier.
     let begun = scene.recorded(|device, commands| {
         let stage = vk::PipelineStageFlags::ALL_COMMANDS;
         // SAFETY: Recording, outside render passes.
@@ -89,7 +89,7 @@ fn nothing_is_recorded_between_a_bind_and_a_pass_that_resumes() {
     let guard = [barrier, barrier, fill, barrier];
     assert_eq!(begun, [&guard[..], &pass, &pass].concat());
 
-    // What a smaller binding discards before a pass that resumes is poisoned behind it, where its instance ends.
+    // Bytes that a smaller binding discards before a resuming pass are poisoned after it, at the end of its instance.
     let shrunk = scene.recorded(|device, commands| {
         scene.render(device, commands, vk::RenderingFlags::SUSPENDING);
         // SAFETY: Recording, outside render passes.
@@ -115,13 +115,13 @@ fn a_command_buffer_among_the_arguments_arrives_whole() {
         // SAFETY: The command of that name.
         let command = unsafe { std::mem::transmute::<vk::PFN_vkVoidFunction, Option<Command>>(command) };
         let state = vk::CommandBuffer::from_raw(0x1234_5678_9ABC_DEF0);
-        // SAFETY: Below the layer nobody looks at the arguments.
+        // SAFETY: Below the layer, the arguments are not read.
         unsafe { command.expect("the driver has it")(commands, std::ptr::null(), state) };
         assert_eq!(STATE_COMMANDS.load(SeqCst), state.as_raw());
     });
 }
 
-/// Commands of a newer Vulkan than the application asked for are not there for the layer either: extensions have others.
+/// The layer cannot use core commands of a newer Vulkan than the application requested; the extensions' commands have different names.
 #[test]
 fn an_old_instance_is_asked_by_the_names_of_extensions() {
     let _turn = machine();
@@ -147,7 +147,7 @@ fn an_old_instance_is_asked_by_the_names_of_extensions() {
     }
 }
 
-/// Of the structures that enable timeline semaphores a chain may hold one (VUID-VkDeviceCreateInfo-pNext-02830).
+/// A chain may hold only one of the structures that enable timeline semaphores (VUID-VkDeviceCreateInfo-pNext-02830).
 #[test]
 fn no_second_structure_enables_timeline_semaphores() {
     let _turn = machine();

@@ -1,4 +1,4 @@
-//! The driver below the layer: the machine's, whose calls are counted, and fail where a test says so.
+//! The driver below the layer: the machine's driver, with calls that are counted and fail if a test requests it.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::collections::HashMap;
@@ -16,24 +16,24 @@ use tileheap_layer::given;
 use crate::invented::{self, anything, invented};
 use crate::{memory_types, queues};
 
-/// Calls that can fail, since the last `arm`.
+/// Number of calls that can fail, since the last `arm`.
 pub(crate) static CALLS: AtomicUsize = AtomicUsize::new(0);
-/// Which of them fails; 0 for none.
+/// Number of the call that fails; 0 for none.
 pub(crate) static FAILS: AtomicUsize = AtomicUsize::new(0);
 pub(crate) static FAILURE: AtomicI32 = AtomicI32::new(0);
-/// Driver objects that live.
+/// Number of live driver objects.
 pub(crate) static LIVE: AtomicI64 = AtomicI64::new(0);
 pub(crate) static PANICS: AtomicUsize = AtomicUsize::new(0);
-/// The driver has tile memory of its own, of this version.
+/// True if the driver itself has tile memory, of this version.
 pub(crate) static HAS_TILE_MEMORY: AtomicBool = AtomicBool::new(false);
 pub(crate) const NATIVE_VERSION: u32 = 7;
 /// The call that failed.
 pub(crate) static FAILED: Mutex<Option<&str>> = Mutex::new(None);
-/// The types in the chain that the driver was last given for a device; `None` while nobody asks.
+/// The types in the chain of the driver's last device creation; `None` if they are not recorded.
 pub(crate) static DEVICE_CHAIN: Mutex<Option<Vec<vk::StructureType>>> = Mutex::new(None);
-/// The noted commands that reached the driver, in order; `None` while nobody asks.
+/// The logged commands that reached the driver, in order; `None` if they are not recorded.
 pub(crate) static CALLED: Mutex<Option<Vec<&str>>> = Mutex::new(None);
-/// Every name is a command of the driver's.
+/// True if the driver has a command for every name.
 pub(crate) static HAS_EVERYTHING: AtomicBool = AtomicBool::new(false);
 /// The machine's commands by name.
 pub(crate) static BELOW: Mutex<Option<HashMap<String, usize>>> = Mutex::new(None);
@@ -42,7 +42,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The `n`-th call that can fail fails so; none if `n` is 0.
+/// Makes the `n`-th call that can fail return `failure`; none if `n` is 0.
 pub(crate) fn arm(n: usize, failure: vk::Result) {
     CALLS.store(0, SeqCst);
     FAILURE.store(failure.as_raw(), SeqCst);
@@ -91,7 +91,7 @@ macro_rules! wrappers {
 }
 pub(crate) use wrappers;
 
-/// Returns the error with which a command fails, if it does.
+/// Returns the injected error of a command, if any.
 macro_rules! attempt {
     ($name:expr) => {
         if let Some(error) = $crate::driver::fails($name) {
@@ -101,7 +101,7 @@ macro_rules! attempt {
 }
 pub(crate) use attempt;
 
-/// Declares commands that can fail and make so many objects, commands that destroy one unless it is null, and commands that are noted.
+/// Declares commands that can fail and create a number of objects, commands that destroy one unless it is null, and commands that are logged.
 macro_rules! plain_wrappers {
     (
         $(fallible $name:ident: $pointer:ty, ($($arg:ident),*) $(makes $made:expr)?;)+
@@ -204,7 +204,7 @@ plain_wrappers! {
 
 wrappers! {
     wrapper_of_devices:
-    // Lists the machine's extensions, and `VK_QCOM_tile_memory_heap` where the driver is to have it.
+    // Lists the machine's extensions, and `VK_QCOM_tile_memory_heap` if the test enables it in the driver.
     vkEnumerateDeviceExtensionProperties: vk::PFN_vkEnumerateDeviceExtensionProperties
     => |physical, layer, count, out| below {
         attempt!("vkEnumerateDeviceExtensionProperties");
@@ -223,14 +223,14 @@ wrappers! {
                 .spec_version(NATIVE_VERSION)
                 .extension_name(ffi::tile_memory_heap::NAME)
                 .expect("a short name");
-            // SAFETY: There is room behind what was given.
+            // SAFETY: There is room after the given elements.
             unsafe { out.add(*given as usize).write(own) };
         }
         *given += 1;
         vk::Result::SUCCESS
     }
 
-    // Takes the layer's structures off, as the loader's own terminators would, and counts.
+    // Removes the layer's structures, as the loader's own terminators would, and counts.
     vkCreateInstance: vk::PFN_vkCreateInstance => |info, allocator, out| below {
         attempt!("vkCreateInstance");
         let mut copy = *given!(info);
@@ -247,7 +247,7 @@ wrappers! {
         unsafe { below(instance, allocator) };
     }
 
-    // The driver has one queue; the layer is told of two.
+    // The driver has one queue; it reports two to the layer.
     vkCreateDevice: vk::PFN_vkCreateDevice => |physical, info, allocator, out| below {
         attempt!("vkCreateDevice");
         let mut copy = *given!(info);
@@ -274,7 +274,7 @@ wrappers! {
 fn wrapper(name: &CStr) -> Option<EntryPoint> {
     match name.to_str().ok()? {
         "vkGetInstanceProcAddr" => {
-            // SAFETY: A function pointer, which is called as what its name says.
+            // SAFETY: A function pointer, which is called with the type of its name.
             Some(unsafe { transmute::<vk::PFN_vkGetInstanceProcAddr, EntryPoint>(instance_look_up) })
         }
         "vkGetDeviceProcAddr" => {
@@ -293,7 +293,7 @@ fn wrapper(name: &CStr) -> Option<EntryPoint> {
     }
 }
 
-/// The types in a chain, where a test wants to know them.
+/// Records the types in a chain, if a test wants to know them.
 ///
 /// # Safety
 /// `p_next` is a valid chain.

@@ -1,4 +1,4 @@
-//! Commands that the machine's driver lacks: the driver below the layer answers them itself, with objects that are mere numbers.
+//! Commands that the machine's driver lacks: the driver below the layer implements them itself, with numbers as handles.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -10,10 +10,10 @@ use tileheap_layer::{array, entry_point};
 
 use crate::driver::{Any, LIVE, fails, wrappers};
 
-/// Pipelines that exist nowhere else have handles from here on.
+/// First handle of pipelines that do not exist in the machine's driver.
 const FIRST: u64 = 0xFA00_0000_0000_0000;
 
-/// The command of that name, if it is one of these.
+/// Returns the command of that name, if it is one of these.
 pub(crate) fn invented(name: &CStr) -> Option<EntryPoint> {
     type Preprocess = unsafe extern "system" fn(vk::CommandBuffer, Any, vk::CommandBuffer);
     type CreatePipelines = vk::PFN_vkCreateRayTracingPipelinesKHR;
@@ -41,10 +41,10 @@ pub(crate) fn invented(name: &CStr) -> Option<EntryPoint> {
     }
 }
 
-/// The command buffer whose state `vkCmdPreprocessGeneratedCommandsEXT` was last given.
+/// The last state command buffer passed to `vkCmdPreprocessGeneratedCommandsEXT`.
 pub(crate) static STATE_COMMANDS: AtomicU64 = AtomicU64::new(0);
 
-/// What stands for commands that are only looked up, at one address.
+/// One address for all commands that are only looked up.
 #[inline(never)]
 pub(crate) unsafe extern "system" fn anything() {}
 

@@ -1,4 +1,4 @@
-//! What a loader hands to the layer: links, look-ups, and now and then a structure that nobody knows.
+//! Structures that a loader passes to the layer: links, look-ups, and sometimes an unknown structure.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::ffi::c_void;
@@ -15,7 +15,7 @@ use crate::driver::{Any, BELOW, LIVE, PANICS, arm, fails, instance_look_up, lock
 pub(crate) struct Link {
     pub(crate) next: Any,
     pub(crate) instance_look_up: Any,
-    /// Of a device link; an instance link has the look-up of physical device commands here.
+    /// For a device link; an instance link has the look-up of physical device commands here.
     pub(crate) device_look_up: Any,
 }
 
@@ -36,7 +36,7 @@ pub(crate) const fn link() -> Link {
     }
 }
 
-/// A structure that nobody knows.
+/// A structure of an unknown type.
 #[repr(C)]
 pub(crate) struct Unknown {
     pub(crate) s_type: vk::StructureType,
@@ -53,7 +53,7 @@ impl Unknown {
         }
     }
 
-    /// The chain with this structure, or without it.
+    /// The chain with or without this structure.
     pub(crate) fn head(&self, is_there: bool) -> Any {
         if is_there {
             std::ptr::from_ref(self).cast()
@@ -63,12 +63,12 @@ impl Unknown {
     }
 }
 
-/// `vkSetDeviceLoaderData`, which can fail too. What lies below has told its loader already.
+/// `vkSetDeviceLoaderData`, which can also fail. The driver has already called its own loader.
 pub(crate) unsafe extern "system" fn set_loader_data(_: vk::Device, _: *mut c_void) -> vk::Result {
     fails("vkSetDeviceLoaderData").unwrap_or(vk::Result::SUCCESS)
 }
 
-/// The layer, by its look-up.
+/// The layer, through its look-up.
 pub(crate) fn layer() -> ash::Entry {
     let get_instance_proc_addr = layer_look_up();
     // SAFETY: The layer's look-up lives as long as the program.
@@ -79,7 +79,7 @@ pub(crate) fn layer() -> ash::Entry {
     }
 }
 
-/// The layer's look-up, by negotiation.
+/// The layer's look-up, through negotiation.
 pub(crate) fn layer_look_up() -> vk::PFN_vkGetInstanceProcAddr {
     #[repr(C)]
     struct Interface {
@@ -101,7 +101,7 @@ pub(crate) fn layer_look_up() -> vk::PFN_vkGetInstanceProcAddr {
     interface.look_ups[0].expect("a look-up")
 }
 
-/// While one test runs alone; when it ends, nothing of the driver's lives.
+/// Held while one test runs exclusively; when it ends, no driver objects may be alive.
 pub(crate) struct Turn(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
 
 impl Drop for Turn {
@@ -111,15 +111,15 @@ impl Drop for Turn {
     }
 }
 
-/// Below the layer: the machine's loader, kept open, and its driver, of which no call fails yet.
+/// Loads the machine's loader below the layer, which stays open, and its driver, in which no call fails yet.
 pub(crate) fn machine() -> Turn {
     static TURN: Mutex<()> = Mutex::new(());
     static ENTRY: Mutex<Option<ash::Entry>> = Mutex::new(None);
     let turn = lock(&TURN);
     let mut entry = lock(&ENTRY);
     if entry.is_none() {
-        // Nothing but the layer under test; before the loader reads it, and no other test runs.
-        // SAFETY: As the comment says.
+        // Only the layer under test is loaded.
+        // SAFETY: Before the loader reads it, and no other test runs.
         unsafe { std::env::remove_var("VK_INSTANCE_LAYERS") };
         // SAFETY: The library found is a loader.
         let loaded = unsafe { ash::Entry::load() }.expect("a Vulkan loader");

@@ -1,13 +1,13 @@
-//! The layer without a loader above it, and below it a driver that fails where it is told to.
+//! The layer without a loader above it, above a driver that fails on request.
 //!
 //! ```text
 //! application (here) ─► layer (linked) ─► wrappers ─► the machine's loader and driver
-//!                                            │ count what lives
+//!                                            │ count live objects
 //!                                            └ fail the n-th call that can fail
 //! ```
 //! For every n until a program completes: the error is returned, and no driver object and no byte leaks.
 
-// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+// Every call of ash is unsafe; a comment states what a group of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod below;
@@ -32,7 +32,7 @@ use program::{Options, Owned};
 use tileheap_device::ffi;
 use tileheap_emulator::vkNegotiateLoaderLayerInterfaceVersion;
 
-/// Counts the bytes that Rust code has allocated: the layer and this program, since the driver is none.
+/// Counts the bytes that Rust code has allocated: the layer and this program, since the driver is not Rust code.
 struct Counting;
 
 static BYTES: AtomicI64 = AtomicI64::new(0);
@@ -55,7 +55,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs the program once, all of it or the first part; its result, and the bytes left over.
+/// Runs the program once, completely or only the first part; returns its result, and the number of leaked bytes.
 fn once(strange: bool, all: bool) -> (Result<(), vk::Result>, i64) {
     let before = BYTES.load(SeqCst);
     let result = {
@@ -70,12 +70,12 @@ fn once(strange: bool, all: bool) -> (Result<(), vk::Result>, i64) {
     (result, BYTES.load(SeqCst) - before)
 }
 
-/// Every call down fails once, in programs without chains and with structures that nobody knows in every chain.
+/// Every driver call fails once, in programs without chains and with unknown structures in every chain.
 #[test]
 fn every_error_from_below_comes_back_and_nothing_is_left() {
     let _turn = machine();
     for strange in [false, true] {
-        // Tables that are filled once for the process.
+        // Fills tables that are initialized once per process.
         arm(0, vk::Result::SUCCESS);
         assert_eq!(once(strange, true).0, Ok(()), "strange: {strange}");
         for failure in [
@@ -91,14 +91,14 @@ fn every_error_from_below_comes_back_and_nothing_is_left() {
                     break;
                 };
                 let call = format!("call {n}, {name}, strange: {strange}");
-                // Extensions are asked for again until they are known; everything else is asked once.
+                // Extensions are queried again until they are known; everything else is queried once.
                 let recovers = name == "vkEnumerateDeviceExtensionProperties" && result == Ok(());
                 assert!(recovers || result == Err(failure), "{call}: {result:?}");
                 assert_eq!(LIVE.load(SeqCst), 0, "objects left after {call}, failed");
                 assert_eq!(bytes, 0, "bytes left after {call}, failed");
                 failed.push(name);
             }
-            // What the layer does on its own is among them.
+            // Calls that the layer makes on its own are included.
             for (name, times) in [
                 ("vkCreateDevice", 1),
                 ("vkAllocateMemory", 2),
@@ -129,7 +129,7 @@ fn every_error_from_below_comes_back_and_nothing_is_left() {
     assert_eq!(PANICS.load(SeqCst), 0);
 }
 
-/// What failed once works when it is tried again: the heap, and a submission.
+/// Operations that failed once succeed when they are retried: creating the heap, and a submission.
 #[test]
 fn an_error_from_below_is_not_for_ever() {
     let _turn = machine();
@@ -144,7 +144,7 @@ fn an_error_from_below_is_not_for_ever() {
         assert_eq!(allocated.err(), (n > 0).then_some(error), "{:?}", lock(&FAILED));
         arm(0, vk::Result::SUCCESS);
     };
-    // The heap's buffer, its memory, its binding; then the object, where the heap is there.
+    // The heap's buffer, its memory, its binding; then the object, once the heap exists.
     for n in 1..=3 {
         allocate(n, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
     }
@@ -152,7 +152,7 @@ fn an_error_from_below_is_not_for_ever() {
     allocate(1, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
 }
 
-/// Where the driver has the extension, it is the driver's; where the layer is forced to emulate, it is the layer's.
+/// If the driver has the extension, the driver's is used; if the layer is forced to emulate, the layer's.
 #[test]
 fn it_steps_aside_unless_it_is_forced() {
     let _turn = machine();
@@ -182,14 +182,14 @@ fn it_steps_aside_unless_it_is_forced() {
         let count = types.memory_heaps_as_slice().iter().filter(is_tile).count();
         assert_eq!(count, heaps, "force: {force}");
         if force {
-            // What is the layer's does not go down to the machine's driver, which would refuse it.
+            // The layer's extension is not passed down to the machine's driver, which would refuse it.
             owned.create_device(false, physical).expect("a device");
         }
     }
     HAS_TILE_MEMORY.store(false, SeqCst);
 }
 
-/// A loader that hands over no link, or another structure than it should, is refused.
+/// A loader that does not pass a link, or passes a wrong structure, is refused.
 #[test]
 fn without_a_link_there_is_no_instance_and_no_device() {
     let _turn = machine();

@@ -1,4 +1,4 @@
-//! A driver with several memory types, where the machine's has one: each stands for that one below.
+//! A driver with several memory types on a machine with one: all of them map to that type.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::sync::Mutex;
@@ -13,12 +13,12 @@ use crate::driver::{LIVE, attempt, lock, wrappers};
 use crate::loader::machine;
 use crate::program::{Options, Owned};
 
-/// The flags of the driver's types; `None` for the machine's own.
+/// The flags of the driver's types; `None` for the machine's types.
 static TYPES: Mutex<Option<&[P]>> = Mutex::new(None);
 /// The driver's type of the last allocation.
 static ALLOCATED: Mutex<Option<u32>> = Mutex::new(None);
 
-/// Every type of the driver's is good for every resource.
+/// Makes every type of the driver valid for every resource.
 fn of_every_type(needs: &mut vk::MemoryRequirements) {
     if let Some(types) = *lock(&TYPES) {
         needs.memory_type_bits = (1 << types.len()) - 1;
@@ -70,7 +70,7 @@ const MAPPED: P = P::from_raw(P::HOST_VISIBLE.as_raw() | P::HOST_COHERENT.as_raw
 const EVERYTHING: P = P::from_raw(0xF);
 const LAZY: P = P::from_raw(P::DEVICE_LOCAL.as_raw() | P::LAZILY_ALLOCATED.as_raw());
 
-/// Types of the application, with T for tile types and the driver's own by number.
+/// Types of the application: T for tile types, and the number of the driver's own.
 fn order(types: &vk::PhysicalDeviceMemoryProperties) -> String {
     let mut ordinary = 0..;
     let name = |kind: &vk::MemoryType| {
@@ -83,7 +83,7 @@ fn order(types: &vk::PhysicalDeviceMemoryProperties) -> String {
     types.memory_types_as_slice().iter().map(name).collect()
 }
 
-/// The tile types first, in the middle and last; and each of the driver's is reached wherever it has gone.
+/// Tile types come first, in the middle and last, and every type of the driver is still usable.
 #[test]
 fn every_type_is_the_drivers_wherever_the_tile_type_is() {
     let _turn = machine();
@@ -93,7 +93,7 @@ fn every_type_is_the_drivers_wherever_the_tile_type_is() {
         (DISCRETE, c"validation-icd", "0123T4"),
         (DISCRETE, c"generous", "012T34"),
         (DISCRETE, c"hostile", "0T1234"),
-        // DEVICE_LOCAL alone is a subset of the lazy tile type, and comes first.
+        // DEVICE_LOCAL is a subset of the lazy tile type, and comes first.
         (DISCRETE, c"adreno-830", "012T34"),
         (UNIFIED, c"adreno-830", "0T12"),
         (UNIFIED, c"hostile", "T012"),
@@ -110,10 +110,10 @@ fn every_type_is_the_drivers_wherever_the_tile_type_is() {
         let shown = unsafe { instance.get_physical_device_memory_properties(physical) };
         let order = order(&shown);
         assert_eq!(order, expected, "{profile:?}");
-        // What looks like another tile heap behind the count, for whoever reads on.
+        // A fake tile heap after the count, for applications that read past it.
         let behind = shown.memory_heaps[shown.memory_heap_count as usize].size;
         assert_eq!(behind != 0, profile == c"hostile", "{profile:?}");
-        // Every type can be allocated from, a tile type, too.
+        // Memory can be allocated from every type, including a tile type.
         let mut ordinary_bits = 0;
         for (index, name) in (0u32..).zip(order.chars()) {
             let info = vk::MemoryAllocateInfo::default().allocation_size(4096);
@@ -139,7 +139,7 @@ fn every_type_is_the_drivers_wherever_the_tile_type_is() {
     }
 }
 
-/// Everything that the program does, where the heap's type is not the only one.
+/// Runs the whole program with more types than the heap's.
 #[test]
 fn a_program_runs_on_a_driver_of_many_types() {
     let _turn = machine();

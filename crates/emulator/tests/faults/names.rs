@@ -1,5 +1,5 @@
-//! Names: every command that the layer answers under one name it answers under each other, and chains are copied past structures
-//! that are newer than the layer's binding.
+//! Names: a command that the layer hooks under one name is hooked under all its names, and chains are copied past structures that are newer than the
+//! layer's binding.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::invented::anything;
 use crate::loader::machine;
 use crate::program::Owned;
 
-/// The names of each command of a kind; `vkCmdEndRendering2` is none.
+/// The names of each command of a kind; `vkCmdEndRendering2` is not included.
 fn names(kind: &str) -> Vec<Vec<CString>> {
     let lines = include_str!("aliases.txt").lines();
     let of_kind = lines.filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '));
@@ -29,7 +29,7 @@ fn names(kind: &str) -> Vec<Vec<CString>> {
     all.collect()
 }
 
-/// On a driver that has every command, under every name it is the layer that answers.
+/// With a driver that has every command, the layer's entry point is returned for every name.
 #[test]
 fn every_name_of_a_command_is_the_layers() {
     let _turn = machine();
@@ -42,7 +42,7 @@ fn every_name_of_a_command_is_the_layers() {
         let look_up = unsafe { (instance.fp_v1_0().get_device_proc_addr)(device.handle(), name.as_ptr()) };
         look_up.map(|function| function as usize)
     };
-    // What nobody but the driver knows is the driver's: the test would see it.
+    // Commands that only the driver knows are the driver's: the test would see them.
     let drivers = anything as *const () as usize;
     assert_eq!(of_instance(c"vkNoSuchCommandKHR"), Some(drivers));
     for (all, is_one) in [(names("device"), true), (names("action"), false)] {
@@ -81,7 +81,7 @@ fn every_name_of_a_command_is_the_layers() {
     HAS_EVERYTHING.store(false, SeqCst);
 }
 
-/// A driver that knows the extension, but lacks it, would refuse a device whose chain still asks for it.
+/// A driver that knows the extension but does not support it would refuse a device whose chain still requests it.
 #[test]
 fn newer_structures_do_not_carry_the_layers_down() {
     let _turn = machine();

@@ -1,5 +1,5 @@
-//! The application renders: a graphics pipeline in dynamic rendering, inline and by a secondary command buffer, with descriptors
-//! pushed in each way there is; and it makes a ray tracing pipeline.
+//! Rendering by the application: a graphics pipeline in dynamic rendering, inline and by a secondary command buffer, with descriptors pushed by each
+//! command that can push them; and creation of a ray tracing pipeline.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::sync::LazyLock;
@@ -27,7 +27,7 @@ static PIXELS: LazyLock<Vec<u32>> = LazyLock::new(|| {
 const KIND: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
 
-/// A graphics pipeline, and how descriptors are pushed for it.
+/// A graphics pipeline, and the way in which descriptors are pushed for it.
 struct Painter {
     pipeline: vk::Pipeline,
     layout: vk::PipelineLayout,
@@ -55,7 +55,7 @@ impl Owned {
             rendering.p_next = inherited;
             (vk::CommandBufferInheritanceInfo::default(), Some(rendering))
         })?;
-        // SAFETY: Handles of this device, and recording as Vulkan wants it; `Owned` waits before it destroys.
+        // SAFETY: Handles of this device, and recording by Vulkan's rules; `Owned` waits before it destroys.
         unsafe {
             device.cmd_bind_pipeline(secondary, POINT, painter.pipeline);
             pushes.cmd_push_descriptor_set(secondary, POINT, painter.layout, 0, &[write]);
@@ -64,7 +64,7 @@ impl Owned {
 
             self.begin(commands)?;
             for by_secondary in [true, false] {
-                // After secondaries nothing is known to be bound.
+                // After secondaries the binding is unknown.
                 tile.cmd_bind_tile_memory(commands, Some(&bind));
                 let color = vk::RenderingAttachmentInfo::default()
                     .image_view(self.view)
@@ -141,7 +141,7 @@ impl Owned {
         })
     }
 
-    /// Two ray tracing pipelines, of which the second may fail where the first is made.
+    /// Creates two ray tracing pipelines; the second may fail after the first was created.
     fn make_rays(&self, module: vk::ShaderModule, layout: vk::PipelineLayout) -> VkResult<()> {
         let (instance, device) = self.handles();
         let rays = ash::khr::ray_tracing_pipeline::Device::new(instance, device);
@@ -149,7 +149,7 @@ impl Owned {
         let info = vk::RayTracingPipelineCreateInfoKHR::default().stages(&stages);
         let info = self.chained(info.layout(layout));
         let mut pipelines = [vk::Pipeline::null(); 2];
-        // SAFETY: Valid create infos, and handles of this device; the driver looks at none of it.
+        // SAFETY: Valid create infos, and handles of this device; the driver does not read them.
         let made = unsafe {
             (rays.fp().create_ray_tracing_pipelines_khr)(
                 device.handle(),

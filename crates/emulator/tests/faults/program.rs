@@ -1,4 +1,4 @@
-//! The application: an instance and a device through the layer, and everything through which the layer reaches down.
+//! The application: an instance and a device through the layer, and all operations in which the layer calls the driver.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::ffi::CStr;
@@ -14,12 +14,12 @@ use tileheap_testkit::objects::{
 use crate::driver::{Any, device_look_up};
 use crate::loader::{LayerInfo, Unknown, layer, link, set_loader_data};
 
-/// What a program has, destroyed whatever became of it.
+/// The objects of a program, which are destroyed even if it fails.
 #[derive(Default)]
 pub(crate) struct Owned {
-    /// Its device has a feature for dispatches per tile.
+    /// True if its device has a feature for dispatches per tile.
     pub(crate) per_tile: bool,
-    /// A structure that nobody knows, for the chain of everything that is passed down.
+    /// A structure of an unknown type, for the chain of everything that is passed down.
     unknown: Option<Box<Unknown>>,
     pub(crate) instance: Option<ash::Instance>,
     pub(crate) device: Option<ash::Device>,
@@ -54,11 +54,11 @@ struct Vulkan14Features {
     features: [u32; 22],
 }
 
-/// What an instance is made of.
+/// Options of an instance.
 pub(crate) struct Options {
-    /// Structures that nobody knows are in its chain.
+    /// Adds structures of unknown types to its chain.
     pub(crate) strange: bool,
-    /// The layer emulates whatever the driver has.
+    /// Makes the layer emulate even if the driver has the extension.
     pub(crate) force: bool,
     pub(crate) version: u32,
     pub(crate) profile: &'static CStr,
@@ -79,7 +79,7 @@ pub(crate) const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 pub(crate) const SIDE: u32 = 64;
 
 impl Owned {
-    /// An instance through the layer, its first device with tile memory, and a command pool.
+    /// Creates an instance through the layer, its first device with tile memory, and a command pool.
     pub(crate) fn create(&mut self, strange: bool) -> VkResult<(vk::Queue, u32)> {
         let options = Options::default();
         let physical = self.create_instance(&Options { strange, ..options })?;
@@ -89,7 +89,7 @@ impl Owned {
         Ok(made)
     }
 
-    /// An instance through the layer.
+    /// Creates an instance through the layer.
     pub(crate) fn create_instance(&mut self, options: &Options) -> VkResult<vk::PhysicalDevice> {
         let values = [options.profile.as_ptr()];
         let force = vk::Bool32::from(options.force);
@@ -123,14 +123,14 @@ impl Owned {
             .application_info(&application)
             .enabled_extension_names(&extensions);
         info.p_next = (&raw const chain).cast();
-        // SAFETY: A valid create info with the chain that a loader would hand over.
+        // SAFETY: A valid create info with the chain that a loader would pass.
         let instance = unsafe { layer().create_instance(&info, None) }?;
         let instance = self.instance.insert(instance);
         // SAFETY: A live instance.
         Ok(unsafe { instance.enumerate_physical_devices() }?[0])
     }
 
-    /// A device with tile memory.
+    /// Creates a device with tile memory.
     pub(crate) fn create_device(
         &mut self,
         strange: bool,
@@ -142,7 +142,7 @@ impl Owned {
         self.create_device_with(strange, physical, core13)
     }
 
-    /// The same with features in place of those of Vulkan 1.3.
+    /// As `create_device`, with features in place of those of Vulkan 1.3.
     pub(crate) fn create_device_with<F: vk::ExtendsDeviceCreateInfo + vk::TaggedStructure>(
         &mut self,
         strange: bool,
@@ -207,39 +207,39 @@ impl Owned {
         (instance, self.device.as_ref().expect("created"))
     }
 
-    /// The command that the extension adds.
+    /// The commands that the extension adds.
     pub(crate) fn tile(&self) -> ffi::tile_memory_heap::Device {
         let (instance, device) = self.handles();
         ffi::tile_memory_heap::Device::new(instance, device).expect("vkCmdBindTileMemoryQCOM")
     }
 
-    /// Nothing, or a structure that nobody knows.
+    /// Null, or a structure of an unknown type.
     pub(crate) fn p_next(&self) -> Any {
         let unknown = self.unknown.as_deref();
         unknown.map_or(std::ptr::null(), |unknown| std::ptr::from_ref(unknown).cast())
     }
 
-    /// A structure with that chain.
+    /// Adds that chain to a structure.
     pub(crate) fn chained<T: vk::TaggedStructure>(&self, structure: T) -> T {
         before(structure, self.p_next())
     }
 
-    /// Creates an object, with that chain.
+    /// Creates an object with that chain.
     pub(crate) fn make<I: CreateInfo + vk::TaggedStructure>(&self, info: I) -> VkResult<I::Handle> {
         self.make_as_is(&self.chained(info))
     }
 
-    /// Creates an object whose chain is set.
+    /// Creates an object whose chain is already set.
     pub(crate) fn make_as_is<I: CreateInfo>(&self, info: &I) -> VkResult<I::Handle> {
         self.objects.try_create(self.handles().1, info)
     }
 
-    /// Takes over an object that was made.
+    /// Takes ownership of a pipeline.
     pub(crate) fn keep(&self, pipeline: vk::Pipeline) {
         self.objects.keep(pipeline);
     }
 
-    /// Command buffers of the pool.
+    /// Allocates command buffers from the pool.
     pub(crate) fn allocate<const N: usize>(
         &self,
         level: vk::CommandBufferLevel,
@@ -260,7 +260,7 @@ impl Owned {
         unsafe { self.handles().1.begin_command_buffer(commands, &info) }
     }
 
-    /// Begins a secondary command buffer that inherits tile memory beside what `of_pass` does.
+    /// Begins a secondary command buffer that inherits tile memory in addition to `of_pass`.
     pub(crate) fn begin_inside<T: vk::TaggedStructure>(
         &self,
         commands: vk::CommandBuffer,
@@ -311,14 +311,14 @@ impl Owned {
         }
     }
 
-    /// Everything through which the layer reaches down.
+    /// Runs all operations in which the layer calls the driver.
     pub(crate) fn run_all(&mut self, strange: bool) -> VkResult<()> {
         let queue = self.run(strange)?;
         self.run_shaders(queue)?;
         self.run_passes(queue)
     }
 
-    /// Objects, views, passes, recording, both kinds of submission.
+    /// Runs objects, views, passes, recording, and both submit commands.
     pub(crate) fn run(&mut self, strange: bool) -> VkResult<vk::Queue> {
         let (queue, tile_type) = self.create(strange)?;
         let info = vk::MemoryAllocateInfo::default().allocation_size(1 << 20);
@@ -359,7 +359,7 @@ impl Owned {
 
         let commands = self.allocate::<2>(vk::CommandBufferLevel::PRIMARY)?;
         let (tile, device) = (self.tile(), self.handles().1);
-        // The second discards what the first leaves: poison between them, and behind them.
+        // The second discards contents of the first: poison between them, and after them.
         for (bound, commands) in [(true, commands[0]), (false, commands[1])] {
             self.begin(commands)?;
             let bind = ffi::TileMemoryBindInfoQCOM::default().memory(memory);
@@ -369,7 +369,7 @@ impl Owned {
                 .framebuffer(framebuffer)
                 .render_area(area(SIDE, SIDE))
                 .clear_values(&clears);
-            // SAFETY: Recording as Vulkan wants it.
+            // SAFETY: Recording by Vulkan's rules.
             unsafe {
                 tile.cmd_bind_tile_memory(commands, bound.then_some(&bind));
                 if bound {
@@ -378,7 +378,7 @@ impl Owned {
                     device.cmd_begin_render_pass(commands, &self.chained(info), contents);
                     device.cmd_end_render_pass(commands);
                 } else {
-                    // An action command, which also breaks a rule: that is said to nobody.
+                    // An action command, which also breaks a rule: no messenger receives the message.
                     device.cmd_fill_buffer(commands, self.buffers[1], 0, vk::WHOLE_SIZE, 2);
                 }
                 device.end_command_buffer(commands)?;
@@ -389,13 +389,13 @@ impl Owned {
         Ok(queue)
     }
 
-    /// A framebuffer of the first image.
+    /// Creates a framebuffer of the first image.
     pub(crate) fn make_framebuffer(&self, pass: vk::RenderPass) -> VkResult<vk::Framebuffer> {
         self.make(framebuffer_info(pass, &[self.view], SIDE))
     }
 }
 
-/// A structure with a chain behind it.
+/// Sets the chain of a structure.
 fn before<T: vk::TaggedStructure>(mut structure: T, p_next: Any) -> T {
     // SAFETY: A tagged structure begins with type and next.
     unsafe { (*(&raw mut structure).cast::<vk::BaseInStructure<'_>>()).p_next = p_next.cast() };

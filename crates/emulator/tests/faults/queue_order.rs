@@ -33,7 +33,7 @@ impl Scene {
         let (binder, (_, device)) = (owned.tile(), owned.handles());
         for commands in [tile, ordinary] {
             owned.begin(commands).expect("recording begins");
-            // SAFETY: New, and recording as Vulkan wants it.
+            // SAFETY: New, and recording by Vulkan's rules.
             unsafe {
                 if commands == tile {
                     let bound = device.bind_buffer_memory(buffer, memory, 0);
@@ -55,7 +55,7 @@ impl Scene {
         }
     }
 
-    /// Submits batches of one command buffer each in one call, and tells what reached the driver, in one line per batch.
+    /// Submits batches of one command buffer each in one call, and returns the batches that reached the driver, one line per batch.
     fn submit(
         &self,
         queue: usize,
@@ -107,7 +107,7 @@ fn queues_take_turns() {
     let submit = |queue, commands: &[_], second_kind| {
         scene.submit(queue, commands, second_kind).expect("a submission")
     };
-    // Memory that nobody wrote is poisoned first, and what lives at the end of a batch behind it.
+    // Memory that was never written is poisoned first, and live contents are poisoned after the end of a batch.
     assert_eq!(
         submit(0, &[tile], false),
         ["runs 1", "runs 1", "runs 1", "signals 1"]
@@ -131,7 +131,7 @@ fn queues_take_turns() {
         submit(0, &[tile], true),
         ["waits for 3", "runs 1", "runs 1", "signals 4"]
     );
-    // The submit boundary of the profile: contents live on to the last batch that uses them, and the turn with them.
+    // With the profile's submit boundary, contents and the order of queues extend to the last batch that uses them.
     let mixed = submit(1, &[ordinary, tile, ordinary, tile, ordinary], true);
     assert_eq!(
         [&mixed[..2], &mixed[6..]].concat(),
@@ -139,7 +139,7 @@ fn queues_take_turns() {
     );
     assert_eq!(mixed[2..6], ["runs 1"; 4]);
 
-    // A call that fails takes no turn.
+    // A failed call does not change the order.
     for second_kind in [false, true] {
         arm(1, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         let refused = scene.submit(0, &[tile], second_kind);

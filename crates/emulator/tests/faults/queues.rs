@@ -1,4 +1,4 @@
-//! Two queues on a driver that has one: the second is a handle of its own for the layer, and the same queue below.
+//! Two queues on a driver that has one: the second has a separate handle for the layer, and is the same queue in the driver.
 
 use std::sync::Mutex;
 
@@ -9,23 +9,23 @@ use tileheap_layer::{array, given, store};
 
 use crate::driver::{attempt, lock, wrappers};
 
-/// The machine's queue, and the handle that stands for the second one: it begins with the loader's table, as every handle does.
+/// The machine's queue, and the handle of the second one: it begins with the loader's table, as every dispatchable handle does.
 static SECOND: Mutex<(u64, [usize; 2])> = Mutex::new((0, [0; 2]));
 
 /// A batch that reached the driver.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// Command buffers.
+    /// Number of command buffers.
     pub(crate) commands: usize,
     /// Values of timeline semaphores.
     pub(crate) waits: Vec<u64>,
     pub(crate) signals: Vec<u64>,
 }
 
-/// A call that reached the driver: by which queue, 0 or 1, and its batches.
+/// A call that reached the driver: the queue, 0 or 1, and its batches.
 pub(crate) type Call = (usize, Vec<Seen>);
 
-/// What reached the driver; `None` while nobody asks.
+/// The calls that reached the driver; `None` if they are not recorded.
 pub(crate) static SUBMITTED: Mutex<Option<Vec<Call>>> = Mutex::new(None);
 
 wrappers! {
@@ -64,7 +64,7 @@ wrappers! {
     }
 }
 
-/// Which queue a handle is, and the machine's queue.
+/// Returns the number of a queue handle, and the machine's queue.
 fn numbered(queue: vk::Queue) -> (usize, vk::Queue) {
     let second = lock(&SECOND);
     if queue.as_raw() == (&raw const second.1) as usize as u64 {
@@ -76,7 +76,7 @@ fn numbered(queue: vk::Queue) -> (usize, vk::Queue) {
 
 fn note(queue: usize, batches: impl Iterator<Item = Batch>) {
     if let Some(submitted) = &mut *lock(&SUBMITTED) {
-        // Those of binary semaphores have none.
+        // Binary semaphores do not have values.
         let values =
             |all: Vec<SemaphoreUse>| all.iter().map(|one| one.1).filter(|value| *value > 0).collect();
         let seen = |batch: Batch| Seen {

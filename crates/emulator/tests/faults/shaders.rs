@@ -1,4 +1,4 @@
-//! The rest of the application: shaders, pipelines, descriptors, a pass of the second kind, and a secondary command buffer in it.
+//! The rest of the application: shaders, pipelines, descriptors, a pass by `vkCmdBeginRenderPass2`, and a secondary command buffer in it.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::sync::LazyLock;
@@ -35,7 +35,7 @@ impl Owned {
             info.p_next = inherited;
             (info, None)
         })?;
-        // SAFETY: Handles of this device, and recording as Vulkan wants it; `Owned` waits before it destroys.
+        // SAFETY: Handles of this device, and recording by Vulkan's rules; `Owned` waits before it destroys.
         unsafe {
             let clear = [vk::ClearAttachment::default().aspect_mask(vk::ImageAspectFlags::COLOR)];
             let rects = [vk::ClearRect::default().rect(all).layer_count(1)];
@@ -66,7 +66,7 @@ impl Owned {
         }
     }
 
-    /// A compute pipeline, and three sets of the first tile buffer: written, copied, and written by a template.
+    /// Creates a compute pipeline, and three sets of the first tile buffer: written, copied, and written by a template.
     #[allow(clippy::type_complexity, reason = "for the one caller")]
     fn make_pipeline(
         &self,
@@ -110,7 +110,7 @@ impl Owned {
             .descriptor_type(KIND)
             .buffer_info(&buffers);
         let copy = vk::CopyDescriptorSet::default().src_set(sets[0]).dst_set(sets[1]);
-        // SAFETY: New sets, and what they are of is alive.
+        // SAFETY: New sets, whose resources are alive.
         unsafe {
             device.update_descriptor_sets(&[self.chained(write)], &[]);
             device.update_descriptor_sets(&[], &[self.chained(copy.descriptor_count(1))]);
@@ -119,7 +119,7 @@ impl Owned {
         Ok((pipeline, layout, pool, sets))
     }
 
-    /// A pass of the second kind over the first tile image, which clears it, and a framebuffer for it.
+    /// Creates a pass by `vkCreateRenderPass2` over the first tile image, which clears it, and a framebuffer for it.
     fn make_pass2(&self) -> VkResult<(vk::RenderPass, vk::Framebuffer)> {
         let attachment = vk::AttachmentDescription2::default()
             .format(FORMAT)

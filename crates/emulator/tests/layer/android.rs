@@ -9,7 +9,7 @@ use tileheap_emulator::{ALIASING, EMULATOR};
 use tileheap_layer::layer_desc::LayerDesc;
 use tileheap_testkit::android_loader::{AndroidLayer, load};
 
-/// The one layer of a staged library; `None`, and the test listed as skipped, where it is not staged.
+/// The only layer of a staged library; `None` if it is not staged, and the test is listed as skipped.
 fn staged(layer: &LayerDesc, folder: &str) -> Option<AndroidLayer> {
     let given = std::env::var_os(format!("TILEHEAP_{}", folder.to_uppercase())).map(PathBuf::from);
     let folder = given.unwrap_or_else(|| tileheap_testkit::workspace().join("target").join(folder));
@@ -30,15 +30,15 @@ fn staged(layer: &LayerDesc, folder: &str) -> Option<AndroidLayer> {
     Some(found)
 }
 
-/// The sizes of the heaps with tile memory, and the device extensions that an application sees, with a setting in the structure. A device
-/// is created and destroyed.
+/// The sizes of the heaps with tile memory, and the device extensions that an application sees, with a setting in the structure. Also creates and
+/// destroys a device.
 fn heaps_and_extensions(
     layer: &AndroidLayer,
     desc: &LayerDesc,
     key: &CStr,
     value: &CStr,
 ) -> (Vec<u64>, bool) {
-    // SAFETY: The test has its process for itself, and no loader is loaded yet: on a phone, no other one adds the layers of a validated run.
+    // SAFETY: The test has a separate process, and no loader is loaded yet: on a phone, no other test adds the layers of a validated run.
     unsafe { std::env::remove_var("VK_INSTANCE_LAYERS") };
     let text = value.as_ptr();
     let settings = [vk::LayerSettingEXT {

@@ -1,4 +1,4 @@
-//! The lifetime of contents in tile memory: for each rule of the specification contents that survive and contents that do not.
+//! The lifetime of contents in tile memory: for each rule of the specification, contents that survive and contents that do not.
 
 use crate::rig::{HostBuffer, Rig};
 use ash::vk;
@@ -6,10 +6,10 @@ use tileheap_emulator::POISON;
 
 const WORDS: u32 = 256;
 const VALUE: u32 = 0x1234_5678;
-/// A whole number of blocks of every profile but the one whose alignment is smaller.
+/// A multiple of the block size of every profile except the one with a smaller alignment.
 const BLOCK: u64 = 12_288;
 
-/// Two buffers, each in a block of its own, in one object of two blocks, and objects of one block and of two.
+/// Two buffers in separate blocks of one object of two blocks, and objects of one block and of two.
 struct Scene {
     rig: Rig,
     small: vk::DeviceMemory,
@@ -41,7 +41,7 @@ impl Scene {
         }
     }
 
-    /// Copies both out.
+    /// Copies both to host buffers.
     fn read(&self, commands: vk::CommandBuffer) {
         self.bind(commands, Some(self.large));
         for (buffer, out) in self.buffers.iter().zip(&self.outs) {
@@ -49,7 +49,7 @@ impl Scene {
         }
     }
 
-    /// What was read: whether each buffer survived. Nothing in between is possible.
+    /// Returns whether each buffer survived; a partly surviving buffer is impossible.
     fn survivors(&self) -> [bool; 2] {
         self.outs.map(|out| {
             let words = out.read();
@@ -63,7 +63,7 @@ impl Scene {
         })
     }
 
-    /// An action command that reaches nothing.
+    /// Records an action command that accesses nothing.
     fn act(&self, commands: vk::CommandBuffer) {
         self.barrier(commands);
         self.fill_buffer(commands, self.outs[0].buffer, 0);
@@ -72,7 +72,7 @@ impl Scene {
 
 type Outcome = ([bool; 2], Vec<String>);
 
-/// Records `between` between writing and reading, in one command buffer, and tells what survived.
+/// Records `between` between writing and reading, in one command buffer, and returns the buffers that survived.
 fn within(settings: &[(&str, &str)], between: impl FnOnce(&Scene, vk::CommandBuffer)) -> Outcome {
     let scene = Scene::new(settings);
     let commands = scene.record(|commands| {
@@ -86,7 +86,7 @@ fn within(settings: &[(&str, &str)], between: impl FnOnce(&Scene, vk::CommandBuf
 
 const READS_DISCARDED: &str = "TILEHEAP-reads-discarded";
 
-/// What survives, and a message for each buffer that does not.
+/// The surviving buffers, and a message for each buffer that does not survive.
 fn outcome(survivors: [bool; 2]) -> Outcome {
     let lost = survivors.iter().filter(|survived| !**survived).count();
     (survivors, vec![READS_DISCARDED.to_owned(); lost])
@@ -136,7 +136,7 @@ fn a_query_reset_is_an_action_command() {
     assert_eq!(reset, outcome([false, false]));
 }
 
-/// Writes in one command buffer, reads in another, and tells what survived when both are submitted by `submit`.
+/// Writes in one command buffer, reads in another, and returns the buffers that survived when `submit` submits both.
 fn across(
     settings: &[(&str, &str)],
     submit: impl FnOnce(&Scene, vk::CommandBuffer, vk::CommandBuffer),

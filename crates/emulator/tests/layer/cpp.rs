@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/tile_memory.cpp");
 
-/// The program, compiled once with warnings denied; `None`, and the test is skipped, without a compiler or Vulkan's headers.
+/// The program, compiled once with warnings denied; `None` if there is no compiler or no Vulkan headers, and the test is skipped.
 fn program() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
     let built = PROGRAM.get_or_init(|| {
@@ -42,7 +42,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("it prints UTF-8")
 }
 
-/// Runs it on the emulator; `None` where the test is skipped.
+/// Runs it on the emulator; `None` if the test is skipped.
 fn run(profile: &str, arguments: &[&str]) -> Option<Output> {
     let program = program()?;
     let mut command = tileheap_testkit::runnable(program);

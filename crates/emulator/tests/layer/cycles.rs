@@ -11,7 +11,7 @@ fn resident() -> u64 {
     pages.expect("pages") * 4096
 }
 
-/// An instance, a device, tile memory with a buffer and an image, a submission that uses them; then nothing.
+/// Creates an instance, a device, tile memory with a buffer and an image, and submits work that uses them; destroys everything.
 fn live() {
     let rig = Rig::new(&[("profile", "generous"), ("heap_size", "65536")]);
     let object = rig.object(rig.heap_size());
@@ -28,7 +28,7 @@ fn live() {
     rig.submit(&[&[commands], &[commands]]);
 }
 
-/// It was 50 MiB while each unloading lost the layer's tables, which `build.rs` ends.
+/// Memory grew by 50 MiB while each unloading lost the layer's tables, which `build.rs` prevents.
 #[test]
 fn a_thousand_cycles_take_no_more_memory_than_two_hundred() {
     let name = "cycles::a_thousand_cycles_take_no_more_memory_than_two_hundred";

@@ -1,4 +1,4 @@
-//! Queries that no frame needs: names, exports, groups, commitments.
+//! Queries that rendering does not need: names, exports, groups, commitments.
 
 use std::ffi::CStr;
 
@@ -16,7 +16,7 @@ const OWN: [&CStr; 6] = [
     c"vkCmdDispatchTileQCOM",
 ];
 
-/// Both look-ups know the extensions' commands; neither invents one that the device lacks or has not enabled.
+/// Both look-ups know the extensions' commands; neither returns one that the device lacks or has not enabled.
 #[test]
 fn names_are_known_where_their_commands_are() {
     let rig = Rig::new(&[]);
@@ -40,12 +40,12 @@ fn names_are_known_where_their_commands_are() {
     ] {
         assert!(!by_device(name), "{name:?}");
     }
-    // Validation remarks on names of the instance.
+    // Validation warns about names of the instance.
     let ids = rig.take_ids_but(&["WARNING-vkGetDeviceProcAddr-device"]);
     assert!(ids.is_empty(), "{ids:?}");
 }
 
-/// Tile memory leaves no process: images and buffers of it are not for export, ordinary ones are what they were.
+/// Tile memory cannot be exported from a process: its images and buffers report no export, ordinary ones are unchanged.
 #[test]
 fn tile_resources_are_not_exported() {
     let rig = Rig::new(&[]);
@@ -84,19 +84,19 @@ fn tile_resources_are_not_exported() {
     assert_eq!(images(sampled, false), Ok(()));
 }
 
-/// Devices of a group, which here is one: every heap can be asked about, the tile heap too.
+/// Device group queries with one device: every heap can be queried, including the tile heap.
 #[test]
 fn a_group_of_one_has_no_peers() {
     let rig = Rig::new(&[]);
     if !rig::is_validated() {
         let heap = rig.types.memory_heap_count - 1;
-        // SAFETY: The heap is one of those shown. Validation wants two devices, and so is not asked.
+        // SAFETY: The heap is one of those shown. Validation requires two devices, and so is not used.
         let features = unsafe { rig.device.get_device_group_peer_memory_features(heap, 0, 0) };
         assert!(features.is_empty());
     }
 }
 
-/// Nothing of tile memory is committed, as of lazily allocated memory that nobody used.
+/// No tile memory is committed, like unused lazily allocated memory.
 #[test]
 fn lazy_memory_commits_nothing() {
     let rig = Rig::new(&[("lazy_type", "true")]);
@@ -108,7 +108,7 @@ fn lazy_memory_commits_nothing() {
     assert_eq!(unsafe { rig.device.get_device_memory_commitment(memory) }, 0);
 }
 
-/// A dedicated allocation is as good as any other.
+/// Dedicated allocations work like any other.
 #[test]
 fn tile_memory_can_be_dedicated() {
     let rig = Rig::new(&[]);

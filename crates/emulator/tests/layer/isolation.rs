@@ -1,4 +1,4 @@
-//! Several devices at once, several threads, many creations: each has contents of its own.
+//! Several devices at once, several threads, many creations: the contents of each are separate.
 
 use std::thread;
 
@@ -50,7 +50,7 @@ fn two_threads_record_at_once() {
     let object = rig.object(2 * 12_288);
     let buffers = [0, 12_288].map(|offset| rig.tile_words(WORDS.into(), object, offset));
     let outs = [(); 2].map(|()| rig.host_buffer(WORDS as usize));
-    // Everything that a thread needs is made before, for pools are the threads' own.
+    // All objects of a thread are created before, since command pools belong to one thread.
     let recorded = [0, 1].map(|index: usize| {
         rig.record(|commands| {
             rig.bind(commands, Some(object));
@@ -67,7 +67,7 @@ fn two_threads_record_at_once() {
                 for _ in 0..200 {
                     let commands = command_buffers(device, pool, vk::CommandBufferLevel::PRIMARY, 1);
                     let bound = tileheap_device::ffi::TileMemoryBindInfoQCOM::default().memory(object);
-                    // SAFETY: The pool is this thread's, and nothing of it is pending.
+                    // SAFETY: The pool is this thread's, and none of its command buffers are pending.
                     record(device, commands[0], &Default::default(), || unsafe {
                         tile.cmd_bind_tile_memory(commands[0], Some(&bound));
                         barrier.barrier(commands[0]);

@@ -3,7 +3,7 @@
 //! `rig` is a small Vulkan application whose work can be read back. Tests that change or measure their process run
 //! [`alone`].
 
-// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+// Every call of ash is unsafe; a comment states what a group of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 #[cfg(unix)]
@@ -25,7 +25,7 @@ mod shading;
 mod third_party;
 mod traces;
 
-/// Runs a test, given by its full name, in a process of its own.
+/// Runs a test, given by its full name, in a separate process.
 fn alone(name: &str, test: fn()) {
     const ALONE: &str = "TILEHEAP_ALONE";
     if std::env::var_os(ALONE).is_some() {

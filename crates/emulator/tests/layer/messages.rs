@@ -1,5 +1,5 @@
-//! What messages say: names and kinds of objects, the command, the submit, what happened to the bytes, and what would mend it; and
-//! the same in the log, also of a program that is killed.
+//! Contents of messages: names and kinds of objects, the command, the submit, the changes to the bytes, and the remedy; and the same in the log, even
+//! if the program is killed.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ fn name<T: vk::Handle>(rig: &Rig, object: T, name: &std::ffi::CStr) {
     unsafe { utils.set_debug_utils_object_name(&info) }.expect("a name");
 }
 
-/// A folder for logs, and one in it.
+/// A folder for logs, and a log file in it.
 fn log_file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log");
@@ -40,7 +40,7 @@ fn assert_has(object: &Value, expected: Value) {
     }
 }
 
-/// A writer and a reader of a tile buffer in batches of their own: what one leaves, the other does not find.
+/// Records a writer and a reader of a tile buffer in separate batches: contents do not survive between them.
 fn write_and_read_apart(rig: &Rig) -> vk::CommandBuffer {
     let object = rig.object(12_288);
     let buffer = rig.tile_words(WORDS.into(), object, 0);
@@ -64,7 +64,7 @@ fn write_and_read_apart(rig: &Rig) -> vk::CommandBuffer {
     reader
 }
 
-/// The text without handles, which differ from run to run.
+/// Removes handles from a text, which differ from run to run.
 fn without_handles(text: &str) -> String {
     let mut parts = text.split(" (0x");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -126,7 +126,7 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
          end of the batch, in batch 0 of submit 1 to queue `main`\n    \
          remedy: write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary"
     );
-    // A later submit knows what came of an earlier one.
+    // A later submit knows the result of an earlier one.
     rig.submit2(&[&[reader]]);
     let (_, later) = rig.take_messages().pop().expect("a message");
     for part in [
@@ -178,8 +178,8 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
     );
 }
 
-/// What is said of a read of a buffer behind `lose`, which is recorded between the write and the read and gets an image that shares
-/// the buffer's bytes.
+/// The message about a read of a buffer after `lose`, which is recorded between the write and the read and receives an image that shares the buffer's
+/// bytes.
 fn loss(lose: impl FnOnce(&Rig, vk::CommandBuffer, (vk::Image, vk::ImageView), vk::Buffer)) -> String {
     let rig = Rig::new(&[]);
     let object = rig.object(2 * 12_288);
@@ -254,7 +254,7 @@ fn each_loss_has_its_remedy() {
     }
 }
 
-/// Two devices write to one log, and each line says whose it is.
+/// Two devices write to one log, and each line identifies its device.
 #[test]
 fn devices_share_a_log_and_are_told_apart() {
     let (_folder, path) = log_file();
@@ -276,7 +276,7 @@ fn devices_share_a_log_and_are_told_apart() {
     assert_eq!(of("instance"), [&Value::Null; 2]);
 }
 
-/// A name goes with its object: its handle may be the next one's.
+/// The name of an object is removed with it, since its handle may be reused.
 #[test]
 fn a_destroyed_object_leaves_no_name() {
     let rig = Rig::new(&[]);
@@ -287,7 +287,7 @@ fn a_destroyed_object_leaves_no_name() {
     let buffer = unsafe { rig.device.create_buffer(&info, None) }.expect("a buffer");
     name(&rig, buffer, c"gone");
     let message = || {
-        // Wrong on purpose: an ordinary buffer in tile memory, which the layer refuses without the driver.
+        // Wrong on purpose: an ordinary buffer in tile memory, which the layer refuses without calling the driver.
         assert!(rig.try_bind_buffer(buffer, object, 0).is_err());
         let mut said = rig.take_messages().into_iter();
         said.find(|(id, _)| id.starts_with("TILEHEAP-"))
@@ -302,7 +302,7 @@ fn a_destroyed_object_leaves_no_name() {
 
 const KILLED: &str = "TILEHEAP_KILLED";
 
-/// What was known when it was killed is there: the messages of the last submit, and the submit itself in the trace.
+/// The log contains everything up to the kill: the messages of the last submit, and the submit itself in the trace.
 #[test]
 fn the_log_of_a_killed_program_ends_with_what_was_known() {
     if let Some(path) = std::env::var_os(KILLED) {

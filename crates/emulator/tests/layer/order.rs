@@ -1,7 +1,7 @@
-//! Recordings whose order or contents are right or wrong by the specification's text: one test for each, with the verdict.
+//! Recordings whose order or contents are valid or invalid by the text of the specification: one test per recording, with the verdict.
 //!
-//! The names are those of the table that the verdicts were argued in. `a` and `b` are buffers on the same bytes, `x` and `y` images with
-//! optimal tiling on the same bytes. Writes and reads are dispatches unless a name says otherwise.
+//! The names are those of the table of verdicts and their reasons. `a` and `b` are buffers on the same bytes, `x` and `y` images with optimal tiling
+//! on the same bytes. Writes and reads are dispatches unless a name says otherwise.
 
 mod scene;
 
@@ -19,15 +19,15 @@ use scene::{
 /// The verdict of the specification.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
-    /// Every access is ordered, and what is read is defined.
+    /// Every access is ordered, and all contents that are read are defined.
     Valid,
     /// Two accesses lack a dependency.
     Unordered,
-    /// Contents are read that are undefined.
+    /// Undefined contents are read.
     Undefined,
-    /// The text asks for a dependency that no implementation needs.
+    /// The text requires a dependency that no implementation needs.
     ByTheLetter,
-    /// It depends on the intention.
+    /// It depends on the program's intention.
     Possible,
     /// Two accesses lack a dependency if both happen, or in the same place.
     PossiblyUnordered,
@@ -36,7 +36,7 @@ enum Verdict {
 use Verdict::{ByTheLetter, Possible, PossiblyUnordered, Undefined, Unordered, Valid};
 
 impl Verdict {
-    /// The id of its messages; `None` of a valid program.
+    /// The id of its messages; `None` for a valid program.
     fn id(self) -> Option<&'static str> {
         match self {
             Valid => None,
@@ -48,13 +48,13 @@ impl Verdict {
         }
     }
 
-    /// It is reported without a setting.
+    /// Returns true if it is reported without a setting.
     fn is_certain(self) -> bool {
         matches!(self, Unordered | Undefined)
     }
 }
 
-/// Records, submits, and compares the messages with the verdict: those that are certain, then all of them.
+/// Records, submits, and compares the messages with the verdict: first the certain ones, then all.
 fn check(name: &str, verdict: Verdict, record: fn(&Scene<'_>)) {
     let certain = messages(name, verdict, record, "false");
     let expected: Vec<_> = verdict
@@ -75,7 +75,7 @@ fn check(name: &str, verdict: Verdict, record: fn(&Scene<'_>)) {
     );
 }
 
-/// The ids of the layer's messages, certain ones first, each once; with those that are not certain if `all` is `true`.
+/// The ids of the layer's messages, certain ones first, each once; including possible ones if `all` is `true`.
 fn messages(name: &str, verdict: Verdict, record: fn(&Scene<'_>), all: &str) -> Vec<String> {
     let (own, others) = run(record, all);
     let is_expected = |id: &str| verdict != Valid && id.starts_with("SYNC-HAZARD-");
@@ -89,7 +89,7 @@ fn messages(name: &str, verdict: Verdict, record: fn(&Scene<'_>), all: &str) -> 
     ids
 }
 
-/// The messages of the layer, and those of others.
+/// Returns the messages of the layer, and those of others.
 fn run(record: fn(&Scene<'_>), all: &str) -> (Vec<Message>, Vec<Message>) {
     let rig = Rig::new(&[
         ("tile_buffer_transfers", "true"),
@@ -157,7 +157,7 @@ macro_rules! rows {
 }
 
 rows! {
-    /// "Location-Ordered": a write that is available is still so before the next write, which needs to be executed after the read only.
+    /// "Location-Ordered": an available write stays available before the next write, which only needs to execute after the read.
     war_exec_only: Valid, |scene| {
         scene.write(scene.a);
         scene.memory(CS_WRITE, CS_READ);
@@ -190,7 +190,7 @@ rows! {
         scene.read(scene.a);
         scene.write(scene.b);
     };
-    /// The same with transfers, which certainly access all of their buffers.
+    /// As `war_exec_only` with transfers, which certainly access all of their buffers.
     war_exec_only_transfers: Valid, |scene| {
         scene.fill(scene.a);
         scene.memory(CLEAR_WRITE, COPY_READ);
@@ -213,14 +213,14 @@ rows! {
     };
     subpass_input: Valid, |scene| two_subpasses(scene, Store::STORE);
     subpass_dont_care: Valid, |scene| two_subpasses(scene, Store::DONT_CARE);
-    /// "Image Layout Transitions": those on one queue execute in submission order.
+    /// "Image Layout Transitions": transitions on one queue execute in submission order.
     transition_twice: Valid, |scene| {
         let first = [transition(scene.x, Layout::SHADER_READ_ONLY_OPTIMAL, NOTHING, NOTHING)];
         scene.depend(&vk::DependencyInfo::default().image_memory_barriers(&first));
         scene.transition(scene.x, NOTHING, CS_WRITE);
         scene.write_image(scene.x);
     };
-    /// "Memory Aliasing" asks for a dependency between uses by two aliases.
+    /// "Memory Aliasing" requires a dependency between uses by two aliases.
     transitions_of_aliases: ByTheLetter, |scene| {
         scene.transition(scene.x, NOTHING, NOTHING);
         scene.transition(scene.y, NOTHING, CS_WRITE);
@@ -266,7 +266,7 @@ rows! {
         scene.memory(CLEAR_WRITE, CS_READ);
         scene.read(scene.a);
     };
-    /// "Render Pass", implicit subpass dependencies: that of a final transition ends at BOTTOM_OF_PIPE without access.
+    /// "Render Pass", implicit subpass dependencies: the dependency of a final transition ends at BOTTOM_OF_PIPE without access.
     implicit_external: Unordered, |scene| read_after_pass(scene, Layout::COLOR_ATTACHMENT_OPTIMAL, COLOR_WRITE);
     /// Without a final transition there is no implicit dependency.
     implicit_same_layout: Valid, |scene| read_after_pass(scene, Layout::GENERAL, COLOR_WRITE);
@@ -277,7 +277,7 @@ rows! {
         scene.write(scene.a);
         scene.read(scene.a);
     };
-    /// Every invocation writes its word: all of the buffer.
+    /// Every invocation writes a word, so all of the buffer is written.
     no_barrier_between_writes: Unordered, |scene| {
         scene.write(scene.a);
         scene.write(scene.b);
@@ -325,7 +325,7 @@ rows! {
         scene.depend(&both.image_memory_barriers(&images));
         scene.write_image(scene.y);
     };
-    /// A pass that loads nothing has no contents that a secondary command buffer could lose.
+    /// A pass that loads nothing has no contents that a secondary command buffer could discard.
     load_dont_care: Valid, |scene| {
         scene.transition(scene.x, NOTHING, EVERYTHING);
         scene.write_image(scene.x);
@@ -335,7 +335,7 @@ rows! {
             run_unbound_secondary(scene, pass, framebuffer);
         });
     };
-    /// "Render Pass Load Operations": contents are undefined after DONT_CARE, and a store operation writes what is there.
+    /// "Render Pass Load Operations": contents are undefined after DONT_CARE, and a store operation writes these.
     loaded_dont_care_and_stored: Undefined, |scene| {
         scene.transition(scene.x, NOTHING, EVERYTHING);
         scene.write_image(scene.x);
@@ -345,13 +345,13 @@ rows! {
         scene.rig.barrier(scene.commands);
         scene.read_image(scene.x);
     };
-    /// "Subpass Self-Dependency": a draw may read what an earlier one of its subpass has drawn after a barrier. Pipelines may order both.
+    /// "Subpass Self-Dependency": after a barrier, a draw may read pixels of an earlier draw of its subpass. Pipelines may order both.
     self_dependency: Valid, |scene| feedback(scene, true);
     self_dependency_missing: PossiblyUnordered, |scene| feedback(scene, false);
-    /// "Render Pass Multisample Resolve Operations": those of depth are color attachment writes, too.
+    /// "Render Pass Multisample Resolve Operations": resolves of depth are also color attachment writes.
     depth_resolve: Valid, |scene| read_resolved_depth(scene, COLOR_WRITE);
     depth_resolve_late_tests: Unordered, |scene| read_resolved_depth(scene, DEPTH_WRITE);
-    /// "Memory Aliasing": a write through an alias that interprets the bytes otherwise makes them undefined.
+    /// "Memory Aliasing": a write through an alias that interprets the bytes in a different way makes them undefined.
     overwritten_inconsistent: Undefined, |scene| {
         scene.transition(scene.x, NOTHING, EVERYTHING);
         scene.write_image(scene.x);
@@ -361,10 +361,10 @@ rows! {
         scene.rig.barrier(scene.commands);
         scene.read_image(scene.x);
     };
-    /// "Render Pass Store Operations": stencil that is not stored is undefined, and depth of the same image is not.
+    /// "Render Pass Store Operations": stencil that is not stored is undefined, but depth of the same image is defined.
     stencil_dont_care: Undefined, |scene| read_aspect(scene, vk::ImageAspectFlags::STENCIL);
     depth_with_stencil_dont_care: Valid, |scene| read_aspect(scene, vk::ImageAspectFlags::DEPTH);
-    /// "Descriptor Set Binding": a dynamic offset moves what a descriptor is of.
+    /// "Descriptor Set Binding": a dynamic offset moves the bytes of a descriptor.
     dynamic_halves: Valid, |scene| {
         scene.write_halves(scene.a, &HALVES);
         scene.memory(CS_WRITE, CS_READ);
@@ -388,10 +388,10 @@ rows! {
         scene.memory(CS_WRITE, CS_READ);
         scene.read_halves(scene.a, &HALVES[1..]);
     };
-    /// "Dispatching Commands": without workgroups nothing is read.
+    /// "Dispatching Commands": nothing is read without workgroups.
     never_written_no_groups: Possible, |scene| scene.read_nothing(scene.a);
     never_written: Undefined, |scene| scene.read(scene.a);
-    /// A condition of the shader decides.
+    /// The read depends on a condition of the shader.
     never_written_conditional: Possible, |scene| scene.read_unless(scene.a);
     /// Some invocations pass the bounds check.
     never_written_guarded: Undefined, |scene| scene.read_some(scene.a);
@@ -402,7 +402,7 @@ rows! {
         scene.read_indirectly(scene.a);
         scene.read(scene.a);
     };
-    /// "Memory Aliasing": buffers interpret bytes alike; whether the data of the other one is meant is not known.
+    /// "Memory Aliasing": buffers interpret bytes in the same way; whether the program means to read the other buffer's data is unknown.
     overwritten_consistent: Possible, |scene| {
         scene.write(scene.a);
         scene.rig.barrier(scene.commands);

@@ -1,5 +1,5 @@
-//! Ordinary memory beside tile memory: exported, imported, of the host, of swapchains, sparse. Memory types are the application's
-//! everywhere, and everything else passes through unchanged.
+//! Ordinary memory next to tile memory: exported, imported, host, swapchain and sparse memory. Memory types are the application's everywhere, and
+//! everything else is passed through unchanged.
 
 use std::ffi::CStr;
 
@@ -8,7 +8,7 @@ use crate::rig::{Rig, Wants};
 use ash::vk;
 use vk::BufferUsageFlags as B;
 
-/// A device with these extensions beside those of the rig; `None`, and the test is skipped, where the driver lacks one.
+/// A device with these extensions in addition to those of the rig; `None` if the driver lacks one, and the test is skipped.
 fn with(instance_extensions: &[&CStr], extensions: &[&CStr]) -> Option<Rig> {
     let wants = Wants {
         instance_extensions,
@@ -24,7 +24,7 @@ fn with(instance_extensions: &[&CStr], extensions: &[&CStr]) -> Option<Rig> {
     rig
 }
 
-/// The first of the types of these bits, which are the driver's as the application sees them: none is the tile type's.
+/// The first of the types in these bits, which are the driver's as the application sees them: the tile type is not among them.
 fn first_ordinary(rig: &Rig, bits: u32) -> u32 {
     let shown = (1 << rig.types.memory_type_count) - 1;
     assert_eq!(
@@ -36,7 +36,7 @@ fn first_ordinary(rig: &Rig, bits: u32) -> u32 {
     bits.trailing_zeros()
 }
 
-/// Copies words of a buffer out.
+/// Copies words of a buffer to the host.
 fn words(rig: &Rig, from: vk::Buffer, count: usize, before: impl FnOnce(vk::CommandBuffer)) -> Vec<u32> {
     let out = rig.host_buffer(count);
     let commands = rig.record(|commands| {
@@ -76,7 +76,7 @@ fn memory_is_exported_and_imported_by_the_types_shown() {
     let imported = rig.create(&info.push_next(&mut import));
     rig.bind_buffer(buffers[0], exported, 0);
     rig.bind_buffer(buffers[1], imported, 0);
-    // Both are the same bytes: what one is filled with, the other holds.
+    // Both are the same bytes: a fill of one is visible in the other.
     let found = words(&rig, buffers[1], 4, |commands| {
         rig.fill_buffer(commands, buffers[0], 0x1234_5678);
         rig.barrier(commands);
@@ -84,7 +84,7 @@ fn memory_is_exported_and_imported_by_the_types_shown() {
     assert_eq!(found, [0x1234_5678; 4]);
 }
 
-/// Memory of the host is imported by the types that the query names, in the application's numbers.
+/// Host memory is imported by the types that the query returns, in the application's numbers.
 #[test]
 fn memory_of_the_host_is_imported_by_the_types_shown() {
     let kind = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
@@ -151,7 +151,7 @@ fn sparse_buffers_take_the_types_shown() {
     let of_buffers = vk::SparseBufferMemoryBindInfo::default().buffer(buffer);
     let of_buffers = [of_buffers.binds(&binds)];
     let info = vk::BindSparseInfo::default().buffer_binds(&of_buffers);
-    // SAFETY: Valid, and all idle behind it.
+    // SAFETY: Valid, and all idle after it.
     unsafe {
         let bound = rig
             .device
@@ -166,7 +166,7 @@ fn sparse_buffers_take_the_types_shown() {
     assert_eq!(found, [5; 16]);
 }
 
-/// Images of a swapchain get their memory from it: structures of others go down through the layer as they are.
+/// Images of a swapchain get their memory from it: foreign structures are passed through the layer unchanged.
 #[test]
 fn images_of_swapchains_are_not_the_layers() {
     let surfaces = [ash::khr::surface::NAME, ash::ext::headless_surface::NAME];

@@ -1,4 +1,4 @@
-//! What render passes and transitions do to tile images: operations DONT_CARE, layouts UNDEFINED, secondaries.
+//! Effects of render passes and transitions on tile images: operations DONT_CARE, layouts UNDEFINED, secondaries.
 
 use crate::rig;
 use crate::rig::{CLEAR, CLEARED, Operations, Rig, SIDE};
@@ -11,7 +11,7 @@ const USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw(),
 );
 
-/// A tile image with a copy of its texels that the host reads.
+/// A tile image with a host-readable copy of its texels.
 struct Scene {
     rig: Rig,
     object: vk::DeviceMemory,
@@ -36,7 +36,7 @@ impl Scene {
         }
     }
 
-    /// Clears the image, records `between`, copies the texels out, and gives the first and the last one.
+    /// Clears the image, records `between`, copies the texels to the host, and returns the first and the last one.
     fn run(self, between: impl FnOnce(&Scene, vk::CommandBuffer)) -> ([u32; 2], Vec<String>) {
         let commands = self.record(|commands| {
             self.bind(commands, Some(self.object));
@@ -130,7 +130,7 @@ fn render_pass_objects_do_the_same() {
     }
 }
 
-/// Runs a secondary command buffer with an action command inside a pass, which inherits tile memory or does not.
+/// Runs a secondary command buffer with an action command inside a pass, with or without inherited tile memory.
 fn secondary_inside(inherits: bool) -> ([u32; 2], Vec<String>) {
     let scene = Scene::new();
     let pass = scene.pass_object(scene.view, LOADED, false, 0);

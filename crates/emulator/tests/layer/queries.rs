@@ -17,7 +17,7 @@ fn heaps_and_types_obey_vulkan() {
         let types = rig.types.memory_types_as_slice();
         let heaps = rig.types.memory_heaps_as_slice();
         let tile = types[rig.tile_type() as usize];
-        // As ANGLE asserts of Adreno.
+        // As ANGLE asserts for Adreno.
         let is_lazy = ["adreno-830", "adreno-840", "x2-85"].contains(&profile);
         let lazy = if is_lazy { P::LAZILY_ALLOCATED } else { P::empty() };
         assert_eq!(tile.property_flags, P::DEVICE_LOCAL | lazy, "{profile}");
@@ -51,7 +51,7 @@ fn heaps_and_types_obey_vulkan() {
     }
 }
 
-/// What a physical device says of its memory and of each heap's budget.
+/// The memory properties of a physical device, and the budget of each heap.
 fn budgets(
     rig: &Rig,
 ) -> (
@@ -85,7 +85,7 @@ fn both_queries_of_memory_agree_and_the_budget_is_within_the_heap() {
     }
 }
 
-/// Objects share their bytes, so those of the largest are in use.
+/// Objects share their bytes, so the usage is the size of the largest.
 #[test]
 fn the_heaps_usage_follows_its_objects() {
     let rig = Rig::new(&[]);
@@ -184,7 +184,7 @@ fn formats_and_requirements_follow_the_guaranteed_set() {
         )
     };
     assert_eq!(described(&create), (needs.memory_type_bits, tile));
-    // Refused, and so asked without validation alone.
+    // Refused, and so only queried without validation.
     if !rig::is_validated() {
         assert_eq!(described(&create.usage(create.usage | U::TRANSFER_SRC)).1, (0, 0));
     }
@@ -206,7 +206,7 @@ fn profiles_and_settings_shape_requirements() {
     assert_eq!((heap % 2, size % 2, alignment), (1, 1, 12_288));
 }
 
-/// A driver may say that it cannot place in tile memory what is larger than all of it, or say how large it would be.
+/// A driver may report that a resource larger than the tile heap cannot be placed there, or report its size.
 #[test]
 fn what_is_larger_than_the_heap_has_no_requirements_on_the_hostile_profile() {
     for (profile, is_nothing) in [("hostile", true), ("adreno-830", false)] {
@@ -257,7 +257,7 @@ fn tiles_shrink_as_the_reservation_grows() {
     rig.take_messages();
 }
 
-/// A device with some of the layer's extensions, and not the feature of tile memory.
+/// Creates a device with some of the layer's extensions, but without the tile memory feature.
 fn device_with(on: &Instance, extensions: &[&CStr]) -> ash::Device {
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
     let mut tiles = vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default()
@@ -271,7 +271,7 @@ fn device_with(on: &Instance, extensions: &[&CStr]) -> ash::Device {
     unsafe { on.instance.create_device(on.physical(), &info, None) }.expect("a device")
 }
 
-/// Each of the three extensions is whole without the others: its commands are there where it is enabled, and tiles can be asked
+/// Each of the three extensions works without the others: its commands exist if it is enabled, and tiles can be queried without tile memory.
 /// for without tile memory.
 #[test]
 fn each_extension_stands_alone() {
@@ -312,7 +312,7 @@ fn each_extension_stands_alone() {
         out.iter()
             .all(|tile| tile.tile_size.width > 0 && tile.tile_size.height > 0)
     );
-    // Suites ask for aprons up to the limit, and for one less, to see them refused: 0 would leave them nothing to ask for.
+    // Suites test that aprons up to the limit, and one less, are refused: with 0 there would be nothing to test.
     assert!(limits.max_apron_size > 1);
     assert_eq!(on.take_messages(), []);
 }

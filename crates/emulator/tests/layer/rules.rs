@@ -1,4 +1,4 @@
-//! The rules that only this layer checks: each broken once, and the same program without the mistake.
+//! Rules that only this layer checks: each is broken once, and the same program runs without the mistake.
 
 use crate::rig;
 use crate::rig::{Instance, Rig};
@@ -6,14 +6,14 @@ use ash::vk;
 use tileheap_device::ffi;
 use tileheap_testkit::objects::{Objects, command_buffers, record};
 
-/// The emulator's messages about `run`; those of validation about the same mistake are listed in `validated`.
+/// The emulator's messages about `run`; validation messages about the same mistake are listed in `validated`.
 fn said(settings: &[(&str, &str)], validated: &[&str], run: impl FnOnce(&Rig)) -> Vec<String> {
     let rig = Rig::new(settings);
     run(&rig);
     rig.take_ids_but(validated)
 }
 
-/// Records a fill of a tile buffer by a shader while `bound` is bound.
+/// Records a shader fill of a tile buffer with the memory of `bound` bound.
 fn dispatch_with(rig: &Rig, bound: impl FnOnce(&Rig, vk::DeviceMemory) -> Option<vk::DeviceMemory>) {
     let own = rig.object(12_288);
     let buffer = rig.tile_words(64, own, 0);
@@ -27,7 +27,7 @@ fn dispatch_with(rig: &Rig, bound: impl FnOnce(&Rig, vk::DeviceMemory) -> Option
 const WRONG: [&str; 1] = ["TILEHEAP-wrong-object"];
 const VALIDATED_10746: [&str; 1] = ["VUID-vkCmdDispatch-commandBuffer-10746"];
 
-/// Nothing is defined where nothing is bound; but of one mistake there is one message, also where the command buffer is submitted.
+/// Nothing is defined if nothing is bound; but each mistake has a single message, even when the command buffer is submitted.
 #[test]
 fn what_a_wrong_object_holds_is_not_said_beside_it() {
     let copied = |bind: bool| {
@@ -46,7 +46,7 @@ fn what_a_wrong_object_holds_is_not_said_beside_it() {
     assert_eq!(copied(true), ["TILEHEAP-reads-discarded"]);
 }
 
-/// What was checked once is checked again when another object is bound, and when what it reads was discarded.
+/// A checked dispatch is checked again when another object is bound, and when the contents it reads were discarded.
 #[test]
 fn the_same_dispatch_is_judged_by_what_changed_in_between() {
     let ids = said(&[], &VALIDATED_10746, |rig| {
@@ -102,7 +102,7 @@ fn an_update_that_continues_in_the_next_binding_is_followed() {
     }
 }
 
-/// Updates bindings 0 and 1 of a set by one update.
+/// Updates bindings 0 and 1 of a set with one update.
 fn update_both(
     rig: &Rig,
     way: &str,
@@ -114,7 +114,7 @@ fn update_both(
         .dst_set(set)
         .descriptor_type(kind);
     match way {
-        // SAFETY: Valid usage; so in each arm.
+        // SAFETY: Valid usage, in each arm.
         "write" => unsafe { device.update_descriptor_sets(&[write.buffer_info(infos)], &[]) },
         "copy" => {
             let from = rig.set(pipeline, &infos.map(rig::Descriptor::Bytes));
@@ -156,9 +156,8 @@ fn pass_without_draws(rig: &Rig) {
     rig.record(|commands| rig.render(commands, view, rig::CLEAR, rig::SIDE));
 }
 
-/// A suite of tests of the extension counts every error, also those of the emulator: where validation sits above, it is
-/// validation that speaks of what both check. A pass over an unbound attachment is no error until something is drawn, and not
-/// silent.
+/// A test suite of the extension counts every error, including the emulator's: with validation above, only validation reports rules that both check.
+/// A pass over an unbound attachment is not an error until something is drawn, and is not silent.
 #[test]
 fn by_default_nothing_is_said_twice() {
     let auto = [("report", "auto")];
@@ -176,7 +175,7 @@ fn by_default_nothing_is_said_twice() {
     assert_eq!(beyond, ["TILEHEAP-transfer-unbound"], "nobody else says this");
 }
 
-/// Records a fill of a tile buffer by a transfer, with its object bound or nothing.
+/// Records a transfer fill of a tile buffer, with its object bound or nothing.
 fn record_transfer(rig: &Rig, bind: bool) -> vk::CommandBuffer {
     let object = rig.object(12_288);
     let usage = vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::STORAGE_BUFFER;
@@ -203,7 +202,7 @@ fn a_transfer_needs_its_object_bound() {
     assert_eq!(transfer(false), ["TILEHEAP-transfer-unbound"]);
 }
 
-/// Validation 1.4.363 does not say so of dynamic rendering.
+/// Validation 1.4.363 does not report this for dynamic rendering.
 #[test]
 fn tile_memory_is_bound_outside_of_passes() {
     let bind = |inside: bool| {
@@ -233,7 +232,7 @@ fn a_resource_with_requirements_of_0_is_reported_where_it_is_bound() {
         "VUID-vkBindBufferMemory-memory-01035",
     ];
     let ids = said(&[], &validated, |rig| {
-        // A vertex buffer cannot live in tile memory; it is never used.
+        // A vertex buffer cannot be placed in tile memory; it is never used.
         let buffer = rig.tile_buffer(256, vk::BufferUsageFlags::VERTEX_BUFFER);
         assert_eq!(rig.buffer_needs(buffer).1, (0, 0));
         let _ = rig.try_bind_buffer(buffer, rig.object(12_288), 0);
@@ -264,7 +263,7 @@ fn an_object_larger_than_the_heap_is_refused() {
     assert_eq!(ids, ["TILEHEAP-too-large"]);
 }
 
-/// Programs that know nothing of tile memory and take the first device local type: they are told so, and run.
+/// Programs that do not know tile memory and take the first device local type: they get a message, and run.
 #[test]
 fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
     let on = Instance::new(&[("tile_type_position", "first")]);
@@ -277,13 +276,13 @@ fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
     let buffer = objects.create(&device, &vk::BufferCreateInfo::default().size(size).usage(usage));
     let memory = objects.create(&device, &vk::MemoryAllocateInfo::default().allocation_size(size));
     let pool = objects.create(&device, &vk::CommandPoolCreateInfo::default());
-    // SAFETY: Valid, but for the type; all is destroyed idle.
+    // SAFETY: Valid, except for the type; all is destroyed when idle.
     unsafe {
         device
             .bind_buffer_memory(buffer, memory, 0)
             .expect("bound memory");
         let commands = command_buffers(&device, pool, vk::CommandBufferLevel::PRIMARY, 1);
-        // All of it is there: a driver would write past less.
+        // All of it is real memory: a driver would write past a smaller allocation.
         record(&device, commands[0], &Default::default(), || {
             device.cmd_fill_buffer(commands[0], buffer, 0, vk::WHOLE_SIZE, 7)
         });
@@ -321,7 +320,7 @@ fn a_bad_place_is_refused() {
 
 #[test]
 fn per_tile_commands_outside_a_pass_are_reported() {
-    // What validation has to say of a call outside a pass is not the point here.
+    // Validation messages about a call outside a pass are irrelevant here.
     let validated = [
         "VUID-vkCmdBeginPerTileExecutionQCOM-renderpass",
         "VUID-vkCmdBeginPerTileExecutionQCOM-None-10664",
@@ -330,7 +329,7 @@ fn per_tile_commands_outside_a_pass_are_reported() {
     let ids = said(&[], &validated, |rig| {
         let shading = ffi::tile_shading::Device::new(&rig.instance, &rig.device).expect("its commands");
         let info = ffi::PerTileBeginInfoQCOM::default();
-        // SAFETY: Recording; the emulator does nothing here.
+        // SAFETY: Recording; the emulator does nothing in this case.
         rig.record(|commands| unsafe { shading.cmd_begin_per_tile_execution(commands, &info) });
     });
     assert_eq!(ids, ["TILEHEAP-tile-shading"]);

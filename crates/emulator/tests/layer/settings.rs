@@ -1,4 +1,4 @@
-//! Where settings come from, through the loader, and which of them wins. It changes the environment.
+//! Sources of settings through the loader, and their precedence. Changes the environment.
 
 use crate::rig;
 use std::ffi::c_void;
@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap_device::ffi;
 use tileheap_emulator::{EMULATOR, LAYER_NAME};
 
-/// What an application sees of the settings: the heap's size, the submit boundary, buffer transfers.
+/// Values of settings that an application sees: the heap's size, the submit boundary, buffer transfers.
 type Seen = (u64, bool, bool);
 
 fn seen(instance: &ash::Instance) -> Seen {
@@ -32,13 +32,13 @@ fn seen(instance: &ash::Instance) -> Seen {
     )
 }
 
-/// What is seen with these settings in the instance's chain, and what was said.
+/// The values seen with these settings in the instance's chain, and the messages.
 fn with_text(settings: &[(&str, &str)]) -> (Seen, Vec<rig::Message>) {
     let on = rig::Instance::new(settings);
     (seen(&on.instance), on.take_messages())
 }
 
-/// The same with values of their own types, and a setting of another layer.
+/// As `with_text` with typed values, and a setting of another layer.
 fn with_types() -> Seen {
     rig::prepare_environment();
     let (heap, boundary, other) = (2_097_152u64, vk::TRUE, 7u64);
@@ -88,14 +88,14 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
     crate::alone(name, || {
         const MIB: u64 = 1 << 20;
         let set = |name: &str, value: &str| {
-            // SAFETY: The only test of this process, between lives of the loader.
+            // SAFETY: The only test of this process, while no loader is loaded.
             unsafe { std::env::set_var(name, value) };
         };
         let unset = |name: &str| {
             // SAFETY: As above.
             unsafe { std::env::remove_var(name) };
         };
-        // Nothing of the caller's; an empty file, so that none of the user's is found.
+        // None of the caller's settings; an empty file, so that none of the user's is found.
         for setting in EMULATOR.keys() {
             unset(&EMULATOR.variable(setting));
         }
@@ -120,7 +120,7 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
         set("VK_TILEHEAP_EMULATOR_TILE_BUFFER_TRANSFERS", "off");
         assert_eq!(with_text(&structure), ((4 * MIB, true, false), vec![]));
 
-        // The path may name the file itself; what cannot be read is reported, and hides what comes after it.
+        // The path may name the file itself; an unreadable file is reported, and hides later sources.
         set("VK_LAYER_SETTINGS_PATH", file.to_str().expect("a path of text"));
         unset("VK_TILEHEAP_EMULATOR_TILE_BUFFER_TRANSFERS");
         set("VK_TILEHEAP_EMULATOR_HEAP_SIZE", "many");
@@ -132,7 +132,7 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
         assert_eq!(with_text(&structure), ((3 * MIB, true, true), vec![]));
         unset("VK_LAYER_SETTINGS_PATH");
         if rig::is_validated() {
-            // Validation has shown that it is awake while the environment still names it.
+            // Validation has proved to be active while the environment still names it.
             drop(rig::Rig::new(&[]));
             unset("VK_INSTANCE_LAYERS");
             validation_that_the_application_names_is_above();
@@ -140,7 +140,7 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
     });
 }
 
-/// Without a word in the environment, the layer finds validation among what the application enables.
+/// Without environment variables, the layer finds validation among the layers that the application enables.
 fn validation_that_the_application_names_is_above() {
     let wants = rig::Wants {
         layers: &[c"VK_LAYER_KHRONOS_validation"],

@@ -1,5 +1,5 @@
-//! `VK_QCOM_tile_shading`, executed: dispatches per tile in render passes of both kinds, on attachments in tile memory and in ordinary
-//! memory, compared texel by texel with the extension's text.
+//! `VK_QCOM_tile_shading`, executed: dispatches per tile in render passes of both kinds, on attachments in tile memory and in ordinary memory,
+//! compared texel by texel with the extension's text.
 
 use crate::rig::{self, CLEARED, Descriptor, HostBuffer, Pipeline, Rig, SIDE, Wants};
 use ash::vk;
@@ -13,7 +13,7 @@ use tileheap_testkit::objects::{color_attachment, with_subpasses};
 const HEAP: (&str, &str) = ("heap_size", "12582912");
 const RESERVED: u64 = 12_582_912 - 4096;
 const TILE: (u32, u32) = (32, 16);
-/// The render area: of the tiles at its end only a part.
+/// The render area, which only partly covers the last tiles.
 const AREA: (u32, u32) = (60, 50);
 
 const SOURCE: &str = "layout(local_size_x = 8, local_size_y = 8) in;
@@ -67,7 +67,7 @@ impl Scene {
         }
     }
 
-    /// A pipeline of one of the shaders beside this file.
+    /// Creates a pipeline of one of the shaders next to this file.
     fn pipeline(&self, bytes: &[u8], images: usize) -> Pipeline {
         let word = |word: &[u8]| u32::from_le_bytes(word.try_into().expect("four bytes"));
         let words: Vec<u32> = bytes.chunks_exact(4).map(word).collect();
@@ -90,8 +90,7 @@ impl Scene {
         };
     }
 
-    /// A tile shading pass over both images, in which `inside` is recorded: the first is cleared, the second loaded; both are stored
-    /// with `store`.
+    /// Records a tile shading pass over both images with `inside` in it: the first is cleared, the second loaded; both are stored with `store`.
     fn pass(&self, commands: vk::CommandBuffer, inside: impl FnOnce()) {
         let mut marked = RenderPassTileShadingCreateInfoQCOM::default().flags(Flags::ENABLE);
         let area = rig::area(AREA.0, AREA.1);
@@ -169,7 +168,7 @@ impl Scene {
         (pass, self.framebuffer(pass, &views, self.kind == Kind::Imageless))
     }
 
-    /// Per-tile execution, in which `inside` is recorded.
+    /// Records per-tile execution with `inside` in it.
     fn per_tile(&self, commands: vk::CommandBuffer, inside: impl FnOnce()) {
         let (begin, end) = (
             ffi::PerTileBeginInfoQCOM::default(),
@@ -182,7 +181,7 @@ impl Scene {
         unsafe { self.shading.cmd_end_per_tile_execution(commands, &end) };
     }
 
-    /// Nothing was said, but by validation of barriers in dynamic rendering: 1.4.363 does not know that tile shading allows them.
+    /// Fails on messages, except those of validation about barriers in dynamic rendering: 1.4.363 does not know that tile shading allows them.
     fn finish(self) {
         let barriers = ["None-09553", "srcStageMask-09556", "None-09586"]
             .map(|rule| format!("VUID-vkCmdPipelineBarrier2-{rule}"));
@@ -191,9 +190,9 @@ impl Scene {
         assert_eq!(self.take_ids_but(&allowed), [""; 0]);
     }
 
-    /// Orders a dispatch behind another one in the pass.
+    /// Orders a dispatch after another one in the pass.
     fn tile_barrier(&self, commands: vk::CommandBuffer) {
-        // Validation 1.4.363 lets no self-dependency of a pass object name dispatches.
+        // Validation 1.4.363 does not allow self-dependencies of a pass object to name dispatches.
         if self.kind != Kind::Rendering {
             return;
         }
@@ -235,8 +234,8 @@ impl Scene {
         }
     }
 
-    /// Records `record` with both images in layout GENERAL and the second one filled; gives the first one's texels, which a dispatch
-    /// behind the pass reads.
+    /// Records `record` with both images in layout GENERAL and the second one filled; returns the first image's texels, which a dispatch after the
+    /// pass reads.
     fn run(&self, record: impl FnOnce(vk::CommandBuffer)) -> Vec<u32> {
         let (fill, set) = self.work(SOURCE, &[Descriptor::storage_image(self.source.1)]);
         let commands = self.allocate_commands(vk::CommandBufferLevel::PRIMARY);
@@ -256,7 +255,7 @@ impl Scene {
         self.texels.read()
     }
 
-    /// Runs what `record` records in a pass, and compares each texel of the render area.
+    /// Runs the commands of `record` in a pass, and compares each texel of the render area.
     fn assert_texels(
         self,
         record: impl FnOnce(&Scene, vk::CommandBuffer),
@@ -289,8 +288,8 @@ const CASES: [(Kind, bool); 4] = [
     (Kind::Imageless, true),
 ];
 
-/// Section 3.9 of the tile memory heap's proposal: an image that a tile shading pass makes stays in tile memory for what comes later. The
-/// same in ordinary memory, and by hand.
+/// Section 3.9 of the tile memory heap's proposal: an image that a tile shading pass writes stays in tile memory for later commands. Tested also in
+/// ordinary memory, and with manual code.
 #[test]
 fn what_a_tile_dispatch_makes_is_kept_for_later() {
     for (kind, in_tile_memory) in CASES {
@@ -312,7 +311,7 @@ fn what_a_tile_dispatch_makes_is_kept_for_later() {
     }
 }
 
-/// Each texel is visited once by each of three kinds of dispatch, before and behind a draw per tile of the same pass.
+/// Each texel is visited once by each of three kinds of dispatch, before and after a draw per tile of the same pass.
 #[test]
 fn dispatches_visit_each_tile_once_between_draws() {
     for (kind, in_tile_memory) in CASES {
@@ -401,7 +400,7 @@ fn a_pass_that_cannot_be_interrupted_is_reported() {
     assert!(said.iter().any(is_it), "{said:#?}");
 }
 
-/// Only what is executed is offered, and a device with anything else is not made.
+/// Only features that are executed are offered, and a device with any other is refused.
 #[test]
 fn features_are_offered_where_they_are_executed() {
     let rig = Rig::new(&[]);
@@ -416,8 +415,8 @@ fn features_are_offered_where_they_are_executed() {
         rig.instance
             .get_physical_device_properties2(rig.physical, &mut properties);
     }
-    // Behind type and next: `tileShading` first, in the order of the structure.
-    // SAFETY: A structure of so many words.
+    // After type and next: `tileShading` first, in the order of the structure.
+    // SAFETY: A structure of this number of words.
     let words = unsafe { *(&raw const offered).cast::<[u32; 18]>() };
     assert_eq!(words[4..], [1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0]);
     let rate = limits.max_tile_shading_rate;

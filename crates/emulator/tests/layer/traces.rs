@@ -1,4 +1,4 @@
-//! The trace: every bind, discard and submit of a known program, in its order, with the bytes reserved.
+//! The trace: every bind, discard and submit of a known program, in order, with the reserved bytes.
 
 use crate::rig::Rig;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(line).collect()
 }
 
-/// The only device of this process with a trace: those of further ones take a number.
+/// The only device of this process with a trace: traces of further devices have a number.
 #[test]
 fn the_trace_tells_what_a_program_did() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -56,7 +56,7 @@ fn the_trace_tells_what_a_program_did() {
         json!({"event": "end", "messages": {"TILEHEAP-wrong-object": 1}})
     );
 
-    // Command buffers by the order in which they appear, for their handles differ from run to run.
+    // Numbers command buffers in order of appearance, since their handles differ from run to run.
     let mut seen = Vec::new();
     let mut number = |handle: &Value| {
         let known = seen.iter().position(|seen| seen == handle);

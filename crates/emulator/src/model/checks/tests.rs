@@ -36,7 +36,7 @@ impl Scene {
         Scene::with(SHADER, kind, flags)
     }
 
-    /// The same with another shader.
+    /// As `new`, with another shader.
     fn with(shader: &str, kind: Type, flags: Flags) -> Scene {
         let resources = Resources::default();
         let buffer = Resource {
@@ -105,7 +105,7 @@ impl Scene {
         }
     }
 
-    /// A dispatch; returns `true` if it was checked before.
+    /// Dispatches; returns `true` if the dispatch was checked before.
     fn dispatch(&mut self) -> (bool, Checked) {
         self.dispatch_groups(Operation::from(Fetch::groups(1, 1, 1)))
     }
@@ -125,7 +125,7 @@ impl Scene {
         (known.is_some(), checked)
     }
 
-    /// Certainty of each access that was logged, and whether it is of the whole part.
+    /// Certainty of each logged access, and whether it covers the whole part.
     fn certainties(&mut self) -> Vec<(bool, bool)> {
         let log = self.recording.order.freeze();
         let events = (0..log.len() as u64).filter_map(|index| log.event(Tag(index)));
@@ -134,7 +134,7 @@ impl Scene {
         accesses.map(certainty).collect()
     }
 
-    /// The part and the certainty of each access that was logged.
+    /// Part and certainty of each logged access.
     fn accesses(&mut self) -> Vec<(Part, bool)> {
         let log = self.recording.order.freeze();
         let events = (0..log.len() as u64).filter_map(|index| log.event(Tag(index)));
@@ -200,9 +200,9 @@ fn pipelines_of_which_nothing_is_known_may_write_unseen() {
     assert_eq!(scene.accesses().len(), 2);
 }
 
-/// Writes that are certain, and of the whole descriptor of 8 elements.
+/// Certain writes of the whole descriptor of 8 elements.
 const WHOLE: (bool, bool) = (true, true);
-/// Of some elements.
+/// Certain writes of some elements.
 const PART: (bool, bool) = (true, false);
 const POSSIBLE: (bool, bool) = (false, false);
 
@@ -262,7 +262,7 @@ fn dispatches_are_checked_again_where_their_parameters_matter() {
             .recording
             .push_constants
             .push(stages, 4, &u32::to_ne_bytes(count));
-        // What the shader does not compare does not matter.
+        // A push constant that the shader does not compare has no effect.
         scene
             .recording
             .push_constants
@@ -288,12 +288,12 @@ fn guards_of_unknown_dispatches_are_not_met() {
         ("if (i < data.length()) data[i] = 1;", POSSIBLE),
     ] {
         let mut scene = guarded(body);
-        // As a dispatch for each tile of a render pass, which has no number of workgroups.
+        // As a dispatch for each tile of a render pass, whose number of workgroups is unknown.
         scene.dispatch_groups(Operation::None);
         scene.dispatch_groups(Operation::from(indirect));
         assert!(scene.certainties().iter().all(|one| *one == expected), "{body}");
     }
-    // From a base, the first invocations may not be there.
+    // With a base workgroup, the first invocations may be missing.
     let mut scene = guarded("if (i < 8) data[0] = 1;");
     let pipeline = scene.descriptors.pipelines.get(PIPELINE).unwrap();
     let mut shaders = PipelineShaders::clone(&pipeline);

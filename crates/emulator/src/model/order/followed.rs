@@ -29,28 +29,29 @@ use crate::model::position::Submit;
 use crate::model::resources::Resource;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// The least number of events that logs add between two prunings.
+/// Minimum number of events that logs add between two prunings.
 const MIN_NEW_EVENTS: usize = 16 * 1024;
 
-/// The model of a device, with what its ids and tags stand for.
+/// The model of a device, and the mapping from its ids and tags.
 #[derive(Default)]
 pub(crate) struct Followed {
     model: Model,
     /// The resources in tile memory, and those in ordinary memory, by number.
     placed: HashMap<u32, Arc<Resource>>,
-    /// The number of those in tile memory.
+    /// The number of resources in tile memory.
     in_tile: usize,
-    /// The model's ids of resources on each queue, by number: each queue has tile memory of its own. In ordinary memory the queue is null.
+    /// The model's ids of resources on each queue, by number: each queue has separate tile memory. In ordinary memory the queue is null.
     ids: HashMap<u32, Vec<(vk::Queue, ResourceId)>>,
-    /// The numbers of placed resources that interpret the same bytes alike, by [`Place::contents`](crate::model::resources::Place::contents).
+    /// The numbers of placed resources that interpret the same bytes in the same way, by
+    /// [`Place::contents`](crate::model::resources::Place::contents).
     alike: HashMap<u64, Vec<u32>>,
     ordinary: OrdinaryMemory,
-    /// The resources in ordinary memory that share bytes, or did, by number; others are not followed.
+    /// The resources in ordinary memory that share bytes, or did so before, by number; others are not tracked.
     shared: HashMap<u32, Shared>,
-    /// Resources without a place that barriers transfer to other queue families, by number, and their numbers.
+    /// Unbound resources that barriers transfer to other queue families, by number, and their numbers.
     transferred: HashMap<u32, Transferred>,
     transferred_numbers: HashMap<Object, u32>,
-    /// The number of times that a resource came to share bytes.
+    /// The number of times that a resource started to share bytes.
     sharing_epoch: u64,
     /// The number of batches that were submitted.
     batches: u64,
@@ -59,11 +60,11 @@ pub(crate) struct Followed {
     reported: Reported,
     follows_order: bool,
     unseen: UnseenWritesSoFar,
-    /// Something that the layer does not follow may have ordered work: hazards are no longer certain.
+    /// Something that the layer does not track may have ordered work: hazards are no longer certain.
     has_unseen_order: bool,
 }
 
-/// Fences and values of timeline semaphores that the host has waited for: programs ask for them again and again.
+/// Fences and values of timeline semaphores that the host has waited for: programs query them repeatedly.
 #[derive(Default)]
 struct Waited {
     fences: HashSet<vk::Fence>,
@@ -71,7 +72,7 @@ struct Waited {
 }
 
 impl Waited {
-    /// Returns `true` if the host learns something by a wait.
+    /// Returns `true` if the host did not know the result of this wait before.
     fn is_new(&mut self, wait: HostWait) -> bool {
         match wait {
             HostWait::Fence(fence) => self.fences.insert(fence),
@@ -86,25 +87,25 @@ impl Waited {
     }
 }
 
-/// A resource without a place, with the model's id once it was submitted.
+/// A resource that is not bound, with the model's id once it was submitted.
 struct Transferred {
     object: Object,
     id: Option<ResourceId>,
 }
 
-/// A batch that is submitted next.
+/// A batch to submit.
 pub(crate) struct FollowedBatch<'a> {
     pub(crate) submit: Submit,
     pub(crate) family: u32,
     pub(crate) batch: &'a batches::Batch,
     pub(crate) logs: Vec<Arc<Log>>,
     pub(crate) fence: vk::Fence,
-    /// Why all of tile memory becomes undefined where the batch ends; `None` if it does not.
+    /// Reason why all of tile memory becomes undefined at the end of the batch; `None` if it does not.
     pub(crate) ends: Option<DiscardReason>,
 }
 
 impl Followed {
-    /// The model of a new device with this `bufferImageGranularity`; without `order` it follows only contents.
+    /// Creates the model of a device with this `bufferImageGranularity`; without `order` it only tracks contents.
     pub(crate) fn new(order: bool, reported: Reported, granularity: u64) -> Followed {
         let mut followed = Followed {
             reported,
@@ -116,8 +117,8 @@ impl Followed {
         followed
     }
 
-    /// Records that a resource is bound to memory. Returns the resources that are followed from now on, and messages about unseen writes that
-    /// can reach them.
+    /// Records that a resource is bound to memory. Returns the resources that are tracked from now on, and messages about unseen writes that can
+    /// reach them.
     pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> (Vec<Arc<Resource>>, Vec<Finding>) {
         self.placed.insert(resource.number, resource.clone());
         if let Some(place) = resource.place.get().filter(|place| place.contents != 0) {
@@ -153,7 +154,7 @@ impl Followed {
             }
         }
         for resource in &new {
-            // Its contents are known from here on, whenever it is accessed first.
+            // Its contents are tracked from now on, regardless of when it is accessed first.
             self.id(ResourceId(resource.number), vk::Queue::null());
         }
         let messages = new
@@ -163,7 +164,7 @@ impl Followed {
         (new, messages)
     }
 
-    /// A memory object is freed.
+    /// Frees a memory object.
     pub(crate) fn free(&mut self, memory: vk::DeviceMemory) {
         if let Some(id) = self.ordinary.free(memory.as_raw()) {
             self.model.free(id);
@@ -172,12 +173,12 @@ impl Followed {
         self.unseen.free(memory.as_raw());
     }
 
-    /// The host maps a memory object: it may write buffers and linear images there.
+    /// Records that the host maps a memory object: it may write buffers and linear images there.
     pub(crate) fn map(&mut self, memory: vk::DeviceMemory) {
         self.sites.map(memory);
     }
 
-    /// The number of a resource without a place that a barrier transfers to another queue family.
+    /// The number of an unbound resource that a barrier transfers to another queue family.
     pub(crate) fn number_of_transferred(
         &mut self,
         object: Object,
@@ -191,23 +192,23 @@ impl Followed {
         ResourceId(*number)
     }
 
-    /// A command may write resources unseen: from here on, losses are only possible for those that it can reach. Returns messages about the
-    /// first such command.
+    /// Records that a command may write resources unseen: from now on, lost contents are only possible findings for resources that it can reach.
+    /// Returns messages about the first such command.
     pub(crate) fn allow_unseen_writes(&mut self, writes: UnseenWrites, source: UnseenSource) -> Vec<Finding> {
         self.unseen.allow(writes, source)
     }
 
-    /// A memory object is accessed through a resource that is not followed: losses there are only possible.
+    /// Records that a memory object is accessed through an untracked resource: lost contents there are only possible findings.
     pub(crate) fn allow_unseen_writes_in(&mut self, memory: vk::DeviceMemory) {
         self.unseen.allow_in(memory.as_raw());
     }
 
-    /// Something that the layer does not follow may order work from here on: hazards are no longer certain.
+    /// Records that something untracked may order work from now on: hazards are no longer certain.
     pub(crate) fn allow_unseen_order(&mut self) {
         self.has_unseen_order = true;
     }
 
-    /// Images of swapchains are presented: the presentation engine waits for semaphores, and signals fences.
+    /// Presents swapchain images: the presentation engine waits for semaphores, and signals fences.
     pub(crate) fn present(&mut self, waits: &[vk::Semaphore], fences: &[vk::Fence]) -> Vec<Finding> {
         let mut found = self.step(&Step::Submit(Batch {
             queue: PRESENTATION,
@@ -221,7 +222,7 @@ impl Followed {
         found
     }
 
-    /// An image of a swapchain is acquired: the presentation engine signals a semaphore and a fence, either of which may be null.
+    /// Acquires a swapchain image: the presentation engine signals a semaphore and a fence, either of which may be null.
     pub(crate) fn acquire(&mut self, semaphore: vk::Semaphore, fence: vk::Fence) -> Vec<Finding> {
         self.waited.fences.remove(&fence);
         let signals = [semaphore].into_iter().filter(|semaphore| !semaphore.is_null());
@@ -234,7 +235,7 @@ impl Followed {
         }))
     }
 
-    /// A resource is destroyed.
+    /// Removes a destroyed resource.
     pub(crate) fn remove(&mut self, object: Object, resource: Option<&Resource>) {
         let model = &mut self.model;
         if let Some(resource) = resource.filter(|resource| self.placed.remove(&resource.number).is_some()) {
@@ -262,40 +263,40 @@ impl Followed {
         }
     }
 
-    /// A timeline semaphore is created.
+    /// Adds a timeline semaphore.
     pub(crate) fn create_timeline(&mut self, semaphore: vk::Semaphore, value: u64) {
         self.model.create_timeline(semaphore_id(semaphore), value);
     }
 
-    /// A semaphore is destroyed.
+    /// Removes a destroyed semaphore.
     pub(crate) fn destroy_semaphore(&mut self, semaphore: vk::Semaphore) {
         self.waited.values.remove(&semaphore);
         self.model.destroy_semaphore(semaphore_id(semaphore));
     }
 
-    /// A fence is destroyed.
+    /// Removes a destroyed fence.
     pub(crate) fn destroy_fence(&mut self, fence: vk::Fence) {
         self.waited.fences.remove(&fence);
         self.model.destroy_fence(fence_id(fence));
     }
 
-    /// An event is destroyed.
+    /// Removes a destroyed event.
     pub(crate) fn destroy_event(&mut self, event: vk::Event) {
         self.model.destroy_event(super::event_id(event));
     }
 
-    /// A fence is reset.
+    /// Resets a fence.
     pub(crate) fn reset_fence(&mut self, fence: vk::Fence) -> Vec<Finding> {
         self.waited.fences.remove(&fence);
         self.step(&Step::ResetFence(fence_id(fence)))
     }
 
-    /// The host signals a timeline semaphore.
+    /// Signals a timeline semaphore from the host.
     pub(crate) fn signal(&mut self, semaphore: vk::Semaphore, value: u64) -> Vec<Finding> {
         self.step(&Step::SignalSemaphore(semaphore_id(semaphore), value))
     }
 
-    /// The host has waited for something.
+    /// Records that the host has waited for something.
     pub(crate) fn wait(&mut self, wait: HostWait) -> Vec<Finding> {
         if !self.waited.is_new(wait) {
             return Vec::new();
@@ -312,7 +313,7 @@ impl Followed {
         })
     }
 
-    /// A batch is submitted: its findings, and those of batches that waited for it.
+    /// Submits a batch. Returns its findings, and those of batches that waited for it.
     pub(crate) fn submit(&mut self, given: FollowedBatch<'_>) -> Vec<Finding> {
         if self.sites.needs_pruning(MIN_NEW_EVENTS) {
             self.prune();
@@ -320,7 +321,7 @@ impl Followed {
         self.batches += 1;
         self.waited.fences.remove(&given.fence);
         let queue = vk::Queue::from_raw(given.submit.queue);
-        // Without accesses, dependencies have no effect. If order is not followed, the model does not know of accesses.
+        // Without accesses, dependencies have no effect. If order is not tracked, the model has no accesses.
         let has_accesses = || given.logs.iter().any(|log| log.has_accesses);
         let matter = !self.follows_order || !self.model.is_idle() || self.follows_any() && has_accesses();
         let mut command_buffers = Vec::new();
@@ -359,12 +360,12 @@ impl Followed {
             .findings(&findings, &self.sites, (&self.unseen, self.has_unseen_order))
     }
 
-    /// The mistakes that were found more than once, and reported once.
+    /// Mistakes that were found more than once, and reported once.
     pub(crate) fn repeated(&self) -> Vec<Repeated> {
         self.reported.repeated()
     }
 
-    /// Returns `true` if any resource is followed: in a program without tile memory whose resources share no bytes, none is.
+    /// Returns `true` if any resource is tracked: none is in a program without tile memory whose resources do not share bytes.
     fn follows_any(&self) -> bool {
         !self.shared.is_empty() || !self.transferred.is_empty() || self.in_tile > 0
     }
@@ -377,7 +378,7 @@ impl Followed {
         log.commands((queue, tile_memory(queue), shared), &[], &mut resource)
     }
 
-    /// The model's id of a resource on a queue, by its number; `None` if it is not followed.
+    /// The model's id of a resource on a queue, by its number; `None` if it is not tracked.
     fn id(&mut self, number: ResourceId, queue: vk::Queue) -> Option<ResourceId> {
         if number == ORDINARY {
             return None;
@@ -422,13 +423,13 @@ impl Followed {
         Some(id)
     }
 
-    /// The id of a placed resource on a queue, once it has one.
+    /// The id of a placed resource on a queue, if it already has one.
     fn known_id(&self, number: u32, queue: vk::Queue) -> Option<ResourceId> {
         let ids = self.ids.get(&number)?;
         ids.iter().find(|(of, _)| *of == queue).map(|(_, id)| *id)
     }
 
-    /// The id of a resource without a place, of which only transfers between queue families are followed.
+    /// The id of an unbound resource, of which only transfers between queue families are tracked.
     fn transferred_id(&mut self, number: u32) -> Option<ResourceId> {
         let one = self.transferred.get_mut(&number)?;
         if one.id.is_none() {
@@ -450,7 +451,7 @@ impl Followed {
         one.id
     }
 
-    /// Forgets the logs and resources that no later finding can name.
+    /// Removes the logs and resources that no later finding can name.
     fn prune(&mut self) {
         let mut logs = HashSet::new();
         self.model.each_tag(|tag| _ = logs.insert(log_of(tag)));
@@ -461,7 +462,7 @@ impl Followed {
     }
 }
 
-/// A memory that only this resource has: other resources in the same memory are not followed.
+/// A separate memory for this resource: other resources in the same memory are not tracked.
 fn transferred_memory(number: u32) -> MemoryId {
     MemoryId(1 << 63 | u64::from(number))
 }
@@ -488,12 +489,12 @@ fn binary(semaphore: vk::Semaphore) -> program::SemaphoreUse {
     }
 }
 
-/// Tile memory, as a queue sees it.
+/// Tile memory of a queue.
 fn tile_memory(queue: vk::Queue) -> MemoryId {
     MemoryId(queue.as_raw())
 }
 
-/// The end of a batch with which all contents end.
+/// A command buffer that discards all contents at the end of a batch.
 fn end_of_batch(queue: vk::Queue, reason: DiscardReason) -> CommandBuffer {
     let all = Discard {
         first: 0,

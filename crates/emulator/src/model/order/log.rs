@@ -1,4 +1,4 @@
-//! The commands of a command buffer that matter for order and contents, as they were recorded.
+//! The commands of a command buffer that affect order and contents, as recorded.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::model::discards::Discard;
 use crate::model::objects::Object;
 use crate::model::position::Position;
 
-/// Stands for every resource that is not followed: those in ordinary memory, and those that are not bound.
+/// Represents every untracked resource: those in ordinary memory, and those that are not bound.
 pub(crate) const ORDINARY: ResourceId = ResourceId(0);
 
 /// An access of a command, through a resource by its number.
@@ -22,34 +22,34 @@ pub(crate) struct LoggedAccess {
     pub(crate) access: Access,
     /// The command certainly performs it; otherwise findings about it are only possible.
     pub(crate) is_certain: bool,
-    /// A read that may come after a write of the same command: what it reads may be defined by then.
+    /// A read that may follow a write of the same command: its contents may be defined by then.
     pub(crate) may_follow_write: bool,
 }
 
 /// A command, or part of one. Small, since recording copies it: rare events are boxed.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
-    /// It performs the accesses of a list.
+    /// Performs the accesses of a list.
     Access(u32),
     /// A barrier: the dependencies from one index to another.
     Barrier(u32, u32),
-    /// Events are waited for, with dependencies as those of a barrier.
+    /// Waits for events, with dependencies like those of a barrier.
     Wait(Box<(Vec<vk::Event>, u32, u32)>),
-    /// An event is set, with the stages of the first scope.
+    /// Sets an event, with the stages of the first scope.
     Set(vk::Event, vk::PipelineStageFlags2),
-    /// An event is reset.
+    /// Resets an event.
     Reset(vk::Event),
-    /// A subpass begins or ends, with its dependencies, transitions, loads, resolves and stores.
+    /// Begins or ends a subpass, with its dependencies, transitions, loads, resolves and stores.
     Pass(Box<[Command]>),
-    /// Bytes of tile memory become undefined, because of this secondary command buffer if there is one.
+    /// Makes bytes of tile memory undefined, because of this secondary command buffer if there is one.
     Lose(Box<(Discard, Option<Object>)>),
-    /// A secondary command buffer runs, in a subpass that draws to these resources.
+    /// Runs a secondary command buffer, in a subpass that draws to these resources.
     Run(Box<(Arc<Log>, Vec<ResourceId>)>),
 }
 
 const _: () = assert!(size_of::<Event>() <= 24);
 
-/// Events in pieces: a vector that grows would copy them.
+/// Events in chunks, so that growing does not copy them.
 #[derive(Clone, Debug, Default)]
 struct Events {
     full: Vec<Vec<(Position, Event)>>,
@@ -85,34 +85,34 @@ pub(crate) const BATCH_END: Tag = Tag(0);
 /// The events of a command buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    /// Distinguishes the logs of the process; from 1.
+    /// Distinguishes the logs of the process; starts at 1.
     pub(crate) number: u64,
     events: Events,
     lists: Vec<Vec<LoggedAccess>>,
     dependencies: Vec<Dependency>,
-    /// It accesses tile memory, or passes resources to another queue family; otherwise it matters only if something was accessed before.
+    /// True if it accesses tile memory, or transfers resources to another queue family; otherwise it only matters if something was accessed before.
     pub(crate) has_accesses: bool,
-    /// A secondary command buffer with draws; `true` if one of them certainly draws.
+    /// `Some` if it is a secondary command buffer with draws; `true` if one of them certainly draws.
     pub(crate) draws: Option<bool>,
-    /// The commands of the model.
+    /// The commands for the model.
     translated: Mutex<Vec<Translated>>,
 }
 
-/// The commands of a log on a queue, without accesses to resources that the subpass around it draws to.
+/// The commands of a log on a queue, without accesses to resources that the enclosing subpass draws to.
 #[derive(Debug)]
 struct Translated {
     queue: vk::Queue,
-    /// The number of times that a resource had come to share bytes with another one.
+    /// The number of times that a resource had started to share bytes with another one.
     sharing_epoch: u64,
     drawn: Vec<ResourceId>,
     commands: Arc<CommandBuffer>,
 }
 
-/// Gives the model's id of a resource by its number, or `None` for one that is not followed.
+/// Maps the number of a resource to the model's id, or to `None` if it is not tracked.
 pub(crate) type Ids<'a> = &'a mut dyn FnMut(ResourceId) -> Option<ResourceId>;
 
 impl Log {
-    /// Its commands on a queue with this tile memory. Accesses to resources that the subpass around it draws to are in order.
+    /// Its commands on a queue with this tile memory. Accesses to resources that the enclosing subpass draws to are in order.
     pub(crate) fn commands(
         &self,
         (queue, tile, sharing_epoch): (vk::Queue, MemoryId, u64),
@@ -198,7 +198,7 @@ impl Log {
             .collect()
     }
 
-    /// The event that a tag names.
+    /// The event that a tag refers to.
     pub(crate) fn event(&self, tag: Tag) -> Option<&(Position, Event)> {
         let index = tag.0 & ((1 << INDEX_BITS) - 1);
         self.events.iter().nth(index as usize)
@@ -233,12 +233,12 @@ impl Log {
     }
 }
 
-/// The number of the log that a tag is of.
+/// The number of the log that a tag belongs to.
 pub(crate) fn log_of(tag: Tag) -> u64 {
     tag.0 >> INDEX_BITS
 }
 
-/// The accesses to resources that are followed.
+/// Filters the accesses to tracked resources, and maps them.
 fn followed(accesses: impl Iterator<Item = Access>, resource: Ids<'_>) -> Vec<Access> {
     let of = |access: Access| {
         Some(Access {
@@ -268,21 +268,21 @@ fn of_pass(command: &Command, resource: Ids<'_>) -> Command {
     command
 }
 
-/// The last lists that a new one is compared with: equal ones are often close.
+/// Maximum number of recent lists that a new one is compared with: equal lists are often close together.
 const MAX_COMPARED: usize = 64;
 
-/// A list of accesses that is empty.
+/// The number of the empty list of accesses.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
-/// The log of a command buffer that is recorded.
+/// The log of a command buffer that is being recorded.
 #[derive(Default)]
 pub(crate) struct Recorded {
     log: Log,
-    /// Once it was submitted or run.
+    /// Set once it was submitted or run.
     frozen: Option<Arc<Log>>,
-    /// The epoch in which each list was accessed last.
+    /// The last epoch in which each list was accessed.
     accessed: Vec<u32>,
-    /// Barriers, discards and other events so far, from 1: accesses that repeat between two of them are logged once.
+    /// Number of barriers, discards and other events so far, from 1: accesses that repeat between two of them are logged once.
     pub(crate) epoch: u32,
 }
 
@@ -294,7 +294,7 @@ impl Recorded {
         }
     }
 
-    /// The log, which is complete.
+    /// Returns the log, which is complete.
     pub(crate) fn freeze(&mut self) -> Arc<Log> {
         static LOGS: AtomicU64 = AtomicU64::new(1);
         let log = &mut self.log;
@@ -306,7 +306,7 @@ impl Recorded {
         self.frozen.get_or_insert_with(freeze).clone()
     }
 
-    /// The number of a list.
+    /// Adds a list, and returns its number.
     pub(crate) fn list(&mut self, accesses: Vec<LoggedAccess>) -> u32 {
         if accesses.is_empty() {
             return NOTHING;
@@ -329,7 +329,7 @@ impl Recorded {
             .is_some_and(|accessed| *accessed != self.epoch)
     }
 
-    /// A command performs the accesses of a list. Once in an epoch is enough.
+    /// Logs that a command performs the accesses of a list; once per epoch.
     #[inline]
     pub(crate) fn access(&mut self, list: u32, at: &Position) {
         if self.is_new(list) {
@@ -339,7 +339,7 @@ impl Recorded {
         }
     }
 
-    /// A command performs accesses of its own, and those of a list.
+    /// Logs that a command performs its own accesses, and those of a list.
     pub(crate) fn access_with(&mut self, own: Vec<LoggedAccess>, list: u32, at: &Position) {
         let mut all = own;
         if self.is_new(list) {
@@ -349,7 +349,7 @@ impl Recorded {
         self.perform(all, at);
     }
 
-    /// A command performs accesses, which matter even if one before it did the same.
+    /// Logs accesses that matter even if an earlier command performed the same.
     pub(crate) fn perform(&mut self, accesses: Vec<LoggedAccess>, at: &Position) {
         if !accesses.is_empty() {
             self.log.lists.push(accesses);
@@ -360,7 +360,7 @@ impl Recorded {
         }
     }
 
-    /// The dependencies of a barrier, or of a wait for events.
+    /// Logs the dependencies of a barrier, or of a wait for events.
     #[inline]
     pub(crate) fn barrier(
         &mut self,
@@ -373,7 +373,7 @@ impl Recorded {
         log.dependencies.extend(dependencies);
         let (before, new) = log.dependencies.split_at(first);
         log.has_accesses |= new.iter().any(|one| one.change != Change::None);
-        // Most are the same as the one before.
+        // Most are the same as the previous ones.
         let count = new.len() as u32;
         if before.ends_with(new) {
             log.dependencies.truncate(first);
@@ -388,11 +388,11 @@ impl Recorded {
         self.event(event, at);
     }
 
-    /// A barrier for all memory.
+    /// Logs a barrier for all memory.
     #[inline]
     pub(crate) fn global_barrier(&mut self, dependency: Dependency, at: &Position) {
         let dependencies = &mut self.log.dependencies;
-        // Most are the same as the one before.
+        // Most are the same as the previous one.
         if dependencies.last() != Some(&dependency) {
             dependencies.push(dependency);
         }
@@ -400,14 +400,14 @@ impl Recorded {
         self.event(Event::Barrier(end - 1, end), at);
     }
 
-    /// Something happens that begins an epoch.
+    /// Logs an event that begins an epoch.
     #[inline(always)]
     pub(crate) fn event(&mut self, event: Event, at: &Position) {
         self.epoch += 1;
         self.log.events.push(at, event);
     }
 
-    /// A subpass begins or ends.
+    /// Logs the begin or end of a subpass.
     pub(crate) fn pass(&mut self, commands: Vec<Command>, at: &Position) {
         let accesses = |command: &Command| match command {
             Command::Action(_) => true,
@@ -420,18 +420,18 @@ impl Recorded {
         self.event(Event::Pass(commands.into()), at);
     }
 
-    /// Bytes become undefined.
+    /// Logs that bytes become undefined.
     pub(crate) fn lose(&mut self, discard: Discard, secondary: Option<Object>, at: &Position) {
         self.event(Event::Lose(Box::new((discard, secondary))), at);
     }
 
-    /// A secondary command buffer runs, in a subpass that draws to these resources.
+    /// Logs that a secondary command buffer runs, in a subpass that draws to these resources.
     pub(crate) fn run(&mut self, log: Arc<Log>, drawn: Vec<ResourceId>, at: &Position) {
         self.log.has_accesses |= log.has_accesses;
         self.event(Event::Run(Box::new((log, drawn))), at);
     }
 
-    /// A secondary command buffer draws to the attachments of its primary.
+    /// Records that a secondary command buffer draws to the attachments of its primary.
     #[inline]
     pub(crate) fn draws(&mut self, acts: bool) {
         self.log.draws = self.log.draws.max(Some(acts));

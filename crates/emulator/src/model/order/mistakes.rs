@@ -5,8 +5,8 @@
 //! frame 2   the same kinds of commands, the same resources            counted
 //! end       "... 599 more times"
 //! ```
-//! Resources are the same if they have the same debug name, or without one the same format, extent, size and place in memory: programs create
-//! them again.
+//! Resources are considered the same if they have the same debug name, or without one the same format, extent, size and place in memory: programs
+//! recreate them.
 
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
@@ -21,7 +21,7 @@ use crate::model::finding::Finding;
 use crate::model::objects::{Names, Object};
 use crate::tables::messages::MessageId;
 
-/// Mistakes that are remembered.
+/// Maximum number of mistakes that are remembered.
 const MAX_MISTAKES: usize = 1 << 14;
 
 /// A rule that commands of some kind break with some resources.
@@ -29,7 +29,7 @@ const MAX_MISTAKES: usize = 1 << 14;
 pub(super) struct Mistake {
     verdict: Verdict,
     rule: Rule,
-    /// The command that breaks it, and the one before.
+    /// The command that breaks it, and the earlier one.
     uses: [Option<KindOfUse>; 2],
 }
 
@@ -39,7 +39,7 @@ enum Rule {
     Contents(Discriminant<Loss>),
 }
 
-/// A kind of command, and the resource that it uses if it uses one.
+/// A kind of command, and the resource that it uses, if any.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct KindOfUse {
     resource: Option<(KindOfResource, Action)>,
@@ -55,7 +55,7 @@ enum KindOfResource {
 }
 
 impl Mistake {
-    /// The mistake of a missing dependency.
+    /// The mistake for a missing dependency.
     pub(super) fn of_hazard(hazard: &Hazard, sites: &Sites, names: &Names) -> Mistake {
         let of = |used| Some(KindOfUse::new(used, sites, names));
         Mistake {
@@ -65,7 +65,7 @@ impl Mistake {
         }
     }
 
-    /// The mistake of a read of lost contents.
+    /// The mistake for a read of lost contents.
     pub(super) fn of_loss(lost: &LostContents, sites: &Sites, names: &Names) -> Mistake {
         let of = |used| KindOfUse::new(used, sites, names);
         let by = match &lost.loss {
@@ -131,7 +131,7 @@ pub(super) struct Mistakes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Repeated {
     pub(crate) id: MessageId,
-    /// The text of the first message, with the names that objects had then.
+    /// The text of the first message, with the names that objects had at that time.
     pub(crate) text: String,
     pub(crate) times: u64,
 }
@@ -148,7 +148,7 @@ impl Mistakes {
         &self.names
     }
 
-    /// The finding of a mistake if it is new; otherwise it is counted.
+    /// Returns the finding of a mistake if it is new; otherwise counts it.
     pub(super) fn find(&mut self, mistake: Mistake, finding: impl FnOnce() -> Finding) -> Option<Finding> {
         if let Some(index) = self.known.get(&mistake) {
             self.told[*index].times += 1;

@@ -1,12 +1,12 @@
-//! The order and the contents of tile memory, as `tileheap-sync` judges them.
+//! The order and the contents of tile memory, checked by `tileheap-sync`.
 //!
 //! ```text
 //! recording   Log: accesses, barriers, events, discards                     per command buffer, without a lock
 //! submit      Followed: the model, which runs each log once it is submitted  per device
 //! report      Findings: messages, with the position of each command
 //! ```
-//! Every queue has tile memory of its own: a log is translated for the queue that it is submitted to. Poisoning does not depend on the
-//! model: the bytes to poison are known while commands are recorded.
+//! Every queue has separate tile memory: a log is translated for the queue that it is submitted to. Poisoning does not depend on the model: the bytes
+//! to poison are known while commands are recorded.
 
 use ash::vk;
 use ash::vk::Handle;

@@ -1,14 +1,14 @@
-//! Ordinary memory, and which resources share bytes of it.
+//! Ordinary memory, and the resources that share bytes of it.
 //!
-//! A resource is tracked from the moment another live resource is bound to some of its bytes; before that, no access to it can conflict
-//! with one to another resource.
+//! A resource is tracked from the moment another live resource is bound to some of its bytes; before that, accesses to it cannot conflict with
+//! accesses to another resource.
 
 use std::collections::HashMap;
 
 use tileheap_sync::Intervals;
 use tileheap_sync::program::MemoryId;
 
-/// Tells the ids of ordinary memory from those of tile memory, which are handles of queues, and of single resources.
+/// Distinguishes the ids of ordinary memory from those of tile memory, which are handles of queues, and of single resources.
 const ORDINARY: u64 = 1 << 62;
 
 /// The ordinary memory objects of a device.
@@ -16,9 +16,9 @@ const ORDINARY: u64 = 1 << 62;
 pub(crate) struct OrdinaryMemory {
     /// By handle.
     objects: HashMap<u64, MemoryObject>,
-    /// The number of objects that resources were bound to so far.
+    /// Number of objects that resources were bound to so far.
     known: u64,
-    /// `bufferImageGranularity`.
+    /// The device's `bufferImageGranularity`.
     granularity: u64,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct OrdinaryMemory {
 #[derive(Debug)]
 struct MemoryObject {
     id: MemoryId,
-    /// The number of batches that were submitted when the first resource was bound.
+    /// Number of batches that were submitted when the first resource was bound.
     bound_at: u64,
     /// By number.
     residents: HashMap<u32, Resident>,
@@ -40,9 +40,9 @@ pub(crate) struct Resident {
     pub(crate) number: u32,
     /// Its bytes of the object, `[first, end)`.
     pub(crate) bytes: (u64, u64),
-    /// It is a buffer, or an image with linear tiling.
+    /// True for a buffer, or an image with linear tiling.
     pub(crate) is_linear: bool,
-    /// The number of batches that were submitted when it was bound.
+    /// Number of batches that were submitted when it was bound.
     pub(crate) bound_at: u64,
 }
 
@@ -50,12 +50,12 @@ pub(crate) struct Resident {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shared {
     pub(crate) number: u32,
-    /// It may have been written before it shared them.
+    /// True if it may have been written before it shared them.
     pub(crate) may_be_written: bool,
 }
 
 impl OrdinaryMemory {
-    /// The memory of a device with this `bufferImageGranularity`.
+    /// Creates the memory of a device with this `bufferImageGranularity`.
     pub(crate) fn new(granularity: u64) -> OrdinaryMemory {
         OrdinaryMemory {
             granularity,
@@ -63,7 +63,7 @@ impl OrdinaryMemory {
         }
     }
 
-    /// `bufferImageGranularity`.
+    /// The device's `bufferImageGranularity`.
     pub(crate) fn granularity(&self) -> u64 {
         self.granularity
     }
@@ -73,8 +73,8 @@ impl OrdinaryMemory {
         self.objects.get(&handle).map(|object| object.id)
     }
 
-    /// Binds a resource to a memory object after `batches` batches. Returns the resources that share bytes with it, and itself if there are
-    /// any.
+    /// Binds a resource to a memory object after `batches` batches. Returns the resources that share bytes with it, and the resource itself if there
+    /// are any.
     pub(crate) fn bind(&mut self, handle: u64, resident: Resident, batches: u64) -> Vec<Shared> {
         let (known, granularity) = (&mut self.known, self.granularity);
         let object = self.objects.entry(handle).or_insert_with(|| {
@@ -94,7 +94,7 @@ impl OrdinaryMemory {
         let mut shared: Vec<Shared> = others.map(|other| other.shared(batches)).collect();
         if !shared.is_empty() {
             shared.push(resident.shared(batches));
-            // What others wrote before, also those that are gone, is defined to a linear resource: it may read the same bytes.
+            // Contents that other resources wrote, even destroyed ones, are defined for a linear resource: it may read the same bytes.
             let may_be_written = resident.is_linear && batches > object.bound_at;
             shared
                 .last_mut()
@@ -106,7 +106,7 @@ impl OrdinaryMemory {
         shared
     }
 
-    /// A resource is destroyed.
+    /// Removes a destroyed resource.
     pub(crate) fn unbind(&mut self, handle: u64, number: u32) {
         if let Some(object) = self.objects.get_mut(&handle) {
             if let Some(resident) = object.residents.remove(&number) {
@@ -115,7 +115,7 @@ impl OrdinaryMemory {
         }
     }
 
-    /// A memory object is freed: its id, if resources were bound to it.
+    /// Frees a memory object. Returns its id, if resources were bound to it.
     pub(crate) fn free(&mut self, handle: u64) -> Option<MemoryId> {
         self.objects.remove(&handle).map(|object| object.id)
     }

@@ -1,4 +1,4 @@
-//! The subpasses of render pass instances, as the model has them.
+//! The subpasses of render pass instances, in the model's form.
 
 use ash::vk::{self, ImageAspectFlags as Aspects};
 use tileheap_sync::program::ResourceId;
@@ -13,16 +13,16 @@ pub(crate) struct Subpasses {
     /// `None` for the instance that a secondary command buffer continues.
     pass: Option<RenderPass>,
     subpass: u32,
-    /// The epoch in which the attachments were drawn to last, perhaps and for certain.
+    /// The epochs of the last possible and the last certain draw to the attachments.
     last_drawn: [u32; 2],
-    /// Draws of the current subpass can read attachments that they draw to.
+    /// True if draws of the current subpass can read attachments that they draw to.
     has_feedback: bool,
-    /// Work per tile reads and writes attachments as well, in an order that is not followed.
+    /// True if work per tile also reads and writes attachments, in an order that is not tracked.
     is_tile_shading: bool,
 }
 
 impl Subpasses {
-    /// An instance begins.
+    /// Begins an instance.
     pub(crate) fn begin(
         recorded: &mut Recorded,
         pass: RenderPass,
@@ -39,7 +39,7 @@ impl Subpasses {
         subpasses
     }
 
-    /// The next subpass begins.
+    /// Begins the next subpass.
     pub(crate) fn next(&mut self, recorded: &mut Recorded, at: &Position) {
         self.leave(recorded, at);
         let Some(pass) = &self.pass else { return };
@@ -50,20 +50,20 @@ impl Subpasses {
         }
     }
 
-    /// The instance ends.
+    /// Ends the instance.
     pub(crate) fn end(&mut self, recorded: &mut Recorded, at: &Position) {
         self.leave(recorded, at);
         self.pass = None;
     }
 
-    /// The end of a subpass. Which attachments were drawn to is not known: a store operation `NONE` keeps them.
+    /// Ends a subpass. The attachments that were drawn to are unknown: a store operation `NONE` keeps them.
     fn leave(&self, recorded: &mut Recorded, at: &Position) {
         if let Some(pass) = &self.pass {
             recorded.pass(pass.end(self.subpass, |_| Aspects::empty()), at);
         }
     }
 
-    /// A draw or clear of attachments, the first one of an epoch; or one that may do nothing, if it does not certainly act.
+    /// Logs the first draw or clear of attachments in an epoch; without `acts` it may do nothing.
     #[inline]
     pub(crate) fn draw(
         &mut self,
@@ -118,15 +118,15 @@ impl Subpasses {
         self.has_feedback
     }
 
-    /// The accesses of a draw to attachments that it may also read: they belong to one event with those of its shaders, and each draw has its
-    /// own, since it may read what the draw before it has written.
+    /// The accesses of a draw to attachments that it may also read: they belong to one event together with the accesses of its shaders, and each draw
+    /// has a separate event, since it may read what the previous draw has written.
     pub(crate) fn draw_with_feedback(&self, recorded: &mut Recorded, acts: bool) -> Vec<LoggedAccess> {
         recorded.epoch += 1;
         let pass = self.pass.as_ref();
         pass.map_or_else(Vec::new, |pass| self.attachment_accesses(pass, acts))
     }
 
-    /// Finds whether the subpass that has begun reads attachments that it draws to.
+    /// Determines whether the subpass that has begun reads attachments that it draws to.
     fn find_feedback(&mut self) {
         let uses = self
             .pass
@@ -155,7 +155,7 @@ impl Subpasses {
         drawn.map(|(_, resource)| resource)
     }
 
-    /// Stands for the resources that the current subpass draws to, and whether draws may read them; 0 if there are none.
+    /// Hash of the resources that the current subpass draws to, and of whether draws may read them; 0 if there are none.
     pub(crate) fn key(&self) -> u64 {
         let feedback = u64::from(self.has_feedback);
         self.drawn().fold(feedback, |key, resource| {
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// The events of a subpass that draws, the beginning among them.
+    /// Number of events of a subpass with these draws, including its begin.
     fn events(draws: &[bool]) -> usize {
         let one = Run::new(0, 1);
         let (layout, aspects) = (vk::ImageLayout::GENERAL, Aspects::COLOR);

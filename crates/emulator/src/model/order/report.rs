@@ -19,7 +19,7 @@ use crate::model::parts::{named_part, with_aspects};
 use crate::model::resources::Resource;
 use crate::tables::messages::MessageId;
 
-/// The verdicts that are reported beside certain ones.
+/// The verdicts that are reported in addition to certain ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Verdicts {
     pub(crate) possible: bool,
@@ -36,11 +36,11 @@ impl Verdicts {
     }
 }
 
-/// The verdicts that are reported, and the mistakes that were, since frames repeat.
+/// The verdicts to report, and the mistakes reported so far, since frames repeat.
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
     verdicts: Verdicts,
-    /// Mistakes are reported each time.
+    /// True if mistakes are reported each time.
     repeats: bool,
     mistakes: Mistakes,
 }
@@ -51,7 +51,7 @@ fn command(used: &Use) -> (u64, Tag, ResourceId) {
 }
 
 impl Reported {
-    /// Reports findings of these verdicts, about objects with these names; each mistake once, or every time if it `repeats`.
+    /// Reports findings of these verdicts, with these names of objects; each mistake once, or every time if it `repeats`.
     pub(crate) fn new(verdicts: Verdicts, repeats: bool, names: Arc<Names>) -> Reported {
         Reported {
             verdicts,
@@ -60,13 +60,13 @@ impl Reported {
         }
     }
 
-    /// The mistakes that were found more than once, and reported once.
+    /// Mistakes that were found more than once, and reported once.
     pub(crate) fn repeated(&self) -> Vec<Repeated> {
         self.mistakes.repeated()
     }
 
-    /// The messages about findings. Losses are only possible in resources that unseen writes can reach, and hazards
-    /// if there may be order that the layer does not see.
+    /// The messages about findings. Lost contents are only possible findings in resources that unseen writes can reach, and so are hazards if there
+    /// may be order that the layer does not see.
     pub(crate) fn findings(
         &mut self,
         findings: &Findings,
@@ -85,7 +85,7 @@ impl Reported {
             .filter(|one| one.verdict == Verdict::Certain);
         let mut found: Vec<Finding> = discarded.filter_map(|one| inheritance(one, sites)).collect();
         for (index, one) in lost.iter().enumerate() {
-            // One loss, one message: of its most certain read.
+            // One message per loss: about its most certain read.
             let key = |lost: &LostContents| (lost.reader.batch, lost.reader.resource, lost.loss);
             let is_told = (0..).zip(&lost).any(|(before, other)| {
                 let is_before = before < index && other.verdict == one.verdict;
@@ -125,7 +125,7 @@ impl Reported {
         found
     }
 
-    /// The finding, unless its mistake was reported before.
+    /// Returns the finding, unless its mistake was reported before.
     fn once(&mut self, mistake: Option<Mistake>, finding: impl FnOnce() -> Finding) -> Option<Finding> {
         match mistake {
             Some(mistake) => self.mistakes.find(mistake, finding),
@@ -134,8 +134,8 @@ impl Reported {
     }
 }
 
-/// Returns `true` if another finding makes it redundant: reads of lost contents need no order, and if a write is not ordered after reads,
-/// the missing order after the write before them is not reported.
+/// Returns `true` if another finding makes it redundant: reads of lost contents need no order, and if a write is not ordered after reads, the missing
+/// order after the earlier write is not reported.
 fn is_explained(hazard: &Hazard, lost: &[LostContents], hazards: &[Hazard]) -> bool {
     let after = command(&hazard.after);
     if !hazard.after.action.writes() {
@@ -154,13 +154,13 @@ fn is_explained(hazard: &Hazard, lost: &[LostContents], hazards: &[Hazard]) -> b
         })
 }
 
-/// Returns `true` unless it is about a resource without a place, of which only the order of a release and its acquire is followed.
+/// Returns `false` for an unbound resource, unless it is about the order of a release and its acquire: only that is tracked.
 fn is_followed(hazard: &Hazard, sites: &Sites) -> bool {
     let is_transfer = (hazard.before.action, hazard.after.action) == (Action::Release, Action::Acquire);
     is_transfer || sites.resource(hazard.after.resource).is_some()
 }
 
-/// The verdict, with what is known of the commands.
+/// The verdict, considering what is known of the commands.
 fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Verdict {
     match [&hazard.before, &hazard.after].map(|used| sites.is_certain(used)) {
         [true, true] => hazard.verdict,
@@ -168,13 +168,13 @@ fn verdict_of_hazard(hazard: &Hazard, sites: &Sites) -> Verdict {
     }
 }
 
-/// Returns `true` if the host writes the contents, as far as anyone can tell: no command did since the loss, and the memory is mapped.
+/// Returns `true` if the host probably writes the contents: no command did since the loss, and the memory is mapped.
 fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
     let resource = sites.resource(lost.reader.resource);
     resource.is_some_and(|resource| sites.is_mapped(resource))
 }
 
-/// The verdict, with what is known of the command. If a buffer is partly defined, shaders may read only that part through its descriptor; no
+/// The verdict, considering what is known of the command. If a buffer is partly defined, shaders may only read that part through its descriptor; no
 /// program knows which texels of an image are in which bytes.
 fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenWritesSoFar) -> Verdict {
     let Some(resource) = sites.resource(lost.reader.resource) else {
@@ -193,8 +193,7 @@ fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: &UnseenWritesSoFa
     }
 }
 
-/// Returns `true` for the load of a stencil aspect in ordinary memory, which may not be used: many programs leave its operation at 0, which
-/// is LOAD.
+/// Returns `true` for the load of a stencil aspect in ordinary memory that may be unused: many programs leave its operation at 0, which is LOAD.
 fn may_load_unused_stencil(reader: &Use, resource: &Resource) -> bool {
     let is_stencil =
         matches!(reader.part, Part::Texels(texels) if texels.aspects == vk::ImageAspectFlags::STENCIL);
@@ -210,7 +209,7 @@ fn is_shader(stage: S) -> bool {
     !(transfers | attachments | fetches).intersects(stage)
 }
 
-/// A resource: the format and extent of an image with the part that is meant, or the size of a buffer.
+/// A resource: the format and extent of an image with the affected part, or the size of a buffer.
 struct Described<'a> {
     object: Object,
     resource: Option<&'a Resource>,
@@ -238,7 +237,7 @@ impl fmt::Display for Described<'_> {
     }
 }
 
-/// The object, and the part of an image that is meant.
+/// The object, and the affected part of an image.
 fn short(used: &Use, sites: &Sites) -> String {
     let Described { object, part, .. } = described(used, sites);
     part.map_or_else(|| object.to_string(), |part| format!("{object} ({part})"))
@@ -409,7 +408,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<&'static str>) {
                 format!("{write}; contents lost by {text}{discarded}{at}"),
                 Some(reason.remedy()),
             ),
-            // There is nothing to keep.
+            // There are no contents to keep.
             None => (format!("{write}; undefined since {text}{discarded}{at}"), None),
         }
     };
@@ -475,7 +474,7 @@ fn last_write(last: Option<&Use>, sites: &Sites) -> String {
     }
 }
 
-/// A secondary command buffer inside a render pass discards contents.
+/// The finding for a secondary command buffer that discards contents inside a render pass.
 fn inheritance(lost: &DiscardedContents, sites: &Sites) -> Option<Finding> {
     let (_, (at, event)) = sites.event(lost.tag)?;
     let Event::Lose(discarded) = event else {

@@ -22,9 +22,9 @@ pub(crate) struct Sites {
     queues: Vec<u64>,
     /// The memory objects that the host has mapped.
     mapped: HashSet<u64>,
-    /// Why contents end with batches.
+    /// Reason why contents end with batches.
     pub(super) ends: Option<DiscardReason>,
-    /// Events of the logs: all, and those that were left by the last pruning.
+    /// Number of events in the logs: all, and those that the last pruning kept.
     events: usize,
     kept: usize,
 }
@@ -35,18 +35,18 @@ impl Sites {
         if self.logs.insert(log.number, log.clone()).is_none() {
             self.events += log.len();
         }
-        // It may have been forgotten before the log that runs it.
+        // It may have been removed before the log that runs it.
         for secondary in log.secondaries() {
             self.add_log(secondary);
         }
     }
 
-    /// Returns `true` if more than `events`, and as many as the last pruning kept, were added since.
+    /// Returns `true` if more events were added since the last pruning than it kept, plus `events`.
     pub(crate) fn needs_pruning(&self, events: usize) -> bool {
         self.events > self.kept * 2 + events
     }
 
-    /// The number of a batch, which encodes submit call, batch and queue; and the reason why contents end with it.
+    /// The number of a batch, which encodes submit call, batch and queue; `ends` is the reason why contents end with it.
     pub(crate) fn batch(&mut self, submit: Submit, ends: Option<DiscardReason>) -> u64 {
         self.ends = ends.or(self.ends);
         let known = self.queues.iter().position(|queue| *queue == submit.queue);
@@ -57,17 +57,17 @@ impl Sites {
         submit.number << 24 | (submit.batch as u64 & 0xFFFF) << 8 | queue as u64 & 0xFF
     }
 
-    /// Adds a resource; of one in ordinary memory only its object is known.
+    /// Adds a resource; for one in ordinary memory only its object is known.
     pub(crate) fn add_resource(&mut self, id: ResourceId, object: Object, resource: Option<Arc<Resource>>) {
         self.resources.insert(id, (object, resource));
     }
 
-    /// The host maps a memory object.
+    /// Records that the host maps a memory object.
     pub(crate) fn map(&mut self, memory: vk::DeviceMemory) {
         self.mapped.insert(memory.as_raw());
     }
 
-    /// A memory object is freed.
+    /// Records that a memory object is freed.
     pub(crate) fn unmap(&mut self, memory: vk::DeviceMemory) {
         self.mapped.remove(&memory.as_raw());
     }
@@ -82,7 +82,7 @@ impl Sites {
                 .is_some_and(|place| self.mapped.contains(&place.memory))
     }
 
-    /// Forgets all other logs and resources than these.
+    /// Removes all logs and resources except these.
     pub(crate) fn retain(&mut self, logs: &HashSet<u64>, resources: &HashSet<ResourceId>) {
         self.logs.retain(|number, _| logs.contains(number));
         self.events = self.logs.values().map(|log| log.len()).sum();
@@ -138,7 +138,7 @@ impl Sites {
         }
     }
 
-    /// Returns `true` if the command performs the access for certain.
+    /// Returns `true` if the command certainly performs the access.
     pub(super) fn is_certain(&self, used: &Use) -> bool {
         if self.event(used.tag).is_none() {
             return used.tag == BATCH_END;
@@ -152,7 +152,7 @@ impl Sites {
         self.logged(used).any(|one| one.may_follow_write)
     }
 
-    /// A use as the command has logged it.
+    /// The accesses that the command has logged for a use.
     pub(super) fn logged(&self, used: &Use) -> impl Iterator<Item = &LoggedAccess> {
         let number = self.resource(used.resource).map(|resource| resource.number);
         let (part, action) = (used.part, used.action);

@@ -72,7 +72,7 @@ impl Device {
         Device { followed, submits: 0 }
     }
 
-    /// Submits a command buffer to a queue of a family of its own.
+    /// Submits a command buffer to a queue of a separate family.
     fn submit(&mut self, queue: u32, log: &Arc<Log>, batch: &Batch) -> Vec<Finding> {
         self.submits += 1;
         self.followed.submit(FollowedBatch {
@@ -231,7 +231,7 @@ fn of_ordinary_resources_only_a_release_and_its_acquire_need_order() {
     assert!(text.starts_with("queue family transfer without order"), "{text}");
 }
 
-/// A barrier counts although it is submitted while nothing was accessed: an earlier batch of its queue may still wait.
+/// A barrier counts even if nothing was accessed when it is submitted: an earlier batch of its queue may still wait.
 #[test]
 fn a_barrier_after_a_batch_that_waits_orders_it() {
     let mut device = Device::new(Verdicts::default());
@@ -245,7 +245,7 @@ fn a_barrier_after_a_batch_that_waits_orders_it() {
     assert_eq!(texts(&found), []);
 }
 
-/// A certain finding is told, whatever else is possible of the same command.
+/// A certain finding is reported even if others are possible for the same command.
 #[test]
 fn possible_findings_do_not_hide_certain_ones() {
     let [a, b] = BUFFERS;
@@ -279,7 +279,7 @@ fn possible_findings_do_not_hide_certain_ones() {
     assert!(ids(true, perhaps()).contains(&"TILEHEAP-missing-order"));
 }
 
-/// A secondary command buffer reads what the subpass around it draws to: that is in order, and nothing else is.
+/// A secondary command buffer reads attachments that the enclosing subpass draws to: that is in order, and nothing else is.
 #[test]
 fn a_secondary_is_in_order_with_the_attachments_around_it() {
     let [a, _] = BUFFERS;
@@ -303,7 +303,7 @@ fn a_secondary_is_in_order_with_the_attachments_around_it() {
     assert_eq!(run(vec![ResourceId(a)]), 0);
 }
 
-/// Logs are forgotten once nothing names them, also those of secondary command buffers, and come back when they run again.
+/// Logs are removed once nothing refers to them, including those of secondary command buffers, and are added again when they run again.
 #[test]
 fn logs_that_run_again_are_known_again() {
     let [a, _] = BUFFERS;
@@ -316,7 +316,7 @@ fn logs_that_run_again_are_known_again() {
     );
     let mut primary = Commands::new().transfer(a, CLEAR).memory(CLEAR, after);
     primary.recorded.run(secondary, Vec::new(), &primary.at);
-    // The write of the secondary is not certain, so that nothing is said of the missing barrier.
+    // The write of the secondary is not certain, so the missing barrier is not reported.
     let primary = primary.transfer(a, CLEAR).end();
     for _ in 0..40 {
         let mut many = Commands::new();
@@ -332,7 +332,7 @@ fn logs_that_run_again_are_known_again() {
     }
 }
 
-/// An image barrier makes available only what was written through its own image: for an alias it takes a memory barrier.
+/// An image barrier only makes writes through its own image available: an alias needs a memory barrier.
 #[test]
 fn a_transition_after_writes_through_an_alias_needs_a_memory_barrier() {
     let [a, b] = BUFFERS;

@@ -1,4 +1,4 @@
-//! Unseen writes of a device so far, and the resources whose contents they leave unknown.
+//! Unseen writes of a device so far, and the resources whose contents are unknown as a result.
 
 use std::collections::HashSet;
 
@@ -17,11 +17,11 @@ pub(crate) struct UnseenWritesSoFar {
     kinds: UnseenWrites,
     /// The first write of each kind, until it is reported.
     first: Vec<(UnseenWrites, UnseenSource)>,
-    /// The kinds that can reach resources that are followed.
+    /// The kinds that can reach tracked resources.
     reach_followed: UnseenWrites,
     /// The kinds that can reach buffers and linear images in tile memory, all of which may share bytes.
     reach_tile: UnseenWrites,
-    /// Memory objects that are accessed through resources that are not followed.
+    /// Memory objects that are accessed through untracked resources.
     memories: HashSet<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Default for UnseenWritesSoFar {
 }
 
 impl UnseenWritesSoFar {
-    /// A command may write unseen. Returns a message about every kind that is new and can reach a resource that is followed.
+    /// Records that a command may write unseen. Returns a message about every new kind that can reach a tracked resource.
     pub(super) fn allow(&mut self, writes: UnseenWrites, source: UnseenSource) -> Vec<Finding> {
         let new = writes.without(self.kinds);
         self.kinds |= writes;
@@ -54,17 +54,17 @@ impl UnseenWritesSoFar {
         self.take_messages()
     }
 
-    /// A memory object is accessed through a resource that is not followed.
+    /// Records that a memory object is accessed through an untracked resource.
     pub(super) fn allow_in(&mut self, memory: u64) {
         self.memories.insert(memory);
     }
 
-    /// A memory object is freed.
+    /// Frees a memory object.
     pub(super) fn free(&mut self, memory: u64) {
         self.memories.remove(&memory);
     }
 
-    /// A resource is followed from now on. Returns messages as [`UnseenWritesSoFar::allow`] does.
+    /// Starts to track a resource. Returns messages as [`UnseenWritesSoFar::allow`] does.
     pub(super) fn follow(&mut self, resource: &Resource) -> Vec<Finding> {
         if is_linear(resource) && resource.tile_place().is_some() {
             self.reach_tile |= resource.unseen_writes;

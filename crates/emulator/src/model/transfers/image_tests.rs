@@ -203,7 +203,7 @@ fn copies_use_an_area_of_both_images() {
                 S::COPY,
                 true
             ),
-            // All of a level has no area, as barriers have none.
+            // A whole level has no area, like in barriers.
             (ARRAY, part(COLOR, [1, 2], [0, 1], None), true, S::COPY, true),
         ]
     );
@@ -213,7 +213,7 @@ fn copies_use_an_area_of_both_images() {
         copy((ARRAY, rest, at(0, 0, 0)), (99, rest, at(0, 0, 0)), all),
         [(ARRAY, part(COLOR, [0, 1], [2, 6], None), false, S::COPY, true)]
     );
-    // Of the other image nothing is known, not even the size of its texel blocks.
+    // Nothing is known about the other image, not even the size of its texel blocks.
     assert_eq!(
         copy((99, rest, at(0, 0, 0)), (ARRAY, rest, at(0, 0, 0)), all),
         [(ARRAY, part(COLOR, [0, 1], [2, 6], None), true, S::COPY, false)]
@@ -363,7 +363,7 @@ fn clears_are_of_the_rest_of_levels_and_layers_and_of_all_slices() {
         clear(BOTH, range(Aspects::DEPTH, [0, REST], ONE)),
         expected(BOTH, part(Aspects::DEPTH, [0, 4], [0, 1], None))
     );
-    // Its texels are somewhere in its bytes.
+    // Its texels may be anywhere in its bytes.
     let all = (LINEAR, Part::Bytes(0, 1 << 16), true, S::CLEAR, false);
     assert_eq!(clear(LINEAR, range(COLOR, ONE, ONE)), [all]);
 }

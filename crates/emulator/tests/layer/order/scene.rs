@@ -60,7 +60,7 @@ layout(set = 0, binding = 0) readonly buffer From { uint from[]; };
 layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
 layout(push_constant) uniform Constants { uint value; };
 void main() { if (value != 7) to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }";
-/// Copies as many words as the constant says.
+/// Copies the number of words given by the constant.
 const COPY_SOME: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) readonly buffer From { uint from[]; };
 layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
@@ -87,14 +87,14 @@ pub(super) struct Scene<'a> {
     pub(super) commands: vk::CommandBuffer,
     pub(super) a: vk::Buffer,
     pub(super) b: vk::Buffer,
-    /// In ordinary memory.
+    /// A buffer in ordinary memory.
     pub(super) other: vk::Buffer,
     pub(super) x: (vk::Image, vk::ImageView),
     pub(super) y: (vk::Image, vk::ImageView),
 }
 
 impl Scene<'_> {
-    /// A dispatch of so many groups.
+    /// Dispatches a number of groups.
     fn act(&self, source: &str, descriptors: &[Descriptor], groups: u32) {
         let (pipeline, set) = self.rig.work(source, descriptors);
         self.rig.bind_work(self.commands, &pipeline, set);
@@ -167,7 +167,7 @@ impl Scene<'_> {
         self.act_on_parts(rig::COPY, &[buffer, self.other], offsets);
     }
 
-    /// A dispatch without workgroups.
+    /// Dispatches no workgroups.
     pub(super) fn read_nothing(&self, buffer: vk::Buffer) {
         self.act(rig::COPY, &[buffer, self.other].map(Descriptor::buffer), 0);
     }
@@ -176,23 +176,23 @@ impl Scene<'_> {
         self.act(rig::COPY, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
 
-    /// A dispatch whose shader reads a buffer under a condition.
+    /// Dispatches a shader that reads a buffer under a condition.
     pub(super) fn read_unless(&self, buffer: vk::Buffer) {
         self.act(COPY_UNLESS, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
 
-    /// A dispatch whose shader reads the first 7 words of a buffer.
+    /// Dispatches a shader that reads the first 7 words of a buffer.
     pub(super) fn read_some(&self, buffer: vk::Buffer) {
         self.act(COPY_SOME, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
 
-    /// The same with a number of words that is computed.
+    /// As `read_some`, with a computed number of words.
     pub(super) fn read_computed_count(&self, buffer: vk::Buffer) {
         let copy = COPY_SOME.replace(">= count", ">= count + 1");
         self.act(&copy, &[buffer, self.other].map(Descriptor::buffer), 1);
     }
 
-    /// A dispatch that reads a buffer, with its size in another one.
+    /// Dispatches a shader that reads a buffer, with the dispatch size in another buffer.
     pub(super) fn read_indirectly(&self, buffer: vk::Buffer) {
         let (pipeline, set) = self
             .rig
@@ -223,7 +223,7 @@ impl Scene<'_> {
         unsafe { device.cmd_update_buffer(self.commands, buffer, 0, &[7; SPAN as usize]) };
     }
 
-    /// A copy of bytes `[first, end)`.
+    /// Copies bytes `[first, end)`.
     pub(super) fn copy(&self, from: vk::Buffer, to: vk::Buffer, (first, end): (u64, u64)) {
         let region = vk::BufferCopy::default().src_offset(first).dst_offset(first);
         let regions = [region.size(end - first)];
@@ -242,13 +242,13 @@ impl Scene<'_> {
         self.depend(&vk::DependencyInfo::default().memory_barriers(&barriers));
     }
 
-    /// A transition from `UNDEFINED` to `GENERAL`.
+    /// Records a transition from `UNDEFINED` to `GENERAL`.
     pub(super) fn transition(&self, image: (vk::Image, vk::ImageView), from: Side, to: Side) {
         let barriers = [transition(image, Layout::GENERAL, from, to)];
         self.depend(&vk::DependencyInfo::default().image_memory_barriers(&barriers));
     }
 
-    /// Dynamic rendering to `x` without draws, over columns `[first, end)`.
+    /// Records dynamic rendering to `x` without draws, over columns `[first, end)`.
     pub(super) fn clear_columns(&self, (first, end): (u32, u32)) {
         let color = [vk::RenderingAttachmentInfo::default()
             .image_view(self.x.1)
@@ -268,7 +268,7 @@ impl Scene<'_> {
         unsafe { device.cmd_end_rendering(self.commands) };
     }
 
-    /// A render pass over all of `x` with `inside` recorded in it.
+    /// Records a render pass over all of `x` with `inside` in it.
     pub(super) fn pass(
         &self,
         pass: vk::RenderPass,
@@ -290,7 +290,7 @@ impl Scene<'_> {
         unsafe { device.cmd_end_render_pass(self.commands) };
     }
 
-    /// A triangle in a subpass, with `x` as its color attachment or as its input attachment.
+    /// Draws a triangle in a subpass, with `x` as its color attachment or as its input attachment.
     fn draw(&self, pass: vk::RenderPass, subpass: u32) {
         let kinds: (_, &[_], &[_]) = match subpass {
             0 => (SEVEN, &[vk::ColorComponentFlags::R], &[]),
@@ -299,7 +299,7 @@ impl Scene<'_> {
         self.draw_by(pass, subpass, kinds);
     }
 
-    /// A triangle with a fragment shader, masks of color attachments, and `x` as its descriptors.
+    /// Draws a triangle with a fragment shader, masks of color attachments, and `x` as its descriptors.
     fn draw_by(
         &self,
         pass: vk::RenderPass,
@@ -332,7 +332,7 @@ impl Scene<'_> {
         }
     }
 
-    /// A secondary command buffer that fills a buffer.
+    /// Runs a secondary command buffer that fills a buffer.
     pub(super) fn fill_by_secondary(&self, buffer: vk::Buffer) {
         let secondary = self.rig.record_secondary(|commands| {
             self.rig.bind(commands, Some(self.object));
@@ -368,7 +368,7 @@ pub(super) fn transition(
         .subresource_range(rig::whole(vk::ImageAspectFlags::COLOR))
 }
 
-/// A render pass of one subpass that draws nothing to `x`, with its layouts before, in and after it.
+/// Creates a render pass of one subpass without draws to `x`, with its layouts before, in and after it.
 pub(super) fn render_pass(
     scene: &Scene<'_>,
     (load, store): (Load, Store),
@@ -532,7 +532,7 @@ pub(super) fn read_resolved_depth(scene: &Scene<'_>, from: Side) {
     scene.act(&source, &[sampled, Descriptor::buffer(scene.other)], 1);
 }
 
-/// Runs a secondary command buffer with an action command inside a pass, without tile memory of its own.
+/// Runs a secondary command buffer with an action command inside a pass, without inheriting tile memory.
 pub(super) fn run_unbound_secondary(scene: &Scene<'_>, pass: vk::RenderPass, framebuffer: vk::Framebuffer) {
     let secondary = scene.rig.allocate_commands(vk::CommandBufferLevel::SECONDARY);
     let inheritance = vk::CommandBufferInheritanceInfo::default()

@@ -1,4 +1,4 @@
-//! An instance with the layer, and a messenger that collects what is said from the first call on.
+//! An instance with the layer, and a messenger that collects all messages from the first call on.
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ const OLDEST_VALIDATION: u32 = vk::make_api_version(0, 1, 4, 341);
 /// A message: its id, and its text.
 pub type Message = (String, String);
 
-/// Whether the run is validated.
+/// Returns true if the run is validated.
 pub fn is_validated() -> bool {
     std::env::var_os("TILEHEAP_VALIDATE").is_some_and(|value| value == "1")
 }
 
-/// Makes the loader find the layer.
+/// Sets the environment so that the loader finds the layer.
 pub fn prepare_environment() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -35,13 +35,13 @@ pub fn prepare_environment() {
                 path.push(":");
             }
             path.push(folder);
-            // SAFETY: Before the loader is loaded, which alone reads it, and under a lock that every test takes first.
+            // SAFETY: Before the loader is loaded, which is its only reader, and under a lock that every test takes first.
             unsafe { std::env::set_var("VK_LAYER_PATH", path) };
         }
     });
 }
 
-/// Settings for the layer as an application passes them.
+/// Settings for the layer in the form that an application passes.
 struct LayerSettings {
     values: Vec<(CString, CString)>,
     pointers: Vec<*const std::ffi::c_char>,
@@ -70,18 +70,18 @@ impl LayerSettings {
     }
 }
 
-/// What an instance is made of.
+/// Options of an instance.
 pub struct Ask<'a> {
     pub version: u32,
     pub settings: &'a [(&'a str, &'a str)],
-    /// Above the emulator.
+    /// Layers above the emulator.
     pub layers: &'a [&'a CStr],
-    /// Beside that of messengers.
+    /// Extensions in addition to that of messengers.
     pub extensions: &'a [&'a CStr],
     pub kinds: Kind,
-    /// Whether a message is collected, by severity and id.
+    /// Returns true if a message is collected, by severity and id.
     pub counts: fn(Severity, &str) -> bool,
-    /// Whether a call goes no further than the layer that has something to say of it.
+    /// True if a call with a message is not passed below the layer that reports it.
     pub stops: bool,
 }
 
@@ -93,14 +93,14 @@ impl Default for Ask<'_> {
             layers: &[],
             extensions: &[],
             kinds: Kind::VALIDATION | Kind::GENERAL,
-            // The loader lists what the environment asks of it.
+            // The loader lists what the environment requests.
             counts: |_, id| id != "Loader Message",
             stops: false,
         }
     }
 }
 
-/// What listens.
+/// Collects messages.
 struct Monitor {
     counts: fn(Severity, &str) -> bool,
     stops: bool,
@@ -113,13 +113,13 @@ unsafe extern "system" fn listen(
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     monitor: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: A layer hands over valid data, with C strings or null.
+    // SAFETY: A layer passes valid data, with C strings or null.
     let (id, text) = unsafe { ((*data).message_id_name_as_c_str(), (*data).message_as_c_str()) };
     let text_of = |text: Option<&CStr>| text.unwrap_or_default().to_string_lossy().into_owned();
     // SAFETY: Kept until after the instance.
     let monitor = unsafe { &*monitor.cast::<Monitor>() };
     let id = text_of(id);
-    // Of the information, only what the layer has found.
+    // Of the INFO messages, only the layer's findings.
     let is_told = severity != Severity::INFO || ["possible", "pedantic"].iter().any(|kind| id.contains(kind));
     if !is_told || !(monitor.counts)(severity, &id) {
         return vk::FALSE;
@@ -129,7 +129,7 @@ unsafe extern "system" fn listen(
     monitor.stops.into()
 }
 
-/// An instance; destroyed where it is dropped.
+/// An instance, which is destroyed when dropped.
 pub struct Instance {
     pub entry: ash::Entry,
     pub instance: ash::Instance,
@@ -139,7 +139,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// One with these settings.
+    /// Creates an instance with these settings.
     pub fn new(settings: &[(&str, &str)]) -> Instance {
         let settings = [&[("report", "all")], settings].concat();
         let ask = Ask {
@@ -149,7 +149,7 @@ impl Instance {
         Instance::create(&ask).expect("an instance with the layer")
     }
 
-    /// `None` where the driver lacks an extension.
+    /// Creates an instance; `None` if the driver lacks an extension.
     pub fn create(ask: &Ask<'_>) -> Option<Instance> {
         prepare_environment();
         let monitor = Box::new(Monitor {
@@ -196,24 +196,24 @@ impl Instance {
         }
     }
 
-    /// The first device.
+    /// The first physical device.
     pub fn physical(&self) -> vk::PhysicalDevice {
         // SAFETY: A live instance.
         unsafe { self.instance.enumerate_physical_devices() }.expect("devices")[0]
     }
 
-    /// Whether a device has a command of that name.
+    /// Returns true if a device has a command of that name.
     pub fn has(&self, device: &ash::Device, name: &CStr) -> bool {
         // SAFETY: A live device and a C string.
         unsafe { (self.instance.fp_v1_0().get_device_proc_addr)(device.handle(), name.as_ptr()) }.is_some()
     }
 
-    /// What was said since the last call.
+    /// Returns the messages since the last call.
     pub fn take_messages(&self) -> Vec<Message> {
         std::mem::take(&mut *self.monitor.messages.lock().expect("no panic while collecting"))
     }
 
-    /// The ids of what the emulator said since the last call; validation may have said what is listed.
+    /// Returns the ids of the emulator's messages since the last call; only the listed validation messages are allowed.
     pub fn take_ids_but(&self, validated: &[&str]) -> Vec<String> {
         let messages = self.take_messages().into_iter();
         let (own, mut others): (Vec<_>, Vec<_>) = messages.partition(|(id, _)| id.starts_with("TILEHEAP-"));

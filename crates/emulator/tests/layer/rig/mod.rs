@@ -1,7 +1,7 @@
 //! A small Vulkan application: the layer through the loader, tile memory objects, and work whose results can be read.
 //!
-//! The layer is the one that `scripts/stage-emulator.sh` put into `target/emulator`, or into `TILEHEAP_EMULATOR`. In a
-//! validated run (`TILEHEAP_VALIDATE=1`) validation sits above it, is new enough, and has reported a deliberate mistake.
+//! The layer is the one that `scripts/stage-emulator.sh` put into `target/emulator`, or into `TILEHEAP_EMULATOR`. In a validated run
+//! (`TILEHEAP_VALIDATE=1`) validation is above it, is recent enough, and has reported a deliberate mistake.
 #![allow(unreachable_pub, reason = "a module of a test program")]
 
 mod instance;
@@ -31,14 +31,14 @@ pub const PROFILES: [&str; 7] = [
     "two-tile-types",
 ];
 
-/// A device with tile memory and all that tests use, below an instance that collects what is said. Where it is dropped, everything
-/// is destroyed, and a message that no test took fails the test.
+/// A device with tile memory and all features that tests use, on an instance that collects messages. When it is dropped, everything is destroyed, and
+/// a message that no test took fails the test.
 pub struct Rig {
     pub on: Instance,
     base: TestDevice,
 }
 
-/// Makes what a field has one's own.
+/// Dereferences a type to one of its fields.
 macro_rules! deref {
     ($type:ident, $field:ident: $target:ty) => {
         impl std::ops::Deref for $type {
@@ -54,25 +54,25 @@ pub(crate) use deref;
 
 deref!(Rig, base: TestDevice);
 
-/// What a test needs beside what every rig has.
+/// Requirements of a test in addition to the base of every rig.
 #[derive(Default)]
 pub struct Wants<'a> {
-    /// Above the emulator.
+    /// Layers above the emulator.
     pub layers: &'a [&'a CStr],
     pub instance_extensions: &'a [&'a CStr],
     pub extensions: &'a [&'a CStr],
     pub features: vk::PhysicalDeviceFeatures,
-    /// Features of tile shading for dispatches per tile.
+    /// Enables features of tile shading for dispatches per tile.
     pub per_tile: bool,
 }
 
 impl Rig {
-    /// A device with everything that tests use, and the layer's settings.
+    /// Creates a device with all features that tests use, and the layer's settings.
     pub fn new(settings: &[(&str, &str)]) -> Rig {
         Rig::with(settings, &Wants::default()).expect("every driver has what every rig needs")
     }
 
-    /// The same with more; `None` where the driver lacks an extension.
+    /// As `new`, with more requirements; `None` if the driver lacks an extension.
     pub fn with(settings: &[(&str, &str)], wants: &Wants<'_>) -> Option<Rig> {
         static AWAKE: Once = Once::new();
         if is_validated() {
@@ -85,7 +85,7 @@ impl Rig {
     }
 
     fn create(settings: &[(&str, &str)], wants: &Wants<'_>) -> Option<Rig> {
-        // Validation above is no reason to keep silent here, unless a test says so: its messages are told apart.
+        // Rules that validation also checks are reported unless a test disables that: the messages can be distinguished.
         let settings = [&[("report", "all")], settings].concat();
         let on = Instance::create(&Ask {
             settings: &settings,
@@ -116,7 +116,7 @@ impl Rig {
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(test_device::family(&on.instance, on.physical()))
             .queue_priorities(&[1.0])];
-        // Shaders without guards may reach past the last word of a buffer.
+        // Shaders without guards may access bytes past the last word of a buffer.
         let features = wants.features.robust_buffer_access(true);
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
@@ -135,17 +135,17 @@ impl Rig {
         Some(Rig { on, base })
     }
 
-    /// What was said since the last call.
+    /// Returns the messages since the last call.
     pub fn take_messages(&self) -> Vec<Message> {
         self.on.take_messages()
     }
 
-    /// The ids of what the emulator said since the last call; what validation said fails the test.
+    /// Returns the ids of the emulator's messages since the last call; validation messages fail the test.
     pub fn take_ids(&self) -> Vec<String> {
         self.take_ids_but(&[])
     }
 
-    /// The same, where validation may say what is listed.
+    /// As `take_ids`, but allows the listed validation messages.
     pub fn take_ids_but(&self, validated: &[&str]) -> Vec<String> {
         self.on.take_ids_but(validated)
     }

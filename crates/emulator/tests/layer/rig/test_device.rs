@@ -1,4 +1,4 @@
-//! A device with tile memory: its memory, buffers, images, pipelines and descriptor sets, all destroyed in the end.
+//! A device with tile memory: its memory, buffers, images, pipelines and descriptor sets, all destroyed at the end.
 
 use ash::prelude::VkResult;
 use ash::vk;
@@ -24,7 +24,7 @@ pub struct TestDevice {
     objects: Objects,
 }
 
-/// A buffer in ordinary memory that the host reads.
+/// A buffer in ordinary memory that is mapped by the host.
 #[derive(Clone, Copy)]
 pub struct HostBuffer {
     pub buffer: vk::Buffer,
@@ -33,9 +33,9 @@ pub struct HostBuffer {
 }
 
 impl HostBuffer {
-    /// Its words; the device is done with it.
+    /// Returns its words; the device no longer uses it.
     pub fn read(&self) -> Vec<u32> {
-        // SAFETY: Mapped for as long as the rig lives, coherent, and idle.
+        // SAFETY: Mapped as long as the rig exists, coherent, and idle.
         unsafe { std::slice::from_raw_parts(self.at, self.words) }.to_vec()
     }
 }
@@ -67,7 +67,7 @@ fn needs(ask: impl FnOnce(&mut vk::MemoryRequirements2<'_>)) -> (vk::MemoryRequi
 }
 
 impl TestDevice {
-    /// With a queue of the first family that draws and dispatches.
+    /// Wraps a device, with a queue of the first family that draws and dispatches.
     pub fn new(instance: &ash::Instance, physical: vk::PhysicalDevice, device: ash::Device) -> TestDevice {
         let objects = Objects::default();
         let family = family(instance, physical);
@@ -86,7 +86,7 @@ impl TestDevice {
         let sets = vk::DescriptorPoolCreateInfo::default()
             .max_sets(256)
             .pool_sizes(&sizes);
-        // SAFETY: A live device with a queue of that family; the command pool goes first.
+        // SAFETY: A live device with a queue of that family; the command pool is destroyed first.
         let (types, pool, queue) = unsafe {
             (
                 instance.get_physical_device_memory_properties(physical),
@@ -108,7 +108,7 @@ impl TestDevice {
         }
     }
 
-    /// Destroys everything; command buffers first, whatever state they are in.
+    /// Destroys everything; command buffers first, in any state.
     pub fn destroy(&self) {
         // SAFETY: Idle, and destroyed once.
         unsafe {
@@ -155,12 +155,12 @@ impl TestDevice {
         self.try_allocate(size, memory_type).expect("memory")
     }
 
-    /// Memory of the first type that a resource can have.
+    /// Allocates memory of the first type that a resource can have.
     pub fn memory_for(&self, needs: &vk::MemoryRequirements) -> vk::DeviceMemory {
         self.allocate(needs.size, needs.memory_type_bits.trailing_zeros())
     }
 
-    /// A tile memory object.
+    /// Allocates a tile memory object.
     pub fn object(&self, size: u64) -> vk::DeviceMemory {
         self.allocate(size, self.tile_type())
     }
@@ -184,38 +184,38 @@ impl TestDevice {
         self.try_bind_image(image, memory, offset).expect("bound memory");
     }
 
-    /// A buffer, bound to nothing.
+    /// Creates a buffer that is not bound.
     pub fn buffer(&self, size: u64, usage: vk::BufferUsageFlags) -> vk::Buffer {
         self.create(&vk::BufferCreateInfo::default().size(size).usage(usage))
     }
 
-    /// A tile buffer, bound to nothing.
+    /// Creates a tile buffer that is not bound.
     pub fn tile_buffer(&self, size: u64, usage: vk::BufferUsageFlags) -> vk::Buffer {
         self.buffer(size, usage | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM)
     }
 
-    /// A storage buffer of so many words at `offset` of a tile memory object.
+    /// Creates a storage buffer of `words` words at `offset` of a tile memory object.
     pub fn tile_words(&self, words: u64, object: vk::DeviceMemory, offset: u64) -> vk::Buffer {
         let buffer = self.tile_buffer(words * 4, vk::BufferUsageFlags::STORAGE_BUFFER);
         self.bind_buffer(buffer, object, offset);
         buffer
     }
 
-    /// What a buffer needs: its ordinary requirements, and tile size and alignment.
+    /// The requirements of a buffer: ordinary ones, and tile size and alignment.
     pub fn buffer_needs(&self, buffer: vk::Buffer) -> (vk::MemoryRequirements, (u64, u64)) {
         let info = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
         // SAFETY: A buffer of this device.
         needs(|out| unsafe { self.device.get_buffer_memory_requirements2(&info, out) })
     }
 
-    /// What an image needs, likewise.
+    /// The requirements of an image, in the same form.
     pub fn image_needs(&self, image: vk::Image) -> (vk::MemoryRequirements, (u64, u64)) {
         let info = vk::ImageMemoryRequirementsInfo2::default().image(image);
         // SAFETY: An image of this device.
         needs(|out| unsafe { self.device.get_image_memory_requirements2(&info, out) })
     }
 
-    /// A buffer that the host reads, of zeros.
+    /// Creates a host-readable buffer of zeros.
     pub fn host_buffer(&self, words: usize) -> HostBuffer {
         use vk::{BufferUsageFlags as B, MemoryPropertyFlags as P};
         let usage = B::STORAGE_BUFFER | B::TRANSFER_DST | B::TRANSFER_SRC | B::INDIRECT_BUFFER;
@@ -240,7 +240,7 @@ impl TestDevice {
         HostBuffer { buffer, words, at }
     }
 
-    /// A square tile image at `offset` of an object, and a view of it.
+    /// Creates a square tile image at `offset` of an object, and a view of it.
     pub fn tile_image(
         &self,
         format: vk::Format,
@@ -254,7 +254,7 @@ impl TestDevice {
         (image, self.view(image, format))
     }
 
-    /// An image in ordinary memory, and a view of it.
+    /// Creates an image in ordinary memory, and a view of it.
     pub fn ordinary_image(&self, info: &vk::ImageCreateInfo<'_>) -> (vk::Image, vk::ImageView) {
         let image = self.create(info);
         let (needs, tile) = self.image_needs(image);
@@ -275,7 +275,7 @@ impl TestDevice {
         self.compute_words(kinds, &compile(Stage::Compute, source, 3), 4)
     }
 
-    /// The same of SPIR-V, with so many bytes of push constants.
+    /// As `compute`, from SPIR-V and with `constants` bytes of push constants.
     pub fn compute_words(&self, kinds: &[vk::DescriptorType], words: &[u32], constants: u32) -> Pipeline {
         let stages = vk::ShaderStageFlags::COMPUTE;
         let (layout, set_layout) = self
@@ -290,7 +290,7 @@ impl TestDevice {
         }
     }
 
-    /// A pipeline layout with these descriptors and without constants, and the layout of their set.
+    /// Creates a pipeline layout with these descriptors and without constants, and the layout of their set.
     pub fn layout(
         &self,
         kinds: &[vk::DescriptorType],
@@ -299,12 +299,12 @@ impl TestDevice {
         self.objects.pipeline_layout(&self.device, &[], kinds, stages, 4)
     }
 
-    /// A descriptor set for a pipeline.
+    /// Creates a descriptor set for a pipeline.
     pub fn set(&self, pipeline: &Pipeline, descriptors: &[Descriptor]) -> vk::DescriptorSet {
         descriptor_set(&self.device, self.sets, pipeline.set_layout, descriptors)
     }
 
-    /// A compute pipeline for descriptors, and a set of them.
+    /// Creates a compute pipeline for descriptors, and a set of them.
     pub fn work(&self, source: &str, descriptors: &[Descriptor]) -> (Pipeline, vk::DescriptorSet) {
         let kinds: Vec<_> = descriptors.iter().map(|descriptor| descriptor.kind()).collect();
         let pipeline = self.compute(&kinds, source);

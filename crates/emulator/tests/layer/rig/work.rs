@@ -19,7 +19,7 @@ layout(set = 0, binding = 1, std430) buffer To { uint to[]; };
 layout(push_constant) uniform Constants { uint value; };
 void main() { if (gl_GlobalInvocationID.x < from.length()) to[gl_GlobalInvocationID.x] = from[gl_GlobalInvocationID.x]; }";
 
-/// Copies texels of an image of 64 texels a side from binding 0 to binding 1.
+/// Copies texels of an image with sides of 64 texels from binding 0 to binding 1.
 pub const COPY_TEXELS: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, r32ui) readonly uniform uimage2D from;
 layout(set = 0, binding = 1, std430) buffer To { uint to[]; };
@@ -29,13 +29,13 @@ void main() {
     to[at] = imageLoad(from, ivec2(at % 64, at / 64)).x;
 }";
 
-/// Everything, before and behind a barrier.
+/// All stages, before and after a barrier.
 const EVERYTHING: vk::PipelineStageFlags = vk::PipelineStageFlags::ALL_COMMANDS;
 const ACCESSES: vk::AccessFlags =
     vk::AccessFlags::from_raw(vk::AccessFlags::MEMORY_READ.as_raw() | vk::AccessFlags::MEMORY_WRITE.as_raw());
 
 impl TestDevice {
-    /// Records a dispatch of a pipeline over so many words, between barriers.
+    /// Records a dispatch of a pipeline over `words` words, between barriers.
     pub fn dispatch(
         &self,
         commands: vk::CommandBuffer,
@@ -55,19 +55,19 @@ impl TestDevice {
         self.barrier(commands);
     }
 
-    /// Records that every word of a storage buffer becomes `value`.
+    /// Records a shader fill of every word of a storage buffer with `value`.
     pub fn fill(&self, commands: vk::CommandBuffer, buffer: vk::Buffer, words: u32, value: u32) {
         let (pipeline, set) = self.work(FILL, &[Descriptor::buffer(buffer)]);
         self.dispatch(commands, &pipeline, set, value, words);
     }
 
-    /// Records a copy from a storage buffer to another, by a shader.
+    /// Records a copy from a storage buffer to another by a shader.
     pub fn copy(&self, commands: vk::CommandBuffer, from: vk::Buffer, to: vk::Buffer, words: u32) {
         let (pipeline, set) = self.work(COPY, &[Descriptor::buffer(from), Descriptor::buffer(to)]);
         self.dispatch(commands, &pipeline, set, 0, words);
     }
 
-    /// Records a copy of the texels of an R32_UINT image of 64 texels a side in layout GENERAL.
+    /// Records a copy of the texels of an R32_UINT image with sides of 64 texels in layout GENERAL.
     pub fn copy_texels(&self, commands: vk::CommandBuffer, view: vk::ImageView, to: vk::Buffer) {
         let reached = [Descriptor::storage_image(view), Descriptor::buffer(to)];
         let (pipeline, set) = self.work(COPY_TEXELS, &reached);
@@ -83,7 +83,7 @@ impl TestDevice {
         };
     }
 
-    /// Everything before happens before everything behind.
+    /// Records a barrier between everything before and everything after it.
     pub fn barrier(&self, commands: vk::CommandBuffer) {
         let all = vk::MemoryBarrier::default()
             .src_access_mask(ACCESSES)
@@ -91,7 +91,7 @@ impl TestDevice {
         self.pipeline_barrier(commands, &[all], &[]);
     }
 
-    /// A transition of a colour image, from everything to everything.
+    /// Records a transition of a color image, from everything to everything.
     pub fn transition(
         &self,
         commands: vk::CommandBuffer,
@@ -111,7 +111,7 @@ impl TestDevice {
         self.pipeline_barrier(commands, &[], &[barrier]);
     }
 
-    /// A new image comes to layout GENERAL.
+    /// Records the transition of a new image to layout GENERAL.
     pub fn to_general(&self, commands: vk::CommandBuffer, image: vk::Image) {
         self.transition(
             commands,
@@ -139,7 +139,7 @@ impl TestDevice {
         unsafe { self.tile.cmd_bind_tile_memory(commands, info.as_ref()) };
     }
 
-    /// A primary command buffer that `record` fills; it can be submitted any number of times.
+    /// Records a primary command buffer with `record`; it can be submitted any number of times.
     pub fn record(&self, record: impl FnOnce(vk::CommandBuffer)) -> vk::CommandBuffer {
         let commands = self.allocate_commands(vk::CommandBufferLevel::PRIMARY);
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
@@ -147,7 +147,7 @@ impl TestDevice {
         commands
     }
 
-    /// A secondary command buffer that runs outside render passes.
+    /// Records a secondary command buffer that runs outside render passes.
     pub fn record_secondary(&self, record: impl FnOnce(vk::CommandBuffer)) -> vk::CommandBuffer {
         let commands = self.allocate_commands(vk::CommandBufferLevel::SECONDARY);
         let inheritance = vk::CommandBufferInheritanceInfo::default();
@@ -167,13 +167,13 @@ impl TestDevice {
         objects::record(&self.device, commands, info, || record(commands));
     }
 
-    /// Records secondary command buffers.
+    /// Records the execution of a secondary command buffer.
     pub fn execute(&self, commands: vk::CommandBuffer, secondary: vk::CommandBuffer) {
-        // SAFETY: Recording, where the secondary may run.
+        // SAFETY: Recording, and the secondary may run at this point.
         unsafe { self.device.cmd_execute_commands(commands, &[secondary]) };
     }
 
-    /// One submit call with these batches; waits until it is done.
+    /// Submits these batches in one call, and waits until they are complete.
     pub fn submit(&self, batches: &[&[vk::CommandBuffer]]) {
         let batches = batches.iter();
         let infos: Vec<_> = batches
@@ -184,7 +184,7 @@ impl TestDevice {
         self.wait(submitted);
     }
 
-    /// The same by `vkQueueSubmit2`.
+    /// As `submit`, by `vkQueueSubmit2`.
     pub fn submit2(&self, batches: &[&[vk::CommandBuffer]]) {
         let info =
             |handle: &vk::CommandBuffer| vk::CommandBufferSubmitInfo::default().command_buffer(*handle);
@@ -204,7 +204,7 @@ impl TestDevice {
     }
 }
 
-/// What a pass does to the image that it renders to.
+/// Operations of a pass on the image that it renders to.
 #[derive(Clone, Copy, Debug)]
 pub struct Operations {
     pub load: vk::AttachmentLoadOp,
@@ -219,20 +219,20 @@ pub const CLEAR: Operations = Operations {
     from: vk::ImageLayout::GENERAL,
 };
 
-/// The side of the images that passes render to.
+/// Side length of the images that passes render to.
 pub const SIDE: u32 = 64;
 
-/// What a clear leaves in every texel.
+/// Value of every texel after a clear.
 pub const CLEARED: u32 = 0x0BAD_CAFE;
 
-/// A clear of integers.
+/// A clear value of integers.
 pub fn clear_value(value: u32) -> vk::ClearValue {
     let color = vk::ClearColorValue { uint32: [value; 4] };
     vk::ClearValue { color }
 }
 
 impl TestDevice {
-    /// Records a pass by dynamic rendering that draws nothing, over an area of that height.
+    /// Records a pass by dynamic rendering without draws, over an area of that height.
     pub fn render(
         &self,
         commands: vk::CommandBuffer,
@@ -270,7 +270,7 @@ impl TestDevice {
         self.barrier(commands);
     }
 
-    /// A render pass object for one R32_UINT attachment, and a framebuffer of that view; imageless if asked.
+    /// Creates a render pass object for one R32_UINT attachment, and a framebuffer of that view; optionally imageless.
     pub fn pass_object(
         &self,
         view: vk::ImageView,
@@ -287,7 +287,7 @@ impl TestDevice {
         (pass, self.framebuffer(pass, &[view], imageless))
     }
 
-    /// A framebuffer of R32_UINT images with [`SIDE`] texels a side; imageless if asked.
+    /// Creates a framebuffer of R32_UINT images with [`SIDE`] texels per side; optionally imageless.
     pub fn framebuffer(
         &self,
         pass: vk::RenderPass,
@@ -341,7 +341,7 @@ impl TestDevice {
     }
 }
 
-/// Breaks VUID-vkCmdDispatch-commandBuffer-10746 and makes sure that validation says so.
+/// Breaks VUID-vkCmdDispatch-commandBuffer-10746 and verifies that validation reports it.
 pub fn provoke_validation(rig: &Rig) {
     let object = rig.object(rig.heap_size());
     let buffer = rig.tile_words(64, object, 0);

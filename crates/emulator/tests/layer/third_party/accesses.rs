@@ -1,4 +1,4 @@
-//! Draws and dispatches that reach another object than the one bound, and binding itself.
+//! Draws and dispatches that access an object other than the bound one, and binding itself.
 
 use ash::vk;
 use tileheap_device::ffi;
@@ -14,7 +14,7 @@ const TILE_MEMORY: Ask<'_> = Ask::tile_memory(vk::API_VERSION_1_1);
 /// Writes the first word of a buffer.
 const WRITES: &str = "layout(set = 0, binding = 0) buffer Data { float first; };
 void main() { first = 1.0; }";
-/// The same of two buffers, the second through texels.
+/// As `WRITES` for two buffers, the second through texels.
 const WRITES_BOTH: &str = "layout(set = 0, binding = 0) buffer Data { float first; };
 layout(set = 0, binding = 1, r32f) uniform imageBuffer texels;
 void main() { first = 1.0; imageStore(texels, 0, vec4(0.5)); }";
@@ -23,7 +23,7 @@ const READS: &str = "layout(set = 0, binding = 0, rgba8) uniform readonly image2
 void main() { vec4 texel = imageLoad(texels, ivec2(0)); }";
 
 impl Suite {
-    /// Begins the test's command buffer, and binds a pipeline and a set of what it reaches.
+    /// Begins the test's command buffer, and binds a pipeline and a set of the descriptors.
     fn begin_work(&self, source: &str, reached: &[Descriptor]) -> vk::CommandBuffer {
         let (pipeline, set) = self.work(source, reached);
         let commands = self.begin();
@@ -31,7 +31,7 @@ impl Suite {
         commands
     }
 
-    /// A dispatch of which validation says this so often: wrong on purpose, and never submitted.
+    /// Records a dispatch with `times` validation messages: wrong on purpose, and never submitted.
     fn dispatch_wrong(&self, commands: vk::CommandBuffer, times: usize) {
         let expected = vec![WRONG_DISPATCH; times];
         // SAFETY: Recording.
@@ -46,7 +46,7 @@ impl Suite {
         ended.expect("recorded");
     }
 
-    /// A tile storage buffer of 4096 bytes at the beginning of an object of its own, and the object.
+    /// Creates a tile storage buffer of 4096 bytes at the beginning of a separate object, and returns both.
     fn tile_storage(&self) -> (vk::Buffer, vk::DeviceMemory) {
         let buffer = self.tile_buffer(4096, vk::BufferUsageFlags::STORAGE_BUFFER);
         let object = self.object_of(&self.buffer_needs(buffer), 0);
@@ -55,7 +55,7 @@ impl Suite {
     }
 }
 
-/// A dispatch while the buffer's own object is bound, and nothing is wrong, neither recorded nor submitted.
+/// A dispatch with the buffer's own object bound is valid, both recorded and submitted.
 #[test]
 fn a_dispatch_writes_a_tile_buffer() {
     on_every_profile(&TILE_MEMORY, |suite| {
@@ -68,7 +68,7 @@ fn a_dispatch_writes_a_tile_buffer() {
     });
 }
 
-/// Two buffers in one object, the second behind the first and seen through texels.
+/// Two buffers in one object, the second after the first and accessed through texels.
 #[test]
 fn a_dispatch_reaches_two_buffers_that_are_not_bound() {
     on_every_profile(&TILE_MEMORY, |suite| {
@@ -98,7 +98,7 @@ fn a_dispatch_reaches_two_buffers_that_are_not_bound() {
     });
 }
 
-/// What was never written is read here, too; but that follows from what is bound, and is not said beside it.
+/// Contents that were never written are also read here; but that follows from the binding, and is not reported in addition.
 #[test]
 fn a_dispatch_reads_an_image_that_is_not_bound() {
     on_every_profile(&TILE_MEMORY, |suite| {
@@ -110,7 +110,7 @@ fn a_dispatch_reads_an_image_that_is_not_bound() {
     });
 }
 
-/// Of any other heap, bound to a primary and handed to a secondary.
+/// Memory of any other heap, bound to a primary and inherited by a secondary.
 #[test]
 fn only_tile_memory_is_bound_as_tile_memory() {
     on_every_profile(&TILE_MEMORY, |suite| {

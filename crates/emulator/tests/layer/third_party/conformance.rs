@@ -1,5 +1,5 @@
-//! What conformance tests do to every extension and every memory type, and the devices that they and others begin with: everything
-//! enabled that there is.
+//! Operations that conformance tests perform for every extension and every memory type, and the devices that they and other suites create: with
+//! everything enabled.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -16,11 +16,11 @@ const ALL_OWN: Ask<'_> = Ask {
     ..Ask::tile_memory(vk::API_VERSION_1_3)
 };
 
-/// A structure whose fields are all of the same byte.
+/// A structure with all bytes of its fields set to `byte`.
 fn filled<T: vk::TaggedStructure + Default>(byte: u8) -> T {
     let mut structure = T::default();
     let head = size_of::<vk::BaseOutStructure<'_>>();
-    // SAFETY: Behind the head, structures of the tests are of integers, for which all bytes will do.
+    // SAFETY: After the head, structures of the tests consist of integers, for which all bytes are valid.
     unsafe {
         let fields = (&raw mut structure).cast::<u8>().add(head);
         fields.write_bytes(byte, size_of::<T>() - head);
@@ -28,7 +28,7 @@ fn filled<T: vk::TaggedStructure + Default>(byte: u8) -> T {
     structure
 }
 
-/// Asked twice, with all bits off and all bits on before: the answers are the same, and true or false.
+/// Queried twice, with all bits off and all bits on before: the results are the same, and true or false.
 #[test]
 fn features_and_properties_are_written_whole() {
     on_every_profile(&ALL_OWN, |suite| {
@@ -51,8 +51,8 @@ fn features_and_properties_are_written_whole() {
                 instance.get_physical_device_features2(physical, &mut features);
                 instance.get_physical_device_properties2(physical, &mut properties);
             });
-            // Behind type and next, the features of the structure.
-            // SAFETY: A structure of so many words.
+            // After type and next, the features of the structure.
+            // SAFETY: A structure of this number of words.
             let words = unsafe { *(&raw const shading).cast::<[u32; 18]>() };
             let others = [
                 heap.tile_memory_heap,
@@ -74,7 +74,7 @@ fn features_and_properties_are_written_whole() {
     });
 }
 
-/// Asks for a device with features that are not there; what `edit` changes is all off before.
+/// Requests a device with unsupported features; all are off before `edit`.
 fn refused(suite: &Suite, edit: impl FnOnce(&mut ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>)) -> bool {
     let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default();
     edit(&mut shading);
@@ -131,8 +131,8 @@ fn a_device_is_refused_for_every_feature_that_is_not_offered() {
     });
 }
 
-/// Whether an extension may be enabled beside all others: one has a successor that may not be there with it, and those for
-/// presenting want instance extensions.
+/// Returns true if an extension can be enabled together with all others: one has a successor that excludes it, and those for presenting require
+/// instance extensions.
 fn is_for_all(name: &CStr) -> bool {
     let text = name.to_string_lossy();
     name != ash::ext::buffer_device_address::NAME
@@ -141,7 +141,7 @@ fn is_for_all(name: &CStr) -> bool {
             .any(|word| text.contains(word))
 }
 
-/// Every extension that the device lists, its own among them, and every feature of each version and of the layer.
+/// Every extension that the device lists, including the layer's, and every feature of each version and of the layer.
 #[test]
 fn a_device_has_all_that_it_lists() {
     on_every_profile(&ALL_OWN, |suite| {

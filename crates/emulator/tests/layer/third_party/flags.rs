@@ -1,4 +1,4 @@
-//! Usages of 64 bits: the tile bit counts in them as it does in 32, and the driver never sees it.
+//! 64-bit usages: the tile bit has the same effect in them as in 32 bits, and the driver never sees it.
 
 use std::ffi::c_void;
 
@@ -28,21 +28,21 @@ impl Wide {
     }
 }
 
-/// Validation goes by the structure, too: it would call one of an unknown number out of place, and the image's place wrong.
+/// Validation also reads the structure: it would reject one of an unknown number, and the image's placement.
 #[test]
 fn an_images_usage_may_have_64_bits() {
     on_every_profile(&Ask::tile_memory(vk::API_VERSION_1_3), |suite| {
-        // The plain usage does not count beside the other one: with the bit there alone it is no tile image.
+        // The plain usage is ignored if there is the other one: with the bit only in the plain usage, it is not a tile image.
         for (plain, full, lives_there) in [(COLOR, COLOR | TILE, true), (COLOR | TILE, COLOR, false)] {
             let wide = Wide::usage(full);
             let mut info = image_info(vk::Format::R8G8B8A8_UNORM, 32, plain);
             info.p_next = (&raw const wide).cast();
-            // Valid but for the extension, which no driver here has; so below.
+            // Valid except for the extension, which no driver here has; also below.
             let image = suite.expect(&[], |_| suite.create(&info));
             let needs = suite.image_needs(image);
             let (ordinary, (size, alignment)) = needs;
             assert_eq!((size > 0, alignment > 0), (lives_there, lives_there));
-            // The same of an image that is not there yet.
+            // The same for an image that does not exist yet.
             let mut tile = ffi::TileMemoryRequirementsQCOM::default();
             let mut out = vk::MemoryRequirements2::default().push_next(&mut tile);
             let asked = vk::DeviceImageMemoryRequirements::default().create_info(&info);
@@ -76,7 +76,7 @@ fn a_format_query_may_have_64_bits_of_usage() {
                 info.p_next = std::ptr::from_ref(wide).cast();
             }
             let mut out = vk::ImageFormatProperties2::default();
-            // SAFETY: Valid but for the extension.
+            // SAFETY: Valid except for the extension.
             let asked = suite.expect(&[], |_| unsafe {
                 let (instance, physical) = (&suite.instance, suite.physical);
                 instance.get_physical_device_image_format_properties2(physical, &info, &mut out)
@@ -91,7 +91,7 @@ fn a_format_query_may_have_64_bits_of_usage() {
     });
 }
 
-/// Of buffers the structure is Vulkan 1.4's, or `VK_KHR_maintenance5`'s.
+/// For buffers, the structure is Vulkan 1.4's, or `VK_KHR_maintenance5`'s.
 #[test]
 fn a_buffers_usage_may_have_64_bits() {
     on_every_profile(&Ask::tile_memory(vk::API_VERSION_1_3), |suite| {

@@ -1,4 +1,4 @@
-//! Buffers, images and memory: what may not be made, and where nothing may be bound.
+//! Buffers, images and memory: objects that must not be created, and invalid bindings.
 
 use ash::prelude::VkResult;
 use ash::vk;
@@ -12,7 +12,7 @@ const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const TILE_MEMORY: Ask<'_> = Ask::tile_memory(vk::API_VERSION_1_1);
 
 impl Suite {
-    /// A tile image of all of an object of its own, and a view of it.
+    /// Creates a tile image in a separate object of its size, and a view of it.
     pub(crate) fn tile_view(&self, info: &vk::ImageCreateInfo<'_>) -> vk::ImageView {
         let image = self.create(info);
         self.bind_image(image, self.object_of(&self.image_needs(image), 0), 0);
@@ -21,7 +21,7 @@ impl Suite {
 
     fn bind_buffer2(&self, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> VkResult<()> {
         let info = vk::BindBufferMemoryInfo::default().buffer(buffer).memory(memory);
-        // SAFETY: Handles of this device; the tests bind wrong places on purpose, which is refused.
+        // SAFETY: Handles of this device; the tests bind at wrong places on purpose, which is refused.
         unsafe { self.device.bind_buffer_memory2(&[info.memory_offset(offset)]) }
     }
 
@@ -42,7 +42,7 @@ fn tile_resources_need_the_feature() {
     });
 }
 
-/// Where the driver has no protected memory, that is the third thing wrong with it.
+/// If the driver has no protected memory, that is a third mistake.
 #[test]
 fn a_tile_buffer_is_not_protected_and_holds_no_indices() {
     on_every_profile(&TILE_MEMORY, |suite| {
@@ -74,7 +74,7 @@ fn tile_memory_is_not_allocated_without_the_feature() {
     });
 }
 
-/// Too small an object, an offset that is no multiple, and both at once: `bind` with either command, and refused.
+/// An object that is too small, a misaligned offset, and both at once: `bind` with either command, and refused.
 fn refuse_wrong_places(
     [aligned, fits]: [[&str; 2]; 2],
     bind: impl Fn(&Suite, i64, u64, [&[&str]; 2]) -> [VkResult<()>; 2],
@@ -140,7 +140,7 @@ fn images_are_bound_where_their_tile_requirements_say() {
     });
 }
 
-/// Ordinary memory keeps its rules beside the tile heap. Only stopped calls are made: no driver refuses these.
+/// Ordinary memory keeps its rules next to the tile heap. Only makes calls that validation stops: no driver refuses these.
 #[test]
 fn ordinary_memory_keeps_its_own_rules() {
     on_every_profile(&TILE_MEMORY, |suite| {

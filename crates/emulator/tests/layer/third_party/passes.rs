@@ -1,5 +1,4 @@
-//! Render passes: drawn to an attachment whose object is not bound, resolved to tile memory, and run by secondaries with
-//! another size.
+//! Render passes: draws to an attachment whose object is not bound, resolves to tile memory, and secondaries with another size.
 
 use ash::vk;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
@@ -27,7 +26,7 @@ const CORNERS: &str = "void main() {
 const GREEN: &str = "layout(location = 0) out vec4 color; void main() { color = vec4(0.0, 1.0, 0.0, 1.0); }";
 
 impl Suite {
-    /// A pipeline for one color attachment, of a render pass object or, without one, of dynamic rendering.
+    /// Creates a pipeline for one color attachment, of a render pass object or, without one, of dynamic rendering.
     fn pipeline(&self, pass: vk::RenderPass) -> vk::Pipeline {
         let modules = [
             self.module(Stage::Vertex, CORNERS),
@@ -46,18 +45,18 @@ impl Suite {
         })
     }
 
-    /// A tile image that is a color attachment, in an object of its own, and a view of it.
+    /// Creates a tile image that is a color attachment, in a separate object, and a view of it.
     fn tile_target(&self) -> vk::ImageView {
         self.tile_view(&image_info(FORMAT, SIDE, COLOR | TILE))
     }
 
-    /// An ordinary color attachment of so many samples.
+    /// Creates an ordinary color attachment with `samples`.
     fn target(&self, samples: vk::SampleCountFlags) -> vk::ImageView {
         self.ordinary_image(&image_info(FORMAT, SIDE, COLOR).samples(samples))
             .1
     }
 
-    /// A draw that reaches what is not bound: wrong on purpose, and never submitted.
+    /// Records a draw to an unbound attachment: wrong on purpose, and never submitted.
     fn draw_wrong(&self, commands: vk::CommandBuffer) {
         // SAFETY: Recording a pass.
         self.expect(&["VUID-vkCmdDraw-commandBuffer-10746"], |device| unsafe {
@@ -74,7 +73,7 @@ fn rendering_to<'a>(targets: &'a [vk::RenderingAttachmentInfo<'_>], side: u32) -
         .color_attachments(targets)
 }
 
-/// An attachment of a render pass that neither loads nor cares about its layout before.
+/// An attachment of a render pass that neither loads nor needs its initial layout.
 fn attachment(samples: vk::SampleCountFlags) -> vk::AttachmentDescription2<'static> {
     vk::AttachmentDescription2::default()
         .format(FORMAT)
@@ -84,8 +83,8 @@ fn attachment(samples: vk::SampleCountFlags) -> vk::AttachmentDescription2<'stat
         .final_layout(vk::ImageLayout::GENERAL)
 }
 
-/// In dynamic rendering, which loads what was never written, and in a render pass of two subpasses; a draw is what is wrong, once
-/// in each, and neither the second subpass nor the end is ever recorded.
+/// In dynamic rendering, which loads contents that were never written, and in a render pass of two subpasses. The draw is the mistake, once in each;
+/// the second subpass and the end are never recorded.
 #[test]
 fn a_draw_reaches_an_attachment_that_is_not_bound() {
     on_every_profile(&DYNAMIC, |suite| {
@@ -105,7 +104,7 @@ fn a_draw_reaches_an_attachment_that_is_not_bound() {
             device.cmd_bind_pipeline(commands, graphics, pipeline);
         });
         suite.draw_wrong(commands);
-        // A draw that validation stops is none for the emulator.
+        // The emulator does not see a draw that validation stops.
         let undrawn = &["TILEHEAP-attachment-unbound"][..usize::from(suite.stops())];
         // SAFETY: As above.
         suite.expect(undrawn, |_| unsafe { dynamic.cmd_end_rendering(commands) });
@@ -129,7 +128,7 @@ fn a_draw_reaches_an_attachment_that_is_not_bound() {
     });
 }
 
-/// Half of what the primary has, inherited behind another structure of the chain.
+/// Half the size of the primary's, inherited after another structure of the chain.
 #[test]
 fn a_secondary_inherits_another_size() {
     on_every_profile(&DYNAMIC, |suite| {
@@ -175,7 +174,7 @@ fn a_secondary_inherits_another_size() {
     });
 }
 
-/// By dynamic rendering, by a framebuffer with views, and by one whose views come with the pass.
+/// By dynamic rendering, by a framebuffer with views, and by an imageless one.
 #[test]
 fn nothing_is_resolved_to_tile_memory() {
     let ask = Ask {
@@ -199,7 +198,7 @@ fn nothing_is_resolved_to_tile_memory() {
         suite.expect(&expected, |_| unsafe {
             dynamic.cmd_begin_rendering(commands, &info)
         });
-        // SAFETY: As above; where the call was stopped no pass has begun.
+        // SAFETY: As above; if the call was stopped, no pass has begun.
         suite.expect(&[], |device| unsafe {
             if !suite.stops() {
                 dynamic.cmd_end_rendering(commands);

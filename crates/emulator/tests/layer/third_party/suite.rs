@@ -1,12 +1,12 @@
-//! A small copy of a test suite's framework: how it starts, what it queries of every device before a test, how it receives messages.
+//! A small copy of a test suite's framework: its start, its queries of every device before a test, and its messages.
 //!
 //! ```text
 //! instance: validation, the emulator, a messenger from the first call on        Ask::version is its version, and the device's
 //!   └ physical device: extensions of it and of every layer, features in chains
 //!       └ device: every queue of every family, then all formats, a pool, a command buffer
 //! ```
-//! As those frameworks do, a listener stops the call that a message is about: validation then does not hand it down. It is tried
-//! both ways, so that the layer meets the mistakes themselves, too.
+//! As in those frameworks, a listener stops the call that a message is about: validation then does not pass it down. Both ways are tested, so that
+//! the layer also meets the mistakes itself.
 
 use std::ffi::CStr;
 
@@ -21,12 +21,12 @@ use vk::DebugUtilsMessageTypeFlagsEXT as Kind;
 use crate::rig;
 use crate::rig::{Instance, PROFILES, TestDevice, is_validated};
 
-/// What a test requires; a suite skips a test without it, and here that is a failure.
+/// Requirements of a test; a suite skips a test if one is missing, and here that is a failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
     pub(crate) version: u32,
     pub(crate) instance_extensions: &'a [&'a CStr],
-    /// Beside `VK_QCOM_tile_memory_heap`.
+    /// In addition to `VK_QCOM_tile_memory_heap`.
     pub(crate) extensions: &'a [&'a CStr],
     pub(crate) tile_memory_heap: bool,
     pub(crate) tile_properties: bool,
@@ -59,7 +59,7 @@ impl Ask<'_> {
     }
 }
 
-/// A device as a suite has it, and what a test made on it.
+/// A device in the form of a suite, and the objects of a test.
 pub(crate) struct Suite {
     pub(crate) profile: &'static str,
     pub(crate) commands: vk::CommandBuffer,
@@ -70,7 +70,7 @@ pub(crate) struct Suite {
 
 crate::rig::deref!(Suite, base: TestDevice);
 
-/// Runs a scenario on every profile, and below validation on the default one with calls stopped, too.
+/// Runs a scenario on every profile, and below validation on the default one also with stopped calls.
 pub(crate) fn on_every_profile(ask: &Ask<'_>, scenario: impl Fn(&Suite)) {
     for profile in PROFILES
         .into_iter()
@@ -80,14 +80,14 @@ pub(crate) fn on_every_profile(ask: &Ask<'_>, scenario: impl Fn(&Suite)) {
         for stops in [true, false].into_iter().filter(|stops| !stops || is_stopped_too) {
             let suite = Suite::start(ask, profile, stops);
             scenario(&suite);
-            // Destroys everything; command buffers first, whatever state they are in.
+            // Destroys everything; command buffers first, in any state.
             suite.base.destroy();
             suite.hear(&[], "the end");
         }
     }
 }
 
-/// Has the commands of `$module` of ash, for an extension of a device.
+/// Loads the commands of `$module` of ash, for an extension of a device.
 macro_rules! commands_of {
     ($suite:expr, $($module:ident)::+) => {
         ash::$($module)::+::Device::new(&$suite.instance, &$suite.device)
@@ -97,11 +97,11 @@ pub(crate) use commands_of;
 
 impl Suite {
     /// # Panics
-    /// Where a suite would skip the test, and where anything is said.
+    /// If a suite would skip the test, and on any message.
     pub(crate) fn start(ask: &Ask<'_>, profile: &'static str, stops: bool) -> Suite {
         let on = Instance::create(&rig::Ask {
             version: ask.version,
-            // Nothing else is set: `report` is what it is by default.
+            // Nothing else is set: `report` has its default.
             settings: &[("profile", profile)],
             layers: if is_validated() {
                 &[c"VK_LAYER_KHRONOS_validation"]
@@ -110,8 +110,8 @@ impl Suite {
             },
             extensions: ask.instance_extensions,
             kinds: Kind::VALIDATION | Kind::PERFORMANCE,
-            // Suites count errors, and run without the validation of synchronization that every program of the test bed has. Of the
-            // emulator a warning counts, too.
+            // Suites count errors, and run without the synchronization validation that every program of the test bed has. Warnings of the emulator
+            // are also counted.
             counts: |severity, id| {
                 let is_error = severity.contains(Severity::ERROR) && !id.starts_with("SYNC-");
                 id.starts_with("TILEHEAP-") || is_error
@@ -150,16 +150,16 @@ impl Suite {
         }
     }
 
-    /// Whether a call about which something is said goes no further.
+    /// Returns true if a call with a message is not passed down.
     pub(crate) fn stops(&self) -> bool {
         is_validated() && self.stops
     }
 
-    /// What was said since the last time, which must be this and nothing else.
+    /// Checks that the messages since the last time are exactly these.
     fn hear(&self, expected: &[&str], what: &str) {
         let said = self.on.take_messages();
         if !is_validated() {
-            // Then it is the emulator that speaks of mistakes, and has tests of that elsewhere.
+            // Then only the emulator reports mistakes, which other tests cover.
             return;
         }
         let mut ids: Vec<_> = said.iter().map(|(id, _)| id.as_str()).collect();
@@ -169,7 +169,7 @@ impl Suite {
         assert_eq!(ids, expected, "{what}, profile {}: {said:#?}", self.profile);
     }
 
-    /// What `call` gives; validation must have said these of it, each so often, and nobody anything else.
+    /// Returns the result of `call`; checks that validation reports exactly these messages, and that there are no others.
     pub(crate) fn expect<T>(&self, expected: &[&str], call: impl FnOnce(&ash::Device) -> T) -> T {
         self.hear(&[], "before a call");
         let answer = call(&self.device);
@@ -177,12 +177,12 @@ impl Suite {
         answer
     }
 
-    /// Tries to create an object, wrong on purpose, of which validation says these: a driver makes it or refuses.
+    /// Tries to create an object, wrong on purpose, with these validation messages: a driver creates it or refuses.
     pub(crate) fn try_wrong<I: CreateInfo>(&self, info: &I, expected: &[&str]) -> VkResult<I::Handle> {
         self.expect(expected, |_| self.try_create(info))
     }
 
-    /// The same where nobody but validation refuses it.
+    /// As `try_wrong`, if only validation refuses it.
     pub(crate) fn create_wrong<I: CreateInfo>(&self, info: &I, expected: &[&str]) {
         assert_eq!(self.try_wrong(info, expected).is_err(), self.stops());
     }
@@ -190,7 +190,7 @@ impl Suite {
     /// The first type of these bits that is device local and of a heap of this kind with room for `size` bytes: as suites choose.
     ///
     /// # Panics
-    /// Where a suite would skip the test.
+    /// If a suite would skip the test.
     pub(crate) fn tile_type_of(&self, bits: u32, size: u64) -> u32 {
         let is_it = |(index, kind): &(u32, &vk::MemoryType)| {
             let heap = self.types.memory_heaps[kind.heap_index as usize];
@@ -206,10 +206,10 @@ impl Suite {
             .0
     }
 
-    /// A tile memory object of what was needed and `more` bytes.
+    /// Allocates a tile memory object of the required size and `more` bytes.
     ///
     /// # Panics
-    /// Where a suite would skip the test: the resource cannot live in tile memory.
+    /// If a suite would skip the test: the resource cannot be placed in tile memory.
     pub(crate) fn object_of(
         &self,
         needs: &(vk::MemoryRequirements, (u64, u64)),
@@ -221,7 +221,7 @@ impl Suite {
         self.allocate(size, self.tile_type_of(ordinary.memory_type_bits, size))
     }
 
-    /// The test's command buffer begins anew.
+    /// Restarts the test's command buffer.
     pub(crate) fn begin(&self) -> vk::CommandBuffer {
         // SAFETY: Not pending.
         let begun = unsafe {
@@ -233,14 +233,14 @@ impl Suite {
     }
 }
 
-/// Every extension that the device has by itself or by a layer.
+/// All extensions of the device and of layers.
 fn extensions_of(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<vk::ExtensionProperties> {
     let enumerate = instance.fp_v1_0().enumerate_device_extension_properties;
     let mut all = Vec::new();
     for layer in [std::ptr::null(), LAYER_NAME.as_ptr()] {
         let mut count = 512;
         let mut some = vec![vk::ExtensionProperties::default(); count as usize];
-        // SAFETY: A live device; null or a C string, and room for so many.
+        // SAFETY: A live device; null or a C string, and room for `count` elements.
         let listed = unsafe { enumerate(physical, layer, &mut count, some.as_mut_ptr()) };
         assert_eq!(listed, vk::Result::SUCCESS);
         all.extend_from_slice(&some[..count as usize]);
@@ -248,7 +248,7 @@ fn extensions_of(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<
     all
 }
 
-/// Hands over the create infos of every queue.
+/// Passes the create infos of every queue to `create`.
 pub(crate) fn with_all_queues<T>(
     instance: &ash::Instance,
     physical: vk::PhysicalDevice,
@@ -264,7 +264,7 @@ pub(crate) fn with_all_queues<T>(
     create(&queues.collect::<Vec<_>>())
 }
 
-/// The device that a test asked for, with every queue.
+/// Creates the device of a test, with every queue.
 fn create_device(instance: &ash::Instance, physical: vk::PhysicalDevice, ask: &Ask<'_>) -> ash::Device {
     let names = [&[ffi::tile_memory_heap::NAME], ask.extensions].concat();
     let known = extensions_of(instance, physical);
@@ -306,11 +306,11 @@ fn create_device(instance: &ash::Instance, physical: vk::PhysicalDevice, ask: &A
         // SAFETY: A live device of Vulkan 1.1 or later.
         unsafe { instance.get_physical_device_features2(physical, &mut features) };
     }
-    // The query's chain is done with.
+    // The query's chain is no longer needed.
     let null = std::ptr::null_mut();
     (tile.p_next, tiles.p_next, shading.p_next) = (null, null, null);
     (dynamic.p_next, imageless.p_next) = (null, null);
-    // What is asked for must be there, and nothing else is enabled.
+    // Requested features must be supported, and nothing else is enabled.
     let wanted = [
         (ask.tile_memory_heap, tile.tile_memory_heap),
         (ask.tile_properties, tiles.tile_properties),

@@ -1,4 +1,4 @@
-//! Ordinary memory: which resources are followed, and from when on.
+//! Ordinary memory: the resources that are tracked, and since when.
 
 use tileheap_sync::program::Texels;
 use tileheap_units::Run;
@@ -125,7 +125,7 @@ fn contents_from_before_are_not_lost() {
     assert_eq!(ids(false), ["TILEHEAP-reads-discarded"]);
 }
 
-/// A buffer that is read for the first time after an image was written in the same bytes holds nothing of its own.
+/// A buffer that is read for the first time after an image was written in the same bytes has no contents.
 #[test]
 fn contents_of_other_resources_are_not_its_own() {
     let mut device = device(Verdicts::default());
@@ -178,7 +178,7 @@ fn loads_of_stencil_that_was_never_written_are_only_possible() {
     assert_eq!(ids(vk::ImageAspectFlags::DEPTH), ["TILEHEAP-reads-discarded"]);
 }
 
-/// What a command reads may have been written by itself.
+/// A command may read contents that it has written itself.
 #[test]
 fn reads_that_may_follow_a_write_are_only_possible() {
     let ids = |may_follow_write: bool| {
@@ -235,7 +235,7 @@ fn reachable(number: u32, first: u64, unseen_writes: UnseenWrites) -> Arc<Resour
     })
 }
 
-/// Kinds of unseen writes reach the resources with their usages, and buffers in the same bytes.
+/// Unseen writes reach the resources with matching usages, and buffers in the same bytes.
 #[test]
 fn unseen_writes_leave_only_what_they_reach_uncertain() {
     use UnseenWrites as U;
@@ -299,7 +299,7 @@ fn unseen_writes_through_destroyed_buffers_count() {
     assert_eq!(found[0].id.name(), "TILEHEAP-possible-contents");
 }
 
-/// The first command of a kind is named once a resource that it can reach is followed.
+/// The first command of a kind is reported once a resource that it can reach is tracked.
 #[test]
 fn unseen_writes_are_reported_once_they_matter() {
     let mut device = device(ALL);
@@ -363,7 +363,7 @@ fn a_mistake_is_reported_once_and_counted() {
     };
     let frames = [1, 3, 5].map(|number| frame(&mut device, number));
     assert_eq!(frames, [1, 0, 0]);
-    // Others, by their name.
+    // Different resources with the same name.
     names.set(Object(vk::ObjectType::BUFFER, 7), "shadows");
     let frames = [7, 9].map(|number| frame(&mut device, number));
     assert_eq!(frames, [1, 0]);
@@ -380,7 +380,7 @@ fn a_mistake_is_reported_once_and_counted() {
     );
 }
 
-/// Lost contents are reported once, too; with the setting `repeats` every time.
+/// Lost contents are also reported once; with the setting `repeats` every time.
 #[test]
 fn a_loss_is_reported_once_unless_repeats_are_wanted() {
     let found = |repeats: bool| {
@@ -406,7 +406,7 @@ fn a_loss_is_reported_once_unless_repeats_are_wanted() {
     assert_eq!(found(true), ([1, 1, 1], 0));
 }
 
-/// What is presented is complete before an image that is acquired afterwards.
+/// A presented image is complete before an image that is acquired afterwards.
 #[test]
 fn presentation_orders_submissions() {
     let [rendered, acquired] = [11, 12].map(vk::Semaphore::from_raw);
@@ -459,7 +459,7 @@ fn of_thousands_of_resources_neighbors_conflict() {
     for one in &all {
         device.followed.remove(one.object, Some(one));
     }
-    // Nothing of them is left.
+    // None of their state remains.
     let [a, b] = [buffer(COUNT + 1, false, 512), buffer(COUNT + 2, false, 1024)];
     assert_eq!(device.followed.bind(&a).0.len(), 0);
     assert_eq!(device.followed.bind(&b).0.len(), 2);
@@ -476,7 +476,7 @@ fn freed_memory_is_forgotten() {
         device.followed.remove(one.object, Some(one));
     }
     device.followed.free(vk::DeviceMemory::from_raw(1));
-    // A new object with the same handle, and nothing that it has to wait for.
+    // A new object with the same handle, which does not have to wait for anything.
     device.followed.bind(&buffer(3, false, 0));
     device.followed.bind(&buffer(4, false, 512));
     assert_eq!(texts(&device.submit(0, &fill(3), &Batch::default())), []);
