@@ -11,7 +11,7 @@ use crate::program::{Part, ResourceId, Scopes, Tag};
 pub enum Verdict {
     /// Depends on something unknown, such as the elements that a shader accesses.
     Possible,
-    /// The specification asks for it, though no known implementation needs it.
+    /// The specification requires it, though no known implementation needs it.
     ByTheLetter,
     /// The specification forbids it, and contents can be wrong.
     Certain,
@@ -45,30 +45,30 @@ pub enum Action {
     Acquire,
 }
 
-/// The missing part of a dependency between two accesses.
+/// The part of a dependency that is missing between two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Missing {
-    /// An execution dependency: the second may run before the first.
+    /// An execution dependency: the second access may run before the first.
     Execution,
-    /// The first is a write that is not made available before the second.
+    /// Availability: the first access is a write that is not made available before the second.
     Availability,
-    /// The first is a write that is available, and not made visible to the second.
+    /// Visibility: the first access is an available write that is not made visible to the second.
     Visibility,
 }
 
 /// Two accesses to the same memory, at least one of which writes, without the dependency that they need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hazard {
-    /// The earlier one in submission order.
+    /// The earlier access in submission order.
     pub before: Use,
-    /// The later one.
+    /// The later access.
     pub after: Use,
     /// The missing part of the dependency.
     pub missing: Missing,
     /// The certainty.
     pub verdict: Verdict,
-    /// Bytes `[first, end)` of the memory that both access and to which the verdict applies, of several ranges the first one. Those of an image
-    /// with optimal tiling are all that it occupies; a linear and an optimal resource have whole pages in common.
+    /// Bytes `[first, end)` of the memory that both access and to which the verdict applies; the first range if there are several. For an image with
+    /// optimal tiling, all bytes that it occupies; a linear and an optimal resource have whole pages in common.
     pub bytes: (u64, u64),
 }
 
@@ -81,7 +81,7 @@ impl Action {
         }
     }
 
-    /// The scope that a dependency needs for it.
+    /// The scope that a dependency needs in order to include it.
     fn scope(self) -> (S, A) {
         match self {
             Action::Access(stage, access) => (stage, access),
@@ -125,16 +125,16 @@ impl Hazard {
     }
 }
 
-/// Why contents that a command reads are lost.
+/// Reason why contents that a command reads are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Nothing has written them.
+    /// They were never written.
     NeverWritten,
     /// A transition from `UNDEFINED`, or a load or store operation `DONT_CARE`.
     Discarded(Use),
     /// A write through a resource that interprets the bytes differently.
     Overwritten(Use),
-    /// Defined, but by a write through another resource that interprets the bytes alike; this may be intended.
+    /// Defined, but by a write through another resource that interprets the bytes consistently; this may be intended.
     WrittenThrough(Use),
     /// A [`Command::Discard`](crate::program::Command::Discard) of the bytes.
     MemoryDiscarded {
@@ -150,14 +150,14 @@ pub enum Loss {
 pub struct LostContents {
     /// The read.
     pub reader: Use,
-    /// Why they are lost: the first loss since the last write.
+    /// Reason of the loss: the first loss since the last write.
     pub loss: Loss,
     /// The last write through the resource before the loss, if it is known.
     pub last: Option<Use>,
-    /// The bytes `[first, end)` of the memory that are lost; if several ranges are, the one that `loss` is about. Any texel of an
-    /// image with optimal tiling may occupy any of its bytes.
+    /// The lost bytes `[first, end)` of the memory; if there are several ranges, the one that `loss` is about. Any texel of an image with optimal
+    /// tiling may occupy any of its bytes.
     pub bytes: (u64, u64),
-    /// Some of what is read may be defined: only some of it is undefined, or written through another resource.
+    /// True if some of the read contents may be defined: only some are undefined, or written through another resource.
     pub is_partial: bool,
     /// The certainty; [`Loss::WrittenThrough`] is only [`Verdict::Possible`].
     pub verdict: Verdict,
@@ -170,7 +170,7 @@ pub struct DiscardedContents {
     pub batch: u64,
     /// The tag of the [`Command::Discard`](crate::program::Command::Discard).
     pub tag: Tag,
-    /// The first bytes `[first, end)` of the memory that hold something; those that certainly do before others.
+    /// The first bytes `[first, end)` of the memory with contents; certain contents before others.
     pub bytes: (u64, u64),
     /// Their last write.
     pub last: Use,
@@ -178,17 +178,17 @@ pub struct DiscardedContents {
     pub verdict: Verdict,
 }
 
-/// Everything that was found.
+/// All findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Missing order, in the order of the later accesses.
+    /// Missing order, sorted by the later accesses.
     pub hazards: Vec<Hazard>,
-    /// Lost contents, in the order of the reads.
+    /// Lost contents, sorted by the reads.
     pub lost: Vec<LostContents>,
     /// Defined contents that were discarded, by discards that report them.
     pub discarded: Vec<DiscardedContents>,
-    /// Accesses, transitions and transfers that were not checked: their resource is not known, or their stage does not perform them or is not
-    /// in the table.
+    /// Accesses, transitions and transfers that were not checked: their resource is unknown, their stage does not perform them, or they are not in
+    /// the table.
     pub unchecked: Vec<Use>,
 }
 

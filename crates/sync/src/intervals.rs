@@ -1,7 +1,7 @@
-//! Byte ranges, found by the bytes that they share with a range.
+//! Byte ranges, looked up by the bytes that they share with a range.
 //!
 //! ```text
-//! lengths up to 256:    [0, 256)  [256, 512)  …       Each group is ordered by first byte: what meets [300, 400) begins in (300 - 256, 400).
+//! lengths up to 256:    [0, 256)  [256, 512)  …       Each group is ordered by first byte: ranges that meet [300, 400) begin in (300 - 256, 400).
 //! lengths up to 4096:   [0, 4096)  [4096, 8192)  …    Begins in (300 - 4096, 400).
 //! ```
 
@@ -14,7 +14,7 @@ use tileheap_units::CompactSort;
 pub struct Intervals {
     /// The last byte of each, by binary logarithm of its length, first byte and number.
     ends: BTreeMap<(u32, u64, u64), u64>,
-    /// How many ranges have each logarithm.
+    /// Number of ranges of each exponent.
     counts: BTreeMap<u32, usize>,
 }
 
@@ -34,7 +34,7 @@ impl Intervals {
         }
     }
 
-    /// Removes a range as it was added. Logarithmic.
+    /// Removes a range that was added. Logarithmic.
     pub fn remove(&mut self, number: u64, range: (u64, u64)) {
         let exponent = exponent(range);
         if self.ends.remove(&(exponent, range.0, number)).is_none() {
@@ -48,8 +48,8 @@ impl Intervals {
         }
     }
 
-    /// The numbers of all ranges that share bytes with a range, in ascending order. Logarithmic in the number of ranges, and linear in that of
-    /// the ranges of each length that begin close before it.
+    /// The numbers of all ranges that share bytes with a range, in ascending order. Logarithmic in the number of ranges, and linear in the number of
+    /// ranges of each length that begin shortly before it.
     pub fn meeting(&self, (first, end): (u64, u64)) -> Vec<u64> {
         let end = end.max(first.saturating_add(1));
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The log of synchronization operations, with summaries of those that follow one another.
+//! The log of synchronization operations, with summaries of consecutive ones.
 //!
 //! ```text
 //! operations   b b b b … b   b b b b … b   s b b …         b: dependencies, s: any other operation
@@ -8,13 +8,13 @@
 use crate::operation::{Bytes, EdgeKind, Limit, Operation, Union};
 use crate::program::QueueId;
 
-/// The numbers of operations that summaries are of.
+/// Numbers of operations per summary.
 const SIZES: [usize; 2] = [4096, 64];
 
-/// Different dependencies in one summary; with more there is none.
+/// Maximum number of different dependencies in a summary; with more there is no summary.
 const MAX_SUMMARIZED: usize = 4;
 
-/// Dependencies that are alike, as far as it matters whether they change what is known of an access.
+/// Dependencies that are equal in all that decides whether they change the state of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Summary {
     pub(crate) queue: QueueId,
@@ -24,7 +24,7 @@ pub(crate) struct Summary {
     pub(crate) submitted: u64,
 }
 
-/// The memory that the access scopes of dependencies include.
+/// The memory that the access scopes of the dependencies include.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Touched {
     Nothing,
@@ -55,9 +55,9 @@ pub(crate) struct Log {
     operations: Vec<Operation>,
     /// The summary of each operation, if it has one.
     each: Vec<Option<Summary>>,
-    /// For each size the summaries of as many operations, one after another; empty where there is none.
+    /// For each size, the summaries of consecutive groups of that many operations; empty if there is no summary.
     summaries: [Vec<Vec<Summary>>; SIZES.len()],
-    /// The summaries that are not complete; `None` if there will be none.
+    /// The summaries that are not complete; `None` if a group will not have a summary.
     open: [Option<Vec<Summary>>; SIZES.len()],
 }
 
@@ -77,7 +77,7 @@ impl Log {
         *self = Log::default();
     }
 
-    /// Adds an operation; `is_bounded` if the bytes of resources say which accesses a dependency includes.
+    /// Adds an operation; `is_bounded` if the bytes of resources determine which accesses a dependency includes.
     pub(crate) fn push(&mut self, operation: Operation, is_bounded: bool) {
         let summary = summary(&operation, is_bounded);
         self.operations.push(operation);
@@ -93,7 +93,7 @@ impl Log {
         }
     }
 
-    /// Summaries of operations from an index on, with their number, the longest first.
+    /// Summaries of operations from an index on, with the number of operations, the longest first.
     pub(crate) fn summaries(&self, index: usize) -> impl Iterator<Item = (usize, &[Summary])> {
         let sizes = SIZES.iter().zip(&self.summaries);
         let long = sizes.filter_map(move |(size, summaries)| {
@@ -122,7 +122,7 @@ fn with(mut all: Vec<Summary>, new: Summary) -> Option<Vec<Summary>> {
     Some(all)
 }
 
-/// The summary of an operation; `None` if it may change what is known of any access.
+/// The summary of an operation; `None` if it may change the state of any access.
 fn summary(operation: &Operation, is_bounded: bool) -> Option<Summary> {
     let Operation::Dependencies {
         queue,

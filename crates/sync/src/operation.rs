@@ -1,4 +1,4 @@
-//! Synchronization operations: dependencies, events, semaphores, fences and waits of the host, in the order in which they take effect.
+//! Synchronization operations: dependencies, events, semaphores, fences and host waits, in the order in which they take effect.
 
 use ash::vk;
 use tileheap_device::scopes::{NO_STAGE, Scope};
@@ -12,13 +12,13 @@ use crate::usage::Usages;
 /// A subpass of a render pass instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subpass {
-    /// Unique on the device.
+    /// The number of the instance, unique on the device.
     pub(crate) instance: u64,
     pub(crate) index: u32,
 }
 
 impl Subpass {
-    /// The layout transitions of an instance, which belong to none of its subpasses.
+    /// The place of the layout transitions of an instance, which do not belong to any of its subpasses.
     pub(crate) fn transitions(instance: u64) -> Subpass {
         Subpass {
             instance,
@@ -27,8 +27,8 @@ impl Subpass {
     }
 }
 
-/// The place that holds what is ordered before a layout transition or queue family transfer; a later scope that includes the transition
-/// chains with it.
+/// The place of commands that are ordered before a layout transition or queue family transfer; a later scope that includes the transition chains with
+/// them.
 pub(crate) fn through_transition(place: Place) -> Place {
     Some(Subpass {
         instance: place.map_or(0, |subpass| subpass.instance),
@@ -53,7 +53,7 @@ pub(crate) fn padded((first, end): (u64, u64), page: u64) -> (u64, u64) {
     (first - first % page, end.div_ceil(page).saturating_mul(page))
 }
 
-/// Accesses through a part of a resource, or of one that interprets its bytes alike.
+/// Accesses through a part of a resource, or of one that interprets its bytes consistently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Through {
     pub(crate) class: ResourceId,
@@ -77,13 +77,13 @@ pub(crate) enum Limit {
 /// Source: "Synchronization", the scopes of `vkCmdPipelineBarrier2`; "Render Pass", `VkSubpassDependency`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Earlier {
-    /// All of them in submission order.
+    /// All commands in submission order.
     All,
-    /// Those of a subpass.
+    /// Commands of a subpass.
     Within(Subpass),
-    /// Those before a render pass instance.
+    /// Commands before a render pass instance.
     BeforeInstance(u64),
-    /// None: only what is ordered before all commands that follow.
+    /// None: only commands that are ordered before all following commands.
     BeforeAll,
 }
 
@@ -98,13 +98,13 @@ impl Earlier {
         }
     }
 
-    /// Returns `true` if it includes commands ordered at a place. Outside of render pass instances, these are all later commands.
+    /// Returns `true` if it includes commands that are ordered at a place. Outside of render pass instances, these are all later commands.
     pub(crate) fn meets(self, place: Place) -> bool {
         place.is_none() || self.includes(place)
     }
 }
 
-/// The use of an edge, which decides if one of its scopes is ignored.
+/// The use of an edge, which determines whether one of its scopes is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EdgeKind {
     Plain,
@@ -123,7 +123,7 @@ pub(crate) struct Edge {
     pub(crate) dst_usages: Usages,
     pub(crate) limit: Limit,
     pub(crate) kind: EdgeKind,
-    /// A transition or a transfer happens between its scopes.
+    /// True if a transition or a transfer happens between its scopes.
     pub(crate) has_transition: bool,
     pub(crate) earlier: Earlier,
 }
@@ -194,10 +194,11 @@ impl Union {
 /// A synchronization operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// `submitted` is, here and below, the step that submitted the batch.
+    /// Here and below, `submitted` is the step that submitted the batch.
     ///
-    /// The dependencies of one command, which take effect at once; their second scopes are at a place. With events, first scopes are limited
-    /// to what the events cover. Those of a render pass are joined by its layout transitions, which happen between the scopes of all of them.
+    /// The dependencies of one command, which take effect at once; their second scopes are at a place. With events, first scopes are limited to
+    /// operations that the events cover. Dependencies of a render pass are joined by its layout transitions, which happen between the scopes of all
+    /// of them.
     Dependencies {
         queue: QueueId,
         submitted: u64,
@@ -207,7 +208,7 @@ pub(crate) enum Operation {
         place: Place,
         events: Option<Vec<EventId>>,
     },
-    /// With the stages of the first synchronization scope.
+    /// Sets an event with the stages of the first synchronization scope.
     SetEvent {
         queue: QueueId,
         submitted: u64,
@@ -215,7 +216,7 @@ pub(crate) enum Operation {
         stages: S,
     },
     ResetEvent(EventId),
-    /// A batch signals semaphores, in no order among them, each at its stages.
+    /// A batch signals semaphores, each at its stages and without order among them.
     Signal {
         queue: QueueId,
         signals: Vec<(SemaphoreId, Signaled, S)>,
@@ -228,7 +229,7 @@ pub(crate) enum Operation {
         signaled: Signaled,
         stages: S,
     },
-    /// A semaphore has no signal any more: a binary one was waited for, or it is destroyed.
+    /// Removes the signal of a semaphore: a binary one was waited for, or it is destroyed.
     Unsignal(SemaphoreId),
     /// A batch signals a fence.
     SignalFence {
@@ -237,9 +238,9 @@ pub(crate) enum Operation {
         submitted: u64,
     },
     ResetFence(FenceId),
-    /// The host has waited, in a step.
+    /// A wait of the host, in a step.
     HostWait(HostWait, u64),
-    /// The host signals a timeline semaphore, in a step.
+    /// A host signal of a timeline semaphore, in a step.
     HostSignal(SemaphoreId, Signaled, u64),
 }
 

@@ -1,4 +1,4 @@
-//! Programs: the recorded and submitted commands of a device, reduced to what matters for order and contents.
+//! Programs: the recorded and submitted commands of a device, reduced to the parts that affect order and contents.
 //!
 //! The caller numbers queues, events, semaphores and fences, and gives every command a [`Tag`] that identifies it in findings.
 
@@ -17,7 +17,7 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// An address space: a `VkDeviceMemory`, or tile memory as one queue sees it.
+    /// An address space: a `VkDeviceMemory`, or the tile memory of one queue.
     MemoryId(u64);
     /// A buffer or an image.
     ResourceId(u32);
@@ -29,7 +29,7 @@ numbers! {
     SemaphoreId(u64);
     /// A `VkFence`.
     FenceId(u64);
-    /// A command, as findings name it; commands of one batch have different ones.
+    /// The identity of a command in findings; unique within a batch.
     Tag(u64);
 }
 
@@ -44,8 +44,8 @@ pub struct Resource {
     pub end: u64,
     /// The mapping to bytes.
     pub tiling: Tiling,
-    /// An image that interprets the same bytes consistently: both are created alike with `VK_IMAGE_CREATE_ALIAS_BIT` and bound alike, or
-    /// share external memory.
+    /// An image that interprets the same bytes consistently: both are created and bound identically with `VK_IMAGE_CREATE_ALIAS_BIT`, or share
+    /// external memory.
     pub alias_of: Option<ResourceId>,
 }
 
@@ -60,7 +60,7 @@ pub enum Tiling {
     Optimal(Texels),
 }
 
-/// Some of a resource.
+/// A part of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Bytes `[first, end)` of a linear resource, counted from its first byte.
@@ -78,8 +78,7 @@ pub struct Texels {
     pub levels: Run,
     /// The array layers, or the slices of a 3D image.
     pub layers: Run,
-    /// Texels along x, y and z, or from the first one on if a run ends at `u32::MAX`; `None` for all. Only accesses have areas, barriers do
-    /// not.
+    /// Texels along x, y and z, or from the first one on if a run ends at `u32::MAX`; `None` for all. Only accesses have areas, barriers do not.
     pub area: Option<[Run; 3]>,
 }
 
@@ -95,7 +94,7 @@ pub struct Access {
     /// The access type, a single one that the stage performs. `NONE` if only the stage is known, as for earlier uses of an
     /// imported resource: it needs an execution dependency with conflicting accesses, and its writes count as available.
     pub access: A,
-    /// The kind, which decides what it touches and its implicit order.
+    /// The kind, which determines the region that it touches and its implicit order.
     pub kind: AccessKind,
     /// A write that leaves the part undefined: a load or store operation `DONT_CARE`.
     pub discards: bool,
@@ -106,18 +105,18 @@ pub struct Access {
 pub enum AccessKind {
     /// Touches the whole part.
     Whole,
-    /// Touches at least one unknown element of the part, like a shader through a descriptor. If it may touch none, the caller has to report
-    /// findings about it as only possible.
+    /// Touches at least one unknown element of the part, like a shader through a descriptor. If it may touch none, the caller has to report findings
+    /// about it as only possible.
     Partial,
     /// Draws to an attachment, in rasterization order within its subpass. Touches the whole part.
     Attachment,
     /// A load operation: it happens before other accesses to the attachment in its render pass instance. One that writes may read and write
     /// back all of the subresources outside its area.
     Load,
-    /// A store operation: it happens after other accesses to the attachment in its render pass instance, and may also write back the rest
-    /// of the subresources.
+    /// A store operation: it happens after other accesses to the attachment in its render pass instance, and may also write back the rest of the
+    /// subresources.
     Store,
-    /// A resolve operation at the end of a subpass: it happens after the draws of that subpass, and touches as much as a store operation.
+    /// A resolve operation at the end of a subpass: it happens after the draws of that subpass, and touches the same region as a store operation.
     Resolve,
 }
 
@@ -155,7 +154,7 @@ pub enum Change {
         /// The old layout is `UNDEFINED`.
         discards: bool,
     },
-    /// Transfers the resource between queue families: a release on a queue of the first one, an acquire on a queue of the second one. The
+    /// Transfers the resource between queue families: a release on a queue of the first family, an acquire on a queue of the second family. The
     /// layout may change with it, once.
     Family {
         /// The queue family that releases.
@@ -170,7 +169,7 @@ pub enum Change {
 pub struct Dependency {
     /// Its scopes.
     pub scopes: Scopes,
-    /// The memory it is for.
+    /// The memory that it applies to.
     pub extent: Extent,
     /// A transition or transfer between the scopes; only with [`Extent::Part`].
     pub change: Change,
@@ -206,8 +205,8 @@ pub struct Boundary {
     pub transitions: Vec<Transition>,
 }
 
-/// Bytes of a memory that become undefined without an access, such as tile memory that is not bound any more. Nothing has to be ordered
-/// before it or after it.
+/// Bytes of a memory that become undefined without an access, such as tile memory that is no longer bound. Nothing has to be ordered before or after
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discard {
     /// The memory.
@@ -231,23 +230,23 @@ pub enum Command {
     SetEvent(EventId, S),
     /// `vkCmdResetEvent2`.
     ResetEvent(EventId),
-    /// `vkCmdWaitEvents2`. The first scopes are those of the dependencies, limited to what the events cover.
+    /// `vkCmdWaitEvents2`. The first scopes are those of the dependencies, limited to operations that the events cover.
     WaitEvents(Vec<EventId>, Vec<Dependency>),
-    /// A render pass instance begins with its first subpass: dynamic rendering, or a render pass object. `resumes` if it continues the
-    /// instance that the queue suspended last.
+    /// Begins a render pass instance with its first subpass: dynamic rendering, or a render pass object. `resumes` if it continues the instance that
+    /// the queue suspended last.
     BeginRendering {
         /// `VK_RENDERING_RESUMING_BIT`.
         resumes: bool,
-        /// Into subpass 0.
+        /// The boundary into subpass 0.
         boundary: Boundary,
     },
-    /// The next subpass begins.
+    /// Begins the next subpass.
     NextSubpass(Boundary),
-    /// The render pass instance ends, or is suspended.
+    /// Ends or suspends the render pass instance.
     EndRendering(Boundary),
-    /// Bytes of a memory become undefined.
+    /// Makes bytes of a memory undefined.
     Discard(Discard),
-    /// Secondary command buffers run.
+    /// Executes a secondary command buffer.
     Execute(Arc<CommandBuffer>),
 }
 
@@ -265,26 +264,26 @@ pub struct SemaphoreUse {
     pub semaphore: SemaphoreId,
     /// The value of a timeline; ignored for others.
     pub value: u64,
-    /// For a wait the stages that wait, for a signal the stages that are waited for.
+    /// For a wait the stages that wait, for a signal the stages that it covers.
     pub stages: S,
 }
 
 /// A `VkSubmitInfo2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// As findings name it; a command is identified by its batch and its tag.
+    /// The number of the batch in findings; a command is identified by its batch and its tag.
     pub number: u64,
     /// The queue that it is submitted to.
     pub queue: QueueId,
     /// The family of the queue.
     pub family: u32,
-    /// Semaphores waited for.
+    /// Semaphores to wait for.
     pub waits: Vec<SemaphoreUse>,
     /// The command buffers, in order.
     pub command_buffers: Vec<Arc<CommandBuffer>>,
-    /// Semaphores signaled.
+    /// Semaphores to signal.
     pub signals: Vec<SemaphoreUse>,
-    /// Signaled after everything else.
+    /// The fence, signaled after everything else.
     pub fence: Option<FenceId>,
 }
 
@@ -293,17 +292,17 @@ pub struct Batch {
 pub enum Step {
     /// `vkQueueSubmit2` with one batch.
     Submit(Batch),
-    /// `vkWaitForFences` has returned, or the fence was seen signaled.
+    /// `vkWaitForFences` has returned, or the fence was observed to be signaled.
     WaitFence(FenceId),
     /// `vkResetFences`.
     ResetFence(FenceId),
-    /// `vkWaitSemaphores` has returned, or the value was read.
+    /// `vkWaitSemaphores` has returned, or the value was queried.
     WaitSemaphore(SemaphoreId, u64),
     /// `vkSignalSemaphore`.
     SignalSemaphore(SemaphoreId, u64),
     /// `vkQueueWaitIdle`, or `vkDeviceWaitIdle` with `None`.
     WaitIdle(Option<QueueId>),
-    /// The host accesses mapped memory, at [`S::HOST`]; named by a tag as in a batch of its own, whose number comes first.
+    /// The host accesses mapped memory, at [`S::HOST`]; identified by a batch number, which comes first, and a tag.
     Host(u64, Tag, Access),
 }
 
@@ -312,7 +311,7 @@ pub enum Step {
 pub struct Program {
     /// The resources, by [`ResourceId`].
     pub resources: Vec<Resource>,
-    /// `bufferImageGranularity`: a linear and an optimally tiled resource alias whole pages of as many bytes.
+    /// `bufferImageGranularity`: a linear and an optimally tiled resource alias whole pages of this many bytes.
     pub granularity: u64,
     /// Timeline semaphores with their initial values; all others are binary.
     pub timelines: Vec<(SemaphoreId, u64)>,

@@ -24,22 +24,22 @@ pub(crate) enum Kind {
     Transfer,
 }
 
-/// Operations that records followed, and those that could not change what is known of them; each is counted once per record.
+/// Numbers of operations that records followed, and that could not change their state; counted once per record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Work {
     pub(crate) followed: u64,
     pub(crate) skipped: u64,
-    /// Each counts once for all operations that it skips.
+    /// Number of decisions; skipping several operations counts once.
     pub(crate) decisions: u64,
-    /// Records that later accesses were compared with.
+    /// Number of records that later accesses were compared with.
     pub(crate) compared: u64,
 }
 
-/// A region with the same history, and what happens after the access to it.
+/// A region with a uniform history, and its synchronization state.
 #[derive(Clone, Debug)]
 struct Piece {
     region: Region,
-    /// Touched by the letter only.
+    /// True if only touched by the letter of the specification.
     is_by_letter: bool,
     reach: Reach,
 }
@@ -57,30 +57,30 @@ pub(crate) struct Record {
     pub(crate) used: Use,
     pub(crate) origin: Origin,
     pub(crate) kind: Kind,
-    /// The command, of all commands of the device.
+    /// The command's number on the device.
     pub(crate) command: u64,
-    /// The region that it touches certainly.
+    /// The region that it certainly touches.
     certain: Region,
     /// The pieces that no later access has superseded.
     pieces: Vec<Piece>,
     /// For images with optimal tiling: all of the resource, any byte of which a texel may occupy.
     pub(crate) whole: Option<Region>,
-    /// Its resource aliases pages of `bufferImageGranularity`.
+    /// True if its resource aliases pages of `bufferImageGranularity`.
     has_pages: bool,
-    /// Operations up to here are taken into account.
+    /// Position in the log up to which operations were followed.
     position: u64,
-    /// The number of operations before it.
+    /// Number of operations before it.
     pub(crate) added_at: u64,
 }
 
-/// The region that an access touches, and the one that it touches by the letter.
+/// The region that an access touches, and the region that it touches by the letter of the specification.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touched {
     pub(crate) certain: Region,
     pub(crate) by_letter: Option<Region>,
 }
 
-/// A later access, as it is compared with records.
+/// A later access, in the form that is compared with records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Later {
     pub(crate) origin: Origin,
@@ -101,7 +101,7 @@ pub(crate) struct Conflict {
 }
 
 impl Conflict {
-    /// The worst conflict, with the first bytes that have it; ranges that touch are merged.
+    /// The worst conflict, with the first bytes that have it; adjacent ranges are merged.
     fn worst(mut all: Vec<Conflict>) -> Option<Conflict> {
         let order = |one: &Conflict| (std::cmp::Reverse(one.verdict), one.missing);
         let worst = all.iter().map(order).min()?;
@@ -117,7 +117,7 @@ impl Conflict {
 }
 
 impl Record {
-    /// The record of an access, with operations from a position on still to come.
+    /// The record of an access; operations from a position on are still to be followed.
     pub(crate) fn new(later: &Later, used: Use, reach: &Reach, position: u64) -> Record {
         let piece = |region, is_by_letter| Piece {
             region,
@@ -148,19 +148,19 @@ impl Record {
         self.origin.usage.writes()
     }
 
-    /// Nothing is left of it that a later access could conflict with.
+    /// Returns true if no later access can conflict with any part of it.
     pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Merges what is known of places that no later command belongs to.
+    /// Merges the states of places that no later command belongs to.
     pub(crate) fn compact(&mut self, last_instance: &HashMap<QueueId, u64>) {
         for piece in &mut self.pieces {
             piece.reach.compact(last_instance);
         }
     }
 
-    /// Whether the host knows that all of it has completed.
+    /// Returns true if the host knows that all of it has completed.
     pub(crate) fn is_complete(&self) -> bool {
         self.pieces.iter().all(|piece| piece.reach.is_complete())
     }
@@ -205,14 +205,14 @@ impl Record {
         self.position = first + log.len() as u64;
     }
 
-    /// Drops what is known of resources that do not exist any more.
+    /// Drops state of resources that no longer exist.
     pub(crate) fn forget_classes(&mut self, is_known: &impl Fn(ResourceId) -> bool) {
         for piece in &mut self.pieces {
             piece.reach.forget_classes(is_known);
         }
     }
 
-    /// Divides pieces that a barrier's part covers in part.
+    /// Splits pieces that the part of a barrier only partly covers.
     fn split(&mut self, operation: &Operation) {
         let Operation::Dependencies { edges, .. } = operation else {
             return;
@@ -241,7 +241,7 @@ impl Record {
         }
     }
 
-    /// The bytes of each piece, and whether each wait covers it.
+    /// The bytes of each piece, and which of the waits cover it.
     pub(crate) fn outstanding(&self, waits: &[CheckedWait]) -> Vec<((u64, u64), Vec<bool>)> {
         let pieces = self.pieces.iter().map(|piece| {
             let bytes = match self.whole {
@@ -254,21 +254,21 @@ impl Record {
         pieces.collect()
     }
 
-    /// Whether a later access needs an order after it, which no rule but synchronization gives.
+    /// Returns true if a later access must be ordered after it, and only synchronization can do that.
     pub(crate) fn needs_order(&self, later: &Later, granularity: u64) -> bool {
         let is_read = !self.writes() && !later.origin.usage.writes();
         !is_read && self.may_overlap(later, granularity) && !self.is_implicitly_before(later)
     }
 
-    /// Whether the two resources have bytes or pages in common, or are one.
+    /// Returns true if the two resources have bytes or pages in common, or are the same.
     fn may_overlap(&self, later: &Later, granularity: u64) -> bool {
         let (own, other) = (self.origin.bytes, later.origin.bytes);
         let pages = [(own.first, own.end), (other.first, other.end)].map(|bytes| padded(bytes, granularity));
         self.origin.class == later.origin.class || pages[0].0 < pages[1].1 && pages[1].0 < pages[0].1
     }
 
-    /// The missing dependency before a later access, the worst of all pieces; `judge` gives what is missing before an access to the region
-    /// of a piece.
+    /// The missing dependency before a later access, the worst of all pieces; `judge` returns the dependency that is missing before an access to the
+    /// region of a piece.
     pub(crate) fn conflict(
         &self,
         later: &Later,
@@ -280,7 +280,7 @@ impl Record {
         let is_transitions =
             [self.kind, later.kind] == [Kind::Transition; 2] && self.origin.queue == later.origin.queue;
         let mut found: Vec<Conflict> = Vec::new();
-        // For the access to unknown elements: the rest of its part that does not race.
+        // For an access to unknown elements: the rest of its part that does not race.
         let mut rest = match are_some {
             [true, false] => vec![self.certain],
             [false, true] => vec![later.touched.certain],
@@ -301,7 +301,7 @@ impl Record {
                     missing,
                     bytes: self.common_bytes(overlap.own, *region, later, granularity),
                 }));
-                // Bytes of linear resources are the same bytes.
+                // Bytes of linear resources are identical bytes.
                 let is_linear = self.whole.is_none() && later.whole.is_none();
                 let racing = match are_some[0] && !is_linear {
                     true => vec![overlap.own],
@@ -312,14 +312,14 @@ impl Record {
                 }
             }
         }
-        // Unknown elements race for certain if all of them do.
+        // Unknown elements certainly race if all of them do.
         if are_some == [true, true] || !rest.is_empty() {
             found.iter_mut().for_each(|one| one.verdict = Verdict::Possible);
         }
         Conflict::worst(found)
     }
 
-    /// The bytes that regions of two accesses have in common, or the pages.
+    /// The bytes, or the pages, that regions of two accesses have in common.
     fn common_bytes(&self, own: Region, racing: Region, later: &Later, granularity: u64) -> (u64, u64) {
         let all = |bytes: Bytes| (bytes.first, bytes.end);
         let own = match self.whole {
@@ -376,7 +376,7 @@ impl Record {
         if common.0 >= common.1 {
             return Vec::new();
         }
-        // Of linear resources the bytes in these pages.
+        // For linear resources, the bytes in these pages.
         let within = |region: Region, whole: Option<Region>| match whole {
             Some(_) => region,
             None => region
@@ -390,13 +390,13 @@ impl Record {
         }]
     }
 
-    /// Whether implicit ordering guarantees order the record before a later access.
+    /// Returns true if implicit ordering guarantees order the record before a later access.
     fn is_implicitly_before(&self, later: &Later) -> bool {
         use AccessKind::{Attachment, Load, Resolve, Store};
         let (before, after) = (&self.origin, &later.origin);
         let is_one_class = before.class == after.class;
         if self.kind == Kind::Transition && later.kind == Kind::Transition {
-            // "Image Layout Transitions": in submission order, relative to each other.
+            // "Image Layout Transitions": in submission order relative to each other.
             return is_one_class && before.queue == after.queue;
         }
         let (Kind::Access(first), Kind::Access(second)) = (self.kind, later.kind) else {
@@ -412,7 +412,7 @@ impl Record {
             let is_input = usage.access() == ash::vk::AccessFlags2::INPUT_ATTACHMENT_READ;
             is_input || matches!(kind, Attachment | Load | Store | Resolve)
         };
-        // "Render Pass Load Operations", "Render Pass Store Operations": before and after what accesses the attachment.
+        // "Render Pass Load Operations", "Render Pass Store Operations": before and after other accesses to the attachment.
         let is_loaded = first == Load && is_of_attachment(second, after.usage);
         let is_stored = second == Store && is_of_attachment(first, before.usage);
         // "Rasterization Order", and resolves at the end of a subpass.
@@ -434,7 +434,7 @@ impl Record {
                     later.origin.usage,
                     later.kind,
                 );
-        // Dependencies that include the later of two equal reads, or writes of unknown elements, include the earlier one, too.
+        // Dependencies that include the later of two equal reads, or writes of unknown elements, also include the earlier one.
         let is_repeated = is_same && (!self.writes() || self.kind == partial);
         let is_overwritten = later.origin.usage.writes() && later.kind != partial;
         let hidden = if is_repeated || is_overwritten {
@@ -459,7 +459,7 @@ impl Record {
         }
     }
 
-    /// The region of the record that a later access covers certainly.
+    /// The region of the record that a later access certainly covers.
     fn hidden_by(&self, later: &Later) -> Option<Region> {
         let certain = later.touched.certain;
         if self.origin.class == later.origin.class {
@@ -471,7 +471,7 @@ impl Record {
             None => certain.bytes(),
         };
         match self.whole {
-            // Wherever its texels are.
+            // Regardless of the location of its texels.
             Some(whole) => (first <= own.first && own.end <= end).then(|| whole.subresources()),
             None => Some(Region::of_bytes(first, end)),
         }

@@ -1,4 +1,4 @@
-//! The records of one memory, in the order of their accesses, and by the bytes of their resources.
+//! The records of one memory, sorted by access, and by the bytes of their resources.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::record::Record;
 pub(crate) struct Records {
     all: BTreeMap<u64, Record>,
     by_bytes: Intervals,
-    /// The number of records that were added.
+    /// Number of records added so far.
     added: u64,
 }
 

@@ -1,8 +1,8 @@
-//! Regions: the bytes or texels of a resource that an access touches or a barrier is for.
+//! Regions: the bytes or texels of a resource that an access touches or a barrier applies to.
 
 use crate::program::{Part, Resource, Texels, Tiling};
 
-/// The end of an axis whose length nobody has given.
+/// The end of an axis of unspecified length.
 const UNBOUNDED: u64 = u64::MAX;
 
 /// Bytes of a linear resource, or texels of an image: a set of aspects, and half-open ranges along five axes.
@@ -24,7 +24,7 @@ impl Region {
                 Region::of_bytes(at(*first), at(*end))
             }
             (Part::Texels(texels), Tiling::Optimal(_)) => Region::of_texels(texels),
-            // The positions of its texels are not described.
+            // The positions of its texels are unknown.
             (Part::Texels(_), _) => Region::whole(resource),
         }
     }
@@ -85,13 +85,13 @@ impl Region {
         (!is_empty).then_some(Region { aspects, axes })
     }
 
-    /// Whether it contains all of another region.
+    /// Returns true if it contains all of another region.
     pub(crate) fn contains(self, other: Region) -> bool {
         let within = |(outer, inner): (&(u64, u64), &(u64, u64))| outer.0 <= inner.0 && inner.1 <= outer.1;
         self.aspects & other.aspects == other.aspects && self.axes.iter().zip(&other.axes).all(within)
     }
 
-    /// The region without another one, in disjoint pieces.
+    /// The region minus another one, in disjoint pieces.
     pub(crate) fn without(self, other: Region) -> Vec<Region> {
         let Some(common) = self.intersection(other) else {
             return vec![self];

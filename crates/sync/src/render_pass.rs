@@ -3,11 +3,11 @@
 //! ```text
 //! BeginRendering         dependencies from outside on subpass 0 (or the implicit one), transitions from initial layouts
 //! Act                    loads of the attachments that subpass 0 uses first
-//!   …draws…              recorded by whoever describes the program
+//!   …draws…              recorded by the caller
 //! Act, Act               resolves of subpass 0, stores of the attachments that it uses last
 //! NextSubpass            dependencies on subpass 1, transitions into its layouts
 //! …
-//! EndRendering           dependencies on what follows (or the implicit one), transitions into final layouts
+//! EndRendering           dependencies for later commands (or the implicit one), transitions into final layouts
 //! ```
 //! Source: "Render Pass", `VkSubpassDependency`, [renderpass-implicit-dependencies], "Render Pass Load Operations", "Render Pass Store
 //! Operations", "Render Pass Multisample Resolve Operations".
@@ -32,9 +32,9 @@ pub struct Attachment {
     pub resource: ResourceId,
     /// The subresources of its view, without an area.
     pub texels: Texels,
-    /// The load operation, of depth if there is stencil too.
+    /// The load operation; the one of depth if there is also stencil.
     pub load: Load,
-    /// The store operation, of depth if there is stencil too. `NONE` for a resolve target of dynamic rendering, which has none.
+    /// The store operation; the one of depth if there is also stencil. `NONE` for a resolve target of dynamic rendering, which has none.
     pub store: Store,
     /// The load operation of stencil.
     pub stencil_load: Load,
@@ -51,7 +51,7 @@ pub struct Attachment {
 pub struct AttachmentUse {
     /// The index of the attachment.
     pub attachment: usize,
-    /// As which kind of attachment.
+    /// The kind of attachment.
     pub role: Role,
     /// The layout that it is in during the subpass.
     pub layout: ImageLayout,
@@ -62,14 +62,14 @@ pub struct AttachmentUse {
 pub enum Role {
     /// A color attachment.
     Color,
-    /// A depth and stencil attachment, of which some aspects may only be read.
+    /// A depth and stencil attachment; some aspects may be read-only.
     DepthStencil {
         /// The aspects that the layout allows to be written.
         written: Aspects,
     },
     /// An input attachment.
     Input,
-    /// The source of a resolve operation, besides its use as a color or depth attachment.
+    /// The source of a resolve operation, in addition to its use as a color or depth attachment.
     ResolveSource,
     /// The target of a resolve operation.
     ResolveTarget,
@@ -86,26 +86,25 @@ pub struct PassDependency {
     pub scopes: Scopes,
 }
 
-/// A render pass instance: a render pass object with a framebuffer, or dynamic rendering as one subpass without dependencies, whose layouts
-/// are the same before and after.
+/// A render pass instance: a render pass object with a framebuffer, or dynamic rendering as one subpass without dependencies, with the same layouts
+/// before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderPass {
     /// In the order of [`AttachmentUse::attachment`].
     pub attachments: Vec<Attachment>,
     /// The render area: x, y and z.
     pub area: [Run; 3],
-    /// The attachments that each subpass uses: neither preserved ones nor `VK_ATTACHMENT_UNUSED`. Aspects with layouts of their own are two
-    /// attachments.
+    /// The attachments that each subpass uses, without preserved ones and `VK_ATTACHMENT_UNUSED`. Aspects with separate layouts are two attachments.
     pub subpasses: Vec<Vec<AttachmentUse>>,
     /// The dependencies, without those of a subpass on itself.
     pub dependencies: Vec<PassDependency>,
-    /// Dynamic rendering that continues a suspended instance: it loads nothing.
+    /// True for dynamic rendering that continues a suspended instance: it loads nothing.
     pub resumes: bool,
-    /// Dynamic rendering that is suspended: it stores and resolves nothing.
+    /// True for dynamic rendering that is suspended: it stores and resolves nothing.
     pub suspends: bool,
 }
 
-/// Every access to attachments, as the implicit dependency before a render pass has it.
+/// All accesses to attachments, as in the implicit dependency before a render pass.
 const ATTACHMENT_ACCESSES: A = A::from_raw(
     A::INPUT_ATTACHMENT_READ.as_raw()
         | A::COLOR_ATTACHMENT_READ.as_raw()
@@ -113,7 +112,7 @@ const ATTACHMENT_ACCESSES: A = A::from_raw(
         | A::DEPTH_STENCIL_ATTACHMENT_READ.as_raw(),
 );
 
-/// The writes of attachments, as the implicit dependency after a render pass has them.
+/// All writes to attachments, as in the implicit dependency after a render pass.
 const ATTACHMENT_WRITES: A =
     A::from_raw(A::COLOR_ATTACHMENT_WRITE.as_raw() | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw());
 
@@ -138,8 +137,8 @@ impl RenderPass {
             .collect()
     }
 
-    /// The commands that end a subpass, and with the last one the instance: resolves, stores, and the boundary. `written` are the aspects of
-    /// an attachment that draws, clears and resolves of the instance have written: a store operation `NONE` discards them.
+    /// The commands that end a subpass, and with the last one the instance: resolves, stores, and the boundary. `written` are the aspects of an
+    /// attachment that draws, clears and resolves of the instance have written: a store operation `NONE` discards them.
     ///
     /// # Panics
     /// If there is no such subpass.
@@ -365,7 +364,7 @@ pub fn written_in(layout: ImageLayout) -> Aspects {
     }
 }
 
-/// Returns `true` if attachments in a layout are only read.
+/// Returns `true` if attachments in a layout are read-only.
 fn is_read_only(layout: ImageLayout) -> bool {
     matches!(
         layout,
@@ -383,7 +382,7 @@ fn between_reads(from: u32) -> SubpassDependency {
     SubpassDependency {
         from: Some(from),
         scopes: Scopes {
-            // Load operations happen before what reads the attachment in that subpass.
+            // Load operations happen before reads of the attachment in that subpass.
             src: stages | S::COLOR_ATTACHMENT_OUTPUT,
             src_access: A::NONE,
             dst: stages,
@@ -392,7 +391,7 @@ fn between_reads(from: u32) -> SubpassDependency {
     }
 }
 
-/// The stage of load or store operations, and how they read and write.
+/// The stage of load or store operations, and their read and write accesses.
 fn operations(is_color: bool, tests: S) -> (S, [A; 2]) {
     if is_color {
         let accesses = [A::COLOR_ATTACHMENT_READ, A::COLOR_ATTACHMENT_WRITE];
@@ -406,7 +405,7 @@ fn operations(is_color: bool, tests: S) -> (S, [A; 2]) {
     }
 }
 
-/// Resolve operations access color and depth attachments alike, as color.
+/// Resolve operations access both color and depth attachments as color.
 fn resolve(role: Role) -> Option<A> {
     match role {
         Role::ResolveSource => Some(A::COLOR_ATTACHMENT_READ),
@@ -415,7 +414,7 @@ fn resolve(role: Role) -> Option<A> {
     }
 }
 
-/// Color or depth, and stencil.
+/// Splits aspects into color or depth, and stencil.
 fn split(aspects: Aspects) -> [Aspects; 2] {
     [aspects & !Aspects::STENCIL, aspects & Aspects::STENCIL]
 }

@@ -1,11 +1,11 @@
-//! Batches in an order in which they can run: one that waits for a value that nothing has signaled yet is kept until then, with all later
-//! batches of its queue.
+//! Batches in an order in which they can run: a batch that waits for a value that was not signaled yet is kept until then, with all later batches of
+//! its queue.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::program::{Batch, Command, CommandBuffer, QueueId, SemaphoreId, Tag};
 
-/// A batch with the step that submitted it.
+/// A batch, and the step that submitted it.
 #[derive(Clone, Debug)]
 pub(crate) struct Submitted {
     pub(crate) batch: Batch,
@@ -16,24 +16,25 @@ pub(crate) struct Submitted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signaled {
     pub(crate) value: u64,
-    /// The queue that signaled it; `None` for the host, the initial value, and binary semaphores, of which the value is 0.
+    /// The queue that signaled it; `None` for the host, the initial value, and binary semaphores, whose value is 0.
     pub(crate) by: Option<QueueId>,
 }
 
 impl Signaled {
-    /// Whether it is the same signal, or an earlier one of the same queue.
+    /// Returns true if it is the same signal, or an earlier one of the same queue.
     pub(crate) fn comes_before(self, other: Signaled) -> bool {
         self.by == other.by && self.value <= other.value
     }
 }
 
-/// Pending batches per queue before the oldest runs even though its wait is not satisfied: the signal may come from outside the program.
+/// Maximum number of pending batches per queue before the oldest runs even though its wait is not satisfied: the signal may come from outside the
+/// program.
 const MAX_PENDING_BATCHES: usize = 64;
 
-/// Values remembered per timeline semaphore.
+/// Maximum number of values remembered per timeline semaphore.
 const MAX_TIMELINE_VALUES: usize = 1024;
 
-/// The batches that wait, and the values that timeline semaphores have reached.
+/// The pending batches, and the values that timeline semaphores have reached.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedule {
     /// Signals in ascending order of values; binary semaphores have no entry.
@@ -55,7 +56,7 @@ impl Schedule {
         self.timelines.contains_key(&semaphore)
     }
 
-    /// The signal that a wait for a value is for: the lowest value that reaches it.
+    /// The signal that satisfies a wait for a value: the lowest value that reaches it.
     pub(crate) fn reached(&self, semaphore: SemaphoreId, value: u64) -> Option<Signaled> {
         match self.timelines.get(&semaphore) {
             None => Some(Signaled { value: 0, by: None }),
@@ -98,17 +99,17 @@ impl Schedule {
         }
     }
 
-    /// Returns `true` if no batch waits.
+    /// Returns `true` if no batch is pending.
     pub(crate) fn is_idle(&self) -> bool {
         self.pending.iter().all(|(_, batches)| batches.is_empty())
     }
 
-    /// The number of queues that batches were submitted to.
+    /// Number of queues that batches were submitted to.
     pub(crate) fn queues(&self) -> usize {
         self.pending.len()
     }
 
-    /// The next batch of a queue, if the values that it waits for are signaled (`true`) or too many batches wait.
+    /// The next batch of a queue, if the values that it waits for are signaled (`true`) or too many batches are pending.
     pub(crate) fn next_of(&mut self, queue: usize) -> Option<(Submitted, bool)> {
         let pending = &self.pending[queue].1;
         let mut waits = pending.front()?.batch.waits.iter();

@@ -10,18 +10,18 @@ const BUILDS: S = S::from_raw(S::ACCELERATION_STRUCTURE_BUILD_KHR.as_raw() | S::
 /// The number of usages that fit in a set.
 const CAPACITY: usize = 128;
 
-/// Every stage with every access type that it performs, without composite flags; the rest is [`NO_STAGE`] without an access. Unknown
-/// accesses of a stage follow: no set has them.
+/// Every stage with every access type that it performs, without composite flags; the rest is [`NO_STAGE`] without an access. Followed by unknown
+/// accesses of a stage, which no set contains.
 const USAGES: [(S, A); CAPACITY + 64] = {
     let composite = A::SHADER_READ.as_raw() | A::SHADER_WRITE.as_raw();
     let mut usages = [(NO_STAGE, A::NONE); CAPACITY + 64];
-    // The first one is that of operations without a stage.
+    // The first one is for operations without a stage.
     let (mut next, mut row) = (1, 0);
     while row < PERFORMERS.len() {
         let (access, stages) = PERFORMERS[row];
         let mut bit = 0;
         while bit < 63 {
-            // Builds read buffers by SHADER_READ: the sampled part stands for it.
+            // Builds read buffers by SHADER_READ: the sampled part represents it.
             let is_build = access.as_raw() == A::SHADER_READ.as_raw() && BUILDS.as_raw() >> bit & 1 == 1;
             let access = if is_build { A::SHADER_SAMPLED_READ } else { access };
             if stages.as_raw() >> bit & 1 == 1 && access.as_raw() & composite == 0 {
@@ -107,7 +107,7 @@ impl Usage {
         USAGES[usize::from(self.0)].1
     }
 
-    /// Whether only the stage is known: everything waits for it, and it is available to what does.
+    /// Returns true if only the stage is known: all accesses have to wait for it, and it is available to those that do.
     pub(crate) fn is_unknown(self) -> bool {
         self != Usage::NO_STAGE && self.access().is_empty()
     }

@@ -36,7 +36,7 @@ impl AllContents {
         })
     }
 
-    /// The first bytes of a range that hold something, those that certainly do before others, with their last write.
+    /// The first bytes of a range with defined contents, certain ones before others, with their last write.
     fn defined(&self, memory: MemoryId, range: (u64, u64)) -> Option<((u64, u64), Use, Verdict)> {
         let classes = self.meeting(memory, range);
         let each = classes.iter().filter_map(|class| self.classes.get(class));
@@ -56,7 +56,7 @@ impl Contents {
             true => self.whole,
             false => Region::of_bytes(common.0, common.1),
         };
-        // Certain losses remain what they are.
+        // Certain losses stay unchanged.
         if self.within(region).all(|(_, state)| state.is_certainly_lost()) {
             return;
         }
@@ -67,7 +67,7 @@ impl Contents {
         }
     }
 
-    /// The first bytes of a range that hold something of it.
+    /// The first bytes of a range in which its contents are defined.
     fn defined(&self, range: (u64, u64)) -> Option<((u64, u64), Use, Verdict)> {
         match self.is_optimal {
             true => self.defined_in_image(range),

@@ -1,13 +1,13 @@
-//! Contents: for every byte or texel the last write, and why it became undefined since.
+//! Contents: the last write of every byte or texel, and the reason why it became undefined since.
 //!
 //! ```text
 //! write through x (an image)    x: written    y, the image in the same bytes: undefined, overwritten by x
 //! write through a (a buffer)    a: written    b, a buffer in the same bytes: written, through a
 //! ```
-//! Resources that interpret bytes alike share one state. A write through any other alias makes contents undefined: of an image with optimal
-//! tiling all subresources, of a linear resource the bytes that overlap. Bytes of memory that are discarded are undefined in all resources there:
-//! any of them may belong to any subresource of an image. Contents follow the order in which commands run; whether that
-//! order is guaranteed is checked elsewhere.
+//! Resources that interpret bytes consistently share one state. A write through any other alias makes contents undefined: all subresources of an
+//! image with optimal tiling, and the overlapping bytes of a linear resource. Discarded bytes of memory are undefined in all resources there: any of
+//! them may belong to any subresource of an image. Contents follow the order in which commands run; whether that order is guaranteed is checked
+//! elsewhere.
 //!
 //! Source: "Memory Aliasing"; "Image Layout Transitions"; "Render Pass Load Operations" and "Render Pass Store Operations".
 
@@ -26,7 +26,7 @@ use crate::region::Region;
 
 use state::{Contents, State, Value, extend};
 
-/// Ranges of written bytes tracked per memory; beyond that those between them count as written, too.
+/// Number of ranges of written bytes tracked per memory; past that, the gaps between ranges also count as written.
 const MAX_RANGES: usize = 64;
 
 /// The contents of all resources of a device.
@@ -34,14 +34,14 @@ const MAX_RANGES: usize = 64;
 pub(crate) struct AllContents {
     classes: HashMap<ResourceId, Contents>,
     by_memory: HashMap<MemoryId, Intervals>,
-    /// How many resources a class has.
+    /// Number of resources in each class.
     members: HashMap<ResourceId, u32>,
     /// Disjoint ranges of each memory that were written and not discarded since, in ascending order.
     written: HashMap<MemoryId, Vec<(u64, u64)>>,
 }
 
 impl AllContents {
-    /// Adds a resource of a class; the first one with nothing in it.
+    /// Adds a resource to a class; the first resource of a class has no contents.
     pub(crate) fn add(&mut self, class: ResourceId, bytes: Bytes, tiling: Tiling, whole: Region) {
         *self.members.entry(class).or_default() += 1;
         if self.classes.contains_key(&class) {
@@ -54,7 +54,7 @@ impl AllContents {
             whole,
             states: vec![(whole, State::never_written())],
         };
-        // Linear resources hold what others have written to their bytes before.
+        // Linear resources contain earlier writes of other resources to their bytes.
         if tiling == Tiling::Linear {
             let written = self.written.get(&bytes.memory).map_or(&[][..], Vec::as_slice);
             for &(first, end) in written {
@@ -76,7 +76,7 @@ impl AllContents {
         }
     }
 
-    /// Removes a resource of a class; the last one with its contents.
+    /// Removes a resource from a class; the last one with its contents.
     pub(crate) fn remove(&mut self, class: ResourceId) {
         let left = self.members.get_mut(&class).map(|members| {
             *members -= 1;
@@ -94,7 +94,7 @@ impl AllContents {
         }
     }
 
-    /// Returns `true` if resources of a class are left.
+    /// Returns `true` if a class still has resources.
     pub(crate) fn has_members(&self, class: ResourceId) -> bool {
         self.members.contains_key(&class)
     }
@@ -147,7 +147,7 @@ impl AllContents {
         ids.collect()
     }
 
-    /// A command writes a region, or makes it undefined; linear and optimal resources alias pages of `granularity` bytes.
+    /// Applies a write to a region, or makes it undefined; linear and optimal resources alias pages of `granularity` bytes.
     pub(crate) fn write(&mut self, later: &Later, used: Use, discards: bool, granularity: u64) {
         let class = later.origin.class;
         let region = later.touched.certain;
@@ -160,10 +160,10 @@ impl AllContents {
                 state.lost(Loss::Discarded(used), Verdict::Certain)
             });
         } else if later.kind == Kind::Access(AccessKind::Store) {
-            // It writes what loads and draws have left there.
+            // It writes the results of loads and draws.
             contents.change(region, |state| state.stored(used));
         } else if later.kind != Kind::Transition {
-            // A transition keeps what there is.
+            // A transition keeps existing contents.
             let is_certain = is_exact;
             contents.set(region, State::from(Value::Written { by: used, is_certain }));
         }
@@ -200,7 +200,7 @@ impl AllContents {
             let verdict = match (is_common, is_close) {
                 (true, _) if is_exact => Verdict::Certain,
                 (true, _) => Verdict::Possible,
-                // Of the page only: no byte of its own is written.
+                // Only shares a page: none of its own bytes are written.
                 (false, true) if alias.is_optimal => Verdict::ByTheLetter,
                 _ => continue,
             };

@@ -19,11 +19,10 @@ struct Candidate {
 }
 
 impl Contents {
-    /// The finding of a read: all of the region is undefined, some of it was written through an alias, or some of its bytes were
-    /// discarded.
+    /// The finding of a read: all of the region is undefined, some of it was written through an alias, or some of its bytes were discarded.
     ///
     /// A region that is only partly unwritten, or discarded by accesses, is not reported: programs load and copy more than they need.
-    /// A read of unknown elements finds none that is defined in a region that is undefined everywhere.
+    /// A read of unknown elements cannot find defined ones in a region that is undefined everywhere.
     pub(super) fn read(&self, later: &Later, used: Use) -> Option<LostContents> {
         let region = later.touched.certain;
         let is_lost = |state: &State| matches!(state.value, Value::Lost { .. });
@@ -42,7 +41,7 @@ impl Contents {
         })
     }
 
-    /// The least certain loss within a region that is undefined everywhere; of several the loss of something that was written.
+    /// The least certain loss in a region that is undefined everywhere; if there are several, one of written contents.
     fn least(&self, region: Region) -> Option<Candidate> {
         let losses = self.within(region).filter_map(|(part, state)| match state.value {
             Value::Lost { loss, verdict, last } => Some((part, loss, verdict, last)),
@@ -58,7 +57,7 @@ impl Contents {
         })
     }
 
-    /// The most certain loss of some of a region.
+    /// The most certain loss in any part of a region.
     fn worst(&self, region: Region, kind: Kind) -> Option<Candidate> {
         let reads_all = matches!(kind, Kind::Access(AccessKind::Whole | AccessKind::Load))
             && (!self.is_optimal || region.contains(self.whole));
@@ -110,7 +109,7 @@ impl Contents {
         worst
     }
 
-    /// The bytes of an image that are undefined in all of a region: what it holds there is undefined, wherever its texels are.
+    /// The bytes of an image that are undefined in all of a region: the image's contents in them are undefined, wherever its texels are.
     fn undefined_bytes(&self, region: Region) -> Vec<(u64, u64)> {
         let all = self.range();
         let states = self.within(region).filter(|_| self.is_optimal);
@@ -118,7 +117,7 @@ impl Contents {
         each.reduce(|one, other| common(&one, &other)).unwrap_or_default()
     }
 
-    /// The bytes of a part of a region, with those that touch and meet a condition, too.
+    /// The bytes of a part of a region, merged with adjacent bytes that meet a condition.
     fn merged(&self, part: Region, region: Region, meets: impl Fn(&State) -> bool) -> (u64, u64) {
         let mut bytes = self.bytes_of(part);
         if self.is_optimal {

@@ -1,4 +1,4 @@
-//! The contents of one resource, or of all resources that interpret its bytes alike, region by region.
+//! The contents of one resource, or of all resources that interpret its bytes consistently, region by region.
 
 use tileheap_units::CompactSort;
 
@@ -6,18 +6,18 @@ use crate::finding::{Loss, Use, Verdict};
 use crate::operation::Bytes;
 use crate::region::Region;
 
-/// Regions tracked per resource; beyond that its contents are unknown.
+/// Number of regions tracked per resource; past that, its contents are unknown.
 const MAX_REGIONS: usize = 64;
 
-/// The value that a region holds.
+/// The contents of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Written {
         by: Use,
-        /// `false` if it may have written only some of the region, as by a shader that may access any elements.
+        /// `false` if it may have written only some of the region, like a shader that may access any elements.
         is_certain: bool,
     },
-    /// Written through another resource that interprets the bytes alike, after the last write through this one.
+    /// Written through another resource that interprets the bytes consistently, after the last write through this one.
     Through { by: Use, last: Option<Use> },
     /// Undefined, after the last write.
     Lost {
@@ -25,26 +25,26 @@ pub(super) enum Value {
         verdict: Verdict,
         last: Option<Use>,
     },
-    /// Too much happened to it, or it was not watched from the beginning.
+    /// Unknown, since there were too many changes, or it was not tracked from the beginning.
     Unknown,
 }
 
-/// Discarded bytes of an image with optimal tiling, any of which a region of it may occupy.
+/// Discarded bytes of an image with optimal tiling; a region of it may occupy any of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Discarded {
     /// The first discard since the last write.
     pub(super) loss: Loss,
     /// The last write before it.
     pub(super) last: Option<Use>,
-    /// Disjoint, in ascending order.
+    /// Disjoint ranges in ascending order.
     pub(super) bytes: Vec<(u64, u64)>,
 }
 
-/// The contents of a region.
+/// The contents of a region, and its discarded bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State {
     pub(super) value: Value,
-    /// Some bytes were discarded since the last write, but not all.
+    /// Bytes discarded since the last write, if it is not all of them.
     pub(super) discarded: Option<Discarded>,
 }
 
@@ -58,7 +58,7 @@ impl From<Value> for State {
 }
 
 impl State {
-    /// The state of a resource that nothing has written.
+    /// The state of a resource that was never written.
     pub(super) fn never_written() -> State {
         State::from(Value::Lost {
             loss: Loss::NeverWritten,
@@ -89,8 +89,8 @@ impl State {
         }
     }
 
-    /// The state after a loss of everything. The first loss since the last write remains, unless it is less certain;
-    /// [`Loss::Discarded`] also replaces [`Loss::NeverWritten`].
+    /// The state after a loss of everything. The first loss since the last write is kept, unless it is less certain; [`Loss::Discarded`] also
+    /// replaces [`Loss::NeverWritten`].
     pub(super) fn lost(&self, loss: Loss, verdict: Verdict) -> State {
         if let Value::Lost {
             loss: first,
@@ -111,7 +111,7 @@ impl State {
         }
     }
 
-    /// The state after a store operation, which writes the contents of an attachment: undefined ones stay so.
+    /// The state after a store operation, which writes the contents of an attachment: undefined contents stay undefined.
     pub(super) fn stored(&self, by: Use) -> State {
         if matches!(self.value, Value::Lost { .. }) || self.discarded.is_some() {
             return self.clone();
@@ -119,7 +119,7 @@ impl State {
         State::from(Value::Written { by, is_certain: true })
     }
 
-    /// After a write through another resource that interprets the bytes alike.
+    /// The state after a write through another resource that interprets the bytes consistently.
     pub(super) fn written_through(&self, by: Use) -> State {
         let last = match self.value {
             Value::Through { last, .. } => last,
@@ -128,7 +128,7 @@ impl State {
         State::from(Value::Through { by, last })
     }
 
-    /// The state after a discard of `bytes`, a range of `all` the bytes that it may occupy.
+    /// The state after a discard of `bytes`, a range of the bytes `all` that it may occupy.
     pub(super) fn discarded(&self, all: (u64, u64), bytes: (u64, u64), loss: Loss) -> State {
         if self.is_certainly_lost() {
             return self.clone();
@@ -165,7 +165,7 @@ impl State {
         [value].into_iter().chain(discarded)
     }
 
-    /// The bytes of an image that are undefined, wherever the region is.
+    /// The bytes of an image that are undefined wherever the region is located.
     pub(super) fn undefined_bytes(&self, all: (u64, u64)) -> Vec<(u64, u64)> {
         match &self.discarded {
             _ if self.is_certainly_lost() => vec![all],
@@ -175,14 +175,14 @@ impl State {
     }
 }
 
-/// The contents of resources that interpret their bytes alike.
+/// The contents of resources that interpret their bytes consistently.
 #[derive(Clone, Debug)]
 pub(super) struct Contents {
     pub(super) bytes: Bytes,
     pub(super) is_optimal: bool,
     pub(super) has_pages: bool,
     pub(super) whole: Region,
-    /// Disjoint regions, all of the resource together.
+    /// Disjoint regions that together cover the resource.
     pub(super) states: Vec<(Region, State)>,
 }
 
@@ -199,7 +199,7 @@ impl Contents {
         self.states.push((region, state));
     }
 
-    /// Changes the states within a region, each on its own.
+    /// Changes each state within a region.
     pub(super) fn change(&mut self, region: Region, after: impl Fn(&State) -> State) {
         self.limit(region);
         for (known, before) in std::mem::take(&mut self.states) {
@@ -216,14 +216,14 @@ impl Contents {
         }
     }
 
-    /// Forgets all states if there are too many, unless the region that changes next is the whole resource.
+    /// Removes all states if there are too many, unless the region that changes next is the whole resource.
     fn limit(&mut self, region: Region) {
         if self.states.len() > MAX_REGIONS && !region.contains(self.whole) {
             self.states = vec![(self.whole, State::from(Value::Unknown))];
         }
     }
 
-    /// Merges equal states of bytes that touch.
+    /// Merges equal states of adjacent bytes.
     fn merge(&mut self) {
         self.states.compact_sort_by_key(|(region, _)| region.bytes());
         self.states.dedup_by(|(later, state), (before, known)| {
@@ -236,7 +236,7 @@ impl Contents {
         });
     }
 
-    /// The states within a region, with their part of it.
+    /// The states within a region, clipped to it.
     pub(super) fn within(&self, region: Region) -> impl Iterator<Item = (Region, &State)> {
         let states = self.states.iter();
         states.filter_map(move |(known, state)| Some((known.intersection(region)?, state)))
@@ -275,7 +275,7 @@ pub(super) fn subtract(ranges: &mut Vec<(u64, u64)>, range: (u64, u64)) {
     let rest = parts.into_iter().flat_map(|known| {
         let before = (known.0, known.1.min(range.0));
         let after = (known.0.max(range.1), known.1);
-        // A range that is apart is on one side only.
+        // A disjoint range is on one side only.
         [before, after].into_iter().filter(|part| part.0 < part.1)
     });
     ranges.extend(rest);

@@ -1,4 +1,4 @@
-//! Accesses, compared with the records of earlier ones.
+//! Compares accesses with the records of earlier ones.
 
 use crate::finding::{Action, Findings, Hazard, Use};
 use crate::operation::{Bytes, padded};
@@ -70,7 +70,7 @@ impl Model {
         self.record(&this, used, &Reach::of_host(self.steps));
     }
 
-    /// An access of a running batch; `None` if its resource is not known, or its stage does not perform it.
+    /// Converts an access of a running batch; `None` if its resource is unknown, or its stage does not perform it.
     fn later_access(&self, access: &Access, running: RunningBatch) -> Option<Later> {
         let usage = Usage::of(access.stage, access.access)?;
         let touched = self.touched(access, usage)?;
@@ -92,7 +92,7 @@ impl Model {
         })
     }
 
-    /// An access, transition or transfer of a running batch; `None` if its resource is not known.
+    /// Converts an access, transition or transfer of a running batch; `None` if its resource is unknown.
     pub(super) fn later(
         &self,
         resource: ResourceId,
@@ -124,7 +124,8 @@ impl Model {
         })
     }
 
-    /// Compares a later access with all records in its memory whose resources share bytes with its own; `judge` gives what is missing before it.
+    /// Compares a later access with all records in its memory whose resources share bytes with its own; `judge` returns the dependency that is
+    /// missing before it.
     pub(super) fn compare(
         &mut self,
         later: &Later,
@@ -163,13 +164,13 @@ impl Model {
         }
     }
 
-    /// The contents after a write.
+    /// Updates the contents after a write.
     pub(super) fn write_contents(&mut self, this: &Later, used: Use, discards: bool) {
         let page = self.page(this.origin.bytes.memory);
         self.contents.write(this, used, discards, page);
     }
 
-    /// Keeps an access for later ones to be compared with.
+    /// Keeps an access, to compare later ones with it.
     pub(super) fn record(&mut self, this: &Later, used: Use, reach: &Reach) {
         if self.ignores_order {
             return;
@@ -190,7 +191,7 @@ impl Model {
         records.push(Record::new(this, used, reach, position));
     }
 
-    /// The numbers of the records that a later access may conflict with, or hide: of resources that share bytes or pages with its own.
+    /// The numbers of the records that a later access may conflict with, or hide: their resources share bytes or pages with its own.
     fn meeting(&self, later: &Later) -> Vec<u64> {
         let Bytes { memory, first, end } = later.origin.bytes;
         let range = match self.has_moved_aliases.contains(&memory) {

@@ -21,7 +21,7 @@ struct Between<'a> {
     action: Action,
     /// A transition from `UNDEFINED`.
     discards: bool,
-    /// The edges between whose scopes it happens.
+    /// The edges; it happens between their scopes.
     own: &'a [Edge],
 }
 
@@ -94,7 +94,7 @@ impl Model {
         }
     }
 
-    /// The layout transitions of a barrier, for contents only.
+    /// Applies the layout transitions of a barrier to contents only.
     fn change_layouts(
         &mut self,
         tag: Tag,
@@ -111,7 +111,7 @@ impl Model {
         }
     }
 
-    /// A layout transition, for contents only.
+    /// Applies a layout transition to contents only.
     fn change_layout(
         &mut self,
         tag: Tag,
@@ -134,7 +134,7 @@ impl Model {
         }
     }
 
-    /// A subpass begins, or a render pass instance ends.
+    /// Begins a subpass, or ends a render pass instance.
     fn enter(
         &mut self,
         tag: Tag,
@@ -194,7 +194,7 @@ impl Model {
             let limit = match &dependency.extent {
                 Extent::Execution => Limit::Execution,
                 Extent::All => Limit::All,
-                // Of a resource that is not known, no access is checked.
+                // Accesses to an unknown resource are not checked.
                 Extent::Part(resource, part) => {
                     let through = self.through(*resource, part);
                     through.map_or(Limit::Execution, Limit::Part)
@@ -239,7 +239,7 @@ impl Model {
         self.depend(tag, &edges, events, &between, running, findings);
     }
 
-    /// Dependencies, and what happens between their scopes.
+    /// Applies dependencies, and the transitions and transfers between their scopes.
     fn depend(
         &mut self,
         tag: Tag,
@@ -275,7 +275,7 @@ impl Model {
                 Some(Lacking { missing, regions })
             });
             let reach = Reach::of_transition(queue, running.place, one.own);
-            // Transitions of a render pass belong to none of its subpasses.
+            // Transitions of a render pass do not belong to any of its subpasses.
             this.origin.place = running
                 .place
                 .map(|subpass| Subpass::transitions(subpass.instance));

@@ -1,4 +1,4 @@
-//! The model: programs replayed step by step, every access compared with the earlier ones to the same memory and with its contents.
+//! The model: replays programs step by step, and compares every access with earlier ones to the same memory and with its contents.
 
 mod accesses;
 mod commands;
@@ -22,35 +22,35 @@ use crate::records::Records;
 use crate::region::Region;
 use crate::schedule::{Schedule, Submitted};
 
-/// The order and the contents of everything that a device accesses.
+/// The order and the contents of all accesses on a device.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     granularity: u64,
-    /// Memory with a granularity of its own.
+    /// Granularities that override the device's, by memory.
     pages: HashMap<MemoryId, u64>,
     /// Memory that the host cannot access.
     device_only: HashSet<MemoryId>,
     resources: HashMap<ResourceId, Placed>,
     /// The number of resources that were added.
     added: u32,
-    /// The number of removed resources that are still known, and the number above which `drop_removed` runs.
+    /// The number of removed resources that are still known, and the threshold above which `drop_removed` runs.
     removed: usize,
     max_removed: usize,
     records: HashMap<MemoryId, Records>,
-    /// Memory with resources that interpret bytes alike although they are at different addresses.
+    /// Memory with resources that interpret bytes consistently although they are at different addresses.
     has_moved_aliases: HashSet<MemoryId>,
     contents: AllContents,
-    /// The host has waited while batches were pending, so that accesses may be settled that are still remembered.
+    /// True if the host has waited while batches were pending, so that accesses that are still remembered may be settled.
     has_settled: bool,
-    /// Only contents are followed.
+    /// True if only contents are followed.
     ignores_order: bool,
     /// Operations that some record may not have followed yet.
     log: Log,
-    /// The number of operations before the log.
+    /// Number of operations before the log.
     forgotten: u64,
     schedule: Schedule,
     work: Work,
-    /// Steps, commands and render pass instances so far.
+    /// Numbers of steps, commands and render pass instances so far.
     steps: u64,
     commands: u64,
     instances: u64,
@@ -58,7 +58,7 @@ pub struct Model {
     last_instance: HashMap<QueueId, u64>,
 }
 
-/// A resource, and the representative of all resources that interpret its bytes alike.
+/// A resource, and the representative of all resources that interpret its bytes consistently.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     resource: Resource,
@@ -72,13 +72,13 @@ pub struct RunningBatch {
     queue: QueueId,
     family: u32,
     batch: u64,
-    /// The step that submitted it.
+    /// The step in which it was submitted.
     submitted: u64,
     place: Place,
 }
 
 impl Model {
-    /// The model of a device with this `bufferImageGranularity`, before it does anything.
+    /// Creates the model of a device with this `bufferImageGranularity`.
     pub fn new(granularity: u64) -> Model {
         Model {
             granularity,
@@ -103,8 +103,7 @@ impl Model {
         all
     }
 
-    /// Adds a resource, which holds nothing yet. Ids are never reused. An `alias_of` that names an unknown
-    /// resource is ignored.
+    /// Adds a resource without contents. Ids are never reused. An `alias_of` that names an unknown resource is ignored.
     ///
     /// # Panics
     /// If 2^32 resources were added before.
@@ -137,8 +136,8 @@ impl Model {
         self.pages.insert(memory, granularity);
     }
 
-    /// Follows order and contents (`true`, as at the beginning), or contents only: then nothing is remembered of accesses and dependencies, and
-    /// there are no hazards.
+    /// Follows order and contents (`true`, the default), or contents only: then accesses and dependencies are not remembered, and there are no
+    /// hazards.
     pub fn set_follows_order(&mut self, follows_order: bool) {
         self.ignores_order = !follows_order;
         if self.ignores_order {
@@ -148,8 +147,7 @@ impl Model {
         }
     }
 
-    /// States whether the host can access a memory, as is assumed at the beginning. If it cannot, accesses are forgotten once the host has waited
-    /// for them.
+    /// Sets whether the host can access a memory; by default it can. If it cannot, accesses are dropped once the host has waited for them.
     pub fn set_host_visible(&mut self, memory: MemoryId, is_visible: bool) {
         match is_visible {
             true => self.device_only.remove(&memory),
@@ -192,7 +190,7 @@ impl Model {
         }
     }
 
-    /// Forgets memory that is freed, with all accesses to it.
+    /// Removes freed memory, with all accesses to it.
     pub fn free(&mut self, memory: MemoryId) {
         self.records.remove(&memory);
         self.contents.free(memory);
@@ -201,23 +199,23 @@ impl Model {
         self.device_only.remove(&memory);
     }
 
-    /// Forgets a fence that is destroyed.
+    /// Removes a destroyed fence.
     pub fn destroy_fence(&mut self, fence: FenceId) {
         self.follow(Operation::ResetFence(fence));
     }
 
-    /// Forgets a semaphore that is destroyed: its number may become that of another one.
+    /// Removes a destroyed semaphore: its number may be reused.
     pub fn destroy_semaphore(&mut self, semaphore: SemaphoreId) {
         self.follow(Operation::Unsignal(semaphore));
         self.schedule.destroy_semaphore(semaphore);
     }
 
-    /// Forgets an event that is destroyed.
+    /// Removes a destroyed event.
     pub fn destroy_event(&mut self, event: EventId) {
         self.follow(Operation::ResetEvent(event));
     }
 
-    /// Performs one step of the host; returns its findings and those of all batches that it lets run.
+    /// Performs one step of the host; returns its findings and those of all batches that can run as a result.
     pub fn step(&mut self, step: &Step) -> Findings {
         self.steps += 1;
         let mut findings = Findings::default();
@@ -233,7 +231,7 @@ impl Model {
             Step::ResetFence(fence) => self.follow(Operation::ResetFence(*fence)),
             Step::WaitSemaphore(semaphore, value) => {
                 if self.schedule.reached(*semaphore, *value).is_none() {
-                    // Something outside of the program has signaled it.
+                    // It was signaled from outside the program.
                     self.schedule.signal(*semaphore, *value, None);
                     self.run_ready(&mut findings);
                 }
@@ -284,8 +282,7 @@ impl Model {
         self.forget();
     }
 
-    /// Runs pending batches that the host knows to have run: something outside of the program signaled what they wait for. Their findings
-    /// are possible only.
+    /// Runs pending batches that the host knows to have run: they waited for signals from outside the program. Their findings are only possible.
     fn run_up_to(&mut self, is_complete: impl Fn(&Batch) -> bool, findings: &mut Findings) {
         for queue in 0..self.schedule.queues() {
             for submitted in self.schedule.take_up_to(queue, &is_complete) {
@@ -295,7 +292,7 @@ impl Model {
         self.run_ready(findings);
     }
 
-    /// Runs a batch that waits for something outside of the program: its findings are possible only.
+    /// Runs a batch that waits for a signal from outside the program: its findings are only possible.
     fn force(&mut self, submitted: &Submitted, findings: &mut Findings) {
         let mut forced = Findings::default();
         self.run_batch(submitted, &mut forced);
@@ -314,7 +311,7 @@ impl Model {
         findings.extend(forced);
     }
 
-    /// Adds an operation to the log, for records to advance past it.
+    /// Adds an operation to the log; records follow it later.
     fn follow(&mut self, operation: Operation) {
         if !self.ignores_order {
             self.log.push(operation, self.has_moved_aliases.is_empty());
@@ -411,7 +408,7 @@ impl Model {
         }
     }
 
-    /// A binary semaphore is waited for, or about to be signaled again.
+    /// Removes the signal of a binary semaphore that is waited for, or about to be signaled again.
     fn unsignal(&mut self, semaphore: SemaphoreId) {
         if !self.schedule.is_timeline(semaphore) {
             self.follow(Operation::Unsignal(semaphore));

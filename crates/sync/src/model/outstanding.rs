@@ -1,4 +1,4 @@
-//! Accesses that later work has to be ordered after, and which waits cover them.
+//! Accesses that later work has to be ordered after, and the waits that cover them.
 
 use ash::vk;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -11,7 +11,7 @@ use crate::schedule::Signaled;
 
 use super::Model;
 
-/// A point that later work may wait for: on its queue with a barrier, elsewhere with the queue's signal of a timeline semaphore.
+/// A point that later work may wait for: on its queue with a barrier, on other queues with the queue's signal of a timeline semaphore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitPoint {
     /// The queue that runs the barrier and signals the semaphore.
@@ -26,7 +26,7 @@ pub struct WaitPoint {
     pub value: u64,
 }
 
-/// An access that no later access has superseded, to a range of bytes.
+/// An access to a range of bytes that no later access has superseded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutstandingAccess {
     /// The access.
@@ -35,13 +35,12 @@ pub struct OutstandingAccess {
     pub first: u64,
     /// The byte after its last.
     pub end: u64,
-    /// For each point: whether work that waits for it, by barrier or by semaphore, is ordered after the access, and after its writes are
-    /// available.
+    /// For each point, true if work that waits for it, by barrier or by semaphore, is ordered after the access, and after its writes are available.
     pub is_covered: Vec<bool>,
 }
 
 impl Model {
-    /// The accesses to a memory that later work has to be ordered after, and which points cover them.
+    /// The accesses to a memory that later work has to be ordered after, and the points that cover them.
     pub fn outstanding_accesses(&mut self, memory: MemoryId, points: &[WaitPoint]) -> Vec<OutstandingAccess> {
         let all = A::MEMORY_READ | A::MEMORY_WRITE;
         let waits = points.iter().map(|point| {

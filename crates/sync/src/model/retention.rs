@@ -1,4 +1,4 @@
-//! The memory of the model: which accesses, operations and resources it keeps, and for how long.
+//! The model's memory use: the accesses, operations and resources that it keeps, and for how long.
 
 use std::collections::HashSet;
 
@@ -13,48 +13,48 @@ use crate::schedule::Signaled;
 
 use super::Model;
 
-/// Operations in the log before all records are advanced past it.
+/// Maximum number of operations in the log before all records are advanced past it.
 const MAX_LOG: usize = 4096;
 
-/// The least number of removed resources above which they are searched for ones to drop.
+/// Minimum number of removed resources before they are searched for ones to drop.
 const MAX_REMOVED: usize = 64;
 
-/// The size of a model, and the work that it has done.
+/// The size of a model, and the work that it has performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    /// Resources that are known, removed ones included.
+    /// Number of known resources, including removed ones.
     pub resources: usize,
-    /// Accesses that later ones are compared with.
+    /// Number of accesses that later ones are compared with.
     pub records: usize,
-    /// Accesses that an earlier one was compared with, since their resources share bytes.
+    /// Number of comparisons with earlier accesses whose resources share bytes.
     pub compared_records: u64,
-    /// Synchronization operations that changed, or might have changed, what happens after an access; each is counted once per access.
+    /// Number of synchronization operations that changed, or might have changed, the state of an access; counted once per access.
     pub followed_operations: u64,
-    /// Synchronization operations that could not change that.
+    /// Number of synchronization operations that could not change it.
     pub skipped_operations: u64,
-    /// Decisions to follow or skip: many operations are skipped at once.
+    /// Number of decisions to follow or skip: many operations are skipped at once.
     pub decisions: u64,
 }
 
 /// The operations that the host has waited for.
 enum Waited {
-    /// All.
+    /// All operations.
     Everything,
-    /// All of a queue, and those before it.
+    /// All operations of a queue, and those before them.
     Queue(QueueId),
-    /// A signal at a position of the log, and what comes before it: on its queue all work, or that of some stages.
+    /// A signal at a position of the log, and the operations before it: on its queue all work, or that of some stages.
     Signal {
         position: u64,
         queue: QueueId,
         stages: Option<PipelineStageFlags2>,
     },
-    /// Operations that are not in the log any more, or were not seen.
+    /// Operations that are no longer in the log, or were not recorded.
     Unknown,
 }
 
 impl Waited {
-    /// Returns `true` if the host knows now that an access is complete and available, `false` if this wait tells nothing of it, and `None` if
-    /// only all operations since can tell.
+    /// Returns `true` if the host now knows that an access is complete and available, `false` if this wait does not affect it, and `None` if that
+    /// depends on all operations since.
     fn settles(&self, record: &Record) -> Option<bool> {
         let is_of = |queue: &QueueId| record.origin.queue == Some(*queue);
         match self {
@@ -71,7 +71,7 @@ impl Waited {
 }
 
 impl Model {
-    /// The size of the model, and the work that it has done.
+    /// The size of the model, and the work that it has performed.
     pub fn statistics(&self) -> Statistics {
         Statistics {
             resources: self.resources.len(),
@@ -115,14 +115,14 @@ impl Model {
         self.log.clear();
     }
 
-    /// Drops accesses to device-only memory that no later work can conflict with, because the host has waited for them. Drops nothing while
-    /// batches are pending, since those may still conflict.
+    /// Drops accesses to device-only memory that no later work can conflict with, because the host has waited for them. Drops nothing while batches
+    /// are pending, since those may still conflict.
     pub(super) fn drop_settled(&mut self, wait: HostWait) {
         if !self.schedule.is_idle() {
             self.has_settled = true;
             return;
         }
-        // What was settled by an earlier wait is only found by following all operations.
+        // Accesses that an earlier wait has settled are only found by following all operations.
         let waited = match std::mem::take(&mut self.has_settled) {
             true => Waited::Unknown,
             false => self.waited(wait),
@@ -141,7 +141,7 @@ impl Model {
         }
     }
 
-    /// The part of the log that a wait of the host is for.
+    /// The part of the log that a wait of the host covers.
     fn waited(&self, wait: HostWait) -> Waited {
         let mut signals = self.log.operations().iter().enumerate().rev();
         let found = match wait {
@@ -173,7 +173,7 @@ impl Model {
         })
     }
 
-    /// Drops resources that were removed, if no access to them is remembered and no resource that is the same is left.
+    /// Drops removed resources if no access to them is remembered and no alias of them is left.
     pub(super) fn drop_removed(&mut self) {
         let records = self.records.values().flat_map(Records::iter);
         let known: HashSet<ResourceId> = records

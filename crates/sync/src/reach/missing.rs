@@ -1,4 +1,4 @@
-//! The dependency that a later access needs and lacks.
+//! The dependency that is missing before a later access.
 
 use crate::finding::Missing;
 use crate::operation::{Edge, Limit, Place, Through};
@@ -26,7 +26,7 @@ impl Reach {
         };
         let known = self.known_before(later.submitted);
         if known == Some(true) {
-            // "Host Write Ordering Guarantees": each submission makes visible what is available.
+            // "Host Write Ordering Guarantees": each submission makes available writes visible.
             return None;
         }
         let is_at = |place: Place| place.is_none() || place == later.place;
@@ -61,7 +61,7 @@ impl Reach {
 
     /// Source: "Host Write Ordering Guarantees" and the memory domain operations of the memory model.
     fn missing_for_host(&self, origin: &Origin, later: &Origin, region: Region) -> Option<Lacking> {
-        // Two accesses of the host are in the order of its program.
+        // Two accesses of the host are ordered by its program.
         origin.queue?;
         if self.complete.is_none() {
             let regions = vec![region];
@@ -79,7 +79,7 @@ impl Reach {
         if is_seen {
             return None;
         }
-        // To the host domain, or to any.
+        // To the host domain, or to any domain.
         let missing = if later.usage.writes() || self.complete_and_available.is_none() {
             Missing::Availability
         } else {
@@ -89,8 +89,8 @@ impl Reach {
         Some(Lacking { missing, regions })
     }
 
-    /// The dependency that is missing before a transition or transfer between the scopes of its `own` edges. Other edges of the same command
-    /// for all memory may make writes available.
+    /// The dependency that is missing before a transition or transfer between the scopes of its `own` edges. Other edges of the same command may make
+    /// writes available if they are for all memory.
     pub(crate) fn missing_before_transition(
         &self,
         origin: &Origin,
@@ -103,7 +103,7 @@ impl Reach {
         let held = |edge: &Edge| Some((*edge, self.held_by(origin, on, place, edge, events)?));
         let mut own = own.iter().filter_map(held).peekable();
         if own.peek().is_none() {
-            // Without a dependency of its own, it may still be in the second scope of an earlier one.
+            // Without its own dependency, it may still be in the second scope of an earlier one.
             let earlier = self.held_before_transition(on, place);
             let is_ready = |held: Held| held.is_available || !origin.usage.writes();
             return match earlier {

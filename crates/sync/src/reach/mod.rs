@@ -1,4 +1,4 @@
-//! The synchronization state of one access, advanced by every operation.
+//! The synchronization state of one access, updated by every operation.
 //!
 //! ```text
 //!           write ──► barrier A ────────────► barrier B ──────────► read
@@ -8,10 +8,9 @@
 //!                     scope has the write
 //! visible:            FRAGMENT/SAMPLED_READ     + COMPUTE/SAMPLED_READ
 //! ```
-//! `ordered` are the stages at which commands happen after the access, `available` those at which they happen after an availability
-//! operation that includes it, `visible` the usages that see it: per queue, and per subpass where a dependency ends in one. A later
-//! dependency whose first scope meets `ordered` adds its second scope: so chains form. Where it meets `available`, the write stays
-//! available, whatever its own access scope.
+//! `ordered` are the stages at which commands happen after the access, `available` those at which they happen after an availability operation that
+//! includes it, `visible` the usages that see it: per queue, and per subpass if a dependency ends in one. A later dependency whose first scope meets
+//! `ordered` adds its second scope, which forms chains. If it meets `available`, the write stays available, regardless of its own access scope.
 //!
 //! Source: "Execution and Memory Dependencies"; "Availability and Visibility" of the memory model.
 
@@ -88,7 +87,7 @@ impl Ordered {
         self.visible_through_own |= other.visible_through_own;
     }
 
-    /// An edge makes visible what is available, through its limit.
+    /// Makes the available write visible to an edge's second scope, within its limit.
     fn see(&mut self, edge: &Edge) {
         match edge.limit {
             Limit::All => self.visible |= edge.dst_usages,
@@ -101,7 +100,7 @@ impl Ordered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Signal {
     Event(EventId),
-    /// With the lowest value whose signal covers the access: later signals of the same queue cover it, too.
+    /// A semaphore, with the lowest value whose signal covers the access: later signals of the same queue also cover it.
     Semaphore(SemaphoreId, Signaled),
     Fence(FenceId),
 }
@@ -111,17 +110,17 @@ enum Signal {
 struct Covered {
     by: Signal,
     held: Held,
-    /// For events, the stages that are ordered after the access where the event is set, and those before which it is available: each
-    /// dependency that waits for the event has a first scope of its own.
+    /// For events, the stages that are ordered after the access when the event is set, and those before which it is available: each dependency that
+    /// waits for the event has a separate first scope.
     stages: [S; 2],
 }
 
 /// The membership of an access in a first synchronization scope.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
-    /// It is in the scope itself, not only at the beginning of a chain to it.
+    /// True if it is in the scope itself, not only at the beginning of a chain to it.
     is_direct: bool,
-    /// It was made available before.
+    /// True if it was made available before.
     is_available: bool,
 }
 
@@ -138,22 +137,22 @@ impl Held {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     places: Vec<(QueueId, Place, Ordered)>,
-    /// Usages of other resources in the same bytes that see it, through a part.
+    /// Usages of other resources in the same bytes that see it through a part.
     through: Vec<(QueueId, Place, Through, Usages)>,
     covered: Vec<Covered>,
-    /// Queues on which a semaphore signal covers it, and whether it was available there: later signals of the queue cover what earlier ones
-    /// do.
+    /// Queues on which a semaphore signal covers it, and whether it was available there: later signals of the queue cover everything that earlier
+    /// ones do.
     signaled: Vec<(QueueId, bool)>,
     /// The step since which the host knows that it is complete.
     complete: Option<u64>,
-    /// The step since which the host knows that it is available, too.
+    /// The step since which the host knows that it is also available.
     complete_and_available: Option<u64>,
     /// Host accesses that it was made visible to before it was known to be complete.
     host: Usages,
 }
 
 impl Reach {
-    /// After an access of the host, in a step.
+    /// The state after an access of the host, in a step.
     pub(crate) fn of_host(step: u64) -> Reach {
         Reach {
             complete: Some(step),
@@ -162,7 +161,7 @@ impl Reach {
         }
     }
 
-    /// After what a barrier does between its scopes: the second scopes of its edges.
+    /// The state after an operation between the scopes of a barrier: the second scopes of its edges.
     pub(crate) fn of_transition(queue: QueueId, place: Place, edges: &[Edge]) -> Reach {
         let mut reach = Reach::default();
         for edge in edges.iter().filter(|edge| edge.kind != EdgeKind::Release) {
@@ -179,7 +178,7 @@ impl Reach {
         reach
     }
 
-    /// Merges what is known of places that no later command belongs to: subpasses of instances that ended.
+    /// Merges the states of places that no later command belongs to: subpasses of instances that ended.
     pub(crate) fn compact(&mut self, last_instance: &HashMap<QueueId, u64>) {
         let is_over = |queue: QueueId, place: Place| {
             place.is_some_and(|subpass| {
@@ -221,7 +220,7 @@ impl Reach {
         }
     }
 
-    /// The membership of the access in a first synchronization scope on a queue, itself or by a chain.
+    /// The membership of the access in a first synchronization scope on a queue, directly or through a chain.
     fn held(&self, origin: &Origin, on: On, earlier: Earlier, stages: S) -> Option<Held> {
         let is_direct = origin.queue == Some(on.queue)
             && earlier.includes(origin.place)
@@ -234,7 +233,8 @@ impl Reach {
         direct.into_iter().chain(chained).reduce(Held::or)
     }
 
-    /// The same for a chain: the scope meets what an earlier dependency ordered after the access, or the host knew the access to be complete.
+    /// The membership through a chain: the scope meets stages that an earlier dependency ordered after the access, or the host knew the access to be
+    /// complete.
     fn chained(&self, on: On, earlier: Earlier, stages: S) -> Option<Held> {
         let meets = |(at, place, ordered): &&(QueueId, Place, Ordered)| {
             *at == on.queue && earlier.meets(*place) && ordered.ordered.intersects(stages)
@@ -281,7 +281,7 @@ impl Reach {
         own.into_iter().chain(transition).reduce(Held::or)
     }
 
-    /// The membership in a first scope that is limited to what happens before events that are set.
+    /// The membership in a first scope that is limited to operations before events that are set.
     fn set(&self, origin: &Origin, events: &[EventId], stages: S) -> Option<Held> {
         let set = self.covered.iter().filter_map(|covered| {
             let is_direct = covered.held.is_direct && origin.usage.stage().intersects(stages);
@@ -308,12 +308,12 @@ impl Reach {
         }
     }
 
-    /// Whether an edge whose first scope includes the access makes it available, or it is so already.
+    /// Returns true if an edge whose first scope includes the access makes it available, or it is already available.
     fn is_available(origin: &Origin, region: Region, edge: &Edge, held: Held) -> bool {
         held.is_available || Reach::is_made_available(origin, region, edge, held)
     }
 
-    /// Whether an edge makes the access available.
+    /// Returns true if an edge makes the access available.
     fn is_made_available(origin: &Origin, region: Region, edge: &Edge, held: Held) -> bool {
         held.is_direct && edge.src_usages.contains(origin.usage) && covers(edge, origin, region)
     }
@@ -360,7 +360,7 @@ impl Reach {
         is_direct || self.is_met(*queue, union) || self.known_before(*submitted).is_some()
     }
 
-    /// Returns `true` if the first scopes of some edges meet what is ordered after the access.
+    /// Returns `true` if the first scopes of some edges meet stages that are ordered after the access.
     fn is_met(&self, queue: QueueId, union: &Union) -> bool {
         let is_met = |(at, _, ordered): &(QueueId, Place, Ordered)| {
             *at == queue && ordered.ordered.intersects(union.src())
@@ -368,8 +368,8 @@ impl Reach {
         self.places.iter().any(is_met)
     }
 
-    /// Returns `true` if everything on a queue in the second scopes of some edges is ordered already, and sees the access; if the edges
-    /// include only accesses to memory that is apart from its own, all that they could add.
+    /// Returns `true` if the edges can add nothing on a queue: everything in their second scopes is already ordered, and sees the access. With
+    /// `is_apart`, they only include accesses to memory apart from its own, of which only those of the host have to see it.
     fn includes(&self, origin: &Origin, queue: QueueId, union: &Union, is_apart: bool) -> bool {
         let mut everywhere = self.places.iter();
         everywhere.any(|(at, place, ordered)| {
@@ -378,14 +378,14 @@ impl Reach {
                 true => union.dst_usages() & Usages::of_host(),
                 false => union.dst_usages(),
             };
-            // Nothing has to see a read.
+            // A read need not be visible.
             let is_seen = !origin.usage.writes()
                 || ordered.available.contains(union.dst()) && ordered.visible.contains_all(seen);
             is_there && ordered.ordered.contains(union.dst()) && is_seen
         })
     }
 
-    /// Drops what is known of resources that do not exist any more.
+    /// Drops state of resources that no longer exist.
     pub(crate) fn forget_classes(&mut self, is_known: &impl Fn(ResourceId) -> bool) {
         self.through.retain(|(_, _, part, _)| is_known(part.class));
     }
@@ -500,7 +500,7 @@ impl Reach {
                 continue;
             }
             added.available |= edge.dst.execution;
-            // Accesses of the host are not performed through a resource (`VkImageMemoryBarrier2`).
+            // Host accesses are not performed through a resource (`VkImageMemoryBarrier2`).
             if edge.limit != Limit::Execution {
                 added.visible |= edge.dst_usages & Usages::of_host();
             }
@@ -520,7 +520,7 @@ impl Reach {
         self.through.extend(through);
     }
 
-    /// Transitions and transfers happen after what the first scopes of their edges include, and are in later scopes themselves.
+    /// Applies transitions and transfers, which happen after the operations in the first scopes of their edges, and are in later scopes themselves.
     fn depend_on_transitions(&mut self, queue: QueueId, place: Place, held: &[(&Edge, bool)]) {
         let mut own = held.iter().filter(|(edge, _)| edge.has_transition).peekable();
         if own.peek().is_none() {
@@ -536,7 +536,7 @@ impl Reach {
     }
 }
 
-/// Whether the access scopes of an edge include accesses to a region through the resource of an access.
+/// Returns true if the access scopes of an edge include accesses to a region through the resource of an access.
 fn covers(edge: &Edge, origin: &Origin, region: Region) -> bool {
     match &edge.limit {
         Limit::Execution => false,
@@ -550,7 +550,7 @@ fn is_one_of(signal: Signal, events: &[EventId]) -> bool {
     matches!(signal, Signal::Event(event) if events.contains(&event))
 }
 
-/// Returns `true` for a write that needs no dependency to be available: "Image Layout Transitions" make available what they write.
+/// Returns `true` for a write that needs no dependency to be available: "Image Layout Transitions" make their writes available.
 fn is_available_at_once(origin: &Origin) -> bool {
     origin.usage == Usage::NO_STAGE || origin.usage.is_unknown()
 }

@@ -1,4 +1,4 @@
-//! Signals: events, semaphores, fences, and what the host knows.
+//! Signals: events, semaphores, fences, and completion known to the host.
 
 use ash::vk;
 use vk::PipelineStageFlags2 as S;
@@ -11,7 +11,7 @@ use crate::usage::Usages;
 
 use super::{Covered, Held, On, Ordered, Origin, Reach, Signal};
 
-/// A wait of later work: by a barrier on the queue, or elsewhere by a timeline semaphore.
+/// A wait of later work: by a barrier on the queue, or on other queues by a timeline semaphore.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckedWait {
     pub(crate) queue: QueueId,
@@ -21,7 +21,7 @@ pub(crate) struct CheckedWait {
 }
 
 impl Reach {
-    /// Whether work that waits either way is ordered after the access, and after what it wrote is available.
+    /// Returns true if work that waits either way is ordered after the access, and after its writes are available.
     pub(crate) fn is_before(&self, origin: &Origin, region: Region, wait: &CheckedWait) -> bool {
         let on = On::new(wait.queue, 0);
         let Some(held) = self.held_by(origin, on, None, &wait.edge, None) else {
@@ -107,7 +107,7 @@ impl Reach {
         self.order(queue, None, &ordered);
     }
 
-    /// Whether a wait for a signal comes after it, and if so whether it is available there.
+    /// Tests if a wait for a signal comes after it: `Some(true)` if it is also available there.
     fn is_signaled(&self, semaphore: SemaphoreId, signaled: Signaled) -> Option<bool> {
         let reached = self.covered.iter().filter(|covered| match covered.by {
             Signal::Semaphore(same, lowest) => same == semaphore && lowest.comes_before(signaled),
@@ -118,15 +118,15 @@ impl Reach {
             .reduce(|a, b| a || b)
     }
 
-    /// Whether the host knew it to be complete before a step, and if so whether it was available.
+    /// Tests if the host knew it to be complete before a step: `Some(true)` if it was also available.
     pub(super) fn known_before(&self, step: u64) -> Option<bool> {
         let is_before = |known: Option<u64>| known.is_some_and(|known| known < step);
         is_before(self.complete).then(|| is_before(self.complete_and_available))
     }
 
-    /// Whether a fence signal comes after it, and if so whether it is available there.
+    /// Tests if a fence signal comes after it: `Some(true)` if it is also available there.
     ///
-    /// Source: "Fences": the signal includes all that was submitted to the queue before it, and what happens before that.
+    /// Source: "Fences": the signal includes everything submitted to the queue before it, and everything that happens before that.
     pub(super) fn before_fence(&self, origin: &Origin, queue: QueueId, submitted: u64) -> Option<bool> {
         let direct = (origin.queue == Some(queue)).then_some(true);
         let places = self.places.iter().filter(|(at, ..)| *at == queue);

@@ -1,4 +1,4 @@
-//! The model and the oracle on random programs.
+//! Compares the model with the oracle on random programs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn results_differ(program: &Program) -> bool {
     counts(&Model::check(program).hazards) != counts(&oracle::hazards(program))
 }
 
-/// How they differ, on the smallest program that still does.
+/// Describes their difference, on the smallest program that still has one.
 fn difference(program: Program) -> String {
     let small = shrink(program, results_differ);
     let (model, oracle) = (Model::check(&small).hazards, oracle::hazards(&small));
@@ -70,7 +70,7 @@ fn compare(seeds: std::ops::Range<u64>) -> u64 {
     without
 }
 
-/// `TILEHEAP_PROGRAMS` changes the number of programs.
+/// `TILEHEAP_PROGRAMS` sets the number of programs.
 #[test]
 fn the_model_and_the_oracle_agree_about_random_programs() {
     let programs =
@@ -83,7 +83,7 @@ fn the_model_and_the_oracle_agree_about_random_programs() {
     );
 }
 
-/// Where a command of a batch is, if it is recorded in it outside of render pass instances: the command buffer and its index.
+/// Finds a command of a batch, if it is recorded directly in it outside of render pass instances: the command buffer and its index.
 fn place(batch: &Batch, tag: Tag) -> Option<(usize, usize)> {
     let mut is_inside = false;
     for (buffer, commands) in batch.command_buffers.iter().enumerate() {
@@ -99,7 +99,7 @@ fn place(batch: &Batch, tag: Tag) -> Option<(usize, usize)> {
     None
 }
 
-/// A program with a memory barrier in front of a command, in a batch that is submitted once.
+/// The program with a memory barrier before a command, in a batch that is submitted once.
 fn with_barrier(program: &Program, number: u64, tag: Tag, scopes: Scopes) -> Option<Program> {
     let mut program = program.clone();
     let batches = program.steps.iter_mut().filter_map(|step| match step {

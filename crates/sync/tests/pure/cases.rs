@@ -1,4 +1,4 @@
-//! Recordings with known verdicts, each argued by the section that decides it.
+//! Recordings with known verdicts, each with the section that decides it.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use tileheap_sync::{Hazard, Loss, Missing, Model, Verdict};
 
 const NONE: [(u64, u64, Missing, Verdict); 0] = [];
 
-/// "Location-Ordered": a write that is available needs no other availability operation before the next write; "Execution and Memory
-/// Dependencies": a write after a read needs an execution dependency only.
+/// "Location-Ordered": an available write needs no other availability operation before the next write; "Execution and Memory Dependencies": a write
+/// after a read only needs an execution dependency.
 #[test]
 fn an_available_write_stays_available() {
     let commands = vec![
@@ -63,15 +63,15 @@ fn an_aliasing_image_is_ordered_by_its_first_transition() {
     assert_eq!(late, [(1, 4, Execution, Certain), (3, 4, Execution, Certain)]);
 }
 
-/// "Image Layout Transitions": transitions of one queue execute in submission order; "Memory Aliasing" asks for a dependency between uses of
-/// two aliases.
+/// "Image Layout Transitions": transitions of one queue execute in submission order; "Memory Aliasing" requires a dependency between uses of two
+/// aliases.
 #[test]
 fn transitions_are_in_submission_order() {
     let twice = [image(X, NOTHING, NOTHING), image(X, NOTHING, CS_WRITE), write(X)];
     assert_eq!(hazards(&twice), NONE);
     let aliases = [image(X, NOTHING, NOTHING), image(Y, NOTHING, CS_WRITE), write(Y)];
     assert_eq!(hazards(&aliases), [(0, 1, Execution, ByTheLetter)]);
-    // Other commands are not ordered by that.
+    // That does not order other commands.
     let unordered = [image(X, NOTHING, CS_WRITE), image(X, NOTHING, NOTHING), write(X)];
     assert_eq!(hazards(&unordered), [(1, 2, Execution, Certain)]);
 }
@@ -154,7 +154,7 @@ fn read_after_pass(transitions: bool, from: Side) -> Vec<(u64, u64, Missing, Ver
     ])
 }
 
-/// "Render Pass", implicit subpass dependencies: that of a final transition ends at BOTTOM_OF_PIPE without access, and exists only with it.
+/// "Render Pass", implicit subpass dependencies: the one of a final transition ends at BOTTOM_OF_PIPE without access, and only exists with it.
 #[test]
 fn a_final_transition_is_not_at_the_color_output_stage() {
     assert_eq!(read_after_pass(true, COLOR_WRITE), [(3, 5, Execution, Certain)]);
@@ -162,7 +162,7 @@ fn a_final_transition_is_not_at_the_color_output_stage() {
     assert_eq!(read_after_pass(false, COLOR_WRITE), NONE);
 }
 
-/// The bytes are those that both access and to which the verdict applies; ranges that touch are one.
+/// The bytes are those that both access and to which the verdict applies; adjacent ranges are merged.
 #[test]
 fn hazards_name_the_bytes_in_common() {
     let bytes = |commands: &[Command]| {
@@ -179,7 +179,7 @@ fn hazards_name_the_bytes_in_common() {
         bytes(&[image(X, NOTHING, CS_WRITE), write(X), write(Y)]),
         [(0, 64)]
     );
-    // The barrier splits what it makes available from the rest, which is not available.
+    // The barrier separates the bytes that it makes available from the rest.
     let half = |first, end| {
         Command::Barrier(vec![Dependency {
             scopes: scopes(CS_WRITE, CS_NONE),
@@ -231,7 +231,7 @@ fn an_image_barrier_does_not_make_writes_through_an_alias_available() {
     let before = [image(X, NOTHING, CS_WRITE), write(X)];
     let image_barrier_only = hazards(&[&before[..], &[image(Y, CS_WRITE, CS_WRITE), write(Y)]].concat());
     assert_eq!(image_barrier_only, [(1, 2, Availability, Certain)]);
-    // A memory barrier beside it does.
+    // Together with a memory barrier it does.
     let Command::Barrier(mut both) = memory(CS_WRITE, NOTHING) else {
         unreachable!("a barrier");
     };
@@ -240,7 +240,7 @@ fn an_image_barrier_does_not_make_writes_through_an_alias_available() {
     assert_eq!(with_memory_barrier, NONE);
 }
 
-/// "Memory Aliasing": a write through an alias that interprets the bytes otherwise makes them undefined, whatever the barriers.
+/// "Memory Aliasing": a write through an alias that interprets the bytes inconsistently makes them undefined, regardless of barriers.
 #[test]
 fn writes_through_an_inconsistent_alias_lose_contents() {
     let commands = |last: &[Command]| {
@@ -262,7 +262,7 @@ fn writes_through_an_inconsistent_alias_lose_contents() {
     };
     assert_eq!((by.tag.0, by.resource), (3, Y), "its transition came first");
     assert_eq!(commands(&[read(Y)]), []);
-    // A new transition from UNDEFINED makes it usable, not defined; the first loss is told.
+    // A new transition from UNDEFINED makes it usable, not defined; the first loss is reported.
     let found = commands(&[image(X, CS_WRITE, CS_READ), read(X)]);
     assert!(
         matches!(found[..], [(7, Loss::Overwritten(_), Certain)]),
@@ -285,8 +285,8 @@ fn a_transition_of_an_alias_loses_contents() {
     );
 }
 
-/// "Memory Aliasing": buffers interpret memory alike, so data written through one can be read through the other; whether that is intended is
-/// not known.
+/// "Memory Aliasing": buffers interpret memory consistently, so data written through one can be read through the other; whether that is intended is
+/// unknown.
 #[test]
 fn writes_through_a_consistent_alias_are_possible_losses() {
     let found = lost(&[write(A), write(B), read(A), read(B)]);
@@ -318,7 +318,7 @@ fn attachments_hold_what_is_loaded_drawn_and_stored() {
             .map(|(_, loss, _)| loss)
             .collect::<Vec<_>>()
     };
-    // DONT_CARE reads nothing, and what is drawn after it is there.
+    // DONT_CARE reads nothing, and later draws are defined.
     assert_eq!(pass(Some(COLOR_WRITE), true, true, read(Z)), []);
     assert!(matches!(
         pass(Some(COLOR_WRITE), true, false, read(Z))[..],
@@ -343,7 +343,7 @@ fn hazards_name_the_section_of_their_rule() {
     assert_eq!(sections(&early), ["Image Layout Transitions"]);
 }
 
-/// A shader may read none of what its descriptors name; later buffers hold what was written to their bytes before.
+/// A shader may read none of the resources in its descriptors; later buffers contain earlier writes to their bytes.
 /// Half of an image was written, and all of it is undefined.
 #[test]
 fn the_loss_of_written_contents_is_reported_before_contents_that_never_were() {
@@ -388,7 +388,7 @@ fn memory_is_never_written_only_where_no_removed_resource_wrote() {
     assert_eq!(model.step(&step(read)).lost.len(), 1, "nothing was written there");
 }
 
-/// A host wait that returns proves that pending batches have run, whoever signaled what they wait for.
+/// A host wait that returns proves that pending batches have run, regardless of who signaled them.
 #[test]
 fn batches_that_the_host_knows_to_be_complete_have_run() {
     let mut program = program(&[write(A), memory(CS_WRITE, (S::HOST, Mask::HOST_READ))]);
@@ -414,7 +414,7 @@ fn batches_that_the_host_knows_to_be_complete_have_run() {
     );
 }
 
-/// `vkCmdWaitEvents2`: each dependency of an event has a first scope of its own, also if others of the same event include more stages.
+/// `vkCmdWaitEvents2`: each dependency of an event has a separate first scope, even if others of the same event include more stages.
 #[test]
 fn dependencies_of_an_event_have_scopes_of_their_own() {
     let judged = |own: Command| {

@@ -34,7 +34,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
 }
 
-/// A program, with the resources that were added so far. Every queue has tile memory of its own.
+/// A program, with the resources added so far. Every queue has separate tile memory.
 struct Replay<'a> {
     facts: &'a Value,
     model: Model,
@@ -42,7 +42,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// An image by its name: in tile memory, or in ordinary memory of its own.
+    /// An image by its name: in tile memory, or in a separate ordinary memory.
     fn image(&mut self, name: &Value, queue: u64) -> ResourceId {
         let name = name.as_str().expect("a name").to_owned();
         let place: Vec<u64> = list(&self.facts["tile"][&name]).iter().map(number).collect();

@@ -1,4 +1,4 @@
-//! The model of order and contents against known verdicts, and against an oracle on random programs.
+//! Tests the model of order and contents against known verdicts, and against an oracle on random programs.
 
 mod agreement;
 mod cases;

@@ -1,4 +1,4 @@
-//! Render passes as commands, judged by the model.
+//! Render passes as commands, checked by the model.
 
 use crate::recordings::*;
 use ash::vk;
@@ -68,7 +68,7 @@ fn judged(pass: &RenderPass, after: &[Command]) -> Vec<(u64, u64, Missing, Verdi
 #[test]
 fn the_implicit_dependency_after_a_pass_orders_nothing_that_follows() {
     let after = |from| [memory(from, CS_READ), read(Z)];
-    // Begin, load, draw, store, end; the final transition is with the end.
+    // Begin, load, draw, store, end; the final transition is part of the end.
     assert_eq!(judged(&color(COLOR, COLOR), &after(COLOR_WRITE)), NONE);
     let transitioned = judged(&color(COLOR, SAMPLED), &after(COLOR_WRITE));
     assert_eq!(transitioned, [(4, 6, Execution, Certain)]);
@@ -109,7 +109,7 @@ fn layout_changes_between_subpasses_become_transitions() {
         scopes: scopes(src, dst),
     };
     pass.dependencies = vec![dependency(Some(0), Some(1), COLOR_WRITE, INPUT)];
-    // The store of an attachment that was written comes last, in the subpass that uses it last.
+    // The store of a written attachment comes last, in the last subpass that uses it.
     let between = commands(&pass);
     let is_next =
         |command: &&Command| matches!(command, Command::NextSubpass(one) if one.transitions.len() == 1);
@@ -152,7 +152,7 @@ fn read_only_attachments_are_not_stored() {
             .filter(|one| is_act(one))
             .count()
     };
-    // DONT_CARE may discard what an earlier pass has written.
+    // DONT_CARE may discard contents that an earlier pass has written.
     assert_eq!(
         [Store::STORE, Store::NONE, Store::DONT_CARE].map(stores),
         [0, 0, 1]

@@ -1,4 +1,4 @@
-//! The model remembers only what later findings may need.
+//! The model only remembers state that later findings may need.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn full_barrier() -> Command {
     memory(EVERYTHING_TO_EVERYTHING.0, EVERYTHING_TO_EVERYTHING.1)
 }
 
-/// A batch of commands whose tags count from a first one.
+/// A batch of commands whose tags start at `first`.
 fn batch(number: u64, first: u64, commands: Vec<Command>) -> Batch {
     let commands = (first..).map(Tag).zip(commands).collect();
     Batch {
@@ -31,7 +31,7 @@ fn batch(number: u64, first: u64, commands: Vec<Command>) -> Batch {
     }
 }
 
-/// Resources of a round: a buffer, an image, and one that is the same image.
+/// Resources of a round: a buffer, an image, and an alias of the image.
 fn resources(round: u64) -> [Resource; 2] {
     let first = 64 * (round * 7 % 16);
     let resource = |memory, tiling| Resource {
@@ -73,7 +73,7 @@ fn commands(buffer: ResourceId, image: ResourceId, same: ResourceId) -> Vec<Comm
     ]
 }
 
-/// One round; no two accesses of it are without order but the two writes of the buffer.
+/// Runs one round; the only unordered accesses are the two writes of the buffer.
 fn round(model: &mut Model, number: u64) -> Findings {
     let [buffer, image] = resources(number);
     let (buffer, image) = (model.add(buffer), model.add(image));
@@ -104,13 +104,13 @@ fn round(model: &mut Model, number: u64) -> Findings {
 fn the_size_of_the_model_does_not_grow_with_the_number_of_submits() {
     const ROUNDS: u64 = 100_000;
     let mut model = Model::new(1);
-    // The size in characters and the number of uses, at most, in each half of the rounds after the first ones.
+    // The maximum size in characters and number of uses in each half of the rounds after the first ones.
     let mut most = [(0, 0); 2];
     for number in 0..ROUNDS {
         let findings = round(&mut model, number);
         assert!(findings.unchecked.is_empty());
         assert_eq!(findings.hazards.len(), 1, "round {number}: {findings:?}");
-        // Odd, so that logs of different lengths are seen.
+        // Odd, so that logs of different lengths are tested.
         if number >= ROUNDS / 10 && number % 497 == 0 {
             let half = &mut most[usize::from(number >= ROUNDS * 11 / 20)];
             let mut uses = 0;
@@ -169,7 +169,7 @@ fn own_tags(step: &Step) -> BTreeSet<Tag> {
     tags
 }
 
-/// The tags of losses are told, of accesses and of discards of memory.
+/// The tags of losses are returned, both of accesses and of discards of memory.
 #[test]
 fn tags_of_losses_are_told() {
     let mut model = Model::new(1);
@@ -189,7 +189,7 @@ fn tags_of_losses_are_told() {
     model.each_tag(|tag| panic!("{tag:?} is still known"));
 }
 
-/// Commands of batches that wait for a signal may be named by findings once they run.
+/// Findings may name commands of batches that wait for a signal, once they run.
 #[test]
 fn tags_of_pending_batches_are_told() {
     let mut model = Model::new(1);
@@ -237,7 +237,7 @@ fn commands_with_unknown_resources_are_not_checked() {
     }
 }
 
-/// Ids are dropped, and never those of other resources; a resource that is the same keeps the first one's contents.
+/// Ids are dropped, and never those of other resources; an alias keeps the first resource's contents.
 #[test]
 fn removed_resources_are_dropped_once_nothing_is_left_of_them() {
     let mut model = Model::new(1);
@@ -312,7 +312,7 @@ fn model_of(program: &Program) -> Model {
     model
 }
 
-/// In memory that the host cannot access, no later work can conflict with what the host has waited for.
+/// In memory that the host cannot access, no later work can conflict with accesses that the host has waited for.
 #[test]
 fn hazards_do_not_depend_on_accesses_that_the_host_has_waited_for() {
     let (mut hazards, mut dropped) = (0, 0);
@@ -337,7 +337,7 @@ fn hazards_do_not_depend_on_accesses_that_the_host_has_waited_for() {
     assert!(hazards > 1_000 && dropped > 1_000, "{hazards}, {dropped}");
 }
 
-/// The work that some barriers cause after a write of each of some buffers.
+/// The work caused by some barriers after a write of each of some buffers.
 fn work(scopes: (Side, Side)) -> Statistics {
     const BUFFERS: u64 = 64;
     const BARRIERS: u64 = 1_000;
@@ -369,6 +369,6 @@ fn work(scopes: (Side, Side)) -> Statistics {
 fn dependencies_that_change_nothing_are_skipped() {
     assert_eq!(work(EVERYTHING_TO_EVERYTHING).followed_operations, 64);
     assert_eq!(work((COPY_WRITE, COPY_READ)).followed_operations, 0);
-    // Repeated, it adds nothing either.
+    // Repeating it adds nothing.
     assert_eq!(work((CS_WRITE, COPY_READ)).followed_operations, 64);
 }

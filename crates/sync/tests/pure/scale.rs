@@ -1,4 +1,4 @@
-//! The work of the model grows with the number of accesses, not with that of other resources in the same memory.
+//! The work of the model grows with the number of accesses, not with the number of other resources in the same memory.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use tileheap_sync::{Model, Statistics};
 
 use crate::recordings::*;
 
-/// A block that buffers share, each half of its bytes with the next one.
+/// Size of a block that buffers share; each shares half of its bytes with the next one.
 const BLOCK: u64 = 256 << 20;
 
-/// Which barriers lie between the accesses of a frame.
+/// The barriers between the accesses of a frame.
 #[derive(Clone, Copy, Debug)]
 enum Barriers {
     Memory,
-    /// Each for one buffer.
+    /// One for each buffer.
     Buffers,
 }
 
@@ -66,8 +66,8 @@ fn work(count: u64, barriers: Barriers) -> Statistics {
     model.statistics()
 }
 
-/// Four times as many resources in the same memory are about four times the work. Comparing every access with all earlier ones was 16 times as
-/// much.
+/// Four times the number of resources in the same memory takes about four times the work. Comparing every access with all earlier ones took 16 times
+/// the work.
 #[test]
 fn work_grows_with_the_number_of_accesses() {
     for barriers in [Barriers::Memory, Barriers::Buffers] {

@@ -90,7 +90,7 @@ fn of_batches(batches: Vec<Batch>) -> Found {
     of_steps(batches.into_iter().map(Step::Submit).collect(), false)
 }
 
-/// "Pipeline Barriers": the first scope has all commands earlier in submission order, also those of other batches; submission order alone
+/// "Pipeline Barriers": the first scope includes all commands earlier in submission order, also those of other batches; submission order by itself
 /// orders nothing.
 #[test]
 fn barriers_cover_earlier_batches_of_their_queue() {
@@ -100,7 +100,7 @@ fn barriers_cover_earlier_batches_of_their_queue() {
     };
     assert_eq!(judged(&[write(B)]), [(0, 10, Execution, Certain)]);
     assert_eq!(judged(&[memory(CS_NONE, CS_NONE), write(B)]), NONE);
-    // It has commands of its own queue only.
+    // It only includes commands of its own queue.
     let (first, second) = (
         recorded(0, &[read(A)]),
         recorded(10, &[memory(CS_NONE, CS_NONE), write(B)]),
@@ -109,8 +109,8 @@ fn barriers_cover_earlier_batches_of_their_queue() {
     assert_eq!(apart, [(0, 11, Execution, Certain)]);
 }
 
-/// "Semaphore Signaling", "Semaphore Waiting": a signal makes all writes available, and a wait makes them visible to all accesses of its
-/// stages; a barrier continues the chain from these.
+/// "Semaphore Signaling", "Semaphore Waiting": a signal makes all writes available, and a wait makes them visible to all accesses at its stages; a
+/// barrier continues the chain from these.
 #[test]
 fn semaphores_order_the_stages_that_wait_and_chains_from_there() {
     let judged = |stages, second: &[Command]| {
@@ -126,7 +126,7 @@ fn semaphores_order_the_stages_that_wait_and_chains_from_there() {
     assert_eq!(judged(S::CLEAR, &chained), [(0, 11, Execution, Certain)]);
 }
 
-/// "Semaphores": a wait for a value of a timeline is for all signals up to that value, and other queues are not ordered by it.
+/// "Semaphores": a wait for a value of a timeline covers all signals up to that value, and does not order other queues.
 #[test]
 fn timelines_order_whoever_waits_for_the_value() {
     let (first, second) = (recorded(0, &[write(A)]), recorded(10, &[read(B)]));
@@ -141,7 +141,7 @@ fn timelines_order_whoever_waits_for_the_value() {
     assert_eq!(judged(on_queue(1, &second)), [(0, 10, Execution, Certain)]);
 }
 
-/// "Events": the first scope of a wait has what came before the set command, not what came between both.
+/// "Events": the first scope of a wait includes commands before the set command, not those between both.
 #[test]
 fn events_order_what_was_recorded_before_they_were_set() {
     let set = || Command::SetEvent(EventId(0), S::COMPUTE_SHADER);
@@ -158,8 +158,7 @@ fn events_order_what_was_recorded_before_they_were_set() {
     assert_eq!(early, [(0, 2, Execution, Certain)]);
 }
 
-/// "Execution and Memory Dependencies": two dependencies are a chain if the second scope of the first has a stage of the first scope of
-/// the second.
+/// "Execution and Memory Dependencies": two dependencies form a chain if the second scope of the first has a stage of the first scope of the second.
 #[test]
 fn chains_need_a_stage_in_common() {
     let judged = |from| {
@@ -177,7 +176,7 @@ fn chains_need_a_stage_in_common() {
     assert_eq!(judged(S::TOP_OF_PIPE), [(0, 3, Execution, Certain)]);
 }
 
-/// "Pipeline Stages": execution scopes also have logically earlier or later stages of the same pipeline, access scopes do not.
+/// "Pipeline Stages": execution scopes also include logically earlier or later stages of the same pipeline, access scopes do not.
 #[test]
 fn logical_order_extends_execution_but_not_access_scopes() {
     let read_late = |to| hazards(&[write(A), memory(CS_WRITE, to), act(A, FRAGMENT_READ)]);
@@ -192,7 +191,7 @@ fn logical_order_extends_execution_but_not_access_scopes() {
     let written_early = |from| hazards(&[act(A, FRAGMENT_WRITE), memory(from, CS_READ), read(A)]);
     assert_eq!(written_early(FRAGMENT_WRITE), NONE);
     assert_eq!(written_early(COLOR_WRITE), [(0, 2, Availability, Certain)]);
-    // A write after a read needs execution only.
+    // A write after a read only needs execution.
     let output = (S::COLOR_ATTACHMENT_OUTPUT, Mask::NONE);
     assert_eq!(
         hazards(&[act(A, FRAGMENT_READ), memory(output, CS_NONE), write(A)]),
@@ -263,7 +262,7 @@ fn parts_of_aliases_overlap_by_byte_for_buffers_and_as_a_whole_for_images() {
     assert_eq!(columns_of(X, Y), [(0, 1, Execution, Certain)]);
 }
 
-/// "Host Write Ordering Guarantees": a submission orders earlier writes of the host; the host waits by a fence, and what it reads has to be
+/// "Host Write Ordering Guarantees": a submission orders earlier writes of the host; the host waits with a fence, and writes that it reads have to be
 /// made visible to it.
 #[test]
 fn the_host_is_ordered_by_submissions_fences_and_barriers() {
@@ -309,7 +308,7 @@ fn barriers_cover_secondary_command_buffers() {
     assert_eq!(between(memory(CLEAR, CS_READ)), [(10, 20, Execution, Certain)]);
 }
 
-/// "Command Buffer Lifecycle": each execution of a command buffer is one of its own.
+/// "Command Buffer Lifecycle": each execution of a command buffer is separate.
 #[test]
 fn repeated_executions_of_a_command_buffer_need_an_order() {
     let twice = |commands: &[Command], queues: [u64; 2], between: &[Step]| {
@@ -324,24 +323,24 @@ fn repeated_executions_of_a_command_buffer_need_an_order() {
     assert_eq!(twice(&guarded, [0, 0], &[]), NONE);
     assert_eq!(twice(&guarded, [0, 1], &[]), [(1, 1, Execution, Certain)]);
     assert_eq!(twice(&[read(A)], [0, 1], &[]), NONE);
-    // In one batch, too.
+    // The same within one batch.
     let commands = recorded(0, &[write(A)]);
     let mut batch = on_queue(0, &commands);
     batch.command_buffers.push(commands);
     assert_eq!(of_batches(vec![batch]), unordered);
 }
 
-/// "Image Layout Transitions": a transition reads and writes; reads are not ordered before it by themselves.
+/// "Image Layout Transitions": a transition reads and writes; reads are not implicitly ordered before it.
 #[test]
 fn transitions_are_writes_to_those_who_read() {
     let judged = |from| hazards(&[read(Z), image(Z, from, CS_READ)]);
     assert_eq!(judged(CS_NONE), NONE);
     assert_eq!(judged(NOTHING), [(0, 1, Execution, Certain)]);
-    // Reads need no order among each other, and none to the transition of another image.
+    // Reads need no order among each other, nor with the transition of another image.
     assert_eq!(hazards(&[read(Z), read(Z), image(X, NOTHING, CS_READ)]), NONE);
 }
 
-/// "Memory Aliasing": a write through an alias makes contents undefined; the image needs new ones, also after its own transition.
+/// "Memory Aliasing": a write through an alias makes contents undefined; the image needs new contents, even after its own transition.
 #[test]
 fn an_image_that_gets_its_bytes_back_is_undefined_until_it_is_written() {
     let both = || {

@@ -1,4 +1,4 @@
-//! Contents, compared with a value for every byte and texel.
+//! Compares contents with a model that stores a value for every byte and texel.
 
 mod naive;
 
@@ -12,7 +12,7 @@ use tileheap_units::{Run, SplitMix64};
 use crate::recordings::*;
 use naive::{COLUMNS, ExpectedDiscard, ExpectedLoss, Naive, PAGE, Rules, Why, whole};
 
-/// Buffers that share bytes with each other and with an image; images in a page of a buffer without any byte of it, and in one of their own.
+/// Buffers that share bytes with each other and with an image; images that share a page of a buffer but none of its bytes, and in a separate page.
 fn resources() -> Vec<Resource> {
     let image = Texels {
         aspects: vk::ImageAspectFlags::COLOR,
@@ -35,7 +35,7 @@ fn resources() -> Vec<Resource> {
         resource(56, 64, optimal),
         resource(42, 48, optimal),
     ];
-    // An image that interprets its bytes as another one does.
+    // An image that interprets its bytes consistently with another one.
     resources.push(Resource {
         alias_of: Some(ResourceId(3)),
         ..resources[3]
@@ -158,7 +158,7 @@ fn why(loss: Loss) -> Why {
     }
 }
 
-/// The first difference between the findings of the model and what is expected.
+/// The first difference between the findings of the model and the expected ones.
 fn difference(findings: &Findings, expected: &Expected) -> Option<String> {
     let lost: Vec<u64> = findings.lost.iter().map(|one| one.reader.tag.0).collect();
     let discarded: Vec<u64> = findings.discarded.iter().map(|one| one.tag.0).collect();

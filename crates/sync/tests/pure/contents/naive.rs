@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tileheap_sync::Verdict;
 use tileheap_sync::program::*;
 
-/// Pages in which a linear and an optimal neighbour alias.
+/// Size of pages in which a linear and an optimal neighbor alias.
 pub(super) const PAGE: u64 = 16;
 
-/// A cell of a resource: a byte, or a level, a layer and a column; the last column stands for the rest of the image, which areas leave out.
+/// A cell of a resource: a byte, or a level, a layer and a column; the last column represents the rest of the image, which areas leave out.
 pub(super) type Cell = [u64; 3];
 
 pub(super) const COLUMNS: u64 = 5;
@@ -42,7 +42,7 @@ pub(super) fn whole(resource: &Resource) -> Part {
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// Rules of contents. Switching one off gives a wrong oracle, which some program has to tell from the right one.
+        /// Rules of contents. Disabling one gives a wrong oracle, which some program must distinguish from the correct one.
         #[derive(Clone, Copy, Debug)]
         pub(super) struct Rules {
             $($(#[$doc])* pub(super) $name: bool,)+
@@ -61,45 +61,45 @@ macro_rules! rules {
 }
 
 rules! {
-    /// The first loss since the last write is told.
+    /// The first loss since the last write is reported.
     first_loss_remains,
     /// Commands that discard replace `NeverWritten`.
     discards_replace_never_written,
-    /// Discards of memory do not.
+    /// Discards of memory do not replace it.
     memory_discards_keep_never_written,
-    /// Discards of memory hit linear resources by bytes.
+    /// Discards of memory affect linear resources by byte.
     discards_are_exact_in_buffers,
     /// Any cell of an image may be at any of its bytes.
     images_are_anywhere,
-    /// Discards of parts of an image add up.
+    /// Discards of parts of an image accumulate.
     discards_add_up,
-    /// A write ends what was discarded before.
+    /// A write makes discarded contents defined.
     writes_define,
-    /// A store operation does not.
+    /// A store operation does not make lost contents defined.
     stores_keep_losses,
     /// Partial loss by a discard of memory is reported.
     partial_discards_are_reported,
-    /// Partial loss is certain only if all is read.
+    /// Partial loss is certain only if everything is read.
     smaller_reads_are_possible,
-    /// Reads of an image of which some subresources or texels are lost are possible: programs bind more than they use.
+    /// Reads of an image with some lost subresources or texels are possible findings: programs bind more than they use.
     lost_parts_of_images_are_possible,
     /// It is certain only if the same bytes are undefined in all subresources.
     partial_loss_needs_common_bytes,
-    /// Losses name the last write before them.
+    /// Losses include the last write before them.
     last_write,
-    /// Only some discards report what they discard.
+    /// Only some discards report their contents.
     discards_report_on_request,
-    /// Writes by shaders that may access any elements hold something possibly.
+    /// Writes by shaders that may access any elements are possible contents.
     partial_writes_are_possible,
-    /// Some bytes of an image possibly hold something if some of its subresources do.
+    /// Some bytes of an image possibly have contents if some of its subresources do.
     some_of_an_image_is_possible,
-    /// Discarded bytes do not hold anything.
+    /// Discarded bytes do not have contents.
     discarded_bytes_hold_nothing,
-    /// Writes through buffers in the same bytes are held, too.
+    /// Writes through buffers in the same bytes also count as contents.
     aliases_hold,
 }
 
-/// The reason of a loss, with the tag of its command.
+/// Reason of a loss, with the tag of its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Why {
     Never,
@@ -111,9 +111,9 @@ pub(super) enum Why {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
-    /// By a command, and certainly so.
+    /// Written by a command, and whether that is certain.
     Written(u64, bool),
-    /// Through an alias, after the last write through the resource.
+    /// Written through an alias, after the last write through the resource.
     Through(u64, Option<u64>),
     Lost(Why, Verdict, Option<u64>),
 }
@@ -140,7 +140,7 @@ impl State {
         matches!(self.value, Value::Lost(..))
     }
 
-    /// A store operation writes what is there.
+    /// Returns true for a store operation of lost or discarded contents, which keeps them.
     fn is_kept_by(&self, kind: AccessKind) -> bool {
         kind == AccessKind::Store && (self.is_lost() || !self.gone.is_empty())
     }
@@ -170,7 +170,7 @@ impl State {
         }
     }
 
-    /// The bytes of an image that are undefined if the cell is there.
+    /// The bytes of an image that are undefined if the cell is located there.
     fn undefined(&self, all: &BTreeSet<u64>) -> BTreeSet<u64> {
         match self.value {
             Value::Lost(_, Verdict::Certain, _) => all.clone(),
@@ -182,7 +182,7 @@ impl State {
 /// A finding: the reason, the last write, the bytes.
 pub(super) type Loss = (Why, Option<u64>, (u64, u64));
 
-/// The losses that a read may report, one of which it does.
+/// The losses that a read may report; it has to report one of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ExpectedLoss {
     pub(super) any_of: Vec<Loss>,
@@ -190,14 +190,14 @@ pub(super) struct ExpectedLoss {
     pub(super) verdict: Verdict,
 }
 
-/// The contents that a discard may report, one of which it does: bytes with their last write.
+/// The contents that a discard may report; it has to report one of them: bytes with their last write.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ExpectedDiscard {
     pub(super) any_of: Vec<((u64, u64), u64)>,
     pub(super) verdict: Verdict,
 }
 
-/// The run of a set of bytes that contains a byte.
+/// The run of adjacent bytes in a set that contains a byte.
 fn run(bytes: &BTreeSet<u64>, at: u64) -> (u64, u64) {
     let first = (0..=at).rev().take_while(|byte| bytes.contains(byte)).last();
     let last = (at..).take_while(|byte| bytes.contains(byte)).last();
@@ -269,7 +269,7 @@ impl Naive {
         }
     }
 
-    /// A write of `bytes` through `class` changes the contents of another one.
+    /// Applies a write of `bytes` through `class` to the contents of another class.
     fn write_alias(&mut self, tag: u64, access: &Access, (class, bytes): (usize, &[u64]), other: usize) {
         let alias = self.resources[other];
         let (is_linear, is_other_linear) = (self.is_linear(class), self.is_linear(other));
@@ -304,7 +304,7 @@ impl Naive {
         }
     }
 
-    /// Bytes become undefined.
+    /// Makes bytes undefined.
     pub(super) fn discard(&mut self, tag: u64, first: u64, end: u64) {
         let rules = self.rules;
         for class in 0..self.resources.len() {
@@ -344,7 +344,7 @@ impl Naive {
         }
     }
 
-    /// The losses of a read; `None` if it finds its contents.
+    /// The losses of a read; `None` if its contents are defined.
     pub(super) fn read(&self, access: &Access) -> Option<ExpectedLoss> {
         let class = self.class(access.resource);
         let all = self.all_bytes(class);
@@ -386,7 +386,7 @@ impl Naive {
         })
     }
 
-    /// The most certain losses of some of what is read.
+    /// The most certain losses of a part of the read contents.
     fn partial(
         &self,
         access: &Access,
@@ -442,7 +442,7 @@ impl Naive {
         (most, of_most.map(|one| one.1).collect())
     }
 
-    /// The bytes of a cell, with those that touch and are read and alike, too.
+    /// The bytes of a cell, with adjacent ones that are also read and have the same state.
     fn run_of(
         &self,
         class: usize,
@@ -459,7 +459,7 @@ impl Naive {
         run(&bytes, first + cell[0])
     }
 
-    /// The contents that a discard reports, before it happens.
+    /// The contents that a discard reports, before it is applied.
     pub(super) fn defined(&self, discard: &Discard) -> Option<ExpectedDiscard> {
         if !discard.reports_contents && self.rules.discards_report_on_request {
             return None;

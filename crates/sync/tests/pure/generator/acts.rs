@@ -24,7 +24,7 @@ impl Draw {
         self.at(resource).tiling == Tiling::Linear
     }
 
-    /// A resource of this tiling; there is one of each.
+    /// A resource of this tiling, of which there is always one.
     fn tiled(&mut self, linear: bool) -> ResourceId {
         loop {
             let resource = self.resource();
@@ -66,7 +66,7 @@ impl Draw {
         self.access(resource, stage, access, AccessKind::Whole)
     }
 
-    /// One side of a copy, with an area sometimes.
+    /// One side of a copy, sometimes with an area.
     fn transfer(&mut self, stage: S, access: A, image: bool) -> Access {
         let resource = if image { self.tiled(false) } else { self.resource() };
         let mut drawn = self.access(resource, stage, access, AccessKind::Whole);
@@ -119,7 +119,7 @@ impl Draw {
         }
     }
 
-    /// A command that needs no order with what was drawn before, nor with `news`; if there is one.
+    /// A command that needs no order with earlier commands, nor with `news`; if there is one.
     pub(super) fn unrelated(&mut self, out: &mut Commands, news: &[Touch]) {
         for _ in 0..4 {
             let accesses = self.act();
@@ -135,7 +135,7 @@ impl Draw {
         }
     }
 
-    /// An image and the subresources of it to attach: of one level.
+    /// An image and its subresources to attach: of one level.
     pub(super) fn attachment(&mut self) -> (ResourceId, Texels) {
         let resource = self.tiled(false);
         let Part::Texels(all) = places::whole(self.at(resource)) else {

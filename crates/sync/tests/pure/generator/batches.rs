@@ -1,4 +1,4 @@
-//! Batches and what orders them.
+//! Batches and their ordering.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::buffers::{Reusable, may_repeat};
 use super::masks;
 use super::past::{Commands, Cross, Draw, Touch};
 
-/// The timeline that batches wait for before anything signals it.
+/// The timeline that batches wait for before it is signaled.
 pub(super) const PROMISES: SemaphoreId = SemaphoreId(9);
 /// The first queue's timeline; those of the others follow.
 pub(super) const TIMELINES: u64 = 10;
@@ -27,15 +27,15 @@ pub(super) struct Steps {
     pub(super) families: Vec<u32>,
     /// The step of each queue's last batch.
     pub(super) last: Vec<Option<usize>>,
-    /// Each queue's timeline so far.
+    /// The last value of each queue's timeline.
     pub(super) values: Vec<u64>,
     pub(super) promise: Option<Promise>,
     pub(super) promised: u64,
-    /// Fences with the steps of their batches that run.
+    /// Fences with the steps of their running batches.
     pub(super) fences: Vec<(FenceId, usize)>,
     /// Fences that may be submitted.
     pub(super) unused: Vec<FenceId>,
-    /// Binary semaphores that the batches of these steps waited for last.
+    /// Free binary semaphores, with the steps whose batches waited for them last.
     pub(super) free: Vec<(SemaphoreId, usize)>,
     pub(super) reusable: Vec<Reusable>,
     pub(super) released: Vec<(usize, Dependency)>,
@@ -115,7 +115,7 @@ impl Steps {
         self.draw.log.clear();
     }
 
-    /// Acquires what other queues released.
+    /// Acquires resources that other queues released.
     fn acquire(&mut self, out: &mut Commands) {
         for (queue, mut dependency) in std::mem::take(&mut self.released) {
             let Change::Family { to, .. } = dependency.change else {
@@ -178,7 +178,7 @@ impl Steps {
         })
     }
 
-    /// Whether the device has work that must complete before this host access.
+    /// Returns true if the device has work that must complete before this host access.
     pub(super) fn unfinished(&self, access: &Access) -> bool {
         let touch = Touch::from(access);
         self.draw.before(&touch).next().is_some()

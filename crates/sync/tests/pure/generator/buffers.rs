@@ -10,7 +10,7 @@ use tileheap_sync::program::{
 use super::past::{Commands, Draw, Touch};
 use super::{masks, places};
 
-/// A command buffer that may be submitted again, and what it does.
+/// A command buffer that may be submitted again, and its effects.
 pub(super) struct Reusable {
     pub(super) buffer: Arc<CommandBuffer>,
     pub(super) touches: Vec<Touch>,
@@ -65,7 +65,7 @@ impl Draw {
         (buffers, reusable)
     }
 
-    /// An event that is set, reset or, if set, waited for, for nothing in particular.
+    /// Adds an event command without purpose: set, reset or, if set, wait.
     fn lone_event(&mut self, out: &mut Commands) {
         let which = self.random.below(2);
         let event = EventId(2 * self.queue as u64 + which);
@@ -90,7 +90,7 @@ impl Draw {
         self.push(out, command);
     }
 
-    /// A discard of some bytes, between any two commands.
+    /// Adds a discard of some bytes, between any two commands.
     fn discard(&mut self, out: &mut Commands) {
         let resource = self.resource();
         let memory = self.at(resource).memory;
@@ -112,7 +112,7 @@ impl Draw {
         out.insert(at, (tag, Command::Discard(discard)));
     }
 
-    /// A command buffer; some of the commands go to a secondary one sometimes.
+    /// Makes a command buffer; sometimes moves some commands to a secondary one.
     fn finish(&mut self, mut commands: Commands) -> Arc<CommandBuffer> {
         if self.random.one_in(4) && !commands.is_empty() {
             let first = self.random.below(commands.len() as u64) as usize;
@@ -174,7 +174,7 @@ impl Draw {
     }
 }
 
-/// Whether commands may run once more on `queue`, with the events that they leave `set` or not; with `fits`, whether they also stay in
+/// Returns true if commands may run once more on `queue`, given the states of events in `set`, which they update; with `fits`, they must also stay in
 /// order after a full barrier.
 pub(super) fn may_repeat(
     commands: &[(Tag, Command)],

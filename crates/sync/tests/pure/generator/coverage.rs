@@ -1,4 +1,4 @@
-//! How many programs use each feature.
+//! Counts the programs that use each feature.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const FEATURES: &str = "three queues; two families; two memories; granularity; a
     MEMORY_WRITE mask; no accesses; ALL_TRANSFER; ALL_GRAPHICS; ALL_COMMANDS; VERTEX_INPUT; PRE_RASTERIZATION_SHADERS; NONE; \
     TOP_OF_PIPE; BOTTOM_OF_PIPE; HOST";
 
-/// How many programs were counted, and how many of them use each feature.
+/// Number of programs, and the number that use each feature.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     pub(crate) programs: usize,

@@ -12,7 +12,7 @@ use tileheap_units::SplitMix64;
 use super::masks;
 use super::past::Commands;
 
-/// Changes every command buffer, once each; those that are shared stay shared.
+/// Changes every command buffer once; shared ones stay shared.
 pub(super) fn commands(program: &mut Program, change: &mut dyn FnMut(&mut Commands)) {
     let mut done = HashMap::new();
     for step in &mut program.steps {
@@ -81,7 +81,7 @@ pub(super) fn semaphores(program: &mut Program) -> impl Iterator<Item = &mut Sem
     })
 }
 
-/// Makes some accesses unknown, but for their stage.
+/// Makes some accesses unknown, except for their stage.
 pub(super) fn unknown_accesses(random: &mut SplitMix64, program: &mut Program) {
     commands(program, &mut |all| {
         for (_, command) in all {

@@ -4,7 +4,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_sync::program::Scopes;
 use tileheap_units::SplitMix64;
 
-/// The stages that commands of generated programs run at.
+/// The stages of commands in generated programs.
 pub(super) const STAGES: [S; 12] = [
     S::DRAW_INDIRECT,
     S::INDEX_INPUT,
@@ -56,7 +56,7 @@ const ACCESSES: [A; 15] = [
 ];
 const MEMORY: A = A::from_raw(A::MEMORY_READ.as_raw() | A::MEMORY_WRITE.as_raw());
 
-/// Whether a single access writes.
+/// Returns true if a single access writes.
 pub(super) fn writes(access: A) -> bool {
     access.intersects(
         A::SHADER_STORAGE_WRITE
@@ -76,7 +76,7 @@ pub(super) fn stages(random: &mut SplitMix64) -> S {
     }
 }
 
-/// Some stages of a signal or a wait, never none.
+/// Some stages of a signal or a wait, at least one.
 pub(super) fn semaphore_stages(random: &mut SplitMix64) -> S {
     let stages = random.pick(&[
         random.clone().pick(&STAGES),
@@ -103,7 +103,7 @@ pub(super) fn accesses(random: &mut SplitMix64) -> A {
     }
 }
 
-/// Scopes by chance.
+/// Random scopes.
 pub(super) fn scopes(random: &mut SplitMix64) -> Scopes {
     let (src, dst) = (stages(random), stages(random));
     Scopes {
@@ -114,7 +114,7 @@ pub(super) fn scopes(random: &mut SplitMix64) -> Scopes {
     }
 }
 
-/// Everything before, for everything after.
+/// A full barrier's scopes.
 pub(super) fn full() -> Scopes {
     let all = S::ALL_COMMANDS;
     Scopes {
@@ -173,7 +173,7 @@ pub(super) fn widen_access(random: &mut SplitMix64, accesses: A) -> A {
     wide
 }
 
-/// A mask whose first synchronization scope includes `stages`, though it may name only a later stage. For execution dependencies.
+/// A mask whose first synchronization scope includes `stages`, though it may only name a later stage. For execution dependencies.
 pub(super) fn later(random: &mut SplitMix64, stages: S) -> S {
     if !random.one_in(3) {
         return widen(random, stages);

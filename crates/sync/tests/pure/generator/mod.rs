@@ -1,7 +1,7 @@
-//! Random programs, small and valid, for comparing two implementations of the same rules.
+//! Random, small and valid programs, for comparing two implementations of the same rules.
 //!
-//! The same seed draws the same program everywhere. In most programs, masks fit the accesses around them; in some of these one mask
-//! is changed afterwards, so that a hazard depends on one detail. The rest use less fitting or fully random masks.
+//! A seed generates the same program on all machines. In most programs, masks fit the accesses around them; in some of these one mask is changed
+//! afterwards, so that a hazard depends on one detail. The rest use less fitting or fully random masks.
 
 mod acts;
 mod batches;

@@ -7,7 +7,7 @@ use super::past::{Commands, Draw, Need, Touch};
 use super::{masks, places};
 
 impl Draw {
-    /// Orders `news` after what was drawn before, outside of render pass instances: by masks that fit, or by chance.
+    /// Orders `news` after earlier commands, outside of render pass instances: by masks that fit, or random ones.
     pub(super) fn order(&mut self, out: &mut Commands, news: &[Touch]) {
         let mut dependencies = Vec::new();
         let mut moved = Vec::new();
@@ -98,7 +98,7 @@ impl Draw {
         }
     }
 
-    /// The second scopes that fit `news`; accesses that write are named sometimes, as they need no visibility.
+    /// The second scopes that fit `news`; writes are only named sometimes, as they need no visibility.
     pub(super) fn second(&mut self, news: &[Touch]) -> (S, A) {
         let mut dst = S::NONE;
         let mut dst_access = A::NONE;
@@ -132,7 +132,7 @@ impl Draw {
         }
     }
 
-    /// A dependency by chance, with masks that fit half of the time.
+    /// A random dependency, with masks that fit half of the time.
     fn dependency(&mut self, news: &[Touch], moved: &mut Vec<Touch>) -> Dependency {
         let scopes = self.scopes(news);
         let resource = if self.random.one_in(2) {
@@ -177,7 +177,7 @@ impl Draw {
         }
     }
 
-    /// Scopes by chance, each mask fitting half of the time.
+    /// Random scopes, each mask fitting half of the time.
     pub(super) fn scopes(&mut self, news: &[Touch]) -> Scopes {
         let mut scopes = masks::scopes(&mut self.random);
         let old = self
@@ -206,7 +206,7 @@ impl Draw {
         scopes
     }
 
-    /// The dependencies as a barrier, as two, or as an event.
+    /// Emits the dependencies as one barrier, as two, or as an event.
     fn emit(&mut self, out: &mut Commands, mut dependencies: Vec<Dependency>, news: &[Touch]) {
         let families = dependencies
             .iter()

@@ -116,7 +116,7 @@ impl Draw {
         transitions
     }
 
-    /// The dependencies with `subpass`, which begins, as their destination.
+    /// The dependencies whose destination is `subpass`, which begins.
     fn subpass_dependencies(
         &mut self,
         subpass: u32,

@@ -1,4 +1,4 @@
-//! The drawing's state: names given so far, and the actions drawn so far, so that masks can fit them.
+//! State of the generator: identifiers assigned so far, and the actions generated so far, so that masks can fit them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{masks, places};
 /// Commands in order, with their tags.
 pub(super) type Commands = Vec<(Tag, Command)>;
 
-/// The number of the host among the queues.
+/// The number of the host in place of a queue.
 pub(super) const HOST: usize = usize::MAX;
 
 /// An access, or a transition (without a kind).
@@ -24,7 +24,7 @@ pub(super) struct Touch {
     pub(super) access: A,
     pub(super) kind: Option<AccessKind>,
     pub(super) writes: bool,
-    /// It certainly touches all of its part.
+    /// True if it certainly touches all of its part.
     pub(super) covers: bool,
 }
 
@@ -63,16 +63,16 @@ impl From<&Access> for Touch {
     }
 }
 
-/// An action drawn before.
+/// An action generated before.
 #[derive(Clone, Copy)]
 pub(super) struct Past {
     pub(super) touch: Touch,
     pub(super) queue: usize,
     /// The render pass instance and its subpass.
     pub(super) subpass: Option<(u32, u32)>,
-    /// The host waited for it.
+    /// True if the host waited for it.
     pub(super) done: bool,
-    /// The queues that waited for it with all their stages, a bit each.
+    /// Bit mask of the queues that waited for it with all their stages.
     pub(super) seen: u32,
 }
 
@@ -88,9 +88,9 @@ pub(super) struct Cross {
 pub(super) struct Need {
     pub(super) src: S,
     pub(super) src_access: A,
-    /// Some of it goes through resources that alias.
+    /// True if some of it goes through resources that alias.
     pub(super) others: bool,
-    /// Some of it is ordered by waits of this queue, for all of its stages.
+    /// True if some of it is ordered by waits of this queue, for all of its stages.
     pub(super) waited: bool,
 }
 
@@ -109,26 +109,26 @@ impl Need {
 
 pub(super) struct Draw {
     pub(super) random: SplitMix64,
-    /// How many of a hundred masks fit.
+    /// Percentage of masks that fit.
     pub(super) care: u64,
     pub(super) resources: Vec<Resource>,
     pub(super) granularity: u64,
     pub(super) past: Vec<Past>,
-    /// What was drawn for this batch.
+    /// The accesses generated for this batch.
     pub(super) log: Vec<Touch>,
     pub(super) cross: Vec<Cross>,
     /// Secondary command buffers that may run again outside of render pass instances.
     pub(super) secondaries: Vec<Arc<CommandBuffer>>,
-    /// The queue that commands are drawn for, and its family.
+    /// The queue that commands are generated for, and its family.
     pub(super) queue: usize,
     pub(super) family: u32,
-    /// Queues that are held up by a value that nothing has signaled so far.
+    /// True for queues that wait for a value that was not signaled yet.
     pub(super) kept: Vec<bool>,
-    /// Which events of each queue are set.
+    /// The events of each queue that are set.
     pub(super) events: Vec<[bool; 2]>,
     pub(super) tags: u64,
     pub(super) instances: u32,
-    /// Where commands are drawn now.
+    /// The current subpass.
     pub(super) subpass: Option<(u32, u32)>,
 }
 
@@ -155,13 +155,13 @@ impl Draw {
         &self.resources[resource.0 as usize]
     }
 
-    /// Whether the two need an order.
+    /// Returns true if the two must be ordered.
     pub(super) fn conflict(&self, old: &Touch, new: &Touch) -> bool {
         let (a, b) = ((old.resource, old.part), (new.resource, new.part));
         (old.writes || new.writes) && places::meet(&self.resources, self.granularity, a, b)
     }
 
-    /// The actions drawn before that have to come before `new`.
+    /// The earlier actions that have to come before `new`.
     pub(super) fn before<'a>(&'a self, new: &'a Touch) -> impl Iterator<Item = &'a Past> {
         let kept = |queue: usize| queue != HOST && self.kept[queue];
         let runs = !kept(self.queue);
@@ -170,7 +170,7 @@ impl Draw {
         })
     }
 
-    /// The first scopes that order `new` after what was drawn before on this queue, of `among`; other queues become crosses.
+    /// The first scopes that order `new` after the earlier actions of this queue that `among` accepts; other queues are added as crosses.
     pub(super) fn need(&mut self, new: &Touch, among: impl Fn(&Past) -> bool) -> Need {
         let mut need = Need::default();
         let mut cross = Vec::new();
@@ -211,7 +211,7 @@ impl Draw {
         need
     }
 
-    /// Whether the two are ordered by themselves within one render pass instance.
+    /// Returns true if the two are implicitly ordered within one render pass instance.
     fn in_order(&self, past: &Past, new: &Touch) -> bool {
         use AccessKind::{Attachment, Load, Resolve, Store};
         let (Some(from), Some(to)) = (past.subpass, self.subpass) else {
@@ -232,7 +232,7 @@ impl Draw {
             }
     }
 
-    /// Notes what was drawn. A write stands for everything that it covers.
+    /// Records an access. A write replaces everything that it covers.
     pub(super) fn record(&mut self, touch: Touch) {
         self.log.push(touch);
         if touch.writes && touch.covers {

@@ -1,12 +1,12 @@
-//! Resources, their parts, and where they meet.
+//! Resources, their parts, and their overlaps.
 
 use ash::vk::ImageAspectFlags as Aspects;
 use tileheap_sync::program::{MemoryId, Part, Resource, ResourceId, Texels, Tiling};
 use tileheap_units::{Run, SplitMix64};
 
-/// The bytes of a memory.
+/// Size of a memory in bytes.
 pub(super) const BYTES: u64 = 64;
-/// Texels along x and y of an image; one along z.
+/// Texels of an image along x and y; one along z.
 pub(super) const SIDE: u32 = 8;
 
 /// Three to six resources, the first a buffer, the second an image.
@@ -64,7 +64,7 @@ pub(super) fn resources(random: &mut SplitMix64) -> Vec<Resource> {
     resources
 }
 
-/// A part of `resource`, without an area; all of it two times in three.
+/// A part of `resource`, without an area; two times in three all of it.
 pub(super) fn part(random: &mut SplitMix64, resource: &Resource) -> Part {
     let all = whole(resource);
     if !random.one_in(3) {
@@ -135,7 +135,7 @@ pub(super) fn class(resources: &[Resource], resource: ResourceId) -> ResourceId 
     first
 }
 
-/// Whether two parts meet, areas left aside.
+/// Returns true if two parts overlap, ignoring areas.
 pub(super) fn meet(
     resources: &[Resource],
     granularity: u64,
@@ -177,7 +177,7 @@ fn crosses(a: Run, b: Run) -> bool {
     a.first < b.end && b.first < a.end
 }
 
-/// Whether a write to all of `new` leaves nothing of `old`.
+/// Returns true if a write to all of `new` covers all of `old`.
 pub(super) fn hides(resources: &[Resource], new: (ResourceId, Part), old: (ResourceId, Part)) -> bool {
     if class(resources, new.0) == class(resources, old.0) {
         return contains(new.1, old.1);
@@ -188,12 +188,12 @@ pub(super) fn hides(resources: &[Resource], new: (ResourceId, Part), old: (Resou
     all && x.memory == y.memory && p.0 <= q.0 && q.1 <= p.1
 }
 
-/// Whether `run` is not empty and inside of `all`.
+/// Returns true if `run` is not empty and inside of `all`.
 pub(super) fn inside(run: Run, all: Run) -> bool {
     all.first <= run.first && run.first < run.end && run.end <= all.end
 }
 
-/// Whether `part` lies inside of `all` (without its area), and is not empty.
+/// Returns true if `part` is inside of `all` (without its area), and is not empty.
 pub(super) fn contains(all: Part, part: Part) -> bool {
     match (all, part) {
         (Part::Bytes(first, end), Part::Bytes(a, b)) => first <= a && a < b && b <= end,

@@ -23,7 +23,7 @@ impl Draw {
         }
     }
 
-    /// Dynamic rendering that goes on in the next command buffer.
+    /// Adds dynamic rendering that continues in the next command buffer.
     pub(super) fn suspended(&mut self, first: &mut Commands, second: &mut Commands) {
         let attachments = self.attachments();
         let acts = self.subpass(&attachments, true, false);

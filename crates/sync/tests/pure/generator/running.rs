@@ -1,4 +1,4 @@
-//! The order in which batches run: whether semaphores and fences are used as they may be, and whether everything runs.
+//! The order in which batches run: checks that semaphores and fences are used validly, and that everything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use tileheap_sync::program::{Batch, FenceId, Program, QueueId, SemaphoreId, Step
 
 #[derive(Default)]
 struct RunningBatch<'a> {
-    /// The batches that wait, by queue, in the order of the queues' first batches.
+    /// The pending batches, by queue, in the order of the queues' first batches.
     queues: Vec<(QueueId, u32, Vec<&'a Batch>)>,
     timelines: BTreeMap<SemaphoreId, u64>,
     /// Binary semaphores with a signal.
@@ -15,7 +15,7 @@ struct RunningBatch<'a> {
     fences: BTreeMap<FenceId, bool>,
 }
 
-/// Whether every batch runs in the end, and nothing is waited for, signaled or reset out of turn.
+/// Checks that every batch runs in the end, and that waits, signals and resets are valid.
 pub(super) fn all_run(program: &Program) -> Result<(), String> {
     let mut running = RunningBatch {
         timelines: program.timelines.iter().copied().collect(),
@@ -62,7 +62,7 @@ impl<'a> RunningBatch<'a> {
         Ok(())
     }
 
-    /// Runs each queue's batches until one waits; whether any ran.
+    /// Runs each queue's batches until one waits; returns true if any ran.
     fn run_some(&mut self) -> Result<bool, String> {
         let mut any = false;
         for index in 0..self.queues.len() {
@@ -103,7 +103,7 @@ impl<'a> RunningBatch<'a> {
         Ok(())
     }
 
-    /// Whether the signal may happen.
+    /// Returns true if the signal is valid.
     fn signal(&mut self, semaphore: SemaphoreId, value: u64) -> bool {
         match self.timelines.get_mut(&semaphore) {
             Some(now) if *now < value => {

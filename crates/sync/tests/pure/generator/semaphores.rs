@@ -10,7 +10,7 @@ use super::masks;
 use super::past::Cross;
 
 impl Steps {
-    /// Submits what was drawn, with its semaphores.
+    /// Submits the generated commands, with their semaphores.
     pub(super) fn finish(
         &mut self,
         queue: usize,
@@ -150,7 +150,7 @@ impl Steps {
         })
     }
 
-    /// Has the last batch of `queue` signal; gives the wait for it.
+    /// Makes the last batch of `queue` signal; returns the wait for it.
     pub(super) fn signal(&mut self, queue: usize, from: S, to: S, binary: bool) -> SemaphoreUse {
         let step = self.last[queue].unwrap_or_default();
         let kept = self.draw.kept.contains(&true);

@@ -8,7 +8,7 @@ use tileheap_sync::program::{AccessKind, Change, Command, Extent, Part, Program,
 use super::past::Commands;
 use super::{edit, is_valid, places};
 
-/// The smallest program that steps of removal reach from `program` while `fails` stays true.
+/// The smallest program that removal steps reach from `program` while `fails` stays true.
 pub(crate) fn shrink(mut program: Program, fails: impl Fn(&Program) -> bool) -> Program {
     let edits: [fn(&mut Program, &mut Nth); 5] = [steps, batches, buffers, lists, details];
     loop {
@@ -39,7 +39,7 @@ pub(crate) fn shrink(mut program: Program, fails: impl Fn(&Program) -> bool) -> 
     }
 }
 
-/// Counts down to the one place that is changed.
+/// Counts down to the single place that is changed.
 struct Nth {
     left: usize,
     done: bool,
@@ -55,7 +55,7 @@ impl Nth {
         self.done
     }
 
-    /// Removes the chosen one of `list`, the last ones first.
+    /// Removes the selected element of `list`, the last ones first.
     fn one_of<T>(&mut self, list: &mut Vec<T>) {
         for index in (0..list.len()).rev() {
             if self.here() {
@@ -65,7 +65,7 @@ impl Nth {
         }
     }
 
-    /// Removes the chosen bit of `mask`.
+    /// Removes the selected bit of `mask`.
     fn bit(&mut self, mask: u64) -> u64 {
         for bit in edit::bits(mask) {
             if self.here() {
@@ -87,7 +87,7 @@ fn steps(program: &mut Program, nth: &mut Nth) {
     nth.one_of(&mut program.steps);
 }
 
-/// Parts of batches; and a fence or semaphore with everything that uses it.
+/// Removes parts of batches; or a fence or semaphore with all its uses.
 fn batches(program: &mut Program, nth: &mut Nth) {
     let mut semaphore = None;
     for step in program.steps.iter_mut().rev() {
@@ -116,7 +116,7 @@ fn batches(program: &mut Program, nth: &mut Nth) {
     }
 }
 
-/// Commands, whole instances, and command buffers of their own.
+/// Removes commands or whole instances, or inlines secondary command buffers.
 fn buffers(program: &mut Program, nth: &mut Nth) {
     edit::commands(program, &mut |all| {
         for first in 0..all.len() {
@@ -135,7 +135,7 @@ fn buffers(program: &mut Program, nth: &mut Nth) {
     });
 }
 
-/// The commands of a secondary command buffer instead of its execution.
+/// Replaces the execution of a secondary command buffer by its commands.
 fn inline(all: &mut Commands, nth: &mut Nth) {
     for index in 0..all.len() {
         let Command::Execute(inner) = &all[index].1 else {
@@ -149,7 +149,7 @@ fn inline(all: &mut Commands, nth: &mut Nth) {
     }
 }
 
-/// Accesses, dependencies, transitions and events.
+/// Removes accesses, dependencies, transitions and events.
 fn lists(program: &mut Program, nth: &mut Nth) {
     edit::commands(program, &mut |all| {
         for (_, command) in all {
@@ -172,7 +172,7 @@ fn lists(program: &mut Program, nth: &mut Nth) {
     });
 }
 
-/// Masks, extents, changes, areas and the resources themselves.
+/// Simplifies masks, extents, changes, areas and the resources themselves.
 fn details(program: &mut Program, nth: &mut Nth) {
     edit::commands(program, &mut |all| {
         for (_, command) in all {
@@ -221,7 +221,7 @@ fn details(program: &mut Program, nth: &mut Nth) {
     }
 }
 
-/// Half of the bytes, or one level or layer less.
+/// Narrows a part to half of the bytes, or by one level or layer.
 fn narrow(part: &mut Part, nth: &mut Nth) {
     match part {
         Part::Bytes(first, end) if *end - *first > 1 => {

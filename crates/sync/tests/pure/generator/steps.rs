@@ -1,4 +1,4 @@
-//! What the host does, and whole programs.
+//! Steps of the host, and whole programs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::batches::{PROMISES, Steps, TIMELINES};
 use super::past::{Commands, Draw, HOST, Past, Touch};
 use super::{edit, places};
 
-/// Steps of a program at most.
+/// Maximum number of steps of a program.
 const MOST: usize = 8;
 
 /// A valid program of this seed.
@@ -139,7 +139,7 @@ impl Steps {
         }
     }
 
-    /// The host signals what batches wait for.
+    /// Makes the host signal a value that batches wait for.
     pub(super) fn keep_promise(&mut self) {
         if let Some(promise) = self.promise.take() {
             self.steps.push(Step::SignalSemaphore(PROMISES, promise.value));
@@ -179,7 +179,7 @@ impl Steps {
         }
     }
 
-    /// The host reads or writes a buffer; careful, after a batch that makes it ready.
+    /// Makes the host read or write a buffer; if careful, after a batch that makes it ready.
     fn host(&mut self) {
         let linear: Vec<_> = (0..self.draw.resources.len())
             .filter(|index| self.draw.resources[*index].tiling == Tiling::Linear)
@@ -220,7 +220,7 @@ impl Steps {
         self.draw.past.push(past);
     }
 
-    /// A batch that makes memory ready for the host, and a wait for it.
+    /// Submits a batch that makes memory ready for the host, and waits for it.
     fn ready(&mut self, access: &Access) {
         let queue = self.draw.random.below(self.families.len() as u64) as usize;
         self.begin(queue);

@@ -7,7 +7,7 @@ use super::{Coverage, describe, edit, is_valid, program, shrink};
 
 const SEEDS: u64 = 2_000;
 
-/// The rules that `change` breaks, over some programs; empty where it breaks none.
+/// The rules that `change` breaks, over some programs; empty if it breaks none.
 fn broken(change: impl Fn(&mut Program)) -> BTreeSet<String> {
     let check = |seed| {
         let mut changed = program(seed);
@@ -55,7 +55,7 @@ fn the_same_seed_draws_the_same_program() {
     assert_ne!(program(7), program(8));
 }
 
-/// Whether some command of a command buffer, not of a secondary one, writes in a copy.
+/// Returns true if a command of a primary command buffer writes in a copy.
 fn copies(program: &Program) -> bool {
     let writes = |command: &Command| match command {
         Command::Action(accesses) => accesses.iter().any(|one| one.access == A::TRANSFER_WRITE),

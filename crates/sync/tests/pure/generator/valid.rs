@@ -17,7 +17,7 @@ fn ensure(holds: bool, rule: &str) -> Checked {
     if holds { Ok(()) } else { Err(rule.to_owned()) }
 }
 
-/// Whether a program follows the rules that its readers rely on.
+/// Checks that a program follows the rules that its readers rely on.
 pub(crate) fn is_valid(program: &Program) -> Checked {
     for (index, resource) in program.resources.iter().enumerate() {
         ensure(
@@ -69,29 +69,29 @@ pub(crate) fn is_valid(program: &Program) -> Checked {
     running::all_run(program)
 }
 
-/// Where in its batch a command is recorded.
+/// The position of a command in its batch.
 #[derive(Default)]
 struct Position {
     subpass: Option<u32>,
-    /// At the beginning of a command buffer.
+    /// True at the beginning of a command buffer.
     starts: bool,
-    /// The last command ended dynamic rendering.
+    /// True if the last command ended dynamic rendering.
     ended: bool,
-    /// The last command of the command buffer before did.
+    /// True if the last command of the previous command buffer did.
     follows: bool,
-    /// The instance is dynamic rendering.
+    /// True if the instance is dynamic rendering.
     dynamic: bool,
     seen: BTreeSet<Tag>,
-    /// The command buffer before, which may be suspended.
+    /// The previous command buffer, which may be suspended.
     before: Option<*const CommandBuffer>,
 }
 
 struct Checker<'a> {
     program: &'a Program,
-    /// How often each command buffer is used.
+    /// Number of uses of each command buffer.
     buffers: HashMap<*const CommandBuffer, u32>,
     tags: BTreeSet<Tag>,
-    /// Command buffers that are used once.
+    /// Command buffers that are only used once.
     once: BTreeSet<*const CommandBuffer>,
     /// The events that are set.
     events: BTreeMap<QueueId, BTreeSet<EventId>>,

@@ -1,4 +1,4 @@
-//! Programs with a buffer on one queue, and the hazards that they have.
+//! Programs with a buffer on one queue, and their hazards.
 
 use ash::vk;
 use tileheap_sync::Missing::{Availability, Execution, Visibility};
@@ -56,7 +56,7 @@ fn barriers() -> Vec<Case> {
             vec![copy_to(BUFFER), copy_from(BUFFER)],
             vec![(0, 1, Execution, Certain)],
         ),
-        // Discards of memory access nothing.
+        // Discards of memory are not accesses.
         one(
             "discard between writes and reads",
             vec![
@@ -88,7 +88,7 @@ fn barriers() -> Vec<Case> {
             ],
             vec![(0, 2, Availability, Certain)],
         ),
-        // Location-Ordered: a read before, and happens-before is enough.
+        // Location-Ordered: after a read, happens-before is enough.
         one(
             "write after read with an execution barrier",
             vec![
@@ -98,7 +98,7 @@ fn barriers() -> Vec<Case> {
             ],
             vec![],
         ),
-        // Location-Ordered: two writes need availability only, so the reader's visibility does not matter to the second write.
+        // Location-Ordered: two writes only need availability, so the reader's visibility does not matter to the second write.
         one(
             "write, read, write",
             vec![
@@ -138,7 +138,7 @@ fn stages() -> Vec<Case> {
             ],
             vec![(0, 2, Visibility, Certain)],
         ),
-        // synchronization-dependencies-chains: the scopes have no stage in common.
+        // synchronization-dependencies-chains: the scopes do not have a stage in common.
         one(
             "broken chain",
             vec![
@@ -192,7 +192,7 @@ fn stages() -> Vec<Case> {
             ],
             vec![(0, 2, Visibility, Certain)],
         ),
-        // BOTTOM_OF_PIPE as a source is all commands, TOP_OF_PIPE as a destination too.
+        // BOTTOM_OF_PIPE as a source means all commands, and so does TOP_OF_PIPE as a destination.
         one(
             "bottom to top",
             vec![
@@ -208,7 +208,7 @@ fn stages() -> Vec<Case> {
 /// "Memory Location" and "Data Race".
 fn cells() -> Vec<Case> {
     vec![
-        // Copies do not share bytes.
+        // Copies of different bytes.
         one(
             "disjoint copies",
             vec![
@@ -244,7 +244,7 @@ fn cells() -> Vec<Case> {
             ],
             vec![(0, 2, Availability, Certain)],
         ),
-        // Data Race: only the nearest write counts, and the first read of those alike is hidden. Reads do not hide a write.
+        // Data Race: only the nearest write counts, and the first of equal reads is hidden. Reads do not hide a write.
         one(
             "adjacent accesses",
             vec![
@@ -262,7 +262,7 @@ fn cells() -> Vec<Case> {
                 (3, 4, Execution, Certain),
             ],
         ),
-        // Of an imported resource only the stage is known.
+        // Only the stage is known of an imported resource.
         one(
             "unknown access",
             vec![
@@ -273,7 +273,7 @@ fn cells() -> Vec<Case> {
             ],
             vec![(0, 3, Execution, Certain), (2, 3, Execution, Certain)],
         ),
-        // Unknown elements hide nothing; they meet certainly where all of them do.
+        // Unknown elements hide nothing; they certainly overlap if all of them do.
         one(
             "some elements",
             vec![copy_to(BUFFER), some(A::SHADER_STORAGE_WRITE), copy_to(BUFFER)],
@@ -298,7 +298,7 @@ fn cells() -> Vec<Case> {
 /// "Events".
 fn events() -> Vec<Case> {
     vec![
-        // "Events": the signal covers what comes before it, the wait nothing else.
+        // "Events": the signal covers operations before it, the wait nothing else.
         one(
             "event",
             vec![

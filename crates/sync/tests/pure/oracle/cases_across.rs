@@ -96,7 +96,7 @@ fn semaphores() -> Vec<Case> {
             ],
             vec![],
         ),
-        // A signal covers earlier batches, and through earlier signals what those cover at other stages.
+        // A signal covers earlier batches, and through earlier signals everything that those cover at other stages.
         steps(
             "signal after another batch",
             vec![
@@ -115,7 +115,7 @@ fn semaphores() -> Vec<Case> {
             ],
             vec![],
         ),
-        // The wait for 1 may be over before the second batch.
+        // The wait for 1 may end before the second batch.
         steps(
             "lowest value",
             vec![
@@ -125,7 +125,7 @@ fn semaphores() -> Vec<Case> {
             ],
             vec![(1, 2, Execution, Certain)],
         ),
-        // The first wait takes the signal of a binary semaphore.
+        // The first wait consumes the signal of a binary semaphore.
         steps(
             "unsignaled",
             vec![
@@ -135,7 +135,7 @@ fn semaphores() -> Vec<Case> {
             ],
             vec![(0, 2, Execution, Certain)],
         ),
-        // Events are for one queue.
+        // Events are limited to one queue.
         steps(
             "event of another queue",
             vec![
@@ -206,7 +206,7 @@ fn with_the_host() -> Vec<Case> {
     let to_host = |flags| barrier(memory(S::COPY, A::TRANSFER_WRITE, S::HOST, flags));
     let to_all = || barrier(memory(S::COPY, A::TRANSFER_WRITE, ALL, A::MEMORY_READ));
     vec![
-        // The submission makes what the host wrote visible to all of the device.
+        // The submission makes the host's writes visible to all of the device.
         steps(
             "host write, device read",
             vec![host(0, A::HOST_WRITE), Step::Submit(read(0, 1))],
@@ -217,7 +217,7 @@ fn with_the_host() -> Vec<Case> {
             vec![Step::Submit(read(0, 0)), host(1, A::HOST_WRITE)],
             vec![(0, 1, Execution, Certain)],
         ),
-        // A fence alone makes a write available to the device domain, a dependency with HOST to the host domain.
+        // A fence only makes a write available to the device domain, a dependency with HOST to the host domain.
         steps(
             "fence without HOST",
             vec![
@@ -270,7 +270,7 @@ fn with_the_host() -> Vec<Case> {
             ],
             vec![],
         ),
-        // What the host waited for is before what it submits then, on any queue.
+        // Work that the host waited for is before later submissions, on any queue.
         steps(
             "idle",
             vec![
@@ -280,7 +280,7 @@ fn with_the_host() -> Vec<Case> {
             ],
             vec![],
         ),
-        // And not before what was submitted already and waits for something else.
+        // It is not before work that was already submitted and waits for something else.
         steps(
             "idle after submission",
             vec![

@@ -1,4 +1,4 @@
-//! Programs with images on one queue, and the hazards that they have.
+//! Programs with images on one queue, and their hazards.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn transitions() -> Vec<Case> {
             ],
             vec![],
         ),
-        // synchronization-image-barrier-layout-transition-order: in submission order, so no hazard between the two.
+        // synchronization-image-barrier-layout-transition-order: in submission order, so there is no hazard between the two.
         one(
             "two transitions",
             vec![
@@ -51,7 +51,7 @@ fn transitions() -> Vec<Case> {
             ],
             vec![],
         ),
-        // The order is for image layout transitions, aliases are not mentioned: a hazard by the letter.
+        // The order applies to image layout transitions, aliases are not mentioned: a hazard by the letter.
         one(
             "transitions of aliases",
             vec![
@@ -60,7 +60,7 @@ fn transitions() -> Vec<Case> {
             ],
             vec![(0, 1, Execution, ByTheLetter)],
         ),
-        // Pipeline Stages: ALL_COMMANDS includes what a transition does, and it is available without an access mask.
+        // Pipeline Stages: ALL_COMMANDS includes transitions, which are available without an access mask.
         one(
             "all commands after a transition",
             vec![barrier(transition(nothing, IMAGE)), barrier(all), sample(IMAGE)],
@@ -80,7 +80,7 @@ fn transitions() -> Vec<Case> {
             ],
             vec![(0, 2, Execution, Certain)],
         ),
-        // The same as a destination.
+        // The same with ALL_COMMANDS as a destination.
         one(
             "all commands before a transition",
             vec![
@@ -90,7 +90,7 @@ fn transitions() -> Vec<Case> {
             ],
             vec![],
         ),
-        // Writes have to be available to a transition: by its own access scope, or that of a global barrier beside it.
+        // Writes have to be available to a transition: by its own access scope, or by a global barrier in the same command.
         one(
             "transition without availability",
             vec![
@@ -231,7 +231,7 @@ fn render_passes() -> Vec<Case> {
             ],
             vec![],
         ),
-        // The destination is subpass 1 alone, subpass 2 needs its own dependency.
+        // The destination is only subpass 1; subpass 2 needs a separate dependency.
         one(
             "input attachment two subpasses later",
             vec![
@@ -306,7 +306,7 @@ fn render_passes() -> Vec<Case> {
             ],
             vec![(1, 4, Execution, Certain)],
         ),
-        // renderpass-load-operations: first and last in the instance, through aliases too.
+        // renderpass-load-operations: first and last in the instance, also through aliases.
         one(
             "load and store",
             vec![
@@ -337,7 +337,7 @@ fn render_passes() -> Vec<Case> {
             ],
             vec![(0, 2, Execution, ByTheLetter)],
         ),
-        // The implicit dependency at the end has BOTTOM_OF_PIPE as its destination: the transition is ordered before nothing.
+        // The implicit dependency at the end has BOTTOM_OF_PIPE as its destination: nothing is ordered after the transition.
         one(
             "final transition",
             vec![

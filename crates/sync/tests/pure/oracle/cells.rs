@@ -1,5 +1,4 @@
-//! Memory locations, as cells: every class of resources is cut at all boundaries that occur in the program, so that nothing
-//! distinguishes the locations of one cell.
+//! Memory locations, as cells: every class of resources is split at all boundaries in the program, so that all locations of one cell are equivalent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -12,23 +11,23 @@ use super::Rules;
 use super::bits::Bits;
 use super::operations::{AccessScope, Action, Flat};
 
-/// What an action touches.
+/// The cells that an action touches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touched {
     pub(crate) class: usize,
     pub(crate) resource: ResourceId,
     pub(crate) certain: Bits,
-    /// What it may write back as well, see the exception "whole subresources"; includes `certain`.
+    /// Cells that it may also write back, see the exception "whole subresources"; includes `certain`.
     pub(crate) letter: Bits,
-    /// Whether it certainly touches all of the resource.
+    /// True if it certainly touches all of the resource.
     pub(crate) entire: bool,
 }
 
 #[derive(Debug)]
 enum Cells {
-    /// Between these bytes, counted from the resource's first.
+    /// Byte boundaries, relative to the resource's first byte.
     Linear(Vec<u64>),
-    /// Groups of texels that no part distinguishes, a representative of each.
+    /// Groups of texels that no part distinguishes, with a representative of each.
     Optimal(Vec<Texel>),
 }
 
@@ -47,7 +46,7 @@ pub(crate) struct Space {
     /// The class of each resource.
     classes: Vec<usize>,
     cells: Vec<Cells>,
-    /// What every action touches.
+    /// The cells that every action touches.
     pub(crate) touched: Vec<Touched>,
 }
 
@@ -145,7 +144,7 @@ impl Space {
         &self.resources[resource.0 as usize]
     }
 
-    /// Cuts all classes at all boundaries of parts, and the linear ones at those of everything else in their memory too.
+    /// Splits all classes at all boundaries of parts, and the linear ones also at boundaries of everything else in their memory.
     fn cut(&mut self, parts: &[(ResourceId, Part)]) {
         let mut absolute: HashMap<MemoryId, BTreeSet<u64>> = HashMap::new();
         for resource in &self.resources {
@@ -259,7 +258,7 @@ impl Space {
         range.start / page * page..range.end.div_ceil(page) * page
     }
 
-    /// "Memory Aliasing": whether bytes of two resources in one memory overlap, padded if exactly one of them is linear.
+    /// "Memory Aliasing": true if bytes of two resources in one memory overlap, padded if exactly one of them is linear.
     fn share_bytes(&self, x: ResourceId, a: Range<u64>, y: ResourceId, b: Range<u64>) -> bool {
         let (mut a, mut b) = (a, b);
         if self.is_linear(x) != self.is_linear(y) {
@@ -268,18 +267,18 @@ impl Space {
         a.start.max(b.start) < a.end.min(b.end)
     }
 
-    /// Whether two resources of different classes alias anywhere.
+    /// Returns true if two resources of different classes alias anywhere.
     pub(crate) fn resources_alias(&self, x: ResourceId, y: ResourceId) -> bool {
         let (a, b) = (self.resource(x), self.resource(y));
         a.memory == b.memory && self.share_bytes(x, a.first..a.end, y, b.first..b.end)
     }
 
-    /// Whether a cell of one resource and a cell of another class, in the same memory, do.
+    /// Returns true if a cell of one resource and a cell of another class, in the same memory, alias.
     pub(crate) fn alias(&self, x: (ResourceId, usize), y: (ResourceId, usize), rules: &Rules) -> bool {
         self.share_bytes(x.0, self.bytes(x.0, x.1, rules), y.0, self.bytes(y.0, y.1, rules))
     }
 
-    /// The bytes, or the pages, that two cells that overlap may both occupy.
+    /// The bytes, or the pages, that two overlapping cells may both occupy.
     pub(crate) fn common_bytes(
         &self,
         x: (ResourceId, usize),
@@ -296,7 +295,7 @@ impl Space {
         (a.start.max(b.start), a.end.min(b.end))
     }
 
-    /// Whether an action certainly touches all bytes that a cell of another resource may occupy.
+    /// Returns true if an action certainly touches all bytes that a cell of another resource may occupy.
     pub(crate) fn covers(
         &self,
         z: usize,

@@ -8,7 +8,7 @@ use super::operations::{AccessScope, Action, Dependency as Scoped, Place, Scope}
 use super::stages::{self, ACQUIRE, STAGELESS};
 
 impl Flattener<'_> {
-    /// "Submission order": a secondary's commands are where it executes, and in the subpass that it executes in.
+    /// "Submission order": a secondary's commands are at the point where it executes, and in that subpass.
     pub(super) fn commands(&mut self, queue: usize, batch: u64, command_buffer: &CommandBuffer) {
         for (tag, command) in &command_buffer.commands {
             match command {
@@ -65,7 +65,7 @@ impl Flattener<'_> {
                     let mut first = set.clone();
                     for scope in &mut first {
                         if let Scope::Commands { before, stages, .. } = scope {
-                            // "vkCmdWaitEvents2": each dependency has a first scope of its own.
+                            // "vkCmdWaitEvents2": each dependency has a separate first scope.
                             *stages &= own;
                             if !at_signal {
                                 *before = at;
@@ -104,7 +104,7 @@ impl Flattener<'_> {
                 self.queues[queue].subpass = None;
                 self.boundary(queue, batch, tag, at, instance, boundary);
             }
-            // Nothing accesses the bytes: no order is needed, and none is made.
+            // Nothing accesses the bytes: no order is needed or created.
             Command::Discard(discard) => {
                 if !self.rules.discards_are_no_accesses {
                     self.write_bytes(queue, batch, tag, at, discard);
@@ -114,7 +114,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// The mutation of a discard: a write to every resource that has bytes of it.
+    /// Applies the mutation of a discard: a write to every resource with some of its bytes.
     fn write_bytes(&mut self, queue: usize, batch: u64, tag: Tag, at: usize, discard: &Discard) {
         let place = Place::Queue(self.queues[queue].id, self.queues[queue].subpass);
         for (index, resource) in self.resources.iter().enumerate() {

@@ -11,12 +11,12 @@ use super::Rules;
 use super::operations::{AccessScope, Action, Dependency, Flat, Place, Scope, Signal, Subpass};
 use super::stages::{self, EVERY};
 
-/// What a queue is at.
+/// The state of a queue.
 #[derive(Debug)]
 pub(super) struct Queue<'p> {
     pub(super) id: QueueId,
     pub(super) family: u32,
-    /// Batches that wait, with the steps that submitted them.
+    /// Pending batches, with the steps that submitted them.
     kept: VecDeque<(usize, &'p Batch)>,
     pub(super) subpass: Option<Subpass>,
     pub(super) last_instance: Option<usize>,
@@ -30,7 +30,7 @@ pub(super) struct Flattener<'p> {
     pub(super) queues: Vec<Queue<'p>>,
     /// The first scopes of the events that are set.
     pub(super) events: HashMap<(QueueId, EventId), Scope>,
-    /// When each render pass instance began.
+    /// The time at which each render pass instance began.
     pub(super) begins: Vec<usize>,
     timelines: HashMap<SemaphoreId, Vec<(u64, Option<usize>)>>,
     binaries: HashMap<SemaphoreId, usize>,
@@ -133,7 +133,7 @@ impl<'p> Flattener<'p> {
                     values.push((*value, Some(signal)));
                 }
             }
-            // "Waiting Idle": as submitting a fence to each queue and waiting for it.
+            // "Waiting Idle": equivalent to submitting a fence to each queue and waiting for it.
             Step::WaitIdle(which) => {
                 for queue in 0..self.queues.len() {
                     if which.is_none_or(|which| which == self.queues[queue].id) {
@@ -149,7 +149,7 @@ impl<'p> Flattener<'p> {
         }
     }
 
-    /// The host waits: the signal operation happens before what it does later.
+    /// A host wait: the signal operation happens before later operations of the host.
     fn host_wait(&mut self, signal: usize, now: usize) {
         if self.rules.host_waits {
             let second = vec![Scope::Host {
@@ -166,7 +166,7 @@ impl<'p> Flattener<'p> {
         }
     }
 
-    /// "Semaphore Waiting", with the exception "lowest value". Initial values are signaled by nothing.
+    /// "Semaphore Waiting", with the exception "lowest value". Initial values have no signal operation.
     fn signal_that_reaches(&self, semaphore: SemaphoreId, value: u64) -> Option<usize> {
         let reaching = self
             .timelines
@@ -188,7 +188,7 @@ impl<'p> Flattener<'p> {
         })
     }
 
-    /// Everything that can run does, queue by queue; whether anything did.
+    /// Runs all batches that can run, queue by queue; returns true if any did.
     fn run_kept(&mut self) -> bool {
         let mut ran = false;
         for queue in 0..self.queues.len() {
@@ -267,7 +267,7 @@ impl<'p> Flattener<'p> {
         }
     }
 
-    /// "Semaphore Waiting": all accesses at the stages see what is available.
+    /// "Semaphore Waiting": available writes are visible to all accesses at the stages.
     fn semaphore_wait(&mut self, signal: usize, stages: S, commands: &dyn Fn(S) -> Vec<Scope>) {
         let scope = if self.rules.waits_have_stages {
             stages::second_synchronization_scope(stages, self.rules)

@@ -1,4 +1,4 @@
-//! Short ways to write the programs of the tests.
+//! Short functions for writing the programs of the tests.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tileheap_sync::{Missing, Verdict};
 use tileheap_units::Run;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-/// A program, and its hazards: tags of both commands, what is missing, and the verdict.
+/// A program, and its hazards: tags of both commands, the missing dependency, and the verdict.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) program: Program,
@@ -24,7 +24,7 @@ pub(super) const TWIN: ResourceId = ResourceId(2);
 pub(super) const OTHER: ResourceId = ResourceId(3);
 /// A buffer in the same memory as the images.
 pub(super) const ALIAS: ResourceId = ResourceId(4);
-/// A buffer beside the images, in their last page.
+/// A buffer after the images, in their last page.
 pub(super) const BESIDE: ResourceId = ResourceId(5);
 
 pub(super) const TIMELINE: SemaphoreId = SemaphoreId(1);
@@ -130,7 +130,7 @@ pub(super) fn execution(src: S, dst: S) -> Dependency {
     }
 }
 
-/// A memory barrier from copies to copies, for both their accesses.
+/// A memory barrier from copies to copies, for both of their accesses.
 pub(super) fn copies() -> Command {
     let both = A::TRANSFER_READ | A::TRANSFER_WRITE;
     barrier(memory(S::COPY, A::TRANSFER_WRITE, S::COPY, both))
@@ -140,7 +140,7 @@ pub(super) fn barrier(dependency: Dependency) -> Command {
     Command::Barrier(vec![dependency])
 }
 
-/// As a transition of all layers of an image.
+/// Makes it a transition of all layers of an image.
 pub(super) fn transition(dependency: Dependency, image: ResourceId) -> Dependency {
     let change = Change::Layout { discards: false };
     Dependency {
@@ -150,7 +150,7 @@ pub(super) fn transition(dependency: Dependency, image: ResourceId) -> Dependenc
     }
 }
 
-/// As a transfer of [`BUFFER`] from family 0 to 1.
+/// Makes it a transfer of [`BUFFER`] from family 0 to 1.
 pub(super) fn transfer(dependency: Dependency) -> Command {
     let extent = Extent::Part(BUFFER, Part::Bytes(0, 1024));
     barrier(Dependency {
@@ -218,7 +218,7 @@ pub(super) fn uses(semaphore: SemaphoreId, value: u64, stages: S) -> Vec<Semapho
     }]
 }
 
-/// One batch; tags count from 0.
+/// A program of one batch; tags count from 0.
 pub(super) fn one(
     name: &'static str,
     commands: Vec<Command>,

@@ -1,11 +1,11 @@
-//! An oracle: the hazards of a program by the text of the Vulkan specification, word for word and slowly.
+//! An oracle: slowly computes the hazards of a program by the exact text of the Vulkan specification.
 //!
-//! It shares nothing with the crate but the types of programs and findings. Read it beside "Synchronization and Cache Control" and the
-//! appendix "Memory Model" of the specification; functions have the names of their terms. [`EXCEPTIONS`] lists where it leaves them.
+//! It shares only the types of programs and findings with the crate. Read it next to "Synchronization and Cache Control" and the appendix "Memory
+//! Model" of the specification; functions are named after its terms. [`EXCEPTIONS`] lists the deviations.
 //!
-//! - `stages`: what masks of stages and accesses mean.
+//! - `stages`: meaning of masks of stages and accesses.
 //! - `operations`: operations, and dependencies with their scopes.
-//! - `flatten` and `commands`: those of a program, in processing order.
+//! - `flatten` and `commands`: the operations and dependencies of a program, in processing order.
 //! - `cells`: memory locations.
 //! - `relations`: happens-before, availability and visibility.
 //! - `races`: the pairs that are not location-ordered.
@@ -33,7 +33,7 @@ mod tests;
 use tileheap_sync::Hazard;
 use tileheap_sync::program::Program;
 
-/// Where the oracle follows a rule of its own: name, section of the specification, reason.
+/// Deviations of the oracle from the specification: name, section, reason.
 pub(crate) const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "chains by stages",
@@ -104,7 +104,7 @@ pub(crate) const EXCEPTIONS: &[(&str, &str, &str)] = &[
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// The rules of the specification. Switching one off gives a wrong oracle, which some program has to tell from the right one.
+        /// The rules of the specification. Disabling one gives a wrong oracle, which some program must distinguish from the correct one.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct Rules {
             $($(#[$doc])* pub(crate) $name: bool,)+
@@ -128,15 +128,15 @@ rules! {
     logically_earlier_stages,
     /// Second ones include logically later stages.
     logically_later_stages,
-    /// First access scopes only include the stages that are named.
+    /// First access scopes only include the named stages.
     first_access_scope_is_named,
-    /// Second ones likewise.
+    /// Second ones also only include the named stages.
     second_access_scope_is_named,
     /// Access scopes are limited to access types.
     access_types,
-    /// `TOP_OF_PIPE` and `BOTTOM_OF_PIPE` are all commands in one of the scopes.
+    /// `TOP_OF_PIPE` and `BOTTOM_OF_PIPE` mean all commands in one of the scopes.
     top_and_bottom,
-    /// `HOST` is in no other mask.
+    /// `HOST` is not in any other mask.
     host_is_in_no_composite,
     /// `ALL_COMMANDS` as a source includes transitions, releases and acquires.
     all_commands_includes_earlier_transitions,
@@ -146,35 +146,35 @@ rules! {
     all_commands_includes_later_acquires,
     /// Execution dependencies form chains.
     execution_dependency_chains,
-    /// Transitions, releases and acquires join what happens before them with what happens after them.
+    /// Transitions, releases and acquires join chains that end before them with chains that begin after them.
     transitions_join_chains,
     /// Chains need a common stage.
     chains_need_a_common_stage,
     /// An available value remains available.
     availability_persists,
-    /// Accesses of which only the stage is known are available to what waits for them.
+    /// Accesses of which only the stage is known are available to everything that waits for them.
     unknown_accesses,
     /// Only reads need visibility.
     writes_need_no_visibility,
-    /// After reads an execution dependency is enough.
+    /// After reads, an execution dependency is enough.
     execution_is_enough_after_reads,
     /// Accesses after a write need it to be available.
     execution_is_not_enough_after_writes,
     /// Writes of transitions, releases and acquires are available.
     transition_writes_are_available,
-    /// Those of transitions are visible to their own dependency.
+    /// Writes of transitions are visible to their own dependency.
     transition_writes_are_visible,
     /// Barriers for a part only limit access scopes.
     extent_limits_access_scopes,
-    /// A global barrier beside a transition makes writes available to it.
+    /// A global barrier in the same command as a transition makes writes available to it.
     accompanied,
     /// Barriers in a render pass instance are limited to the subpass.
     barriers_stay_in_their_subpass,
-    /// The source of a subpass dependency is that subpass only.
+    /// The source of a subpass dependency is only that subpass.
     source_subpass,
-    /// `VK_SUBPASS_EXTERNAL` as a source is before the instance only.
+    /// `VK_SUBPASS_EXTERNAL` as a source only includes commands before the instance.
     external_is_before_the_instance,
-    /// The destination of a subpass dependency is that subpass only.
+    /// The destination of a subpass dependency is only that subpass.
     destination_subpass,
     /// A resumed instance is the suspended one.
     resumed_instances_continue,
@@ -186,7 +186,7 @@ rules! {
     load_and_store_order,
     /// Load, store and resolve operations may write back whole subresources.
     whole_subresources,
-    /// An event covers what came before its signal operation, not its wait.
+    /// An event covers operations before its signal operation, not before its wait.
     events_end_at_their_signal,
     /// Events do not cross queues.
     events_stay_in_their_queue,
@@ -198,19 +198,19 @@ rules! {
     waits_unsignal,
     /// Semaphore waits are limited to stages.
     waits_have_stages,
-    /// Timeline waits are for the lowest value.
+    /// Timeline waits are for the lowest value that reaches them.
     lowest_value,
     /// Releases ignore their second scope.
     releases_ignore_their_destination,
     /// Acquires ignore their first scope.
     acquires_ignore_their_source,
-    /// What the host waited for comes before what it does and submits later.
+    /// Work that the host waited for comes before its later accesses and submissions.
     host_waits,
-    /// Such waits are not for work that was submitted before them.
+    /// Such waits do not affect work that was submitted before them.
     host_waits_are_for_later_submissions,
-    /// A submission covers what the host did before.
+    /// A submission covers earlier accesses of the host.
     submissions_cover_the_host,
-    /// Signals of the host cover what it did before.
+    /// Signals of the host cover its earlier accesses.
     host_signal,
     /// The host sees writes of the device through a dependency with `HOST`.
     host_domain,
@@ -218,17 +218,17 @@ rules! {
     padding,
     /// Images in one class share their subresources.
     classes,
-    /// All of an optimally tiled image aliases.
+    /// An optimally tiled image aliases as a whole.
     optimal_images_alias_entirely,
     /// Writes hide earlier accesses.
     writes_hide,
-    /// Like reads hide earlier ones.
+    /// Equal reads hide earlier ones.
     reads_hide,
-    /// Discards of memory access nothing.
+    /// Discards of memory are not accesses.
     discards_are_no_accesses,
     /// The bytes of a hazard are those with its verdict and missing dependency.
     bytes_are_of_the_reported_cells,
-    /// Bytes that touch are told as one range.
+    /// Adjacent bytes are reported as one range.
     touching_bytes_are_one,
     /// Unknown elements make a hazard a possible one.
     some_is_possible,
@@ -239,7 +239,7 @@ pub(crate) fn hazards(program: &Program) -> Vec<Hazard> {
     hazards_with(program, Rules::ALL)
 }
 
-/// The hazards by some of the rules only.
+/// The hazards by only some of the rules.
 pub(crate) fn hazards_with(program: &Program, rules: Rules) -> Vec<Hazard> {
     let flat = flatten::flatten(program, &rules);
     let space = cells::Space::new(program, &flat, &rules);

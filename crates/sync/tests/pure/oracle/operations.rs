@@ -1,4 +1,4 @@
-//! Operations and dependencies: what the specification's relations are between.
+//! Operations and dependencies: the elements of the specification's relations.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 /// A render pass instance, and the index of its subpass.
 pub(crate) type Subpass = (usize, u32);
 
-/// Where an operation executes.
+/// The place where an operation executes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
-    /// On a queue, in a batch, perhaps in a subpass.
+    /// On a queue, in a batch, possibly in a subpass.
     Queue(QueueId, Option<Subpass>),
     /// On the host, in this step.
     Host(usize),
@@ -22,28 +22,28 @@ pub(crate) enum Place {
 /// An operation that accesses memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Action {
-    /// When its command is processed; actions of one command share it.
+    /// The time at which its command is processed; shared by the actions of one command.
     pub(crate) at: usize,
     pub(crate) place: Place,
-    /// Its stage, or what stands for one, see `stages`.
+    /// Its stage, or a substitute, see `stages`.
     pub(crate) stage: S,
     /// The access, unless it is a transition, a release or an acquire.
     pub(crate) access: Option<Access>,
     pub(crate) writes: bool,
     pub(crate) usage: Use,
-    /// Of a transition: the dependencies between whose scopes it happens.
+    /// For a transition: the dependencies between whose scopes it happens.
     pub(crate) within: Vec<usize>,
-    /// Of a transition: the global memory barriers of the same command.
+    /// For a transition: the global memory barriers of the same command.
     pub(crate) companions: Vec<usize>,
 }
 
 impl Action {
-    /// Whether it is a transition, a release or an acquire.
+    /// Returns true if it is a transition, a release or an acquire.
     pub(crate) fn is_stageless(&self) -> bool {
         self.access.is_none()
     }
 
-    /// The exception "unknown accesses".
+    /// Returns true if the exception "unknown accesses" applies.
     pub(crate) fn is_unknown(&self) -> bool {
         self.access.is_some_and(|access| access.access.is_empty())
     }
@@ -53,10 +53,10 @@ impl Action {
     }
 }
 
-/// Some of a synchronization scope. Bounds are exclusive; `after` and `before` of commands are times, those of the host steps.
+/// A part of a synchronization scope. Bounds are exclusive; `after` and `before` are times for commands, and steps for the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope {
-    /// Commands of a queue, perhaps of one subpass, at some stages.
+    /// Commands of a queue, possibly of one subpass, at some stages.
     Commands {
         queue: QueueId,
         after: usize,
@@ -72,7 +72,7 @@ pub(crate) enum Scope {
     Signals { queue: QueueId, before: usize },
 }
 
-/// An access scope: within the synchronization scope, what it is limited to.
+/// An access scope: the limits within the synchronization scope.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AccessScope {
     Nothing,
@@ -85,16 +85,16 @@ pub(crate) enum AccessScope {
 pub(crate) struct Dependency {
     pub(crate) first: Vec<Scope>,
     pub(crate) second: Vec<Scope>,
-    /// The first access scope: what its availability operation includes.
+    /// The first access scope: the accesses that its availability operation includes.
     pub(crate) available: AccessScope,
-    /// The second access scope: what its visibility operation includes.
+    /// The second access scope: the accesses that its visibility operation includes.
     pub(crate) visible: AccessScope,
 }
 
 /// A semaphore or fence signal operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signal {
-    /// Of a fence: signals of semaphores do not include it.
+    /// True for a fence: signals of semaphores do not include it.
     pub(crate) is_fence: bool,
     /// The queue and the time, unless the host signals.
     pub(crate) queue: Option<(QueueId, usize)>,
@@ -106,6 +106,6 @@ pub(crate) struct Flat {
     pub(crate) actions: Vec<Action>,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) signals: Vec<Signal>,
-    /// When a subpass ended last; those that go on have no entry.
+    /// The last end of each subpass; active subpasses have no entry.
     pub(crate) ends: HashMap<Subpass, usize>,
 }

@@ -55,7 +55,7 @@ fn ordered_by_the_render_pass(x: &Action, y: &Action, rules: &Rules) -> bool {
         || rules.load_and_store_order && in_x.0 == in_y.0 && first_or_last
 }
 
-/// The exception "adjacent accesses": whether an action hides the earlier one at a cell of that.
+/// The exception "adjacent accesses": returns true if an action hides the earlier one at a cell of that.
 fn hides(z: usize, x: usize, cell: usize, flat: &Flat, space: &Space, rules: &Rules) -> bool {
     let (between, earlier) = (&flat.actions[z], &flat.actions[x]);
     let same_class = space.touched[z].class == space.touched[x].class;
@@ -81,7 +81,7 @@ fn hides(z: usize, x: usize, cell: usize, flat: &Flat, space: &Space, rules: &Ru
     rules.reads_hide && repeats && alike && space.touched[z].certain.contains(cell)
 }
 
-/// The cells where two actions meet: those of the earlier one, with those of the later one.
+/// The cells in which two actions overlap: those of the earlier one, with those of the later one.
 fn overlap(x: usize, y: usize, space: &Space, rules: &Rules) -> Vec<(usize, usize)> {
     let (one, other) = (&space.touched[x], &space.touched[y]);
     if one.class == other.class {
@@ -104,10 +104,10 @@ fn overlap(x: usize, y: usize, space: &Space, rules: &Rules) -> Vec<(usize, usiz
         .collect()
 }
 
-/// A pair of cells that race: their verdict, what is missing, and the bytes that both may occupy.
+/// A pair of racing cells: the verdict, the missing dependency, and the bytes that both may occupy.
 type Racing = (Verdict, Missing, (u64, u64));
 
-/// The first bytes of a pair's cells with the reported verdict and missing dependency; bytes that touch are one range.
+/// The first bytes of a pair's cells with the reported verdict and missing dependency; adjacent bytes are one range.
 fn first_bytes(mut cells: Vec<Racing>, reported: (Verdict, Missing), rules: &Rules) -> Option<Racing> {
     if rules.bytes_are_of_the_reported_cells {
         cells.retain(|cell| (cell.0, cell.1) == reported);
@@ -123,8 +123,8 @@ fn first_bytes(mut cells: Vec<Racing>, reported: (Verdict, Missing), rules: &Rul
     Some((reported.0, reported.1, first))
 }
 
-/// The hazard of a pair, if any: the highest verdict over its cells, and the smallest that is missing there. Where one of the two touches
-/// unknown elements of its part, it is possible only, unless all of them race.
+/// The hazard of a pair, if any: the highest verdict over its cells, and the smallest missing dependency there. If one of the two touches unknown
+/// elements of its part, it is only possible, unless all of them race.
 fn race(
     x: usize,
     y: usize,
@@ -154,7 +154,7 @@ fn race(
         let Err(missing) = relations.location_ordered(space, (x, a), (y, b)) else {
             continue;
         };
-        // The pairs of cells come in the order of the earlier action's.
+        // The pairs of cells are in the order of the earlier action's cells.
         let (cell, is_hidden) = last
             .filter(|(cell, _)| *cell == a)
             .unwrap_or_else(|| (a, hidden(a)));
@@ -194,7 +194,7 @@ fn race(
     first_bytes(cells, (most, least), rules)
 }
 
-/// All hazards, by the later action and then the earlier one.
+/// All hazards, sorted by the later action and then the earlier one.
 pub(crate) fn races(flat: &Flat, space: &Space, relations: &Relations<'_>, rules: &Rules) -> Vec<Hazard> {
     let mut hazards = Vec::new();
     for (y, later) in flat.actions.iter().enumerate() {

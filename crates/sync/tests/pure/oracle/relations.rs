@@ -23,15 +23,15 @@ impl Included {
     }
 }
 
-/// What holds between the operations of a program.
+/// The relations between the operations of a program.
 pub(crate) struct Relations<'f> {
     flat: &'f Flat,
     rules: &'f Rules,
-    /// For each dependency: itself, and all that end a chain from it.
+    /// For each dependency: itself, and all dependencies that end a chain from it.
     chains: Vec<Bits>,
-    /// For each action: the dependencies, or chains by their last one, that it is in the first scope of.
+    /// For each action: the dependencies, or chains by their last one, whose first scope it is in.
     after: Vec<Bits>,
-    /// For each action: the dependencies that it is in the second scope of; of a transition also those that it is part of.
+    /// For each action: the dependencies whose second scope it is in; for a transition also those that it is part of.
     second: Vec<Bits>,
     /// For each action: the availability operations that include it.
     available: Vec<Vec<Included>>,
@@ -39,7 +39,7 @@ pub(crate) struct Relations<'f> {
     visible: Vec<Vec<Included>>,
 }
 
-/// "Execution and Memory Dependencies": whether an operation is in a synchronization scope.
+/// "Execution and Memory Dependencies": true if an operation is in a synchronization scope.
 fn in_scope(scope: &Scope, action: &Action) -> bool {
     match (*scope, action.place) {
         (
@@ -68,7 +68,7 @@ fn in_any(scopes: &[Scope], action: &Action) -> bool {
     scopes.iter().any(|scope| in_scope(scope, action))
 }
 
-/// Whether a second scope and a later first scope have a place in common where operations may be.
+/// Returns true if a second scope and a later first scope have a place in common at which operations may execute.
 fn same_place(
     flat: &Flat,
     after: usize,
@@ -125,8 +125,7 @@ fn dependencies_chain(flat: &Flat, a: &Dependency, b: &Dependency, rules: &Rules
     })
 }
 
-/// "Inter-Thread-Happens-Before" is transitive: what happens before a transition, whose dependencies these are, happens before what
-/// happens after it.
+/// "Inter-Thread-Happens-Before" is transitive: everything before a transition, whose dependencies these are, happens before everything after it.
 fn join_chains(flat: &Flat, chains: &mut [Bits]) {
     for action in flat.actions.iter().filter(|action| action.is_stageless()) {
         let own: Bits = action.within.iter().copied().collect();
@@ -141,7 +140,7 @@ fn join_chains(flat: &Flat, chains: &mut [Bits]) {
     }
 }
 
-/// The execution dependency chains from every dependency, by fixpoint.
+/// The execution dependency chains from every dependency, by fixpoint iteration.
 fn execution_dependency_chains(flat: &Flat, rules: &Rules) -> Vec<Bits> {
     let all = &flat.dependencies;
     let follows = |a: usize, b: usize| {
@@ -162,7 +161,7 @@ fn execution_dependency_chains(flat: &Flat, rules: &Rules) -> Vec<Bits> {
     chains
 }
 
-/// Whether an access scope includes an action of its synchronization scope, and where.
+/// The cells at which an access scope includes an action of its synchronization scope, if it does.
 fn included(
     scope: &AccessScope,
     dependency: usize,
@@ -224,7 +223,7 @@ impl<'f> Relations<'f> {
                     visible.extend(included(&dependency.visible, index, action, space, rules));
                 }
             }
-            // A barrier towards the host: the host's operations are in its scope, however late the host waits.
+            // A barrier to the host: the host's operations are in its scope, no matter how late the host waits.
             if let (Place::Host(_), Some(access)) = (action.place, action.access) {
                 for (index, dependency) in flat.dependencies.iter().enumerate() {
                     if is_for_host(dependency, access.access, action.writes) {
@@ -248,12 +247,12 @@ impl<'f> Relations<'f> {
         }
     }
 
-    /// Whether there is an execution dependency between two operations, or a chain.
+    /// Returns true if there is an execution dependency between two operations, or a chain.
     fn system_synchronizes_with(&self, x: usize, y: usize) -> bool {
         self.after[x].intersects(&self.second[y])
     }
 
-    /// "Happens-Before", which for operations of the host is program-order.
+    /// "Happens-Before", which is program-order for operations of the host.
     pub(crate) fn happens_before(&self, x: usize, y: usize) -> bool {
         let both_on_host = [x, y]
             .iter()
@@ -282,7 +281,7 @@ impl<'f> Relations<'f> {
                 .iter()
                 .for_each(|own| ends.extend(&self.chains[*own]));
         }
-        // "Image Layout Transitions": what they write is made available automatically.
+        // "Image Layout Transitions": their writes are made available automatically.
         let is_automatic = self.flat.actions[x].is_stageless() && self.rules.transition_writes_are_available;
         let is_unknown = self.flat.actions[x].is_unknown() && self.rules.unknown_accesses;
         if is_automatic || is_unknown {
@@ -291,7 +290,7 @@ impl<'f> Relations<'f> {
         ends
     }
 
-    /// The exception "accompanied": a dependency for all memory makes the write available, and the transition is of the same command.
+    /// The exception "accompanied": a dependency for all memory makes the write available, and belongs to the same command as the transition.
     fn accompanies(&self, x: usize, cell: usize, transition: &Action) -> bool {
         let is_before = transition
             .within
@@ -301,7 +300,7 @@ impl<'f> Relations<'f> {
         is_before && made.any(|operation| transition.companions.contains(&operation.dependency))
     }
 
-    /// "Availability and Visibility": whether an availability operation that includes the write happens before the later access.
+    /// "Availability and Visibility": true if an availability operation that includes the write happens before the later access.
     fn is_available(&self, x: usize, cell: usize, y: usize) -> bool {
         let by_chain = self
             .chains_after_availability(x, cell)
@@ -309,11 +308,11 @@ impl<'f> Relations<'f> {
         by_chain || self.accompanies(x, cell, &self.flat.actions[y])
     }
 
-    /// Whether a visibility operation that includes the access happens after the write is available.
+    /// Returns true if a visibility operation that includes the access happens after the write is available.
     fn is_visible(&self, x: usize, x_cell: usize, y: usize, y_cell: usize) -> bool {
         let available = self.chains_after_availability(x, x_cell);
         let own = &self.flat.actions[x].within;
-        // The exception "visible to the host": a wait of the host that covers the write comes later than the barrier.
+        // The exception "visible to the host": a host wait that covers the write comes after the barrier.
         let is_on_host = matches!(self.flat.actions[y].place, Place::Host(_));
         let last_wait = self.after[x].and(&self.second[y]).iter().last();
         self.visible[y].iter().any(|operation| {
@@ -323,7 +322,7 @@ impl<'f> Relations<'f> {
         })
     }
 
-    /// "Location-Ordered": what the earlier of two accesses lacks at a location.
+    /// "Location-Ordered": the dependency that is missing between two accesses at a location.
     pub(crate) fn location_ordered(
         &self,
         space: &Space,
@@ -373,7 +372,7 @@ fn later_on_device(action: &Action) -> bool {
     matches!(action.place, Place::Queue(..))
 }
 
-/// Whether a dependency has the stage `HOST` and an access for reads, or for writes, of the host.
+/// Returns true if a dependency has the stage `HOST` and a host access for reads, or for writes.
 fn is_for_host(dependency: &Dependency, access: A, writes: bool) -> bool {
     match dependency.visible {
         AccessScope::Types { stages, accesses, .. } => {
@@ -384,7 +383,7 @@ fn is_for_host(dependency: &Dependency, access: A, writes: bool) -> bool {
     }
 }
 
-/// Accesses of the host are not performed through a resource: the extent of a dependency does not limit them.
+/// Host accesses are not performed through a resource: the extent of a dependency does not limit them.
 fn covered(scope: &AccessScope, dependency: usize) -> Option<Included> {
     match *scope {
         AccessScope::Types {

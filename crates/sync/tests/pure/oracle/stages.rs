@@ -5,17 +5,17 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::Rules;
 
-/// In the place of a stage for operations without one: layout transitions and releases.
+/// Substitute for the stage of operations without one: layout transitions and releases.
 pub(crate) const STAGELESS: S = S::from_raw(1 << 63);
 
-/// The same for acquires.
+/// Substitute for the stage of acquires.
 pub(crate) const ACQUIRE: S = S::from_raw(1 << 62);
 
 /// Every stage, and the operations without one.
 pub(crate) const EVERY: S = S::from_raw(u64::MAX);
 
-/// The logical orders of "Pipeline Stages" (`synchronization-pipeline-stages-order`), one pipeline after the other. Conditional
-/// rendering has no place in any, and the fragment density map is only read before the early fragment tests.
+/// The logical orders of "Pipeline Stages" (`synchronization-pipeline-stages-order`), one pipeline after the other. Conditional rendering is not in
+/// any of them, and the fragment density map is only read before the early fragment tests.
 const PIPELINES: &[&[S]] = &[
     &[
         S::DRAW_INDIRECT,
@@ -105,7 +105,7 @@ const COMPOSITES: &[(S, &[S])] = &[
     ),
 ];
 
-/// The single stages that a mask names. `HOST` is in no composite, `TOP_OF_PIPE` and `BOTTOM_OF_PIPE` name none.
+/// The single stages that a mask names. `HOST` is not in any composite, `TOP_OF_PIPE` and `BOTTOM_OF_PIPE` name none.
 fn named(mask: S, rules: &Rules) -> S {
     let mut stages = S::from_raw(mask.as_raw() & !(S::TOP_OF_PIPE | S::BOTTOM_OF_PIPE).as_raw());
     for (composite, parts) in COMPOSITES {
@@ -124,7 +124,7 @@ fn named(mask: S, rules: &Rules) -> S {
     stages
 }
 
-/// "Pipeline Stages": completion of a stage implies that of the logically earlier ones.
+/// "Pipeline Stages": completion of a stage implies completion of the logically earlier ones.
 fn with_logically_earlier(stages: S) -> S {
     let mut all = stages;
     for pipeline in PIPELINES {
@@ -135,7 +135,7 @@ fn with_logically_earlier(stages: S) -> S {
     all
 }
 
-/// The same for the initiation of logically later ones.
+/// Adds the logically later stages, for their initiation.
 fn with_logically_later(stages: S) -> S {
     let mut all = stages;
     for pipeline in PIPELINES {
@@ -201,7 +201,7 @@ pub(crate) fn second_access_scope(mask: S, rules: &Rules) -> S {
     }
 }
 
-/// `VK_ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM` and the one for writes, newer than ash.
+/// `VK_ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM` and its write counterpart, which ash lacks.
 const TILE_READ: A = A::from_raw(1 << 51);
 const TILE_WRITE: A = A::from_raw(1 << 52);
 
@@ -228,7 +228,7 @@ fn all_writes() -> A {
     WRITES.iter().fold(A::NONE, |all, access| all | *access)
 }
 
-/// Whether an access type writes.
+/// Returns true if an access type writes.
 pub(crate) fn writes(access: A) -> bool {
     access.intersects(all_writes())
 }

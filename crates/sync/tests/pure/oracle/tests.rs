@@ -1,4 +1,4 @@
-//! The oracle on programs whose answers are argued by hand, and wrong oracles on the same.
+//! The oracle on programs whose hazards were derived by hand, and wrong oracles on the same programs.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn all_cases() -> Vec<Case> {
     all
 }
 
-/// A hazard: tags of both commands, what is missing, the verdict and the bytes.
+/// A hazard: tags of both commands, the missing dependency, the verdict and the bytes.
 type Answer = ((u64, u64, Missing, Verdict), (u64, u64));
 
 fn answer(program: &Program, rules: Rules) -> Vec<Answer> {

@@ -1,4 +1,4 @@
-//! Short ways to write recordings down.
+//! Short functions for writing recordings.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) const B: ResourceId = ResourceId(1);
 /// Images with optimal tiling on the same bytes.
 pub(crate) const X: ResourceId = ResourceId(2);
 pub(crate) const Y: ResourceId = ResourceId(3);
-/// An image of its own.
+/// An image in separate memory.
 pub(crate) const Z: ResourceId = ResourceId(4);
 
 /// Stages with accesses.
@@ -136,7 +136,7 @@ pub(crate) fn boundary(dependencies: &[(Option<u32>, Side, Side)], transitions: 
     }
 }
 
-/// A render pass instance begins.
+/// Begins a render pass instance.
 pub(crate) fn begin(dependencies: &[(Option<u32>, Side, Side)], transitions: &[ResourceId]) -> Command {
     Command::BeginRendering {
         resumes: false,
@@ -179,7 +179,7 @@ pub(crate) fn program(commands: &[Command]) -> Program {
     }
 }
 
-/// Its hazards: both commands, what is missing, and how sure it is.
+/// Its hazards: both commands, the missing dependency, and the certainty.
 pub(crate) fn hazards(commands: &[Command]) -> Vec<(u64, u64, Missing, Verdict)> {
     let told = |hazard: &Hazard| {
         (
@@ -196,7 +196,7 @@ pub(crate) fn hazards(commands: &[Command]) -> Vec<(u64, u64, Missing, Verdict)>
         .collect()
 }
 
-/// Lost contents that its commands read: the reading command, why, and how sure it is.
+/// Lost contents that its commands read: the reading command, the reason, and the certainty.
 pub(crate) fn lost(commands: &[Command]) -> Vec<(u64, Loss, Verdict)> {
     let told = |lost: &LostContents| (lost.reader.tag.0, lost.loss, lost.verdict);
     Model::check(&program(commands)).lost.iter().map(told).collect()
