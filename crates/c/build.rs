@@ -1,5 +1,5 @@
-//! Gives the shared library its SONAME: programs that link to it find the library of the same binary interface. `TILEHEAP_C_LINK_ARGS` has
-//! further arguments of the linker, which CMakeLists.txt has tried.
+//! Sets the SONAME of the shared library, so that programs that link to it find the library with the same binary interface. `TILEHEAP_C_LINK_ARGS`
+//! has additional linker arguments, which CMakeLists.txt has tested.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

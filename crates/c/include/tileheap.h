@@ -61,7 +61,7 @@
 
 /** The result of a function: 0 or more for success, negative for an error. */
 TH_ENUM(ThStatus, int32_t) {
-    /** The function did what it says. */
+    /** The function succeeded. */
     TH_STATUS_SUCCESS = 0,
     /** The array was too short: it has the first elements, and the count says how many were written. */
     TH_STATUS_INCOMPLETE = 1,
@@ -421,7 +421,7 @@ TH_ENUM(ThFeatureFlag, uint32_t) {
 
 /** Properties of a resource. */
 TH_ENUM(ThResourceFlag, uint32_t) {
-    /** Each level may be an image of its own. */
+    /** Each level may be a separate image. */
     TH_RESOURCE_FLAG_SEPARATE_LEVELS = (1 << 0),
     /** An image is 1D. Without this flag and the next, it is 2D. */
     TH_RESOURCE_FLAG_IMAGE1D = (1 << 1),
@@ -447,7 +447,7 @@ TH_ENUM(ThAccessFlag, uint32_t) {
     TH_ACCESS_FLAG_READ = (1 << 0),
     /** It writes. */
     TH_ACCESS_FLAG_WRITE = (1 << 1),
-    /** It reads what the previous frame left in a history resource. */
+    /** It reads the contents that the previous frame left in a history resource. */
     TH_ACCESS_FLAG_PREVIOUS = (1 << 2),
     /** `viewType` is used; without this flag, the type of the view follows from the image and the range. */
     TH_ACCESS_FLAG_VIEW_TYPE = (1 << 3),
@@ -528,7 +528,7 @@ typedef struct ThLowererT ThLowererT;
 /** The placement of every resource of a frame. */
 typedef struct ThPlanT ThPlanT;
 
-/** Remembers plans, so that a frame that was planned before is found again. */
+/** Remembers plans, so that a frame that was planned before is not planned again. */
 typedef struct ThPlannerT ThPlannerT;
 
 /** A device in numbers: memory heaps and types, tile memory, limits and features. */
@@ -586,11 +586,11 @@ typedef struct ThProfileInfo {
     uint32_t features;
     /** The name of the profile or the device. */
     struct ThStringView name;
-    /** Where the numbers come from. */
+    /** The source of the numbers. */
     struct ThStringView source;
     /** The size of the tile heap in bytes; 0 without. */
     uint64_t tileSize;
-    /** The on-chip memory that the tile heap and the driver's binning share; 0 if not known. */
+    /** The on-chip memory that the tile heap and the driver's binning share; 0 if unknown. */
     uint64_t gmem;
     /** The index of the tile heap, or `TH_NONE`. */
     uint32_t tileHeap;
@@ -678,8 +678,8 @@ typedef struct ThAccessDesc {
      */
     uint32_t flags;
     /**
-     * The load operation of a written attachment. Other resources keep them if they are read and written, and lose them if they are
-     * only written.
+     * The load operation of a written attachment. Other resources keep their contents if they are read and written, and lose them if they are only
+     * written.
      */
     VkAttachmentLoadOp loadOp;
     /** The value for `VK_ATTACHMENT_LOAD_OP_CLEAR`, in the numeric type of the format. */
@@ -697,7 +697,7 @@ typedef struct ThAccessDesc {
     VkFormat viewFormat;
     /** The index of the resource whose samples a resolve attachment receives. */
     uint32_t resolveSource;
-    /** The distance from its own pixel at which a read looks, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
+    /** The distance from its own pixel that a read reaches, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
     uint32_t reachTexels;
     /** The bytes of memory traffic per frame that placing it on chip was measured to save, with `TH_ACCESS_FLAG_MEASURED`. */
     uint64_t measuredSavings;
@@ -965,7 +965,7 @@ typedef struct ThResourceOrigin {
     uint32_t value;
     /** The number of values that the described resource has; 0 if it was not divided. */
     uint32_t valueCount;
-    /** The described pass after which its contents are stored; `TH_NONE` unless it is a stretch of a lifetime in tile memory. */
+    /** The described pass after which its contents are stored; `TH_NONE` unless it is a part of a lifetime in tile memory. */
     uint32_t untilPass;
     /** The part of the described image that it is; empty for all of it. */
     VkRect2D area;
@@ -977,7 +977,7 @@ typedef struct ThFrameOrigins {
     uint32_t structSize;
     /** The number of `passes`. */
     uint32_t passCount;
-    /** Per pass of the frame, what it runs. */
+    /** Per pass of the frame, the described passes that it runs. */
     const struct ThPassOrigin *passes;
     /** The number of `described`. */
     uint32_t describedCount;
@@ -990,7 +990,7 @@ typedef struct ThFrameOrigins {
 } ThFrameOrigins;
 
 /**
- * A question to the driver: the memory requirements of a resource in one kind of memory.
+ * A query for the driver: the memory requirements of a resource in one kind of memory.
  *
  * For images, `vkGetPhysicalDeviceImageFormatProperties2` says whether the device supports `image`. Then call
  * `vkGetDeviceImageMemoryRequirements` or `vkGetDeviceBufferMemoryRequirements`; without `maintenance4`, create the object and call
@@ -1074,11 +1074,11 @@ typedef struct ThPlanOptionsDesc {
     ThLadder ladder;
     /** Bits of `ThPlanFlag`. */
     uint32_t flags;
-    /** The most steps of the search; 0 for the default of 2,000, a millisecond with 256 passes. */
+    /** The maximum number of steps of the search; 0 for the default of 2,000, a millisecond with 256 passes. */
     uint64_t budget;
     /** The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's. */
     uint64_t binCost;
-    /** The most bytes of the tile heap that may be bound; 0 for all of it. */
+    /** The maximum number of bytes of the tile heap that may be bound; 0 for all of it. */
     uint64_t tileLimit;
 } ThPlanOptionsDesc;
 
@@ -1117,9 +1117,9 @@ typedef struct ThPlannedPlacement {
     ThMemoryKind memory;
     /** The memory object, a row of `ThPlanArrays::objects`; `TH_NONE` for external resources. */
     uint32_t object;
-    /** The first pass in which the bytes are taken. */
+    /** The first pass in which the bytes are occupied. */
     uint32_t firstPass;
-    /** One past the last pass in which the bytes are taken. */
+    /** One past the last pass in which the bytes are occupied. */
     uint32_t endPass;
     /** Zero. */
     uint32_t reserved;
@@ -1143,7 +1143,7 @@ typedef struct ThPlannedObject {
 typedef struct ThPlannedPass {
     /** The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none. */
     uint32_t tileMemory;
-    /** The pass of the frame that was planned; of a store, which copies out of tile memory, the one before it. */
+    /** The pass of the frame that was planned; for a store, which copies out of tile memory, the one before it. */
     uint32_t describedPass;
     /** The bytes of tile residents alive in the pass. */
     uint64_t liveTile;
@@ -1169,7 +1169,7 @@ typedef struct ThPlanArrays {
     uint32_t passCount;
     /** Zero. */
     uint32_t reserved;
-    /** Per pass of the planned frame, what is bound. */
+    /** Per pass of the planned frame, the tile memory that is bound. */
     const struct ThPlannedPass *passes;
 } ThPlanArrays;
 
@@ -1179,7 +1179,7 @@ typedef struct ThPlanTotals {
     uint32_t structSize;
     /** `VK_TRUE` if it is proved that no choice of tile residents saves more than this one. */
     VkBool32 proved;
-    /** The traffic of all resources with nothing in tile memory, as accesses times what they touch. */
+    /** The traffic of all resources with nothing in tile memory: the bytes that each access touches. */
     uint64_t trafficBytes;
     /** The part of it that belongs to resources that the rules allow in tile memory. */
     uint64_t eligibleBytes;
@@ -1189,11 +1189,11 @@ typedef struct ThPlanTotals {
     uint64_t dramBytes;
     /** The sizes of all shared blocks of ordinary memory. */
     uint64_t arenaBytes;
-    /** The same bytes if nothing shared memory. */
+    /** The same sum if resources did not share memory. */
     uint64_t arenaBytesWithoutAliasing;
     /** The size of the largest tile memory object. */
     uint64_t tileBytes;
-    /** The most bytes alive at once in tile memory. */
+    /** The maximum number of bytes alive at once in tile memory. */
     uint64_t tilePeakLive;
     /** What an arranged frame is charged for repeated passes, merged passes and halos: none of it counts as kept on chip. */
     uint64_t chargedBytes;
@@ -1201,9 +1201,9 @@ typedef struct ThPlanTotals {
 
 /** Memory traffic of a frame, in bytes. */
 typedef struct ThTraffic {
-    /** What all resources of the described frame move with nothing in tile memory. */
+    /** The traffic of all resources of the described frame with nothing in tile memory. */
     uint64_t described;
-    /** What still moves. */
+    /** The traffic that remains off chip, without the costs below. */
     uint64_t moved;
     /** The cost of repeated passes. */
     uint64_t repeats;
@@ -1218,8 +1218,8 @@ typedef struct ThTraffic {
 } ThTraffic;
 
 /**
- * Called with the traffic of the best arrangement so far, on the thread that searches. Returning `VK_FALSE` ends the search, which then returns
- * that arrangement. It must neither throw nor `longjmp`.
+ * Called with the traffic of the best arrangement so far, on the searching thread. Returning `VK_FALSE` ends the search, which then returns that
+ * arrangement. It must neither throw nor `longjmp`.
  */
 typedef VkBool32 (*PFN_thSearchCallback)(const struct ThTraffic *traffic,
                                          void *data);
@@ -1230,11 +1230,11 @@ typedef struct ThSearchDesc {
     uint32_t structSize;
     /** Bits of `ThSearchFlag`; 0 for order, merge, fuse and strips. */
     uint32_t allow;
-    /** The most texels that may be computed, as a factor of those of the described frame; 0 for 1.5. */
+    /** The maximum number of computed texels, as a factor of that of the described frame; 0 for 1.5. */
     double shaded;
-    /** The cost of one more execution of a pass in bytes of traffic, instead of what passes declare and what the profile has; 0 for those. */
+    /** The cost of one more execution of a pass in bytes of traffic, in place of the costs of passes and of the profile; 0 to use those. */
     uint64_t repeatBytes;
-    /** The most frames to look at; 0 for 20,000. */
+    /** The maximum number of frames to evaluate; 0 for 20,000. */
     uint64_t steps;
     /** Called after each improvement, or null. */
     PFN_thSearchCallback progress;
@@ -1257,7 +1257,7 @@ typedef struct ThArrangementInfo {
     struct ThTraffic arranged;
     /** An upper bound of `share` for strips: passes that read anywhere in an image cannot run in strips with the passes that write it. */
     double cap;
-    /** The frames that the search looked at. */
+    /** The number of frames that the search evaluated. */
     uint64_t steps;
 } ThArrangementInfo;
 
@@ -1271,7 +1271,7 @@ typedef struct ThArrangedPass {
     uint32_t stripCount;
     /** The area that it computes, halo included, in texels of the described image; empty for all of its image. */
     VkRect2D area;
-    /** The texel of the described image that is texel (0, 0) of what the pass writes. */
+    /** The texel of the described image that is texel (0, 0) of the images that the pass writes. */
     VkOffset2D origin;
     /** The distance that the area reaches beyond the strip's own part, in texels. */
     uint32_t halo;
@@ -1281,7 +1281,7 @@ typedef struct ThArrangedPass {
 typedef struct ThArrangedResource {
     /** Its index in the described frame. */
     uint32_t described;
-    /** Where its first texel lies in the described resource. */
+    /** The position of its first texel in the described resource. */
     VkOffset2D origin;
 } ThArrangedResource;
 
@@ -1291,7 +1291,7 @@ typedef struct ThArrangementArrays {
     uint32_t structSize;
     /** The number of `passes`. */
     uint32_t passCount;
-    /** Per pass of the arranged frame, what it runs. */
+    /** Per pass of the arranged frame, the described passes that it runs. */
     const struct ThArrangedPass *passes;
     /** The number of `described`. */
     uint32_t describedCount;
@@ -1325,8 +1325,8 @@ typedef struct ThLowerDesc {
     /** The plan. */
     ThPlan plan;
     /**
-     * The lowerer that has the tables of the frame before, which may be the one that lowers; null for the first frame of a plan. The frame
-     * before has the same plan and queues.
+     * The lowerer with the tables of the previous frame, which may be the one that lowers; null for the first frame of a plan. The previous frame
+     * must have the same plan and queues.
      */
     ThLowerer previous;
 } ThLowerDesc;
@@ -1878,7 +1878,7 @@ typedef struct ThContentState {
  * The arrays are valid until the next lowering with the same lowerer, or until it is destroyed. For one plan on the same queues, `memory`,
  * `images` and `buffers` are the same in every frame.
  *
- * Everything else is always the same: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
+ * Everything else is constant: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
  * `vkCmdPipelineBarrier2` between passes has no dependency flags, and ranges of images in rows are never empty.
  */
 typedef struct ThLowered {
@@ -2228,9 +2228,9 @@ typedef struct ThSelectedFrame {
     /** Which copy of history resources is current in this frame. */
     ThParity parity;
     /**
-     * Identifies the images and buffers bound for the description: a key for descriptor sets. A number is never used again on the device. A
-     * description gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed
-     * once the device has completed the frames that use them.
+     * Identifies the images and buffers bound for the description: a key for descriptor sets. Numbers are not reused on the device. A description
+     * gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed once the device
+     * has completed the frames that use them.
      */
     uint64_t bound;
     /** The number of passes of the description. */
@@ -2445,7 +2445,7 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Creates an error object. Functions that fail write their message to the one that they are given.
+ * Creates an error object. Functions that fail write their message to the error object that they are called with.
  *
  * Thread safety: an error object may be used by one thread at a time.
  */
@@ -2463,9 +2463,9 @@ ThStatus thGetErrorMessage(ThError error,
                            struct ThStringView *message);
 
 /**
- * Returns the rule of Vulkan that the description breaks with which the last function failed: the identifier of a valid usage statement
- * (`VUID-...`), a section of the specification, or `not supported by tileheap`. Empty for other failures. The string is valid until the next function fails with the
- * object, or it is destroyed.
+ * Returns the rule of Vulkan that the description breaks, if the last function failed because of that: the identifier of a valid usage statement
+ * (`VUID-...`), a section of the specification, or `not supported by tileheap`. Empty for other failures. The string is valid until the next
+ * function fails with the object, or it is destroyed.
  *
  * Thread safety: an error object may be used by one thread at a time.
  */
@@ -2719,13 +2719,12 @@ TH_API
 ThStatus thDestroyFrame(ThFrame frame);
 
 /**
- * Creates the frame in which each value of a resource is a resource of its own, which is placed on its own; destroy it with
- * `thDestroyFrame`. A value is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that
- * a pool lends three times has three. The frame is measured and planned as any other, and the traffic in the totals of its plans is
- * that of the described frame.
+ * Creates the frame in which each value of a resource is a separate resource, which is placed separately; destroy it with `thDestroyFrame`. A value
+ * is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that a pool lends three times has
+ * three. The frame is measured and planned as any other, and the traffic in the totals of its plans is that of the described frame.
  *
- * External and history resources keep their last value, and what was there before the frame; pinned and excluded ones are left as they are.
- * A frame without a resource that has several values is returned as it is.
+ * External and history resources keep their last value, and their contents from before the frame; pinned and excluded ones are unchanged. A frame
+ * without a resource that has several values is returned as it is.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the frame would have too many resources.
  *
@@ -2738,7 +2737,7 @@ ThStatus thCreateFrameOfValues(ThFrame frame,
 
 /**
  * Creates the frame that was given to `thCreatePlan`, without the passes that copy out of tile memory; destroy it with `thDestroyFrame`.
- * `ThPlannedPass::describedPass` is a pass of this frame. Of a plan that a dynamic frame selected, it is the frame of the description.
+ * `ThPlannedPass::describedPass` is a pass of this frame. For a plan that a dynamic frame selected, it is the frame of the description.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2748,9 +2747,9 @@ ThStatus thCreateInputFrame(ThPlan plan,
                             ThError error);
 
 /**
- * Returns the arrays that lead from a frame back to the described one: of a frame of values, an arranged frame, or the frame of a plan, whose
- * passes and resources the rows of tables name. In a frame that was not made from another, everything is itself. The arrays are valid
- * until the frame is destroyed.
+ * Returns the arrays that map a frame back to the described one: a frame of values, an arranged frame, or the frame of a plan, whose passes and
+ * resources the rows of tables name. In a frame that was not made from another, each pass and resource maps to itself. The arrays are valid until
+ * the frame is destroyed.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2760,11 +2759,11 @@ ThStatus thGetFrameOrigins(ThFrame frame,
                            ThError error);
 
 /**
- * Writes the questions whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.
+ * Writes the queries whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.
  * `structSize` of the first element of `queries` is set by the caller.
  *
- * Returns `TH_STATUS_INCOMPLETE` if there are more than fit. Fails with `TH_STATUS_ERROR_CANNOT_PLAN` if the frame breaks a limit of the
- * device or needs a feature that it lacks: a driver must not be asked about what it cannot create.
+ * Returns `TH_STATUS_INCOMPLETE` if there are more than fit. Fails with `TH_STATUS_ERROR_CANNOT_PLAN` if the frame breaks a limit of the device or
+ * needs a feature that it lacks: a driver must not be queried for objects that it cannot create.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2791,7 +2790,7 @@ ThStatus thCreateRequirements(ThFrame frame,
                               ThError error);
 
 /**
- * Creates requirements by estimating them from the profile, where no driver can be asked.
+ * Creates requirements by estimating them from the profile, if no driver can be queried.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource exceeds a limit of the profile.
  *
@@ -2804,7 +2803,7 @@ ThStatus thEstimateRequirements(ThFrame frame,
                                 ThError error);
 
 /**
- * Returns the requirements of a resource. The driver is not asked about external and unused ones, whose memory is not planned: their size is 0.
+ * Returns the requirements of a resource. The driver is not queried for external and unused ones, whose memory is not planned: their size is 0.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2832,7 +2831,7 @@ ThStatus thCreatePlanner(ThPlanner *planner,
                          ThError error);
 
 /**
- * Destroys a planner. Its plans stay. A null handle is ignored.
+ * Destroys a planner. Its plans stay valid. A null handle is ignored.
  *
  * Thread safety: no other thread may use the handle during the call.
  */
@@ -3000,7 +2999,7 @@ ThStatus thCreateArrangedFrame(ThArrangement arrangement,
                                ThError error);
 
 /**
- * Returns the arrays that lead from the arranged frame back to the described one. They are valid until the arrangement is destroyed.
+ * Returns the arrays that map the arranged frame back to the described one. They are valid until the arrangement is destroyed.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3021,7 +3020,7 @@ ThStatus thWriteArrangement(ThArrangement arrangement,
                             ThError error);
 
 /**
- * Destroys an arrangement. Its frame stays. A null handle is ignored.
+ * Destroys an arrangement. Its frame stays valid. A null handle is ignored.
  *
  * Thread safety: no other thread may use the handle during the call.
  */
@@ -3041,8 +3040,8 @@ ThStatus thCreateLowerer(ThLowerer *lowerer,
  * Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: those of
  * every second frame are equal.
  *
- * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still
- * has those of the frame before.
+ * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still has
+ * those of the previous frame.
  *
  * Thread safety: a lowerer, also as `previous`, may be used by one call at a time.
  */

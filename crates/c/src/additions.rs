@@ -50,14 +50,14 @@ pub struct DeviceAdditionsDesc {
     pub debug_names: vk::Bool32,
 }
 
-/// The creation info with the additions, and what it points to.
+/// The creation info with the additions, and the structures that it points to.
 struct CreateInfo {
     /// Owned; `info` points into it.
     enable: *mut Enable,
     info: vk::DeviceCreateInfo<'static>,
 }
 
-// SAFETY: nothing changes after it was made, and only the program follows the pointers.
+// SAFETY: it is not changed after its creation, and only the program follows the pointers.
 unsafe impl Send for CreateInfo {}
 // SAFETY: as above.
 unsafe impl Sync for CreateInfo {}
@@ -65,7 +65,7 @@ unsafe impl Sync for CreateInfo {}
 impl CreateInfo {
     fn new(enable: Enable, info: &vk::DeviceCreateInfo<'static>) -> CreateInfo {
         let enable = Box::into_raw(Box::new(enable));
-        // SAFETY: it was just allocated, and lives until this is dropped.
+        // SAFETY: it was just allocated, and stays allocated until this is dropped.
         let info = unsafe { &mut *enable }.info(info);
         CreateInfo { enable, info }
     }

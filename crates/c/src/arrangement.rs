@@ -33,8 +33,8 @@ pub struct ArrangementObject {
     pub(crate) rows: ArrangementRows,
 }
 
-/// Called with the traffic of the best arrangement so far, on the thread that searches. Returning `VK_FALSE` ends the search, which then returns
-/// that arrangement. It must neither throw nor `longjmp`.
+/// Called with the traffic of the best arrangement so far, on the searching thread. Returning `VK_FALSE` ends the search, which then returns that
+/// arrangement. It must neither throw nor `longjmp`.
 pub type SearchCallback =
     Option<unsafe extern "C" fn(traffic: *const Traffic, data: *mut c_void) -> vk::Bool32>;
 
@@ -46,11 +46,11 @@ pub struct SearchDesc {
     pub struct_size: u32,
     /// Bits of `ThSearchFlag`; 0 for order, merge, fuse and strips.
     pub allow: SearchFlags,
-    /// The most texels that may be computed, as a factor of those of the described frame; 0 for 1.5.
+    /// The maximum number of computed texels, as a factor of that of the described frame; 0 for 1.5.
     pub shaded: f64,
-    /// The cost of one more execution of a pass in bytes of traffic, instead of what passes declare and what the profile has; 0 for those.
+    /// The cost of one more execution of a pass in bytes of traffic, in place of the costs of passes and of the profile; 0 to use those.
     pub repeat_bytes: u64,
-    /// The most frames to look at; 0 for 20,000.
+    /// The maximum number of frames to evaluate; 0 for 20,000.
     pub steps: u64,
     /// Called after each improvement, or null.
     pub progress: SearchCallback,
@@ -62,9 +62,9 @@ pub struct SearchDesc {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Traffic {
-    /// What all resources of the described frame move with nothing in tile memory.
+    /// The traffic of all resources of the described frame with nothing in tile memory.
     pub described: u64,
-    /// What still moves.
+    /// The traffic that remains off chip, without the costs below.
     pub moved: u64,
     /// The cost of repeated passes.
     pub repeats: u64,
@@ -92,7 +92,7 @@ pub struct ArrangementInfo {
     pub arranged: Traffic,
     /// An upper bound of `share` for strips: passes that read anywhere in an image cannot run in strips with the passes that write it.
     pub cap: f64,
-    /// The frames that the search looked at.
+    /// The number of frames that the search evaluated.
     pub steps: u64,
 }
 
@@ -108,7 +108,7 @@ pub struct ArrangedPass {
     pub strip_count: u32,
     /// The area that it computes, halo included, in texels of the described image; empty for all of its image.
     pub area: vk::Rect2D,
-    /// The texel of the described image that is texel (0, 0) of what the pass writes.
+    /// The texel of the described image that is texel (0, 0) of the images that the pass writes.
     pub origin: vk::Offset2D,
     /// The distance that the area reaches beyond the strip's own part, in texels.
     pub halo: u32,
@@ -120,7 +120,7 @@ pub struct ArrangedPass {
 pub struct ArrangedResource {
     /// Its index in the described frame.
     pub described: u32,
-    /// Where its first texel lies in the described resource.
+    /// The position of its first texel in the described resource.
     pub origin: vk::Offset2D,
 }
 
@@ -132,7 +132,7 @@ pub struct ArrangementArrays {
     pub struct_size: u32,
     /// The number of `passes`.
     pub pass_count: u32,
-    /// Per pass of the arranged frame, what it runs.
+    /// Per pass of the arranged frame, the described passes that it runs.
     pub passes: *const ArrangedPass,
     /// The number of `described`.
     pub described_count: u32,
@@ -348,7 +348,7 @@ pub unsafe extern "C" fn create_arranged_frame(
     })
 }
 
-/// Returns the arrays that lead from the arranged frame back to the described one. They are valid until the arrangement is destroyed.
+/// Returns the arrays that map the arranged frame back to the described one. They are valid until the arrangement is destroyed.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetArrangement")]
@@ -399,7 +399,7 @@ pub unsafe extern "C" fn write_arrangement(
     })
 }
 
-/// Destroys an arrangement. Its frame stays. A null handle is ignored.
+/// Destroys an arrangement. Its frame stays valid. A null handle is ignored.
 ///
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyArrangement")]

@@ -64,7 +64,7 @@ pub(crate) struct Blocks {
     pub(crate) device_address: bool,
 }
 
-// SAFETY: the program lets its callbacks be called with the pointer on any thread.
+// SAFETY: the program allows calls of its callbacks with the pointer on any thread.
 unsafe impl Send for Blocks {}
 // SAFETY: as above.
 unsafe impl Sync for Blocks {}
@@ -72,14 +72,14 @@ unsafe impl Sync for Blocks {}
 /// A block of the program, as a token.
 struct Token(Block);
 
-// SAFETY: the pointers are handed back to the program, which lets its callbacks be called on any thread.
+// SAFETY: the pointers are returned to the program, which allows calls of its callbacks on any thread.
 unsafe impl Send for Token {}
 // SAFETY: as above.
 unsafe impl Sync for Token {}
 
 impl Blocks {
     fn free_block(&self, block: &Block) {
-        // SAFETY: the program's function, with a block that it has allocated and that is not used any more.
+        // SAFETY: the program's function, with a block that it has allocated and that is no longer used.
         call_back(|| unsafe { (self.free)(self.user_data, block) });
     }
 }

@@ -1,4 +1,4 @@
-//! The boundary between C and Rust: faults become a status and a message, panics end here.
+//! The boundary between C and Rust: faults become a status and a message, panics are caught here.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -12,7 +12,7 @@ use crate::status::{Fault, Status};
 thread_local! {
     /// `true` while a function of the library runs on this thread.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// Where and why it panicked.
+    /// Location and message of the last panic.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -20,7 +20,7 @@ thread_local! {
 pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status, Fault>) -> Status {
     keep_panics_quiet();
     let outside = INSIDE.replace(true);
-    // State that a panic may leave half done is in a mutex, which it poisons.
+    // State that a panic may leave inconsistent is in a mutex, which it poisons.
     let result = panic::catch_unwind(AssertUnwindSafe(body));
     INSIDE.set(outside);
     let fault = match result {
@@ -51,12 +51,12 @@ pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status,
     status
 }
 
-/// As [`boundary`], for a body that ends in success.
+/// As [`boundary`], for a body that returns no status.
 pub(crate) fn run(error: ErrorHandle, body: impl FnOnce() -> Result<(), Fault>) -> Status {
     boundary(error, || body().map(|()| Status::Success))
 }
 
-/// The library prints nothing: panics inside of its functions are kept for the error object.
+/// Keeps panic messages for the error object: the library prints nothing.
 fn keep_panics_quiet() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

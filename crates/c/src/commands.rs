@@ -65,7 +65,7 @@ fn with<R>(
     result
 }
 
-/// Ends the recording of a handle; `end` gets its commands.
+/// Ends the recording of a handle; `end` receives its commands.
 fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     let object = commands.get()?;
     let mut slot = object.open.lock()?;
@@ -87,10 +87,10 @@ fn close(commands: CommandsHandle, end: impl FnOnce(Commands<'_>) -> Result<(), 
     result
 }
 
-/// Ends a recording, whatever state it is in.
+/// Discards a recording, in any state.
 fn discard(commands: CommandsHandle) -> Result<(), Fault> {
     let object = commands.get()?;
-    // Fails if another thread holds the lock, but takes a poisoned one.
+    // Fails if another thread holds the lock, but accepts a poisoned one.
     let (mut slot, is_usable) = match object.open.lock() {
         Ok(slot) => (slot, true),
         Err(fault) if fault.status == Status::ErrorInUse => return Err(fault),
@@ -103,7 +103,7 @@ fn discard(commands: CommandsHandle) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Ends the handle of a recording, and keeps its object for another one.
+/// Ends the handle of a recording, and keeps its object for reuse.
 fn recycle(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, frame: &DynamicFrameObject) {
     let removed = commands.destroy();
     debug_assert!(

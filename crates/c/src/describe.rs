@@ -1,4 +1,4 @@
-//! From arrays of structures to a frame.
+//! Converts arrays of structures to a frame.
 
 use ash::vk;
 use tileheap::frame::external::{self, ExternalDesc, ResourceState};
@@ -181,7 +181,7 @@ impl Description {
         Ok(id)
     }
 
-    /// The batch of a frame that is one command buffer.
+    /// The batch of a frame with a single command buffer.
     fn only_batch(&mut self) -> Result<BatchId, Fault> {
         let queue = match self.queues[..] {
             [] => self.builder.queue("graphics", vk::QueueFlags::GRAPHICS),
@@ -413,9 +413,9 @@ fn load_op(
     }
 }
 
-/// The member of the union that a format's numeric type has.
+/// The union member of a format's numeric type.
 fn clear_value(clear: &vk::ClearValue, format: vk::Format) -> ClearValue {
-    // SAFETY: 16 bytes, whichever member C has written: its other bytes are what the structure had before.
+    // SAFETY: 16 bytes, regardless of the member that C has written: its other bytes are those of the structure before.
     let words = unsafe { clear.color.uint32 };
     match ClearValue::zero_of(format) {
         ClearValue::Float(_) => ClearValue::Float(words.map(f32::from_bits)),
@@ -425,7 +425,7 @@ fn clear_value(clear: &vk::ClearValue, format: vk::Format) -> ClearValue {
     }
 }
 
-/// The part of an image; what is left open is all there is from the first level or layer on.
+/// The part of an image; an open end extends over all levels or layers from the first one on.
 fn range(range: &vk::ImageSubresourceRange, resource: &Declared) -> Result<SubresourceRange, Fault> {
     let run = |what: &str, first: u32, count: u32, all: u32| match (first, count) {
         (0, 0 | vk::REMAINING_MIP_LEVELS) => Ok(Run::new(0, 0)),
@@ -501,19 +501,19 @@ fn state(state: &ExternalState) -> Result<ResourceState, Fault> {
     Ok(ResourceState { family, ..plain })
 }
 
-/// A copy of an element that C names by index.
+/// A copy of an element, by an index from C.
 pub(crate) fn at<T: Copy>(elements: &[T], index: u32, what: &str) -> Result<T, Fault> {
     find(elements, index, what).copied()
 }
 
-/// An id that C names by index.
+/// An id, by an index from C.
 pub(crate) fn nth<T>(mut ids: impl ExactSizeIterator<Item = T>, index: u32, what: &str) -> Result<T, Fault> {
     let count = ids.len();
     ids.nth(index as usize)
         .ok_or_else(|| Fault::argument(format!("{what} {index} does not exist: there are {count}")))
 }
 
-/// An element that C names by index.
+/// An element, by an index from C.
 fn find<'a, T>(elements: &'a [T], index: u32, what: &str) -> Result<&'a T, Fault> {
     elements.get(index as usize).ok_or_else(|| {
         Fault::argument(format!(

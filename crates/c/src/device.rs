@@ -134,7 +134,7 @@ impl Drop for DeviceObject {
     }
 }
 
-/// A device that is not destroyed meanwhile.
+/// A device that cannot be destroyed during its use.
 pub(crate) struct DeviceInUse<'a>(RwLockReadGuard<'a, Option<Device>>);
 
 impl std::ops::Deref for DeviceInUse<'_> {

@@ -39,9 +39,9 @@ pub struct SelectedFrame {
     pub struct_size: u32,
     /// Which copy of history resources is current in this frame.
     pub parity: Parity,
-    /// Identifies the images and buffers bound for the description: a key for descriptor sets. A number is never used again on the device. A
-    /// description gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed
-    /// once the device has completed the frames that use them.
+    /// Identifies the images and buffers bound for the description: a key for descriptor sets. Numbers are not reused on the device. A description
+    /// gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed once the device
+    /// has completed the frames that use them.
     pub bound: u64,
     /// The number of passes of the description.
     pub pass_count: u32,

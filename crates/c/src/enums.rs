@@ -8,13 +8,13 @@ use tileheap::profile::Features;
 
 use crate::status::Fault;
 
-/// An enumeration that arrives from C as any number.
+/// An enumeration that C passes as any number.
 pub(crate) trait FromNumber: Copy + 'static {
     const NAME: &'static str;
     /// Every value, with its number.
     const ALL: &'static [(u32, Self)];
 
-    /// The value of a number.
+    /// The value with a number.
     fn from_number(number: u32) -> Result<Self, Fault> {
         let found = Self::ALL.iter().find(|(known, _)| *known == number);
         found.map(|(_, value)| *value).ok_or_else(|| {
@@ -48,7 +48,7 @@ values! {
     ReportFormat: Text Json;
 }
 
-/// The bits of flags, checked against those that the header has.
+/// Checks that flags only have bits that are in the header.
 pub(crate) fn known_bits(flags: u32, known: u32, name: &str) -> Result<(), Fault> {
     match flags & !known {
         0 => Ok(()),
@@ -360,7 +360,7 @@ const _: () = {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ResourceFlag {
-    /// Each level may be an image of its own.
+    /// Each level may be a separate image.
     SeparateLevels = 1 << 0,
     /// An image is 1D. Without this flag and the next, it is 2D.
     Image1d = 1 << 1,
@@ -390,7 +390,7 @@ pub enum AccessFlag {
     Read = 1 << 0,
     /// It writes.
     Write = 1 << 1,
-    /// It reads what the previous frame left in a history resource.
+    /// It reads the contents that the previous frame left in a history resource.
     Previous = 1 << 2,
     /// `viewType` is used; without this flag, the type of the view follows from the image and the range.
     ViewType = 1 << 3,
@@ -434,7 +434,7 @@ pub enum SearchFlag {
     Usage = 1 << 6,
 }
 
-/// The access kind of a number.
+/// The access kind with a number.
 pub(crate) fn access_kind(number: u32) -> Result<frame::AccessKind, Fault> {
     let kind = frame::AccessKind::ALL.get(number as usize).copied();
     kind.ok_or_else(|| Fault::argument(format!("{number} is not a value of ThAccessKind")))

@@ -1,4 +1,4 @@
-//! Error objects: where messages go.
+//! Error objects, which receive messages.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::opaque::{ErrorHandle, ErrorT};
 
 object!(ErrorT, ErrorObject: Error);
 
-/// The last failure of a function that was given it.
+/// The last failure of a function that was called with it.
 #[derive(Default)]
 pub struct ErrorObject {
     last: Mutex<Failure>,
@@ -26,7 +26,7 @@ pub(crate) struct Failure {
 }
 
 impl ErrorObject {
-    /// Replaces what an error object says; nothing happens without one.
+    /// Replaces the failure of an error object; does nothing for null.
     pub(crate) fn set(error: ErrorHandle, failure: Failure) {
         if let Ok(Some(object)) = error.get_if_any() {
             *object.last.lock().unwrap_or_else(PoisonError::into_inner) = failure;

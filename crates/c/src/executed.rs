@@ -1,4 +1,4 @@
-//! Frames that run in place of described ones, and the way from each back to the described frame.
+//! Frames that run in place of described ones, and the mapping back to the described frame.
 
 use crate::boundary::run;
 use crate::frame::FrameObject;
@@ -8,13 +8,12 @@ use crate::origins::{FrameOrigins, OriginRows};
 use crate::status::Status;
 use crate::structs::{self, begin, put, write};
 
-/// Creates the frame in which each value of a resource is a resource of its own, which is placed on its own; destroy it with
-/// `thDestroyFrame`. A value is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that
-/// a pool lends three times has three. The frame is measured and planned as any other, and the traffic in the totals of its plans is
-/// that of the described frame.
+/// Creates the frame in which each value of a resource is a separate resource, which is placed separately; destroy it with `thDestroyFrame`. A value
+/// is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that a pool lends three times has
+/// three. The frame is measured and planned as any other, and the traffic in the totals of its plans is that of the described frame.
 ///
-/// External and history resources keep their last value, and what was there before the frame; pinned and excluded ones are left as they are.
-/// A frame without a resource that has several values is returned as it is.
+/// External and history resources keep their last value, and their contents from before the frame; pinned and excluded ones are unchanged. A frame
+/// without a resource that has several values is returned as it is.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the frame would have too many resources.
 ///
@@ -36,7 +35,7 @@ pub unsafe extern "C" fn create_frame_of_values(
 }
 
 /// Creates the frame that was given to `thCreatePlan`, without the passes that copy out of tile memory; destroy it with `thDestroyFrame`.
-/// `ThPlannedPass::describedPass` is a pass of this frame. Of a plan that a dynamic frame selected, it is the frame of the description.
+/// `ThPlannedPass::describedPass` is a pass of this frame. For a plan that a dynamic frame selected, it is the frame of the description.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateInputFrame")]
@@ -55,9 +54,9 @@ pub unsafe extern "C" fn create_input_frame(
     })
 }
 
-/// Returns the arrays that lead from a frame back to the described one: of a frame of values, an arranged frame, or the frame of a plan, whose
-/// passes and resources the rows of tables name. In a frame that was not made from another, everything is itself. The arrays are valid
-/// until the frame is destroyed.
+/// Returns the arrays that map a frame back to the described one: a frame of values, an arranged frame, or the frame of a plan, whose passes and
+/// resources the rows of tables name. In a frame that was not made from another, each pass and resource maps to itself. The arrays are valid until
+/// the frame is destroyed.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetFrameOrigins")]

@@ -1,4 +1,4 @@
-//! Frames: creating them, and what they have.
+//! Frames: creation and queries.
 
 use ash::vk;
 use tileheap::execute::Executed;
@@ -22,12 +22,12 @@ sized! { Output: FrameInfo to reserved; ResourceInfo to size; PassInfo to reserv
 
 object!(FrameT, FrameObject: Frame);
 
-/// A frame, whose names C reads where they are.
+/// A frame, whose names C reads in place.
 pub struct FrameObject {
     pub(crate) frame: frame::Frame,
-    /// The frame, beside the described one.
+    /// The frame, and the described one.
     pub(crate) executed: Executed,
-    /// The way back to the described frame.
+    /// The mapping back to the described frame.
     pub(crate) origins: LazyOrigins,
 }
 

@@ -120,8 +120,8 @@ pub struct AccessDesc {
     /// transfer destinations are written; everything else that can only be read is read. Storage resources, device addresses and tile
     /// attachments need one or both.
     pub flags: AccessFlags,
-    /// The load operation of a written attachment. Other resources keep them if they are read and written, and lose them if they are
-    /// only written.
+    /// The load operation of a written attachment. Other resources keep their contents if they are read and written, and lose them if they are only
+    /// written.
     pub load_op: vk::AttachmentLoadOp,
     /// The value for `VK_ATTACHMENT_LOAD_OP_CLEAR`, in the numeric type of the format.
     pub clear: ClearUnion,
@@ -136,7 +136,7 @@ pub struct AccessDesc {
     pub view_format: vk::Format,
     /// The index of the resource whose samples a resolve attachment receives.
     pub resolve_source: u32,
-    /// The distance from its own pixel at which a read looks, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
+    /// The distance from its own pixel that a read reaches, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
     pub reach_texels: u32,
     /// The bytes of memory traffic per frame that placing it on chip was measured to save, with `TH_ACCESS_FLAG_MEASURED`.
     pub measured_savings: u64,

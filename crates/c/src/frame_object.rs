@@ -59,7 +59,7 @@ pub(crate) enum Phase {
     Recording(DetachedRecorder),
 }
 
-/// The recording of a command buffer; the object is used again.
+/// The recording of a command buffer; the object is reused.
 #[derive(Default)]
 pub struct CommandsObject {
     /// `None` between recordings.
@@ -95,7 +95,7 @@ impl DynamicFrameObject {
     /// Locks the state for writing: no other call uses it, and no command buffer is being recorded.
     pub(crate) fn exclusive(&self) -> Result<RwLockWriteGuard<'_, FrameState>, Fault> {
         check_not_calling_back()?;
-        // Before the lock is taken: functions of recordings would fail meanwhile.
+        // Before the lock is taken: functions of recordings would fail during that time.
         self.check_closed()?;
         let state = match self.state.try_write() {
             Ok(state) => state,
@@ -106,7 +106,7 @@ impl DynamicFrameObject {
         Ok(state)
     }
 
-    /// The state, to read it.
+    /// Locks the state for reading.
     pub(crate) fn shared(&self) -> Result<RwLockReadGuard<'_, FrameState>, Fault> {
         match self.state.try_read() {
             Ok(state) => Ok(state),
@@ -115,7 +115,7 @@ impl DynamicFrameObject {
         }
     }
 
-    /// The progress of its frames, while the device is kept from being destroyed.
+    /// The progress of its frames; the device cannot be destroyed during its use.
     pub(crate) fn progress(&self) -> Result<ProgressInUse<'_>, Fault> {
         let device = self.device.device()?;
         Ok(ProgressInUse {
@@ -155,7 +155,7 @@ impl DynamicFrameObject {
     }
 }
 
-/// The progress of a frame on a device that is not destroyed meanwhile.
+/// The progress of a frame on a device that cannot be destroyed during its use.
 pub(crate) struct ProgressInUse<'a> {
     progress: &'a FrameProgress,
     _device: DeviceInUse<'a>,
@@ -216,7 +216,7 @@ impl FrameState {
         Ok((recorder, &mut self.imports))
     }
 
-    /// Begins the selected frame with imports that `read` reads.
+    /// Begins the selected frame with the imports that `read` reads.
     pub(crate) fn begin(
         &mut self,
         read: impl FnOnce(&mut ImportLists, &Frame) -> Result<(), Fault>,
@@ -263,7 +263,7 @@ impl FrameState {
         }
     }
 
-    /// The frame, for functions that need no state.
+    /// The frame, for functions that do not depend on its phase.
     pub(crate) fn frame(&mut self) -> Result<&mut DynamicFrame, Fault> {
         self.frame.as_mut().ok_or_else(destroyed)
     }

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! handle, 64 bits   │ kind 8 │ generation 32 │ slot 24 │       32 bits: 4, 12 and 16
-//! slots             generation, object, …                    a slot that is used again has another generation
+//! slots             generation, object, …                    a reused slot has a new generation
 //! ```
-//! The table is the only data that calls share. Nothing in it lets one caller affect another.
+//! The table is the only data that calls share. Its contents do not let one caller affect another.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// The object that a handle stands for.
+/// The object of a handle.
 pub(crate) trait Object: Any + Send + Sync {
     const KIND: Kind;
 }
@@ -140,7 +140,7 @@ pub(crate) fn get<T: Object>(handle: usize) -> Result<Arc<T>, Fault> {
     typed.ok_or_else(|| gone(handle, T::KIND))
 }
 
-/// Takes an object out of the table. A call that uses it on another thread keeps it alive until that call returns.
+/// Removes an object from the table. A call that uses it on another thread keeps it alive until that call returns.
 pub(crate) fn remove<T: Object>(handle: usize) -> Result<(), Fault> {
     let mut table = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
     let Parts { generation, slot, .. } = check::<T>(handle)?;
@@ -152,7 +152,7 @@ pub(crate) fn remove<T: Object>(handle: usize) -> Result<(), Fault> {
     };
     let object = found.object.take();
     found.generation += 1;
-    // A slot whose generations are used up is never used again.
+    // A slot whose generations are used up is not reused.
     if found.generation >> GENERATION_BITS == 0 {
         free.push(slot);
     }
@@ -206,13 +206,13 @@ impl<T> Exclusive<T> {
         })
     }
 
-    /// The value, after waiting for calls that use it, even if one of them left it unusable: to give it back.
+    /// The value, after waiting for calls that use it, even if one of them left it unusable: in order to destroy it.
     pub(crate) fn wait(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A handle of objects of one type. It is a number; nothing is behind the address.
+/// A handle of objects of one type: a number that is not the address of anything.
 pub(crate) trait Handle: Copy {
     type Object: Object;
     fn number(self) -> usize;
@@ -223,7 +223,7 @@ pub(crate) trait Handle: Copy {
         get(self.number())
     }
 
-    /// The object, or none for a null handle.
+    /// The object; `None` for a null handle.
     fn get_if_any(self) -> Result<Option<Arc<Self::Object>>, Fault> {
         match self.number() {
             0 => Ok(None),
@@ -231,7 +231,7 @@ pub(crate) trait Handle: Copy {
         }
     }
 
-    /// Destroys the object; a null handle has none.
+    /// Destroys the object; does nothing for a null handle.
     fn destroy(self) -> Result<(), Fault> {
         match self.number() {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! The library itself: its version, and the objects that are alive.
+//! The library itself: its version, and the number of live objects.
 
 use crate::boundary::run;
 use crate::handles;

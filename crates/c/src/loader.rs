@@ -19,7 +19,7 @@ const QUERIES: [&CStr; 7] = [
     c"vkGetPhysicalDeviceImageFormatProperties2",
 ];
 
-/// Functions of Vulkan 1.1 that the runtime calls on every device: if these are there, the device was created by this instance's driver.
+/// Functions of Vulkan 1.1 that the runtime calls on every device: if they exist, the device was created by this instance's driver.
 const DEVICE_FUNCTIONS: [&CStr; 31] = [
     c"vkAllocateDescriptorSets",
     c"vkAllocateMemory",
@@ -91,7 +91,8 @@ pub(crate) unsafe fn query(
     Ok((instance, support))
 }
 
-/// The functions of capabilities, and the version of Vulkan that has them without `KHR`. Without those of tile memory, the runtime uses none.
+/// The functions of capabilities, and the version of Vulkan that has them without `KHR`. Without the functions of tile memory, the runtime does not
+/// use it.
 const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 8] = {
     use Capabilities as C;
     const NEVER: u32 = u32::MAX;

@@ -47,8 +47,8 @@ pub struct LowerDesc {
     pub queues: *const FamilyQueue,
     /// The plan.
     pub plan: PlanHandle,
-    /// The lowerer that has the tables of the frame before, which may be the one that lowers; null for the first frame of a plan. The frame
-    /// before has the same plan and queues.
+    /// The lowerer with the tables of the previous frame, which may be the one that lowers; null for the first frame of a plan. The previous frame
+    /// must have the same plan and queues.
     pub previous: LowererHandle,
 }
 
@@ -58,7 +58,7 @@ pub struct LowerDesc {
 /// The arrays are valid until the next lowering with the same lowerer, or until it is destroyed. For one plan on the same queues, `memory`,
 /// `images` and `buffers` are the same in every frame.
 ///
-/// Everything else is always the same: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
+/// Everything else is constant: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
 /// `vkCmdPipelineBarrier2` between passes has no dependency flags, and ranges of images in rows are never empty.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -252,7 +252,7 @@ impl Lowered {
 pub struct Lowering {
     lowerer: Lowerer,
     current: Option<Current>,
-    /// The situation before the current one, whose memory the next one reuses.
+    /// The situation before the current one, whose memory is reused for the next one.
     spare: Option<Situation>,
 }
 
@@ -341,8 +341,8 @@ pub unsafe extern "C" fn create_lowerer(lowerer: *mut LowererHandle, error: Erro
 /// Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: those of
 /// every second frame are equal.
 ///
-/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still
-/// has those of the frame before.
+/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still has
+/// those of the previous frame.
 ///
 /// Thread safety: a lowerer, also as `previous`, may be used by one call at a time.
 #[unsafe(export_name = "thLower")]

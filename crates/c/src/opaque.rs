@@ -1,4 +1,4 @@
-//! Handles, as the header has them.
+//! Handles, as declared in the header.
 
 /// Receives the messages of functions that fail.
 pub struct ErrorT(());
@@ -10,7 +10,7 @@ pub struct ProfileT(());
 pub struct FrameT(());
 /// The memory requirements of a frame's resources on a device.
 pub struct RequirementsT(());
-/// Remembers plans, so that a frame that was planned before is found again.
+/// Remembers plans, so that a frame that was planned before is not planned again.
 pub struct PlannerT(());
 /// The placement of every resource of a frame.
 pub struct PlanT(());

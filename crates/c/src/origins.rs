@@ -38,7 +38,7 @@ pub struct ResourceOrigin {
     pub value: u32,
     /// The number of values that the described resource has; 0 if it was not divided.
     pub value_count: u32,
-    /// The described pass after which its contents are stored; `TH_NONE` unless it is a stretch of a lifetime in tile memory.
+    /// The described pass after which its contents are stored; `TH_NONE` unless it is a part of a lifetime in tile memory.
     pub until_pass: u32,
     /// The part of the described image that it is; empty for all of it.
     pub area: vk::Rect2D,
@@ -52,7 +52,7 @@ pub struct FrameOrigins {
     pub struct_size: u32,
     /// The number of `passes`.
     pub pass_count: u32,
-    /// Per pass of the frame, what it runs.
+    /// Per pass of the frame, the described passes that it runs.
     pub passes: *const PassOrigin,
     /// The number of `described`.
     pub described_count: u32,
@@ -104,5 +104,5 @@ impl OriginRows {
     }
 }
 
-/// The rows of a frame object, made when they are read first.
+/// The rows of a frame object, made when they are first read.
 pub(crate) type LazyOrigins = OnceLock<OriginRows>;

@@ -1,4 +1,4 @@
-//! Plans: making them, their rows, and what they say.
+//! Plans: creation, rows and queries.
 
 use std::sync::{Arc, OnceLock};
 
@@ -32,12 +32,12 @@ pub struct PlannerObject {
     pub(crate) planner: Exclusive<Planner>,
 }
 
-/// A plan, and what C reads of it.
+/// A plan, and the data of it that C reads.
 pub struct PlanObject {
     pub(crate) plan: Arc<Checked<Plan>>,
-    /// Filled when they are read first.
+    /// Filled when they are first read.
     pub(crate) rows: OnceLock<PlanRows>,
-    /// Per resource, in words; filled when they are read first.
+    /// Text for each resource; filled when they are first read.
     pub(crate) reasons: OnceLock<Vec<String>>,
 }
 
@@ -53,11 +53,11 @@ pub struct PlanOptionsDesc {
     pub ladder: LadderValue,
     /// Bits of `ThPlanFlag`.
     pub flags: PlanFlags,
-    /// The most steps of the search; 0 for the default of 2,000, a millisecond with 256 passes.
+    /// The maximum number of steps of the search; 0 for the default of 2,000, a millisecond with 256 passes.
     pub budget: u64,
     /// The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's.
     pub bin_cost: u64,
-    /// The most bytes of the tile heap that may be bound; 0 for all of it.
+    /// The maximum number of bytes of the tile heap that may be bound; 0 for all of it.
     pub tile_limit: u64,
 }
 
@@ -100,9 +100,9 @@ pub struct PlannedPlacement {
     pub memory: MemoryKind,
     /// The memory object, a row of `ThPlanArrays::objects`; `TH_NONE` for external resources.
     pub object: u32,
-    /// The first pass in which the bytes are taken.
+    /// The first pass in which the bytes are occupied.
     pub first_pass: u32,
-    /// One past the last pass in which the bytes are taken.
+    /// One past the last pass in which the bytes are occupied.
     pub end_pass: u32,
     /// Zero.
     pub reserved: u32,
@@ -130,7 +130,7 @@ pub struct PlannedObject {
 pub struct PlannedPass {
     /// The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none.
     pub tile_memory: u32,
-    /// The pass of the frame that was planned; of a store, which copies out of tile memory, the one before it.
+    /// The pass of the frame that was planned; for a store, which copies out of tile memory, the one before it.
     pub described_pass: u32,
     /// The bytes of tile residents alive in the pass.
     pub live_tile: u64,
@@ -158,7 +158,7 @@ pub struct PlanArrays {
     pub pass_count: u32,
     /// Zero.
     pub reserved: u32,
-    /// Per pass of the planned frame, what is bound.
+    /// Per pass of the planned frame, the tile memory that is bound.
     pub passes: *const PlannedPass,
 }
 
@@ -170,7 +170,7 @@ pub struct PlanTotals {
     pub struct_size: u32,
     /// `VK_TRUE` if it is proved that no choice of tile residents saves more than this one.
     pub proved: vk::Bool32,
-    /// The traffic of all resources with nothing in tile memory, as accesses times what they touch.
+    /// The traffic of all resources with nothing in tile memory: the bytes that each access touches.
     pub traffic_bytes: u64,
     /// The part of it that belongs to resources that the rules allow in tile memory.
     pub eligible_bytes: u64,
@@ -180,11 +180,11 @@ pub struct PlanTotals {
     pub dram_bytes: u64,
     /// The sizes of all shared blocks of ordinary memory.
     pub arena_bytes: u64,
-    /// The same bytes if nothing shared memory.
+    /// The same sum if resources did not share memory.
     pub arena_bytes_without_aliasing: u64,
     /// The size of the largest tile memory object.
     pub tile_bytes: u64,
-    /// The most bytes alive at once in tile memory.
+    /// The maximum number of bytes alive at once in tile memory.
     pub tile_peak_live: u64,
     /// What an arranged frame is charged for repeated passes, merged passes and halos: none of it counts as kept on chip.
     pub charged_bytes: u64,
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn create_planner(planner: *mut PlannerHandle, error: Erro
     })
 }
 
-/// Destroys a planner. Its plans stay. A null handle is ignored.
+/// Destroys a planner. Its plans stay valid. A null handle is ignored.
 ///
 /// Thread safety: no other thread may use the handle during the call.
 #[unsafe(export_name = "thDestroyPlanner")]

@@ -57,11 +57,11 @@ pub struct ProfileInfo {
     pub features: FeatureFlags,
     /// The name of the profile or the device.
     pub name: StringView,
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub source: StringView,
     /// The size of the tile heap in bytes; 0 without.
     pub tile_size: u64,
-    /// The on-chip memory that the tile heap and the driver's binning share; 0 if not known.
+    /// The on-chip memory that the tile heap and the driver's binning share; 0 if unknown.
     pub gmem: u64,
     /// The index of the tile heap, or `TH_NONE`.
     pub tile_heap: u32,

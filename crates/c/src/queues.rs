@@ -1,4 +1,4 @@
-//! The device queues that run a frame's declared queues, as callers name them.
+//! The caller's device queues that run a frame's declared queues.
 
 use tileheap::lower::{DeviceQueues, FamilyQueue};
 
@@ -12,7 +12,7 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    /// The queues of a call.
+    /// Reads the queues of a call.
     ///
     /// # Safety
     /// `first` is null or points to `count` queues as long as the result is used.
@@ -34,12 +34,12 @@ impl Queues {
         })
     }
 
-    /// The queues of a device that run so many declared queues.
+    /// The device queues that run `declared` queues of a frame.
     pub(crate) fn on_device(&self, declared: usize) -> DeviceQueues {
         DeviceQueues::new(&self.iter(declared).collect::<Vec<_>>())
     }
 
-    /// Returns `true` if they are these, in the order of the declared queues.
+    /// Returns `true` if they equal these, in the order of the declared queues.
     pub(crate) fn are(&self, known: impl ExactSizeIterator<Item = FamilyQueue>) -> bool {
         let declared = known.len();
         self.iter(declared).eq(known)

@@ -27,7 +27,7 @@ structs::sized! { Output: RequirementQuery to reserved; ResourceRequirements to 
 
 object!(RequirementsT, RequirementsObject: Requirements);
 
-/// Memory requirements, and what they are of.
+/// Memory requirements, and the inputs that they belong to.
 pub struct RequirementsObject {
     pub(crate) requirements: Arc<Requirements>,
     pub(crate) frame: Frame,
@@ -35,7 +35,7 @@ pub struct RequirementsObject {
 }
 
 impl RequirementsObject {
-    /// An error unless they are those of this frame on this device.
+    /// Fails unless they belong to this frame on this device.
     pub(crate) fn check_inputs(&self, frame: &Frame, profile: &Arc<DeviceProfile>) -> Result<(), Fault> {
         let name = frame.name();
         if self.frame != *frame {
@@ -53,7 +53,7 @@ impl RequirementsObject {
     }
 }
 
-/// A question to the driver: the memory requirements of a resource in one kind of memory.
+/// A query for the driver: the memory requirements of a resource in one kind of memory.
 ///
 /// For images, `vkGetPhysicalDeviceImageFormatProperties2` says whether the device supports `image`. Then call
 /// `vkGetDeviceImageMemoryRequirements` or `vkGetDeviceBufferMemoryRequirements`; without `maintenance4`, create the object and call
@@ -170,11 +170,11 @@ fn buffer_info(row: &BufferRow) -> vk::BufferCreateInfo<'static> {
     vk::BufferCreateInfo::default().size(row.size.0).usage(row.usage)
 }
 
-/// Writes the questions whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.
+/// Writes the queries whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.
 /// `structSize` of the first element of `queries` is set by the caller.
 ///
-/// Returns `TH_STATUS_INCOMPLETE` if there are more than fit. Fails with `TH_STATUS_ERROR_CANNOT_PLAN` if the frame breaks a limit of the
-/// device or needs a feature that it lacks: a driver must not be asked about what it cannot create.
+/// Returns `TH_STATUS_INCOMPLETE` if there are more than fit. Fails with `TH_STATUS_ERROR_CANNOT_PLAN` if the frame breaks a limit of the device or
+/// needs a feature that it lacks: a driver must not be queried for objects that it cannot create.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetRequirementQueries")]
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn get_requirement_queries(
     })
 }
 
-/// Writes an array of structures, as many as there is room for.
+/// Writes an array of structures, up to the caller's count.
 unsafe fn fill<T: Output>(
     count: *mut u32,
     to: *mut T,
@@ -289,7 +289,7 @@ pub unsafe extern "C" fn create_requirements(
     })
 }
 
-/// An answer to a query, in sizes that a device can have.
+/// Checks an answer to a query against sizes that a device can have.
 fn answer_of(
     answer: &RequirementAnswer,
     query: &Query,
@@ -355,7 +355,7 @@ fn aligned(name: &str, alignment: u64) -> Result<Alignment, Fault> {
     possible.ok_or_else(|| Fault::argument(format!("{name} is {alignment}, and 1 to {LARGEST} is possible")))
 }
 
-/// Creates requirements by estimating them from the profile, where no driver can be asked.
+/// Creates requirements by estimating them from the profile, if no driver can be queried.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource exceeds a limit of the profile.
 ///
@@ -377,7 +377,7 @@ pub unsafe extern "C" fn estimate_requirements(
     })
 }
 
-/// Returns the requirements of a resource. The driver is not asked about external and unused ones, whose memory is not planned: their size is 0.
+/// Returns the requirements of a resource. The driver is not queried for external and unused ones, whose memory is not planned: their size is 0.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetResourceRequirements")]

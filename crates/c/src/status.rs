@@ -9,7 +9,7 @@ use tileheap::runtime::{RuntimeError, RuntimeRule};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Status {
-    /// The function did what it says.
+    /// The function succeeded.
     Success = 0,
     /// The array was too short: it has the first elements, and the count says how many were written.
     Incomplete = 1,
@@ -105,7 +105,7 @@ impl Fault {
         }
     }
 
-    /// An error of the library with another status than its type suggests.
+    /// Converts an error of the library with a status other than that of its type.
     pub(crate) fn with(status: Status) -> impl Fn(tileheap::Error) -> Fault {
         move |error| Fault {
             status,
@@ -179,7 +179,7 @@ fn status_of_runtime(error: &RuntimeError) -> Status {
     }
 }
 
-/// An error with everything that caused it, on one line.
+/// An error with all of its causes, on one line.
 fn in_full(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut source = error.source();

@@ -47,7 +47,7 @@ pub(crate) unsafe fn text<'a>(view: StringView, what: &dyn Display) -> Result<Op
         .map_err(|error| Fault::argument(format!("{what} is not UTF-8: {error}")))
 }
 
-/// The text of a string that must be there.
+/// The text of a string that must not be null.
 ///
 /// # Safety
 /// As [`text`].

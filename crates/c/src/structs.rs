@@ -1,7 +1,7 @@
 //! Structures that begin with their size: reading and writing those of callers with older and newer headers.
 //!
 //! ```text
-//! caller's structure    │ structSize │ fields that both know │ fields of a newer header: must be zero │
+//! caller's structure    │ structSize │ fields that both have │ fields of a newer header: must be zero │
 //! an older header's     │ structSize │ fields that it has    │ the rest reads as zero, is not written
 //! ```
 
@@ -10,7 +10,7 @@ use std::ptr;
 
 use crate::status::{Fault, Status};
 
-/// A structure that begins with `structSize`, in a version of the header.
+/// A structure that begins with `structSize`, which identifies its version.
 pub(crate) trait Sized32: Copy {
     /// Its name in the header.
     const NAME: &'static str;
@@ -30,7 +30,7 @@ pub(crate) unsafe trait Input: Sized32 {}
 /// It is `repr(C)` and begins with a `u32` that is its size.
 pub(crate) unsafe trait Output: Sized32 {}
 
-/// Declares structures, each with its last field in the first version of the header, where older programs end.
+/// Declares structures, each with its last field in the first version of the header, the end of it in older programs.
 macro_rules! sized {
     ($kind:ident: $($name:ident to $last:ident;)*) => {$(
         const _: () = assert!(std::mem::offset_of!($name, struct_size) == 0);
@@ -42,7 +42,7 @@ macro_rules! sized {
                     .next_multiple_of(align_of::<$name>());
         }
 
-        // No bytes after the last field: another field would begin there, and older programs leave them undefined.
+        // No padding after the last field: a later field would begin there, and older programs leave padding undefined.
         #[cfg(target_pointer_width = "64")]
         const _: () = assert!(
             $crate::structs::end_of(|value: &$name| &value.$last, std::mem::offset_of!($name, $last))
@@ -60,12 +60,12 @@ pub(crate) const fn end_of<T, F>(_field: fn(&T) -> &F, offset: usize) -> usize {
     offset + size_of::<F>()
 }
 
-/// No structure of any version is larger: a larger size is a mistake.
+/// Structures of all versions are smaller: a larger size is a mistake.
 const MAX_SIZE: usize = 4096;
-/// The most elements of an array.
+/// Maximum number of elements of an array.
 const MAX_COUNT: u32 = 1 << 22;
 
-/// The size that a structure of the caller has, checked.
+/// The size that the caller's structure states, checked.
 unsafe fn size_at<T: Sized32>(at: *const u8) -> Result<usize, Fault> {
     // SAFETY: the structure begins with a `u32` (the caller's duty).
     let size = unsafe { at.cast::<u32>().read_unaligned() } as usize;
@@ -91,7 +91,7 @@ unsafe fn read_at<T: Input>(at: *const u8, size: usize) -> Result<T, Fault> {
             return Err(Fault::new(Status::ErrorStructSize, message));
         }
     }
-    // SAFETY: all zeros is a valid value, and so is whatever C writes into integers and pointers.
+    // SAFETY: all zeros is a valid value, and so is anything that C writes into integers and pointers.
     Ok(unsafe { value.assume_init() })
 }
 
@@ -110,7 +110,7 @@ pub(crate) unsafe fn read<T: Input>(pointer: *const T) -> Result<T, Fault> {
     unsafe { read_at(at, size) }
 }
 
-/// Reads a structure that may be left out.
+/// Reads a structure that may be null.
 ///
 /// # Safety
 /// As [`read`].
@@ -180,7 +180,7 @@ pub(crate) unsafe fn plain_elements<T: Copy>(
     Ok((0..count as usize).map(element))
 }
 
-/// An error for an array that cannot be read.
+/// Fails if an array cannot be read.
 pub(crate) fn check_array<T>(pointer: *const T, count: u32, name: &str) -> Result<(), Fault> {
     if count == 0 {
         return Ok(());
@@ -198,7 +198,7 @@ pub(crate) fn check_array<T>(pointer: *const T, count: u32, name: &str) -> Resul
     Ok(())
 }
 
-/// Writes a structure, as much of it as the caller's header has.
+/// Writes a structure, up to the size of the caller's version.
 ///
 /// # Safety
 /// `pointer` is null or points to a structure that begins with its size.
@@ -212,7 +212,7 @@ pub(crate) unsafe fn write<T: Output>(pointer: *mut T, value: T) -> Result<(), F
     let known = size.min(size_of::<T>());
     let after_size = size_of::<u32>();
     let from = (&raw const value).cast::<u8>();
-    // SAFETY: both structures have `known` bytes at least; the caller's size stays.
+    // SAFETY: both structures have at least `known` bytes; the caller's size is kept.
     unsafe {
         ptr::copy_nonoverlapping(
             from.wrapping_add(after_size),
@@ -238,7 +238,7 @@ pub(crate) unsafe fn put<T>(pointer: *mut T, value: T, name: &str) -> Result<(),
     Ok(())
 }
 
-/// An error if a structure cannot be written, before its contents are made.
+/// Fails if a structure cannot be written, before its contents are created.
 ///
 /// # Safety
 /// As [`write`].
@@ -259,7 +259,7 @@ pub(crate) unsafe fn begin<T>(pointer: *mut *mut T, name: &str) -> Result<(), Fa
     unsafe { put(pointer, ptr::null_mut(), name) }
 }
 
-/// An error if a result cannot be written, before it is made.
+/// Fails if a result cannot be written, before it is created.
 pub(crate) fn need<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
     match pointer.is_null() {
         true => Err(Fault::null(name)),
@@ -267,7 +267,7 @@ pub(crate) fn need<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
     }
 }
 
-/// The first of some rows; null for none.
+/// Pointer to the first of some rows; null if there are none.
 pub(crate) fn rows<T>(rows: &[T]) -> *const T {
     match rows {
         [] => ptr::null(),

@@ -16,7 +16,7 @@ pub struct TextObject {
 
 object!(TextT, TextObject: Text);
 
-/// Creates an error object. Functions that fail write their message to the one that they are given.
+/// Creates an error object. Functions that fail write their message to the error object that they are called with.
 ///
 /// Thread safety: an error object may be used by one thread at a time.
 #[unsafe(export_name = "thCreateError")]
@@ -43,9 +43,9 @@ pub unsafe extern "C" fn get_error_message(error: ErrorHandle, message: *mut Str
     })
 }
 
-/// Returns the rule of Vulkan that the description breaks with which the last function failed: the identifier of a valid usage statement
-/// (`VUID-...`), a section of the specification, or `not supported by tileheap`. Empty for other failures. The string is valid until the next function fails with the
-/// object, or it is destroyed.
+/// Returns the rule of Vulkan that the description breaks, if the last function failed because of that: the identifier of a valid usage statement
+/// (`VUID-...`), a section of the specification, or `not supported by tileheap`. Empty for other failures. The string is valid until the next
+/// function fails with the object, or it is destroyed.
 ///
 /// Thread safety: an error object may be used by one thread at a time.
 #[unsafe(export_name = "thGetErrorRule")]

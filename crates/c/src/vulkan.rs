@@ -1,8 +1,8 @@
-//! Names for types that the header takes from Vulkan's own, or has as plain numbers.
+//! Names for types that the header takes from Vulkan's headers, or declares as plain numbers.
 
 use ash::vk;
 
-/// Declares types that the generator of the header does not see: it writes the names that `cbindgen.toml` has for them.
+/// Declares types that the header generator does not see: it writes the names that `cbindgen.toml` has for them.
 macro_rules! hidden {
     ($($(#[$doc:meta])* $name:ident = $type:ty;)*) => {$($(#[$doc])* pub type $name = $type;)*};
 }

@@ -1,8 +1,8 @@
-//! The binary interface: `abi.txt` has the size and offset of every field and the number of every constant, as a compiler of C sees them in the
-//! header. Rust has the same ones. A program that was compiled with an older header relies on them.
+//! The binary interface: `abi.txt` has the size and offset of every field and the value of every constant, as a C compiler sees them in the header.
+//! Rust has the same ones. Programs compiled with an older header rely on them.
 //!
-//! `TILEHEAP_WRITE=1 cargo test --package tileheap-c --test abi` writes the file. Fields may be added at the end of structures that begin with
-//! their size; anything else is another SONAME.
+//! `TILEHEAP_WRITE=1 cargo test --package tileheap-c --test abi` writes the file. Fields may be added at the end of structures that begin with their
+//! size; any other change needs a new SONAME.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use tileheap_testkit::own_file;
 
 const HEADER: &str = include_str!("../include/tileheap.h");
 
-/// A program of C that prints the layouts of the header.
+/// A C program that prints the layouts of the header.
 fn program() -> String {
     let mut lines = String::new();
     let structures = Regex::new(r"(?s)typedef struct (\w+) \{\n(.*?)\n\} \w+;").unwrap();

@@ -1,4 +1,4 @@
-//! `include/tileheap.h` is what the sources say, and compiles as C and C++.
+//! `include/tileheap.h` equals the header generated from the sources, and compiles as C and C++.
 //!
 //! `TILEHEAP_WRITE=1 cargo test --package tileheap-c --test header` writes it.
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use regex::{Captures, Regex};
 
-/// The sources whose types and functions the header has, in the order of the functions.
+/// The sources of the types and functions in the header, in the order of the functions.
 const SOURCES: [&str; 35] = [
     "crates/c/src/status.rs",
     "crates/c/src/opaque.rs",
@@ -51,7 +51,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The header as cbindgen writes it, with comments for readers of C.
+/// The header from cbindgen, with comments for C programmers.
 fn generated() -> String {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(own.join("cbindgen.toml")).unwrap();
@@ -83,7 +83,7 @@ fn for_c(header: &str) -> String {
     text = replace(r"`Plan::", &text, "`ThPlanArrays::");
     text = replace(r"`Aliasing::", &text, "`ThAliasingArrays::");
     text = replace(r"`Lowered::", &text, "`ThLowered::");
-    // Enumerations have their size in C and C++: a macro says so once.
+    // Enumerations have an explicit size in C and C++: a macro declares it.
     text = replace(
         r"enum (\w+)\n#if defined\(__cplusplus\)[^\n]*\n  : (\w+)\n#endif[^\n]*\n \{",
         &text,
@@ -105,7 +105,7 @@ fn for_c(header: &str) -> String {
     text = replace(r"(?m)^( *)/\*\*\n *\* ([^\n]*)\n *\*/$", &text, "$1/** $2 */");
     text = replace(r"\n\n\n+", &text, "\n\n");
     text = text.replace('…', "...");
-    // Fields have the names of C.
+    // Fields have their names in C.
     let field = Regex::new(r"`(Th\w+::)?([a-z]+(?:_[a-z0-9]+)+)`").unwrap();
     let camel = |name: &Captures<'_>| {
         let mut words = name[2].split('_');

@@ -1,5 +1,5 @@
-//! Programs in C and C++: the headers compile in every language that they are for; `examples/c/plan.c` runs, linked to either library, below
-//! sanitizers and valgrind; and a program calls everything in `tileheap.hpp`.
+//! C and C++ programs: the headers compile in every language that they support; `examples/c/plan.c` runs, linked to either library, with sanitizers
+//! and in valgrind; and a program calls everything in `tileheap.hpp`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -42,7 +42,7 @@ fn libraries() -> PathBuf {
         (&shared, "libtileheap_c.so"),
         ("libtileheap.a", "libtileheap_c.a"),
     ] {
-        // Another test may have made it.
+        // Another test may have created it.
         let _ = std::os::unix::fs::symlink(built.join(file), folder.join(name));
     }
     folder
@@ -230,7 +230,7 @@ fn the_cpp_header_calls_every_function_and_describes_what_rust_describes() {
             .or_else(|| line.strip_prefix("uint32_t "))?;
         Some(line.split_once('(')?.0)
     });
-    // Functions that programs can call as they are.
+    // Functions that programs can call directly.
     let plain = ["thGetVersion", "thGetProfileNames"];
     let missing: Vec<&str> = names
         .filter(|name| !plain.contains(name) && !called(name) && !name.starts_with("thDestroy"))
@@ -287,7 +287,7 @@ fn build(name: &str, options: &[&str], library: &[&str]) -> PathBuf {
 const SHARED: [&str; 1] = ["-ltileheap"];
 const STATIC: [&str; 5] = ["-l:libtileheap.a", "-lpthread", "-ldl", "-lm", "-lgcc_s"];
 
-/// The output of `plan.c`, from a plan that Rust makes of the same frame.
+/// The output of `plan.c`, from Rust's plan of the same frame.
 fn expected(profile: &str) -> String {
     let extent = vk::Extent2D {
         width: 1280,

@@ -1,6 +1,6 @@
 //! The cost of a frame of 30 passes and 40 resources through the C interface, and from Rust: known to the planner, and changed. *Planning* validates
-//! a description, finds or makes its plan, and lowers it; *recording* runs the frame through the runtime. Rust also describes the frame anew;
-//! in C that is the caller's arrays.
+//! a description, finds or makes its plan, and lowers it; *recording* runs the frame through the runtime. Rust also describes the frame again; in C
+//! the description is the caller's arrays.
 
 #[path = "../../tests/calls/c.rs"]
 #[allow(dead_code, reason = "test programs use the rest")]

@@ -1,5 +1,5 @@
-//! The same frame through the runtime, on a driver that only notes calls: described, selected, begun, recorded, submitted and waited for. The
-//! passes have no draws.
+//! The same frame through the runtime, on a driver that only logs calls: described, selected, begun, recorded, submitted and waited for. The passes
+//! have no draws.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -41,18 +41,18 @@ fn ok(status: Status) {
     assert_eq!(status, Status::Success);
 }
 
-/// Allocates a block as memory of its own.
+/// Allocates a block as separate memory.
 ///
 /// # Safety
-/// The pointers are those that the library was given or gives.
+/// The pointers are those that the library was given or passes.
 unsafe extern "C" fn allocate(
     data: *mut c_void,
     request: *const BlockRequest,
     block: *mut Block,
 ) -> vk::Result {
-    // SAFETY: the library gives the device that it was given.
+    // SAFETY: the library passes the device that it was given.
     let device = unsafe { &*data.cast::<ash::Device>() };
-    // SAFETY: the library gives structures that are alive.
+    // SAFETY: the library passes structures that are alive.
     let request = unsafe { &*request };
     // SAFETY: as above, and nothing else refers to this one.
     let block = unsafe { &mut *block };
@@ -69,9 +69,9 @@ unsafe extern "C" fn allocate(
 /// # Safety
 /// As [`allocate`].
 unsafe extern "C" fn free(data: *mut c_void, block: *const Block) {
-    // SAFETY: the library gives the device that it was given.
+    // SAFETY: the library passes the device that it was given.
     let device = unsafe { &*data.cast::<ash::Device>() };
-    // SAFETY: the library gives a structure that is alive.
+    // SAFETY: the library passes a structure that is alive.
     let block = unsafe { &*block };
     on_fake!(device.free_memory(block.memory, None));
 }

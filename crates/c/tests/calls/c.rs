@@ -1,4 +1,4 @@
-//! The functions with Rust's strings and results.
+//! The functions, with Rust's strings and results.
 
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
@@ -30,7 +30,7 @@ pub(crate) fn string(view: StringView) -> String {
     std::str::from_utf8(bytes).unwrap().to_owned()
 }
 
-/// Calls a function with an error object; its message if it fails.
+/// Calls a function with an error object; returns its message if it fails.
 pub(crate) fn call(function: impl FnOnce(ErrorHandle) -> Status) -> Result<()> {
     let mut error = null_mut();
     // SAFETY: it can be written.
@@ -47,7 +47,7 @@ pub(crate) fn call(function: impl FnOnce(ErrorHandle) -> Status) -> Result<()> {
     }
 }
 
-/// Calls a function that returns something.
+/// Calls a function that returns a value.
 pub(crate) fn get<T>(function: impl FnOnce(*mut T, ErrorHandle) -> Status) -> Result<T> {
     let mut value = MaybeUninit::zeroed();
     call(|error| function(value.as_mut_ptr(), error))?;

@@ -1,4 +1,4 @@
-//! Documents and names: profiles, frames and plans as JSON, and what is wrong with others.
+//! Documents and names: profiles, frames and plans as JSON, and errors in invalid documents.
 
 use std::ptr::null_mut;
 
@@ -259,7 +259,7 @@ fn a_drivers_answers_are_counted_and_checked() {
     }
 }
 
-/// The name of the frame that the tests use most.
+/// The name of the frame that most tests use.
 fn data_name() -> &'static str {
     frames()[1].name().to_owned().leak()
 }

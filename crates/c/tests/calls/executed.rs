@@ -1,4 +1,4 @@
-//! Frames that run in place of described ones lead back to them, and are planned with the traffic of the described one.
+//! Frames that run in place of described ones map back to them, and are planned with the traffic of the described one.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn totals_of(plan: PlanHandle) -> PlanTotals {
     fill(|to, error| unsafe { get_plan_totals(plan, to, error) }).unwrap()
 }
 
-/// The arrays of a frame are the map of Rust's.
+/// Checks that the arrays of a frame equal Rust's mapping.
 fn leads_back(frame: FrameHandle, executed: &Executed) {
     let origins = origins_of(frame);
     let described = slice(origins.described, origins.described_count);
@@ -95,7 +95,7 @@ fn values_are_placed_apart_and_count_as_the_described_frame() {
     let apart = get(|to, error| unsafe { create_frame_of_values(described, to, error) }).unwrap();
     assert_eq!(json_of(apart), executed.frame().to_json());
     leads_back(apart, &executed);
-    // Nothing is left to divide.
+    // There is nothing left to divide.
     // SAFETY: it can be written.
     let again = get(|to, error| unsafe { create_frame_of_values(apart, to, error) }).unwrap();
     leads_back(again, &executed);
@@ -110,7 +110,7 @@ fn values_are_placed_apart_and_count_as_the_described_frame() {
     assert_eq!(totals.on_chip_bytes, of_rust.totals.on_chip_bytes.0);
     assert_eq!(totals.dram_bytes, of_rust.dram_traffic().0);
 
-    // The frame that was planned: from it, the same plan.
+    // The frame that was planned: it gives the same plan.
     // SAFETY: it can be written.
     let input = get(|to, error| unsafe { create_input_frame(of_apart, to, error) }).unwrap();
     leads_back(input, &executed);

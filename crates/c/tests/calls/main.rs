@@ -1,4 +1,4 @@
-//! The exported functions, called as C calls them.
+//! The exported functions, called as from C.
 
 mod c;
 mod described;

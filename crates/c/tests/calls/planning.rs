@@ -187,7 +187,7 @@ fn arrays_are(handle: PlanHandle, plan: &Plan) {
     assert_eq!(totals.dram_bytes, plan.dram_traffic().0);
 }
 
-/// The tables that the arrays have.
+/// Checks that the arrays equal the tables.
 fn tables_are(lowered: &Lowered, tables: &Tables) {
     macro_rules! same {
         ($($table:ident: $count:ident;)*) => {$(
@@ -248,7 +248,7 @@ fn tables_of_frame_after_frame_are_those_of_rust() {
                     break;
                 }
             };
-            // One lowerer for all frames, or two by turns.
+            // One lowerer for all frames, or two alternating ones.
             let (own, other) = match number % 2 {
                 0 => (lowerers[0], lowerers[0]),
                 _ => (lowerers[turn % 2], lowerers[(turn + 1) % 2]),
@@ -412,7 +412,7 @@ fn searches_find_what_rust_finds_and_end_when_asked() {
     assert_eq!(info.arranged.share, of_rust.traffic.share());
     assert!(info.arranged.share > info.described.share);
 
-    // The arranged frame is planned like any other, and leads back to the described one.
+    // The arranged frame is planned like any other, and maps back to the described one.
     // SAFETY: it can be written.
     let arranged = get(|to, error| unsafe { create_arranged_frame(found, to, error) }).unwrap();
     // SAFETY: it can be written.
@@ -501,7 +501,7 @@ fn a_planner_finds_known_frames_again() {
         get(|to, error| unsafe { are_plans_equal(one, other, to, error) }).unwrap() == 1
     };
     assert!(equal(made[2], made[3]), "a known frame has the known plan");
-    // A plan that was made elsewhere takes the place of a fast one.
+    // A plan that was made elsewhere replaces a fast one.
     // SAFETY: it can be written.
     let other = get(|to, error| unsafe { create_planner(to, error) }).unwrap();
     let now = PlanDesc {

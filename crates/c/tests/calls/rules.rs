@@ -1,4 +1,4 @@
-//! Errors have the rule of Vulkan that a description breaks.
+//! Errors include the rule of Vulkan that a description breaks.
 
 use std::ptr::null_mut;
 
@@ -13,7 +13,7 @@ use tileheap_c::text::*;
 use super::c::{self, call, view};
 use super::misuse::small;
 
-/// The rule that an error object has after a function was called with it.
+/// The rule in an error object after a function was called with it.
 fn rule_of(function: impl FnOnce(ErrorHandle) -> Status) -> (Status, String) {
     let mut error = null_mut();
     // SAFETY: it can be written.

@@ -14,7 +14,7 @@ use super::planning::frames;
 /// Handles are numbers.
 #[derive(Clone, Copy)]
 struct Shared<T>(T);
-// SAFETY: nothing is behind a handle's address.
+// SAFETY: a handle is not the address of anything.
 unsafe impl<T> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Shared<T> {}
@@ -31,10 +31,10 @@ fn a_lowerer_in_use_is_a_status_and_plans_are_shared() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                // All of it: closures capture fields by themselves.
+                // All of it: closures capture individual fields.
                 let (plan, lowerer) = { &shared }.0;
                 let desc = LowerDesc { plan, ..sized() };
-                // Until both were seen.
+                // Runs until both results were seen.
                 while in_use.load(Ordering::Relaxed) == 0 || lowered.load(Ordering::Relaxed) == 0 {
                     let mut to: Lowered = sized();
                     // SAFETY: everything is alive; the tables are not read.

@@ -1,4 +1,4 @@
-//! The executor of `examples/cpp/tables` executes frames of any kind, not only that of its renderer: below validation, nothing is reported.
+//! The executor of `examples/cpp/tables` executes frames of any kind, not only that of its renderer: validation reports nothing.
 
 use ash::vk;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
@@ -8,8 +8,8 @@ use tileheap::frame::{
 use tileheap::units::Bytes;
 use tileheap_testkit::{cpp_program, own_file};
 
-/// Subpasses that read colours in place, resolved samples, stencil, a volume, layers, histories that are read before they are written, two queues with
-/// a semaphore between them, and one that is signalled outside of the frame.
+/// Subpasses that read colours in place, resolved samples, stencil, a volume, layers, histories that are read before they are written, two queues
+/// with a semaphore between them, and one that is signalled outside of the frame.
 fn of_many_kinds() -> Frame {
     let extent = vk::Extent2D {
         width: 320,
@@ -94,7 +94,7 @@ fn of_many_kinds() -> Frame {
     frame.build().expect("a sound description")
 }
 
-/// Drawn frames, without what the executor refuses and without a swapchain, and one of many kinds.
+/// Drawn frames, except those that the executor refuses or that have a swapchain, and one of many kinds.
 fn frames() -> Vec<Frame> {
     let drawn = (0..24).map(|seed| {
         let desc = SyntheticDesc {
@@ -139,7 +139,7 @@ fn the_executor_executes_frames_of_any_kind() {
             "{line}"
         );
     }
-    // The validation layer says where its log is.
+    // The validation layer prints the path of its log.
     let lines = || printed.lines().filter(|line| line.contains("execute-"));
     let executed = lines().count();
     assert_eq!(executed + refused, frames.len(), "{printed}{said}");

@@ -1,5 +1,5 @@
-//! The programs of `examples/cpp/guide`, the steps of the guide's chapter on C++, draw the same texels: in ordinary memory and in tile memory,
-//! with a size that changes and a pass that is left out.
+//! The programs of `examples/cpp/guide`, the steps of the guide's chapter on C++, draw the same texels: in ordinary memory and in tile memory, with a
+//! size that changes and a pass that is left out.
 
 use tileheap_testkit::{cpp_program, emulate, workspace};
 

@@ -1,4 +1,4 @@
-//! With a driver: profiles of devices, and requirements from the driver's answers, are those of the runtime; C++ programs draw what Rust draws.
+//! With a driver: profiles of devices, and requirements from the driver's answers, equal the runtime's; C++ programs draw the same as Rust.
 
 #[path = "../calls/c.rs"]
 #[allow(dead_code, reason = "the other test program uses the rest")]
@@ -48,7 +48,7 @@ fn profiles_of_devices_are_those_of_the_runtime() {
     let json = text(|to, error| unsafe { write_profile(profile, to, error) }).unwrap();
     assert_eq!(json, gpu.context.support().profile().to_json());
 
-    // Of a device that is created with less.
+    // Of a device that is created with fewer features.
     let enabled = FeatureFlag::Synchronization2 as u32 | FeatureFlag::Maintenance4 as u32;
     let less = queried(&PhysicalDeviceDesc {
         enabled,
@@ -91,7 +91,7 @@ fn missing_functions_and_handles_are_errors() {
     assert_eq!(status, Status::ErrorVulkan, "{message}");
 }
 
-/// The driver's answers, as an engine asks for them.
+/// Queries the driver's answers as an engine would.
 fn answer(gpu: &Gpu, query: &RequirementQuery) -> RequirementAnswer {
     let mut answer = RequirementAnswer {
         resource: query.resource,

@@ -1,5 +1,5 @@
-//! `examples/cpp/tables`, which executes tables in C++, and `examples/cpp/runtime`, which calls the runtime through C, draw what `examples/plaza`
-//! draws in Rust, in every texel of every frame: in ordinary memory and in tile memory, with a size that changes and a pass that is left out.
+//! `examples/cpp/tables`, which executes tables in C++, and `examples/cpp/runtime`, which calls the runtime through C, draw the same texels in every
+//! frame as `examples/plaza` in Rust: in ordinary memory and in tile memory, with a size that changes and a pass that is left out.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Detached recorders attach to the frame that they are from, as long as it is being recorded.
+//! Detached recorders attach to the frame that they came from, as long as it is being recorded.
 
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::detached::DetachedRecorder;

@@ -54,7 +54,7 @@ pub(super) struct Allocator {
 }
 
 /// # Safety
-/// The pointers are those that the library was given or gives.
+/// The pointers are those that the library was given or passes.
 unsafe extern "C" fn allocate(
     data: *mut c_void,
     request: *const BlockRequest,
@@ -113,7 +113,7 @@ impl Engine {
         Engine::with(config, |_| ())
     }
 
-    /// With changes to the description of the device.
+    /// Creates an engine with changes to the description of the device.
     pub(super) fn with(config: Config, change: impl FnOnce(&mut DeviceDesc)) -> Engine {
         let rig = Rig::new(config, tileheap::runtime::Capabilities::empty());
         let allocator = Box::new(Allocator {

@@ -1,4 +1,4 @@
-//! Memory that runs out, and lost devices.
+//! Out-of-memory errors, and lost devices.
 
 use std::sync::atomic::Ordering;
 
@@ -128,11 +128,11 @@ fn every_call_of_a_frame_may_fail() {
     }
 }
 
-/// Recordings that an error has left open.
+/// Discards recordings that an error has left open.
 fn discard_open(engine: &Engine) {
     let open = engine.open.lock().unwrap().take();
     if let Some(commands) = open {
-        // Finished ones are gone.
+        // Finished recordings no longer exist.
         let _ = tileheap_c::commands::discard_commands(commands, std::ptr::null_mut());
     }
 }
@@ -194,7 +194,7 @@ fn error_objects_have_the_result_of_the_call_that_failed() {
         (status, result()),
         (Status::ErrorVulkan, vk::Result::ERROR_TOO_MANY_OBJECTS)
     );
-    // A failure without a call of Vulkan.
+    // A failure without a Vulkan call.
     assert_eq!(submit_frame(engine.frame, error), Status::ErrorWrongState);
     assert_eq!(result(), vk::Result::SUCCESS);
     assert_eq!(destroy_error(error), Status::Success);

@@ -1,4 +1,4 @@
-//! Whole frames through C are those of Rust, recorded on any thread.
+//! Whole frames through C equal Rust's, recorded on any thread.
 
 use std::collections::HashMap;
 use std::ptr::{null, null_mut};
@@ -195,7 +195,7 @@ fn a_known_frame_allocates_nothing() {
         counts.push(counting::so_far() - before);
     }
     assert!(counts[0] > 0, "allocations are counted");
-    // Names are described into strings of earlier frames, until each was once as long as the longest.
+    // Names are stored in strings of earlier frames, until each was once as long as the longest.
     let rust = allocations_of_rust(Config::modern());
     assert_eq!(counts[90..], [rust; 10], "{counts:?}");
     engine.end();
@@ -237,7 +237,7 @@ fn selected_frames_know_their_plan_queues_targets_and_objects() {
         (target.samples, target.subpass),
         (vk::SampleCountFlags::TYPE_1, 0)
     );
-    // Its input attachment is read by local read, in a rendering of its own formats.
+    // Its input attachment is read by local read, in a rendering with its own formats.
     let target: PassTarget =
         fill(|to, error| th!(get_pass_target(engine.frame, LIGHTING, 0, to, error))).unwrap();
     assert_eq!(target.color_locations.is_null(), target.color_inputs.is_null());

@@ -1,4 +1,4 @@
-//! Null, destroyed and foreign handles, wrong sizes and indices: a status and a message from every function.
+//! Null, destroyed and foreign handles, wrong sizes and indices: every function returns a status and a message.
 
 use std::ptr::{null, null_mut};
 
@@ -20,7 +20,7 @@ use tileheap_testkit::fake_driver::Config;
 use super::super::c::{self, call, fill, get, sized, view};
 use super::engine::*;
 
-/// The name of a function of a handle, and a call with arguments that are otherwise good.
+/// The name of a function of a handle, and a call with otherwise valid arguments.
 type Named<H> = (&'static str, fn(H, ErrorHandle) -> Status);
 type OfFrame = fn(DynamicFrameHandle, ErrorHandle) -> Status;
 type OfDevice = fn(DeviceHandle, ErrorHandle) -> Status;
@@ -556,7 +556,7 @@ fn options_and_modes_of_dynamic_frames_are_checked() {
     };
     let made: c::Result<DynamicFrameHandle> = get(|to, error| th!(create_dynamic_frame(&desc, to, error)));
     assert_eq!(made.unwrap_err().0, Status::ErrorInvalidArgument);
-    // A plan outlives the frame that it was selected for.
+    // A plan stays valid after the frame that it was selected for.
     engine.select().unwrap();
     let plan = get(|to, error| th!(get_selected_plan(engine.frame, to, error))).unwrap();
     engine.end();
@@ -567,7 +567,7 @@ fn options_and_modes_of_dynamic_frames_are_checked() {
 fn after_a_selection_that_fails_nothing_is_selected() {
     let engine = Engine::new(Config::modern());
     engine.run().unwrap();
-    // Still known after the frame was submitted.
+    // Still available after the frame was submitted.
     let target: c::Result<PassTarget> = fill(|to, error| th!(get_pass_target(engine.frame, 0, 0, to, error)));
     assert!(target.is_ok());
     let nameless: FrameDesc = sized();

@@ -1,4 +1,4 @@
-//! Passes in another order, and objects that several threads use at once.
+//! Passes in the wrong order, and objects that several threads use at once.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,11 +42,11 @@ fn passes_are_recorded_in_the_described_order() {
     let (status, message) = call(|error| end_commands(commands, error)).unwrap_err();
     assert_eq!(status, wrong);
     assert_says(message, &["gbuffer", "begun but not ended"]);
-    // The handle is gone, also after an error.
+    // The handle is destroyed, even after an error.
     refused(&|| end_pass(commands, none), Status::ErrorInvalidHandle);
     refused(&|| discard_commands(commands, none), Status::ErrorInvalidHandle);
 
-    // Finished before every pass was recorded; inline contents cannot execute secondary command buffers.
+    // Ended before every pass was recorded; inline contents cannot execute secondary command buffers.
     let commands = engine.record(number, 1).unwrap();
     engine.record_pass(commands, number, OCCLUSION).unwrap();
     assert_eq!(
@@ -82,7 +82,7 @@ fn one_recording_is_used_by_one_thread_at_a_time_and_a_frame_by_one_that_changes
             scope.spawn(|| {
                 let commands = std::ptr::without_provenance_mut(address);
                 for _ in 0..20_000 {
-                    // Of several threads that begin the same pass, one does.
+                    // If several threads begin the same pass, one succeeds.
                     match th!(begin_pass(commands, DECALS, null_mut(), null_mut())) {
                         Status::Success => ends.fetch_add(1, Ordering::Relaxed),
                         Status::ErrorInUse => in_use.fetch_add(1, Ordering::Relaxed),
@@ -112,7 +112,7 @@ fn one_recording_is_used_by_one_thread_at_a_time_and_a_frame_by_one_that_changes
     engine.end();
 }
 
-/// The handles of a recording that has ended stay invalid although its object is used again.
+/// The handles of a recording that has ended stay invalid although its object is reused.
 #[test]
 fn handles_of_ended_recordings_stay_invalid() {
     let engine = Engine::new(Config::modern());

@@ -16,7 +16,7 @@ use tileheap_testkit::runtime_rig::on_fake;
 use super::super::c::call;
 use super::engine::*;
 
-/// The input of the callback, and the calls that it saw.
+/// The input of the callback, and the calls that it received.
 struct Submitter<'a> {
     engine: &'a Engine,
     calls: Mutex<Vec<(u32, bool)>>,
@@ -25,7 +25,7 @@ struct Submitter<'a> {
 }
 
 /// # Safety
-/// The pointers are those that the library was given or gives.
+/// The pointers are those that the library was given or passes.
 unsafe extern "C" fn submit(data: *mut c_void, given: *const SubmitCall) -> vk::Result {
     let (own, given) = th!((&*data.cast::<Submitter<'_>>(), &*given));
     let device = &own.engine.rig.device;

@@ -1,4 +1,4 @@
-//! The arguments of functions: good ones, and every way to get each wrong.
+//! The arguments of functions: valid values, and every kind of invalid one.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -34,7 +34,7 @@ use super::objects::*;
 #[derive(Clone, Copy)]
 pub(super) struct Wrong<T> {
     pub(super) value: T,
-    /// What is wrong with it.
+    /// Description of the error.
     pub(super) what: &'static str,
     /// The status that a function returns for it.
     pub(super) status: Status,
@@ -43,17 +43,17 @@ pub(super) struct Wrong<T> {
 /// The size of the largest structure, and more, in words.
 const WORDS: usize = 256;
 
-/// What arguments point to, during a call.
+/// Memory that arguments point to during a call.
 #[derive(Default)]
 pub(super) struct Memory {
     blocks: Vec<Vec<u64>>,
     device_queues: Vec<Vec<DeviceQueue>>,
-    /// Where `thBeginCommands` writes a recording.
+    /// Pointer to which `thBeginCommands` writes a recording.
     commands: Option<*mut CommandsHandle>,
 }
 
 impl Memory {
-    /// Room for a value that is all zeros.
+    /// Allocates memory for a value of all zeros.
     fn zeros<T>(&mut self) -> *mut T {
         assert!(size_of::<T>() <= WORDS * size_of::<u64>() && align_of::<T>() <= align_of::<u64>());
         self.blocks.push(vec![0; WORDS]);
@@ -61,7 +61,7 @@ impl Memory {
         block.as_mut_ptr().cast()
     }
 
-    /// Makes a recording that a call has begun the one that other calls use.
+    /// Uses a recording that a call has begun for later calls.
     pub(super) fn begun(&self, objects: &Objects) {
         let Some(commands) = self.commands else { return };
         // SAFETY: its block is alive.
@@ -81,7 +81,7 @@ impl Memory {
 
 /// A type of arguments.
 pub(super) trait Argument: Copy {
-    /// A value that no function refuses in the state that it needs.
+    /// A value that every function accepts in the state that it needs.
     fn good(objects: &Objects, memory: &mut Memory) -> Self;
 
     fn wrong(_objects: &Objects, _memory: &mut Memory) -> Vec<Wrong<Self>> {
@@ -180,7 +180,7 @@ fn null_pointer<T>(value: T) -> Wrong<T> {
     }
 }
 
-/// Handles of Vulkan that the library only compares.
+/// Vulkan handles that the library only compares.
 macro_rules! of_vulkan {
     ($($handle:ty),*) => {$(
         impl Argument for $handle {
@@ -323,7 +323,7 @@ outputs! {
     PlanArrays, PlanTotals, ProfileInfo, RequirementQuery, ResourceInfo, ResourceRequirements, SelectedFrame,
 }
 
-/// Structures that describe something: a good one, and the handles in it.
+/// Structures that describe something: a valid one, and the handles in it.
 macro_rules! inputs {
     ($($structure:ident = $good:expr; $($field:ident: $kind:ident)*;)*) => {$(
         impl Argument for *const $structure {

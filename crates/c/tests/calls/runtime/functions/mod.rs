@@ -1,4 +1,5 @@
-//! Every function of the header with each argument wrong in every way, and all of them on several threads at once: a status, and never a crash.
+//! Every function of the header with each argument invalid in every way, and all of them on several threads at once: returns a status, and never
+//! crashes.
 
 mod arguments;
 mod objects;
@@ -27,14 +28,14 @@ use tileheap_c::text::*;
 use arguments::{Argument, Memory, Wrong};
 use objects::{Objects, State};
 
-/// An argument, by its position, in one of the ways to get it wrong, by number.
+/// An argument, by its position, and one of its invalid values, by number.
 #[derive(Clone, Copy, Default)]
 struct Chosen {
     position: usize,
     way: usize,
 }
 
-/// One wrong argument: where, what, and the status for it.
+/// An invalid argument: its position, a description, and the expected status.
 struct Mistake {
     chosen: Chosen,
     what: &'static str,
@@ -45,7 +46,7 @@ struct Mistake {
 trait Function: Sync {
     /// All mistakes that are possible.
     fn mistakes(&self, objects: &Objects) -> Vec<Mistake>;
-    /// Calls it with good arguments but for the chosen one.
+    /// Calls it with valid arguments except for the chosen one.
     fn call(&self, objects: &Objects, memory: &mut Memory, chosen: Option<Chosen>) -> Status;
 }
 
@@ -87,7 +88,7 @@ macro_rules! functions {
 
             fn call(&self, objects: &Objects, memory: &mut Memory, chosen: Option<Chosen>) -> Status {
                 let mut position = 0;
-                // SAFETY: what arguments point to is alive; wrong ones are what the library has to recognise.
+                // SAFETY: everything that arguments point to is alive; the library has to recognise invalid ones.
                 unsafe { self($(argument::<$argument>(objects, memory, (&mut position, chosen))),*) }
             }
         }
@@ -120,7 +121,7 @@ macro_rules! rows {
     };
 }
 
-/// Every function but `thGetVersion`, which has no arguments, with the state in which it succeeds.
+/// Every function except `thGetVersion`, which has no arguments, with the state in which it succeeds.
 fn rows() -> Vec<Row> {
     rows! {
         Idle:
@@ -172,7 +173,7 @@ const OPTIONAL: [(&str, usize); 11] = [
     ("execute_secondaries", 2), // With a count of 0.
 ];
 
-/// Arrays that have no elements here, and are not looked at.
+/// Arrays that are empty here, and are not read.
 const ARRAYS: [(&str, usize); 2] = [("get_requirement_queries", 3), ("create_requirements", 3)];
 
 /// The name of a function in the header.
@@ -186,7 +187,7 @@ fn the_table_has_every_function_of_the_header() {
     let header = include_str!("../../../../include/tileheap.h");
     let declared = header.split("TH_API\n").skip(1);
     let declared = declared.map(|rest| rest.split_once('(').unwrap().0.rsplit([' ', '*']).next().unwrap());
-    // Not its definition for systems that need one.
+    // Excludes its definition for systems that need one.
     let declared = declared.filter(|name| name.starts_with("th"));
     let declared: BTreeSet<String> = declared.map(str::to_owned).collect();
     let mut known: BTreeSet<String> = rows().iter().map(|row| name_in_c(row.name)).collect();
@@ -204,7 +205,7 @@ fn every_wrong_argument_of_every_function_is_a_status() {
         let positions = mistakes.iter().map(|mistake| mistake.chosen.position + 1);
         let count = positions.max().unwrap_or(0);
         for Mistake { chosen, what, status } in mistakes {
-            // A function with a wrong error object does what it does without one.
+            // A function with an invalid error object behaves as without one.
             let of_error = chosen.position > 0 && chosen.position + 1 == count;
             let destroys = ["destroy", "abandon", "discard_commands"]
                 .iter()
@@ -251,7 +252,7 @@ fn every_function_is_called_on_several_threads_with_the_same_objects() {
                     let mut random = SplitMix64::new(seed * 4 + thread);
                     for _ in 0..CALLS {
                         let row = &all[random.below(all.len() as u64) as usize];
-                        // Destroying ends what the others do: now and then only, and late.
+                        // Functions that destroy objects end the others' work: called rarely, and late.
                         let ends = ["destroy", "abandon", "report"]
                             .iter()
                             .any(|verb| row.name.starts_with(verb));

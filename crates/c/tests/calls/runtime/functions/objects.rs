@@ -1,4 +1,4 @@
-//! One live object of every type, and handles that are wrong.
+//! One live object of every type, and invalid handles.
 
 use std::ptr::{null, null_mut, without_provenance_mut};
 use std::sync::OnceLock;
@@ -49,7 +49,7 @@ pub(super) struct Objects {
     pub(super) lowerer: LowererHandle,
     pub(super) aliasing: AliasingHandle,
     pub(super) additions: DeviceAdditionsHandle,
-    /// The recording that was begun last; null for none.
+    /// The last recording that was begun; null for none.
     pub(super) commands: AtomicPtr<CommandsT>,
 }
 
