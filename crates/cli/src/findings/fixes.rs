@@ -1,4 +1,4 @@
-//! What fixes a finding, in words.
+//! Remedies of findings, in words.
 
 use ash::vk;
 use tileheap_capture::check::finding::{Action, Finding, Fix, Use};
@@ -6,7 +6,7 @@ use tileheap_capture::document::recording::Scopes;
 
 use super::words::{self, clean, is_alias, is_of_render_pass, position, scope};
 
-/// What fixes a finding.
+/// The remedy of a finding.
 pub(super) fn fix(finding: &Finding) -> Option<String> {
     let (first, second) = (finding.first.as_ref(), &finding.second);
     Some(match finding.fix.as_ref()? {
@@ -45,7 +45,7 @@ fn barrier(scopes: Scopes, is_alias: bool, first: Option<&Use>, second: &Use) ->
     format!("a memory barrier {at}: {from} -> {to}")
 }
 
-/// More stages and accesses for the dependency of a layout transition; a render pass may not have it yet.
+/// More stages and accesses for the dependency of a layout transition; a render pass may not have that dependency yet.
 fn wider_transition(one: &Use, which: &str, scope: &str) -> String {
     let at = position(one);
     let of_subpass = match one.call.as_str() {

@@ -29,7 +29,7 @@ pub(super) fn headline(finding: &Finding) -> String {
     format!("`{}` {predicate}", clean(&finding.second.call))
 }
 
-/// The earlier command, as other commands can name it.
+/// The earlier command, as a phrase for other sentences.
 fn earlier(finding: &Finding) -> String {
     let Some(first) = &finding.first else {
         return "earlier work".to_owned();
@@ -50,7 +50,7 @@ fn either(finding: &Finding, [certain, possible]: [&'static str; 2]) -> &'static
     }
 }
 
-/// What the second command does to contents. For contents that were written through another resource, only the intent is unknown.
+/// The effect of the second command on contents. For contents that were written through another resource, only the intent is unknown.
 fn uses(finding: &Finding) -> &'static str {
     let forms = match finding.second.action {
         Action::Read { .. } => ["reads", "may read"],
@@ -63,7 +63,7 @@ fn uses(finding: &Finding) -> &'static str {
     }
 }
 
-/// A missing dependency: what the second command does, to what, and what is missing.
+/// A missing dependency: the action of the second command, its resource, and the missing part.
 fn hazard(finding: &Finding, earlier: &str) -> String {
     let second = finding.second.action;
     let Some(first) = &finding.first else {
@@ -138,7 +138,7 @@ fn shared_memory(finding: &Finding, first: &Use, earlier: &str) -> String {
     format!("{what}{memory}")
 }
 
-/// Only an ordered write is certainly over.
+/// Only an ordered write has certainly ended.
 fn written(finding: &Finding) -> &'static str {
     match finding.problem {
         Problem::Unordered => "writes",

@@ -3,8 +3,8 @@
 //! ```text
 //! Report ─► header ─► groups of findings ─► accesses that were not checked
 //!                       headline: a sentence about the problem
-//!                       words: both commands, where, what is missing
-//!                       fixes: what fixes it
+//!                       words: both commands, location, missing dependency
+//!                       fixes: the remedy
 //! ```
 
 mod fixes;
@@ -19,9 +19,9 @@ use tileheap_capture::check::finding::{Finding, Report, Unchecked, Verdict};
 
 use words::{Row, cause, clean, command, is_alias, overlap};
 
-/// Columns of a line, at most.
+/// Maximum number of columns of a line.
 const WIDTH: usize = 160;
-/// Where the details of a finding begin, after their labels.
+/// The column at which the details of a finding begin, after their labels.
 const DETAILS: usize = 14;
 
 /// The report of a frame. Findings by the letter of the specification are only counted unless they are `listed`.
@@ -56,13 +56,13 @@ pub(crate) fn text(frame: &str, report: &Report, listed: bool) -> String {
     text
 }
 
-/// The findings of one certainty.
+/// The findings of one verdict.
 pub(crate) fn of_verdict(report: &Report, verdict: Verdict) -> impl Iterator<Item = &Finding> {
     let findings = report.findings.iter();
     findings.filter(move |finding| finding.verdict == verdict)
 }
 
-/// The number of findings by certainty, in words; `None` if there are none. Those by the letter are left out unless they are `listed`.
+/// The number of findings by verdict, in words; `None` if there are none. Findings by the letter are left out unless they are `listed`.
 pub(crate) fn counts(report: &Report, listed: bool) -> Option<String> {
     let mut counts = Vec::new();
     for (verdict, word) in [
@@ -190,7 +190,7 @@ fn gap(one: &Unchecked) -> String {
     }
 }
 
-/// The resources that accesses may be of: `resources 'a', 'b' and 2 others`.
+/// The resources that the accesses may refer to: `resources 'a', 'b' and 2 others`.
 fn resources(one: &Unchecked) -> Option<String> {
     let quoted = |name: &String| format!("`{}`", clean(name));
     let mut names: Vec<String> = one.resources.iter().map(quoted).collect();
@@ -220,7 +220,7 @@ fn singular(words: &str) -> String {
         "are" => " is".to_owned(),
         "were" => " was".to_owned(),
         "have" => " has".to_owned(),
-        // Modal verbs and participles stay.
+        // Modal verbs and participles are unchanged.
         "may" | "can" | "could" | "of" | "in" | "that" => format!(" {verb}"),
         verb if verb.ends_with("ed") => format!(" {verb}"),
         verb if has_long_plural(verb) => format!(" {verb}es"),
@@ -230,7 +230,7 @@ fn singular(words: &str) -> String {
     format!("{noun}{}{}", verb.unwrap_or_default(), rest.unwrap_or_default())
 }
 
-/// Whether a word takes `es`: `access`, `batch`.
+/// Returns true if the plural of a word ends in `es`: `access`, `batch`.
 fn has_long_plural(word: &str) -> bool {
     word.ends_with("ss") || word.ends_with("ch")
 }

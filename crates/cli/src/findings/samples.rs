@@ -92,7 +92,7 @@ fn finding(verdict: Verdict, problem: Problem, first: Option<Use>, second: Use, 
     }
 }
 
-/// A blit that a dispatch does not see.
+/// A blit whose writes are not visible to a dispatch.
 fn blit_and_dispatch() -> Finding {
     let mut first = of_post(12, "vkCmdBlitImage2", "hdr", HDR, BLIT_WRITE);
     first.label = "bloom / down".to_owned();
@@ -218,7 +218,7 @@ pub(super) fn game() -> Report {
     report(vec![blit_and_dispatch(), by_letter(), particles()], gaps())
 }
 
-/// Every problem, in every form that it has.
+/// Every problem, in every form.
 pub(super) fn every_problem() -> Vec<Finding> {
     let mut all = missing_dependencies();
     all.extend(

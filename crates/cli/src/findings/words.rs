@@ -1,4 +1,4 @@
-//! The details of a finding in words: both commands, the bytes or texels that they access, and what is missing.
+//! The details of a finding in words: both commands, the bytes or texels that they access, and the missing dependency.
 
 use ash::vk;
 use tileheap::frame::SubresourceRange;
@@ -10,7 +10,7 @@ use tileheap_capture::document::recording::Part;
 /// A label and its text.
 pub(super) type Row = (&'static str, String);
 
-/// Whether two resources share the memory that both commands access.
+/// Returns true if two resources share the memory that both commands access.
 pub(super) fn is_alias(finding: &Finding) -> bool {
     matches!(finding.overlap, Overlap::Memory { .. })
 }
@@ -69,7 +69,7 @@ pub(super) fn position(one: &Use) -> String {
     }
 }
 
-/// A command and what it does; with the description of the resource if it `is_new`.
+/// A command and its action; with the description of the resource if it `is_new`.
 pub(super) fn command(one: &Use, is_new: bool) -> String {
     let mut context = Vec::new();
     if one.submission > 0 {
@@ -102,7 +102,7 @@ pub(super) fn command(one: &Use, is_new: bool) -> String {
     format!("{}{context}: {action}", position(one))
 }
 
-/// Where both commands access the same memory.
+/// The memory that both commands access.
 pub(super) fn overlap(finding: &Finding) -> String {
     match &finding.overlap {
         Overlap::Resource(Part::Bytes(first, end)) => format!("bytes [{first}, {end})"),
@@ -145,7 +145,7 @@ fn texels(range: SubresourceRange, area: Option<[[u32; 2]; 2]>) -> String {
     parts.join(", ")
 }
 
-/// What is missing between the two, or why contents are undefined.
+/// The missing dependency between the two, or the reason why contents are undefined.
 pub(super) fn cause(finding: &Finding) -> Row {
     let first = finding.first.as_ref().map(|first| first.action);
     let second = finding.second.action;
@@ -192,7 +192,7 @@ pub(super) fn cause(finding: &Finding) -> Row {
     }
 }
 
-/// The dependency between two operations that nothing orders.
+/// The dependency between two unordered operations.
 fn dependency(first: Option<Action>, second: Action) -> String {
     match (first, second) {
         (None, second) => format!(
@@ -202,7 +202,7 @@ fn dependency(first: Option<Action>, second: Action) -> String {
         (Some(Action::Transition), Action::Transition) => {
             "a memory dependency between the two layout transitions".to_owned()
         }
-        // After a read, only the order matters, and a write's access plays no part in it.
+        // After a read, only the order matters, and the access of a write is irrelevant.
         (Some(Action::Read { stage, .. }), Action::Write { stage: later, .. }) => {
             format!(
                 "an execution dependency from {} to {}",
@@ -233,7 +233,7 @@ fn dependency(first: Option<Action>, second: Action) -> String {
     }
 }
 
-/// Why contents that an operation touched are undefined.
+/// Reason why contents that an operation touched are undefined.
 fn discard(action: Option<Action>) -> &'static str {
     match action {
         Some(Action::Transition) => "a layout transition from UNDEFINED discards contents",
@@ -244,7 +244,7 @@ fn discard(action: Option<Action>) -> &'static str {
     }
 }
 
-/// An access or operation as the end of a dependency.
+/// An access or operation at one end of a dependency.
 fn operation(action: Action) -> String {
     match action {
         Action::Read { stage, access } | Action::Write { stage, access } => scope((stage, access)),
@@ -255,7 +255,7 @@ fn operation(action: Action) -> String {
     }
 }
 
-/// Where a transition names the layout that an image was in.
+/// The name of an image's layout before a transition.
 pub(super) fn before_transition(one: &Use) -> &'static str {
     match is_of_render_pass(one) {
         true => "initial layout",
@@ -263,7 +263,7 @@ pub(super) fn before_transition(one: &Use) -> &'static str {
     }
 }
 
-/// Whether a render pass, and not a barrier, changes the layout of an image.
+/// Returns true if a render pass, and not a barrier, changes the layout of an image.
 pub(super) fn is_of_render_pass(one: &Use) -> bool {
     let calls = ["vkCmdBeginRenderPass", "vkCmdNextSubpass", "vkCmdEndRenderPass"];
     calls.iter().any(|call| one.call.starts_with(call))

@@ -1,4 +1,4 @@
-//! Random commands outside of passes, and what they access.
+//! Random commands outside of passes, and their accesses.
 
 use ash::vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
 
@@ -98,7 +98,7 @@ impl Generator {
         if (from.image, from.layer) == (to.image, to.layer) {
             return None;
         }
-        // One image must be in one layout of each of them; the general one serves both.
+        // One image can only have one layout that both of them allow: the general layout works for both.
         let (sources, targets) = match from.image == to.image {
             true => (vec![L::GENERAL], vec![L::GENERAL]),
             false => (

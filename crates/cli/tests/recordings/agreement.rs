@@ -14,10 +14,10 @@ use crate::resources::Form;
 use crate::shrink::{shrink, written};
 use crate::verdicts::Verdicts;
 
-/// The most mistakes of a recording.
+/// Maximum number of mistakes in a recording.
 const MAX_MISTAKES: u64 = 4;
 
-/// The most recordings that are tried to make a failing one smaller.
+/// Maximum number of recordings to try when a failing one is reduced.
 const MAX_TRIES: u32 = 300;
 
 /// A recording with some mistakes, or none.

@@ -1,4 +1,4 @@
-//! Recording of barriers and events, of both kinds.
+//! Records barriers and events, of both versions.
 
 use ash::vk;
 

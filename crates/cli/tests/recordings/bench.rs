@@ -15,7 +15,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// `None`, and the test is listed as skipped, without synchronization validation.
+    /// Opens a device; `None` without synchronization validation, and the test is listed as skipped.
     pub(crate) fn new() -> Option<Bench> {
         if std::env::var_os("TILEHEAP_RUNNER").is_none() {
             skip("synchronization validation is part of the test bed");
@@ -42,10 +42,10 @@ impl Drop for Bench {
     }
 }
 
-/// A number from the environment.
+/// Reads a number from the environment.
 ///
 /// # Panics
-/// If it is not one.
+/// If the value is not a number.
 pub(crate) fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| {
         text.parse()

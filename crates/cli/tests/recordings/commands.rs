@@ -1,4 +1,4 @@
-//! Recording of commands other than barriers.
+//! Records commands other than barriers.
 
 use ash::vk::{self, ImageLayout as L};
 
@@ -27,7 +27,7 @@ impl Executor<'_> {
         let device = &self.gpu.device;
         let bytes = |cells| self.resources.bytes(self.recording, cells);
         let image = |layer: Layer| self.resources.images[layer.image];
-        // SAFETY: recording; objects of this recording, in layouts that it keeps.
+        // SAFETY: recording; objects of this recording, in the layouts that it tracks.
         unsafe {
             match &step.command {
                 Command::Fill(cells) => {

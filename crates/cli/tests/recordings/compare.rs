@@ -13,7 +13,7 @@ pub(crate) struct Disagreement {
     pub(crate) kind: Kind,
 }
 
-/// The layer that reports a pair, and the one that the specification supports.
+/// The kind of a disagreement: the layer that reports the pair, and the one that the specification supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Validation reports a write after another write that happens before it and was made available.
@@ -41,7 +41,7 @@ impl Kind {
     }
 }
 
-/// The pairs of which only one layer complains. `rows` are the first steps of rows, by step.
+/// The pairs that only one layer reports. `rows` are the first steps of rows, by step.
 pub(crate) fn disagreements(
     recording: &Recording,
     rows: &HashMap<u32, u32>,
@@ -56,7 +56,7 @@ pub(crate) fn disagreements(
     let judge = Judge { recording, rows };
     let mut all = Vec::new();
     for (pair, conflicts) in &verdicts.validation {
-        // The layer reports one use of a pass and one of equal draws, validation each of them.
+        // The layer reports one use per pass and one of several equal draws, validation each of them.
         let is_follow_up = reports_another(recording, &verdicts.certain, *pair)
             || reports_another(recording, &verdicts.possible, *pair);
         if !reported.contains(&pair.1) && !is_follow_up {
@@ -68,8 +68,7 @@ pub(crate) fn disagreements(
         }
     }
     for (pair, conflicts) in &verdicts.certain {
-        // Validation remembers the last write only, and the reads after it: once it has reported a step, nothing is compared with what
-        // came before that step.
+        // Validation only remembers the last write and the reads after it: once it has reported a step, nothing is compared with earlier steps.
         let earlier = |(other_before, other): &Pair| {
             *other_before == pair.0 && *other != pair.1 && validation.contains(other)
         };
@@ -101,7 +100,7 @@ fn reports_another(recording: &Recording, pairs: &Pairs, (before, after): Pair) 
         .any(|(other_before, other)| equal(*other_before) == equal(before) && *other != after)
 }
 
-/// Judges pairs by the specification.
+/// Checks pairs by the specification.
 struct Judge<'a> {
     recording: &'a Recording,
     rows: &'a HashMap<u32, u32>,
@@ -165,7 +164,7 @@ impl Judge<'_> {
         orders
     }
 
-    /// The steps of a row that may be meant.
+    /// The steps of a row that a pair may refer to.
     fn row(&self, step: u32, act: Act) -> Vec<u32> {
         let mut row: Vec<u32> = self
             .rows

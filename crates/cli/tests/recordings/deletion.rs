@@ -11,10 +11,10 @@ use crate::resources::Form;
 use crate::shrink::written;
 use crate::verdicts::Verdicts;
 
-/// Deletions of one recording.
+/// Number of deletions per recording.
 const DELETIONS: usize = 3;
 
-/// The least share of needed dependencies whose lack is reported, in percent.
+/// Minimum share of needed dependencies that are reported when deleted, in percent.
 const MIN_REPORTED: u64 = 95;
 
 /// The verdicts, without messages of core validation.
@@ -35,7 +35,7 @@ fn needs_more(bench: &mut Bench, recording: &Recording) -> bool {
     lacks_order(recording, &executed.rows, &Verdicts::new(&executed))
 }
 
-/// Deletes dependencies from correct recordings, for which the layer reports nothing, and counts the needed ones that it reports as missing.
+/// Deletes dependencies from correct recordings for which the layer reports nothing; counts the needed ones, and those reported as missing.
 fn delete_dependencies(aliased: bool) {
     let Some(mut bench) = Bench::new() else { return };
     let form = if aliased { Form::Aliased } else { Form::Merged };
@@ -75,7 +75,7 @@ fn deleted_dependencies_are_reported() {
     delete_dependencies(false);
 }
 
-/// Synchronization validation judges the same recording with one buffer in place of several.
+/// Synchronization validation checks the same recording with one buffer in place of several.
 #[test]
 fn deleted_dependencies_between_aliases_are_reported() {
     delete_dependencies(true);

@@ -10,7 +10,7 @@ use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFla
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
 const ALIASING: &CStr = c"VK_LAYER_TILEHEAP_aliasing";
 
-/// Bytes of the memory that all resources are placed in.
+/// Size in bytes of the memory that all resources are placed in.
 const BLOCK: u64 = 4 << 20;
 
 /// A message: its id and text.
@@ -30,7 +30,7 @@ pub(crate) struct Gpu {
     pub(crate) block: vk::DeviceMemory,
 }
 
-/// Makes the loader find the staged layer, beside those of the test bed.
+/// Sets the environment so that the loader finds the staged layer, in addition to those of the test bed.
 fn prepare_environment() {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/aliasing"));
     let library = folder.join("libVkLayer_tileheap_aliasing.so");
@@ -53,7 +53,7 @@ unsafe extern "system" fn listen(
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     messages: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: a layer hands over valid data, with C strings or null.
+    // SAFETY: a layer passes valid data, with C strings or null.
     let (id, text) = unsafe { ((*data).message_id_name_as_c_str(), (*data).message_as_c_str()) };
     let text_of = |text: Option<&CStr>| text.unwrap_or_default().to_string_lossy().into_owned();
     let id = text_of(id);
@@ -222,7 +222,7 @@ impl Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // SAFETY: everything that was created on them is gone, and the device is idle.
+        // SAFETY: all objects of the device are destroyed, and it is idle.
         unsafe {
             self.device.free_memory(self.block, None);
             self.device.destroy_device(None);

@@ -1,4 +1,4 @@
-//! Executes recordings: creates their resources, records and submits, and tells which step a command was.
+//! Executes recordings: creates their resources, records and submits, and maps commands to steps.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -14,7 +14,7 @@ use crate::pipelines::Pipelines;
 use crate::recording::*;
 use crate::resources::{Form, Resources, range};
 
-/// The position of a command in a layer's message: command buffer, action commands so far, and `true` if it is one of them.
+/// The position of a command in a layer's message: command buffer, number of action commands so far, and `true` if it is an action command.
 pub(crate) type Position = (usize, u32, bool);
 
 /// An executed recording: the messages of the layers, and the step of each command.
@@ -22,9 +22,9 @@ pub(crate) type Position = (usize, u32, bool);
 pub(crate) struct Executed {
     pub(crate) messages: Vec<Message>,
     pub(crate) ids: HashMap<Position, u32>,
-    /// The first step of the row that each step is in: barriers in a row have one position.
+    /// The first step of the row that each step is in: consecutive barriers have one position.
     pub(crate) rows: HashMap<u32, u32>,
-    /// The ends of passes in secondary command buffers, which have no labels of their own, by their beginnings.
+    /// The ends of passes in secondary command buffers, which do not have their own labels, by their begins.
     pub(crate) ends: HashMap<u32, u32>,
 }
 
@@ -169,7 +169,7 @@ impl Executor<'_> {
         unsafe { self.gpu.device.end_command_buffer(commands) }.expect("recording ends");
     }
 
-    /// Brings images into the general layout, writes everything, and waits.
+    /// Transitions images to the general layout, writes everything, and waits.
     fn initialize(&self, commands: vk::CommandBuffer) {
         let device = &self.gpu.device;
         self.begin(commands, None);
@@ -275,7 +275,7 @@ impl Executor<'_> {
     }
 
     fn step(&mut self, commands: vk::CommandBuffer, step: &Step) {
-        // Between the beginning and the end of a pass in secondary command buffers, only they may be executed.
+        // Between the begin and the end of a pass in secondary command buffers, only they may be executed.
         let in_secondaries = self.pass.is_some_and(|(begin, subpass)| {
             subpass == 0 && self.passes[&begin].pass.secondaries && !self.is_secondary(commands)
         });

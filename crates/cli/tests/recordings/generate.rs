@@ -1,4 +1,4 @@
-//! Random recordings that are synchronized correctly, in most places with the smallest dependency that suffices.
+//! Random recordings that are synchronized correctly, mostly with the smallest sufficient dependency.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::recording::*;
 use crate::tracker::{Access, Position, Tracker, Unit};
 use crate::units::units_of;
 
-/// The most steps of a recording, without the last action's.
+/// Maximum number of steps of a recording, without those of the last action.
 const MAX_STEPS: u32 = 40;
 
 /// A recording without hazards. With `aliased`, several buffers cover the same cells, and no barrier is limited to a buffer.
@@ -103,7 +103,7 @@ impl Generator {
             }
             let can_repeat = self.recording.events == events && self.same_layouts(&before);
             if can_repeat && self.random.one_in(4) {
-                // Everything before is waited for, or the two uses would have to be ordered by what they record.
+                // Waits for everything before; otherwise the two uses would have to be ordered by their own commands.
                 self.submit_after_everything(index);
             }
         }
@@ -158,7 +158,7 @@ impl Generator {
         });
     }
 
-    /// Actions with their barriers, in a secondary command buffer or not.
+    /// Generates actions with their barriers, in a secondary command buffer or not.
     pub(crate) fn some_actions(&mut self) {
         let primary = self.current;
         let secondary = self
@@ -174,7 +174,7 @@ impl Generator {
         }
     }
 
-    /// A new command buffer that steps go to from now on.
+    /// Begins a command buffer for the following steps.
     pub(crate) fn begin_secondary(&mut self, inheritance: Inheritance) -> usize {
         self.recording.command_buffers.push(CommandBuffer {
             steps: Vec::new(),
@@ -204,7 +204,7 @@ impl Generator {
         }
     }
 
-    /// The number of the step that comes next.
+    /// The number of the next step.
     pub(crate) fn next_id(&self) -> u32 {
         self.next_id + 1
     }
@@ -237,13 +237,13 @@ impl Generator {
         fitting.map(|(index, _)| index).collect()
     }
 
-    /// A layer of an image of this kind, in one of these layouts, in which it is after a transition if it has to be.
+    /// A layer of an image of this kind in one of these layouts, after a transition if it is needed.
     pub(crate) fn some_layer(&mut self, kind: ImageKind, layouts: &[L], next: (S, A)) -> Option<Layer> {
         let layer = self.choose_layer(kind)?;
         Some(self.in_layout(layer, layouts, next))
     }
 
-    /// A layer in its present layout.
+    /// A layer in its current layout.
     pub(crate) fn choose_layer(&mut self, kind: ImageKind) -> Option<Layer> {
         let images = self.resources_of(|place| place == Place::Texels(kind));
         if images.is_empty() {
@@ -259,7 +259,7 @@ impl Generator {
         self.layouts.get(&(image, layer)).copied().unwrap_or(L::GENERAL)
     }
 
-    /// The layer in one of these layouts, after a transition if it is needed; sometimes after one that is not.
+    /// The layer in one of these layouts, after a transition if it is needed; sometimes after an unneeded one.
     pub(crate) fn in_layout(&mut self, layer: Layer, layouts: &[L], next: (S, A)) -> Layer {
         let layout = self.layout(layer.image, layer.layer);
         if layouts.contains(&layout) && !self.random.one_in(8) {

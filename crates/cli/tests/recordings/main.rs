@@ -1,13 +1,13 @@
-//! Random recordings, judged by the aliasing layer and by synchronization validation at once.
+//! Random recordings, checked by the aliasing layer and by synchronization validation at the same time.
 //!
 //! ```text
 //! correct recording ──mutate──► with mistakes ──execute──► messages of both layers ──► pairs of steps
 //!        └─delete one dependency──► …                                                     │
-//!                                                    order of two accesses by the specification ◄─ where they disagree
+//!                                                    order of two accesses by the specification ◄─ if they disagree
 //! ```
-//! A correct recording has no hazard, which both layers have to confirm.
+//! A correct recording does not have hazards, which both layers have to confirm.
 
-// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+// Every call of ash is unsafe; a comment states what a group of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod actions;

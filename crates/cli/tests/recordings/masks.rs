@@ -1,11 +1,11 @@
-//! Stages and accesses of barriers of the first kind, and accesses that their stages perform.
+//! Stages and accesses of barriers of the first version, and accesses that their stages perform.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_device::scopes::PERFORMERS;
 
 use crate::recording::{Masks, Member};
 
-/// Stages that the first flags have no bit for, with those that stand for them.
+/// Stages without a bit in the first version's flags, with their replacements.
 const STAGES: [(S, S); 6] = [
     (S::COPY, S::ALL_TRANSFER),
     (S::CLEAR, S::ALL_TRANSFER),
@@ -15,14 +15,14 @@ const STAGES: [(S, S); 6] = [
     (S::VERTEX_ATTRIBUTE_INPUT, S::VERTEX_INPUT),
 ];
 
-/// The same of accesses.
+/// Accesses without a bit in the first version's flags, with their replacements.
 const ACCESSES: [(A, A); 3] = [
     (A::SHADER_SAMPLED_READ, A::SHADER_READ),
     (A::SHADER_STORAGE_READ, A::SHADER_READ),
     (A::SHADER_STORAGE_WRITE, A::SHADER_WRITE),
 ];
 
-/// Stages as barriers of the first kind have them.
+/// Stages in the flags of barriers of the first version.
 pub(crate) fn widened(stages: S) -> S {
     STAGES
         .iter()
@@ -32,7 +32,7 @@ pub(crate) fn widened(stages: S) -> S {
         })
 }
 
-/// Accesses as barriers of the first kind have them.
+/// Accesses in the flags of barriers of the first version.
 pub(crate) fn widened_access(access: A) -> A {
     ACCESSES
         .iter()
@@ -44,7 +44,7 @@ pub(crate) fn widened_access(access: A) -> A {
 
 /// Stages in the flags of Vulkan 1.0; `none` if there are none.
 pub(crate) fn first_stages(stages: S, none: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
-    // The first 32 bits mean the same in both.
+    // The first 32 bits have the same meaning in both.
     let first = vk::PipelineStageFlags::from_raw(widened(stages).as_raw() as u32);
     if first.is_empty() { none } else { first }
 }

@@ -1,6 +1,6 @@
 //! Changes to one dependency of a recording.
 //!
-//! A recording stays valid: layout transitions are kept, and an event is waited for with what it was set with.
+//! A recording stays valid: layout transitions are kept, and an event is waited for with the scopes that it was set with.
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_units::SplitMix64;
@@ -8,7 +8,7 @@ use tileheap_units::SplitMix64;
 use crate::masks::valid;
 use crate::recording::*;
 
-/// A place where order is asked for.
+/// A place in a recording that requires order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Site {
     /// A member of the barrier of this step, or of the event that this step waits for.
@@ -19,7 +19,7 @@ pub(crate) enum Site {
     Submit(usize),
 }
 
-/// All places where order is asked for.
+/// All places that require order.
 pub(crate) fn sites(recording: &Recording) -> Vec<Site> {
     let mut sites = Vec::new();
     for (_, step) in recording.steps() {
@@ -76,7 +76,7 @@ pub(crate) fn delete(recording: &mut Recording, site: Site) -> bool {
     }
 }
 
-/// Changes the order at one place, or nothing.
+/// Changes the order at one place, or does nothing.
 pub(crate) fn mutate(recording: &mut Recording, random: &mut SplitMix64) {
     let sites = sites(recording);
     if sites.is_empty() {
@@ -165,7 +165,7 @@ fn pass(recording: &mut Recording, id: u32) -> &mut Pass {
     found.expect("a pass")
 }
 
-/// Other masks of valid usage.
+/// Different valid masks.
 fn changed(masks: Masks, random: &mut SplitMix64) -> Masks {
     let stages = [
         S::NONE,
@@ -207,7 +207,7 @@ fn without_one(bits: u64, random: &mut SplitMix64) -> Option<u64> {
     (!set.is_empty()).then(|| bits & !random.pick(&set))
 }
 
-/// Limits a scope to something else.
+/// Limits a scope to other memory.
 fn narrow(scope: &mut Scope, random: &mut SplitMix64) {
     if let Scope::Buffer(cells) = scope {
         if cells.first > 0 {

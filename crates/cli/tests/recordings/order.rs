@@ -1,9 +1,9 @@
-//! The order of two accesses, by a literal reading of the specification. It decides where the two layers disagree.
+//! The order of two accesses, by a literal reading of the specification. Decides disagreements between the two layers.
 //!
-//! Source: appendix "Memory Model", section "Location-Ordered", its last bullets: a write comes before another one if it is made available
-//! before it, and before a read if it is then made visible to that read; a read comes before a write if it happens before it. Execution
-//! dependencies chain ("Execution and Memory Dependencies"). "Image Layout Transitions": what a transition writes is available, and what
-//! is available is visible to it; transitions are in submission order.
+//! Source: appendix "Memory Model", section "Location-Ordered", its last bullets: a write comes before another one if it is made available before it,
+//! and before a read if it is then made visible to that read; a read comes before a write if it happens before it. Execution dependencies chain
+//! ("Execution and Memory Dependencies"). "Image Layout Transitions": writes of a transition are available, and available writes are visible to it;
+//! transitions are in submission order.
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_device::scopes::{self, NO_STAGE};
@@ -37,7 +37,7 @@ impl Act {
     }
 }
 
-/// Stages of commands, at some times, that happen after something.
+/// Stages of commands, at some times, that happen after a given access.
 type Reached = Vec<(S, Times)>;
 
 fn reaches(reached: &Reached, stages: S, times: &Times) -> bool {
@@ -103,7 +103,7 @@ impl Pair<'_> {
         let (item, after) = self.after;
         let here = time(item)..=time(item);
         let (mut happened, mut available) = self.start();
-        // Dependencies chain in any order of their recording: each round follows one more.
+        // Dependencies chain in any order of their recording: each round follows one more link.
         for _ in 0..self.timeline.edges.len() {
             for edge in &self.timeline.edges {
                 let (follows, is_available) = self.follows(edge, &happened, &available);
@@ -171,7 +171,7 @@ impl Pair<'_> {
             }
             Act::Transition => true,
         };
-        // What happens before a layout transition happens before the second scopes of its dependency, too.
+        // Everything that happens before a layout transition also happens before the second scopes of its dependency.
         let chains = |reached: &Reached| {
             reaches(reached, source.execution, &edge.first)
                 || edge.transitions

@@ -7,7 +7,7 @@ use crate::recording::*;
 use crate::tracker::{Access, Need, Unit};
 
 impl Generator {
-    /// Records what these accesses have to wait for.
+    /// Records the dependencies that these accesses need.
     pub(crate) fn order(&mut self, accesses: &[Access]) {
         let needs: Vec<Need> = accesses
             .iter()
@@ -69,7 +69,7 @@ impl Generator {
         }
     }
 
-    /// The unit's resource, where every place has one.
+    /// A scope of the unit's resource, if each place has a single one.
     fn scope(&self, unit: Unit) -> Scope {
         let (Unit::Cell(place, first) | Unit::Layer(place, first)) = unit;
         let resource = self.recording.resources.iter().position(|one| one.place == place);
@@ -93,12 +93,12 @@ impl Generator {
         }
     }
 
-    /// All of it is in this command buffer.
+    /// Returns true if all of it is in this command buffer.
     fn can_use_event(&self, needs: &[Need]) -> bool {
         needs.iter().all(|need| need.last.0 == self.current())
     }
 
-    /// An event that is set after the last command that is waited for.
+    /// Adds an event that is set after the last command to wait for.
     fn event(&mut self, needs: &[Need]) {
         let members = match self.random.one_in(2) {
             true => vec![merged(needs)],

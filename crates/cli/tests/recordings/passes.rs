@@ -1,4 +1,4 @@
-//! Random render pass instances, with everything that they have to wait for recorded before them.
+//! Random render pass instances, with their dependencies recorded before them.
 
 use ash::vk::{
     AccessFlags2 as A, AttachmentLoadOp, AttachmentStoreOp, ImageLayout as L, PipelineStageFlags2 as S,
@@ -15,7 +15,7 @@ enum Shape {
     Color,
     /// One color attachment, and depth.
     Depth,
-    /// A multisampled attachment, and the one that it is resolved to.
+    /// A multisampled attachment, and its resolve attachment.
     Resolved,
     /// A second subpass reads the color attachment of the first one.
     Subpasses,
@@ -230,7 +230,7 @@ fn accesses_of_attachment(generator: &Generator, attachment: &Attachment) -> Vec
     generator.access(Target::Layer(attachment.layer), stages, access, true)
 }
 
-/// Accesses through everything but attachments.
+/// Accesses of a draw, except to attachments.
 fn accesses_of_draw(generator: &Generator, draw: &Draw) -> Vec<Access> {
     let bindings: Vec<Binding> = draw
         .bindings
@@ -266,13 +266,13 @@ fn scope_of(pass: &Pass, subpass: &Subpass) -> (S, A) {
     })
 }
 
-/// Accesses that write, of a scope.
+/// The write accesses of a scope.
 fn written((stages, access): (S, A)) -> (S, A) {
     (stages, access & crate::tracker::writes())
 }
 
-/// Dependencies between subpasses, and with what is outside. What comes before is already ordered before the attachments' stages, so the
-/// first ones only have to chain the layout transitions to it.
+/// Dependencies between subpasses, and with commands outside. Earlier commands are already ordered before the attachments' stages, so the first
+/// dependencies only have to chain the layout transitions to them.
 fn dependencies(generator: &mut Generator, pass: &Pass) -> Vec<Dependency> {
     let mut dependencies = Vec::new();
     for (index, subpass) in (0..).zip(&pass.subpasses) {
@@ -302,7 +302,7 @@ fn dependencies(generator: &mut Generator, pass: &Pass) -> Vec<Dependency> {
             by_region: true,
         });
     }
-    // The store of an attachment that the second subpass reads follows that read.
+    // The store of an attachment that the second subpass reads comes after that read.
     let last = pass.subpasses.len() as u32 - 1;
     let (stages, access) = written(scope_of(pass, &pass.subpasses[last as usize]));
     let source = if last == 1 {

@@ -1,16 +1,16 @@
 //! A recording as plain data: resources, command buffers and submits, without Vulkan objects.
 //!
 //! ```text
-//! place    what bytes are for: cells of a buffer, or the texels of an image
+//! place    the use of bytes: cells of a buffer, or the texels of an image
 //! resource a buffer over some cells of a place, or the image of a place
 //! step     a command with its number; one number is one command of one command buffer
 //! ```
-//! Several buffers may cover the same cells. Executed *merged*, all buffers of a place are one buffer, so that nothing is aliased;
-//! executed *aliased*, each is a buffer of its own in the same memory. The commands are the same.
+//! Several buffers may cover the same cells. Executed *merged*, all buffers of a place are one buffer, so that nothing is aliased; executed
+//! *aliased*, each is a separate buffer in the same memory. The commands are the same.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
-/// Bytes of a cell: a dispatch of one workgroup covers it, and it has as many bytes as an image layer.
+/// Size of a cell in bytes: a dispatch of one workgroup covers it, and an image layer has the same size.
 pub(crate) const CELL: u64 = 256;
 
 /// Width and height of every image.
@@ -87,11 +87,11 @@ pub(crate) struct Resource {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommandBuffer {
     pub(crate) steps: Vec<Step>,
-    /// For a secondary command buffer, how it is executed.
+    /// The inheritance of a secondary command buffer.
     pub(crate) secondary: Option<Inheritance>,
 }
 
-/// How a secondary command buffer is executed.
+/// The inheritance of a secondary command buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inheritance {
     /// Outside of render pass instances.
@@ -100,12 +100,12 @@ pub(crate) enum Inheritance {
     Inside { begin: u32, subpass: u32 },
 }
 
-/// A batch of its own.
+/// A submit with a single batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Submit {
     /// A primary command buffer; several submits of one command buffer are simultaneous uses.
     pub(crate) command_buffer: usize,
-    /// The batch before signals a semaphore, for which this one waits at these stages.
+    /// The previous batch signals a semaphore, for which this one waits at these stages.
     pub(crate) waits_at: Option<S>,
     /// The host waits for it.
     pub(crate) is_waited_for: bool,
@@ -281,7 +281,7 @@ pub(crate) struct Pass {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attachment {
-    /// The layout is that before the pass.
+    /// The layer, in its layout before the pass.
     pub(crate) layer: Layer,
     pub(crate) kind: ImageKind,
     pub(crate) load: vk::AttachmentLoadOp,
@@ -375,7 +375,7 @@ impl Recording {
         }
     }
 
-    /// Stands for all draws and clears of attachments of one subpass; for any other step, the step itself.
+    /// A step that represents all draws and clears of attachments of one subpass; for any other step, the step itself.
     pub(crate) fn subpass_of(&self, id: u32) -> u32 {
         let Some((buffer, at)) = self.find(id) else {
             return id;

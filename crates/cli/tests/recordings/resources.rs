@@ -6,12 +6,12 @@ use tileheap_testkit::objects::Objects;
 use crate::device::Gpu;
 use crate::recording::*;
 
-/// How buffers of one place are created.
+/// The way in which buffers of one place are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As one buffer: nothing is aliased.
     Merged,
-    /// As they are, on the same memory.
+    /// As separate buffers, in the same memory.
     Aliased,
 }
 
@@ -39,7 +39,7 @@ impl Resources {
                 Place::Parameters => CELL,
                 Place::Texels(_) => CELL,
             };
-            // Never used: the layer tracks only memory that two resources share.
+            // Never used: the layer only tracks memory that two resources share.
             let unused = buffer(gpu, objects, offset, size);
             gpu.name(unused, &format!("unused {place}"));
             let merged = (form == Form::Merged && !matches!(kind, Place::Texels(_)))

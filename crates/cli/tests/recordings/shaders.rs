@@ -1,4 +1,4 @@
-//! The shaders of dispatches and draws, written by what their descriptors are used for.
+//! The shaders of dispatches and draws, generated from the uses of their descriptors.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use tileheap_testkit::glsl::{Stage, compile};
 
 use crate::recording::Use;
 
-/// The words of a compute shader in which every invocation accesses its part of each descriptor, and all together the whole of it.
+/// The words of a compute shader in which every invocation accesses its part of each descriptor, and all of them together access the whole.
 pub(crate) fn compute(uses: &[Use]) -> Vec<u32> {
     let (read, written) = accesses(uses, "gl_GlobalInvocationID.x", "ivec2(gl_GlobalInvocationID.xy)");
     let source = format!(

@@ -1,4 +1,4 @@
-//! Makes a recording smaller as long as something holds of it.
+//! Reduces a recording as long as a condition holds.
 
 use crate::recording::*;
 
@@ -26,8 +26,8 @@ pub(crate) fn shrink(mut recording: Recording, mut holds: impl FnMut(&Recording)
     recording
 }
 
-/// The recording without a step, and without those that make no sense without it. `None` if it cannot be removed. Images may be in other
-/// layouts then than commands say.
+/// The recording without a step and the steps that depend on it; `None` if it cannot be removed. Images may then be in layouts other than those in
+/// commands.
 fn without(recording: &Recording, id: u32) -> Option<Recording> {
     let (buffer, at) = recording.find(id)?;
     let mut smaller = recording.clone();
@@ -64,7 +64,7 @@ fn without(recording: &Recording, id: u32) -> Option<Recording> {
     Some(smaller)
 }
 
-/// A recording in a few lines.
+/// Describes a recording in a few lines.
 pub(crate) fn written(recording: &Recording) -> String {
     use std::fmt::Write;
     let mut text = String::new();

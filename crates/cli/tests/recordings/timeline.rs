@@ -7,7 +7,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use crate::masks;
 use crate::recording::*;
 
-/// Everything that attachments do, as the implicit dependencies of a render pass have it.
+/// Writes and all accesses of attachments, as in the implicit dependencies of a render pass.
 const ATTACHMENT_WRITES: A =
     A::from_raw(A::COLOR_ATTACHMENT_WRITE.as_raw() | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw());
 const ATTACHMENT_ACCESSES: A = A::from_raw(
@@ -25,7 +25,7 @@ pub(crate) struct Item<'a> {
     pub(crate) pass: Option<&'a Pass>,
 }
 
-/// Times: item `n` is executed at `2n + 1`, so that dependencies between two items have a time of their own.
+/// Times: item `n` is executed at `2n + 1`, so that dependencies between two items have a separate time.
 pub(crate) type Times = RangeInclusive<usize>;
 
 /// The time at which an item is executed.
@@ -50,7 +50,7 @@ pub(crate) struct Edge {
 pub(crate) struct Timeline<'a> {
     pub(crate) items: Vec<Item<'a>>,
     pub(crate) edges: Vec<Edge>,
-    /// Where each event was set.
+    /// The item at which each event was set.
     set: Vec<usize>,
     pass: Option<OpenPass<'a>>,
 }
@@ -184,7 +184,7 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// The implicit dependencies of a pass with layout transitions that no explicit one is for.
+/// The implicit dependencies of a pass with layout transitions that are not covered by an explicit one.
 ///
 /// Source: "Render Pass", [renderpass-implicit-dependencies].
 ///
@@ -238,7 +238,7 @@ fn uses(pass: &Pass, index: usize) -> Vec<(u32, ash::vk::ImageLayout)> {
     uses.collect()
 }
 
-/// Returns `true` if some attachment changes its layout between two subpasses, or between a subpass and what is outside.
+/// Returns `true` if some attachment changes its layout between two subpasses, or between a subpass and the outside.
 fn changes_layouts(pass: &Pass, from: Option<u32>, to: Option<u32>) -> bool {
     pass.attachments.iter().enumerate().any(|(index, attachment)| {
         let inside = uses(pass, index)

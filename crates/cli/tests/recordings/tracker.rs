@@ -97,13 +97,13 @@ impl Tracker {
         (stages | state.readers, mask)
     }
 
-    /// A dependency was recorded.
+    /// Updates the state after a dependency.
     pub(crate) fn ordered(&mut self, need: &Need) {
         let state = self.states.entry(need.unit).or_default();
         state.visible.push(need.masks.destination);
     }
 
-    /// A command was recorded.
+    /// Updates the state after a command.
     pub(crate) fn performed(&mut self, access: &Access, at: Position) {
         let state = self.states.entry(access.unit).or_default();
         state.last = at;
@@ -115,7 +115,7 @@ impl Tracker {
         }
     }
 
-    /// A layout transition was recorded, after which these stages may access the unit.
+    /// Updates the state after a layout transition, after which these stages may access the unit.
     pub(crate) fn transitioned(&mut self, unit: Unit, stages: S, visible: (S, A), at: Position) {
         let state = State {
             writer: Some((stages, A::NONE)),
@@ -126,12 +126,12 @@ impl Tracker {
         self.states.insert(unit, state);
     }
 
-    /// Everything so far happens before everything that follows.
+    /// Orders everything so far before everything that follows.
     pub(crate) fn clear(&mut self) {
         self.states.clear();
     }
 
-    /// A step was inserted.
+    /// Updates positions after a step was inserted.
     pub(crate) fn inserted(&mut self, (buffer, index): Position) {
         for state in self.states.values_mut() {
             if state.last.0 == buffer && state.last.1 > index {
@@ -141,7 +141,7 @@ impl Tracker {
     }
 }
 
-/// Accesses that write.
+/// The accesses that write.
 pub(crate) fn writes() -> A {
     A::SHADER_STORAGE_WRITE
         | A::TRANSFER_WRITE

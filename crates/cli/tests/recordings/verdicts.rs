@@ -40,7 +40,7 @@ pub(crate) enum Named {
 /// The conflicts of each pair; `None` if a message cannot be read.
 pub(crate) type Pairs = BTreeMap<Pair, Vec<Option<Conflict>>>;
 
-/// Pairs, by what was said of them.
+/// Pairs by verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdicts {
     /// Hazards of synchronization validation.
@@ -49,7 +49,7 @@ pub(crate) struct Verdicts {
     pub(crate) certain: Pairs,
     /// Possible missing order.
     pub(crate) possible: Pairs,
-    /// Messages of core validation, or about other steps than those of the recording.
+    /// Messages of core validation, or about steps that are not in the recording.
     pub(crate) unexpected: Vec<Message>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn pair(executed: &Executed, id: &str, text: &str) -> Option<Pair> {
     }
 }
 
-/// The steps of the innermost debug labels. What has no label is the command itself: it does several things.
+/// The steps of the innermost debug labels. Without a prior command in the message, both accesses belong to the same command.
 fn pair_of_validation(executed: &Executed, text: &str) -> Option<Pair> {
     let property = |name: &str| text.lines().find_map(|line| line.trim().strip_prefix(name));
     let step = |region: &str, command: &str| -> Option<u32> {
@@ -114,7 +114,7 @@ fn pair_of_layer(executed: &Executed, text: &str) -> Option<Pair> {
     Some((line("cause: ").and_then(step), step(line("at: ")?)?))
 }
 
-/// The position that a sentence of the layer names.
+/// The position in a sentence of the layer.
 fn position(text: &str) -> Option<Position> {
     let buffer = text.split("`cb").nth(1)?.split('`').next()?.parse().ok()?;
     let number = |before: &str| -> Option<u32> {
@@ -149,8 +149,8 @@ fn add(pairs: &mut Pairs, pair: Pair, text: &str, acts: Option<[Act; 2]>) {
 
 /// The first buffer or image that a message names.
 ///
-/// Only objects of the kinds that every recording names count. Validation runs without wrapped handles, and keeps the name of a destroyed
-/// object: a pipeline at its address is then printed with the name of a buffer of an earlier recording.
+/// Only counts objects of the kinds that every recording names. Validation runs without wrapped handles, and keeps the name of a destroyed object: a
+/// pipeline at its address is then printed with the name of a buffer of an earlier recording.
 fn named_memory(text: &str) -> Option<Named> {
     const OF_VALIDATION: [&str; 3] = ["VkBuffer ", "VkImage ", "VkImageView "];
     const OF_LAYER: [&str; 2] = ["buffer `", "image `"];
