@@ -56,7 +56,7 @@ impl HeapMemory {
         }
     }
 
-    /// The driver's memory type that stands for the heap: a device local one that ordinary images and buffers can use.
+    /// The driver's memory type for the heap: a device local one that ordinary images and buffers can use.
     pub(crate) fn memory_type(&self) -> Option<u32> {
         self.probed.get().copied().flatten()
     }

@@ -3,7 +3,7 @@
 //! An entry point converts Vulkan's arguments, queries the model, and calls the driver; panics are caught inside it.
 //!
 //! ```text
-//! driver, instance, device, recorder    the state behind a handle, and how to find it
+//! driver, instance, device, recorder    the state of a handle, and its look-up
 //! creates, hook                         how entry points are declared and chosen
 //! heap_memory, submit, tile_objects     the layer's own memory and submissions
 //! the others                            entry points by area

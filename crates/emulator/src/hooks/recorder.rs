@@ -374,7 +374,7 @@ fn read_and_draw(
     }
 }
 
-/// Checks a draw or dispatch on a device where it may fetch from tracked buffers.
+/// Checks a draw or dispatch on a device on which it may fetch from tracked buffers.
 #[cold]
 fn fetch_and_check(
     recorder: &Recorder,

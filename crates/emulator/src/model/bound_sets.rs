@@ -136,7 +136,7 @@ impl BoundSets {
     ) -> UnseenWrites {
         let point = &self.points[index_of_reachable(reachable)];
         let Some(pipeline) = descriptors.pipelines.get(point.pipeline) else {
-            // Without a pipeline there are shader objects, whose writes are unseen from where they are bound.
+            // Without a pipeline there are shader objects, whose writes are unseen since they were bound.
             return UNKNOWN_SHADER.only_if(point.pipeline != 0);
         };
         let mut unseen = pipeline.unseen_writes;

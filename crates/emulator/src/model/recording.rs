@@ -141,7 +141,7 @@ impl Recording {
         None
     }
 
-    /// Logs the own accesses of a draw or dispatch, and those of a list.
+    /// Logs a draw or dispatch that has its own accesses, and those of a list.
     pub(crate) fn access_with(&mut self, own: Vec<LoggedAccess>, list: u32, command: &'static str) {
         self.at.is_at(command);
         self.order.access_with(own, list, &self.at);

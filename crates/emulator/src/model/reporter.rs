@@ -60,7 +60,7 @@ pub(crate) struct Reporter {
     pub(crate) listeners: Listeners,
     /// The names of the device's objects.
     pub(crate) names: Arc<Names>,
-    /// Messages go to standard error, or to logcat, too.
+    /// True if messages also go to standard error, or to logcat.
     log: bool,
     /// The log of messages, one JSON document per line.
     lines: Option<Arc<Lines>>,

@@ -13,11 +13,11 @@ pub(crate) struct TilePass {
     pub(crate) area: vk::Rect2D,
     /// The size of a tile; the first one begins at texel 0.
     pub(crate) tile: vk::Extent2D,
-    /// How to resume it, or the reason why it cannot be interrupted.
+    /// State for resuming it, or the reason why it cannot be interrupted.
     pub(crate) again: Result<Again, &'static str>,
 }
 
-/// How to resume a pass: it loads the contents that it has stored.
+/// State for resuming a pass, which then loads the contents that it has stored.
 pub(crate) enum Again {
     Rendering(Rendering),
     Pass {

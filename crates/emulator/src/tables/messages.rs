@@ -8,7 +8,7 @@ use tileheap_layer::android::Severity;
 pub(crate) enum Kind {
     /// About the layer itself, not the application.
     Layer,
-    /// A rule that the validation layers check too.
+    /// A rule that the validation layers also check.
     Validated,
     /// A rule that only this layer checks.
     OwnRule,

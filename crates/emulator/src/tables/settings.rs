@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) pedantic: bool,
     /// Mistakes in order and contents are reported each time.
     pub(crate) repeats: bool,
-    /// Emulates even where the driver has the extension.
+    /// Emulates even if the driver has the extension.
     pub(crate) force: bool,
     /// Adds a lazily allocated memory type.
     pub(crate) lazy_type: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Settings {
     pub(crate) report: Report,
     /// Path of the trace.
     pub(crate) trace: Option<PathBuf>,
-    /// Messages go to standard error, or to logcat, too.
+    /// Messages also go to standard error, or to logcat.
     pub(crate) log: bool,
     /// File that messages are appended to as JSON documents, one per line.
     pub(crate) message_log: Option<PathBuf>,
