@@ -23,7 +23,7 @@ use crate::model::resources::{Framebuffer, Resource, View, image_tiling};
 use crate::tables::extended_flags;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// Defines the render pass that resumes a tile shading pass of one subpass: it loads what the pass has stored.
+/// Creates the render pass that resumes a tile shading pass of one subpass: it loads what the pass has stored.
 macro_rules! resuming {
     ($device:ident, $info:ident, strip::$strip:ident, $command:ident) => {{
         let mut stripped = strip::$strip($info);

@@ -130,8 +130,8 @@ fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device))
     true
 }
 
-/// Records a barrier inside a tile shading pass outside of the driver's pass, if it names stages that are invalid inside one. Returns `false`
-/// otherwise.
+/// Records a barrier that names stages which are invalid inside a render pass: interrupts the tile shading pass for it. Returns `false` outside of
+/// such a pass.
 pub(crate) fn barrier_outside(recorder: &Recorder, record: impl FnOnce(&Device)) -> bool {
     let taken = recorder.lock().tile_pass.take();
     let Some(pass) = taken else { return false };

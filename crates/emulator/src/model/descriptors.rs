@@ -55,7 +55,7 @@ type Entries = BTreeMap<(u32, u32), Entry>;
 /// Number of descriptors of a binding that are tracked; a shader may use any element of a larger array.
 const MAX_ELEMENTS: usize = 16;
 
-/// Flags of descriptors that a recorded command may not use in their current state.
+/// Flags of descriptors that a recorded command does not certainly use in their current state.
 pub(super) const UNCERTAIN: vk::DescriptorBindingFlags = vk::DescriptorBindingFlags::from_raw(
     vk::DescriptorBindingFlags::UPDATE_AFTER_BIND.as_raw()
         | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING.as_raw()

@@ -42,7 +42,7 @@ fn every_name_of_a_command_is_the_layers() {
         let look_up = unsafe { (instance.fp_v1_0().get_device_proc_addr)(device.handle(), name.as_ptr()) };
         look_up.map(|function| function as usize)
     };
-    // Commands that only the driver knows are the driver's: the test would see them.
+    // Look-ups of commands that only the driver knows return its function, which the test would detect.
     let drivers = anything as *const () as usize;
     assert_eq!(of_instance(c"vkNoSuchCommandKHR"), Some(drivers));
     for (all, is_one) in [(names("device"), true), (names("action"), false)] {

@@ -139,7 +139,7 @@ fn queues_take_turns() {
     );
     assert_eq!(mixed[2..6], ["runs 1"; 4]);
 
-    // A failed call does not change the order.
+    // A failed call does not take part in the order.
     for second_kind in [false, true] {
         arm(1, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         let refused = scene.submit(0, &[tile], second_kind);
