@@ -644,11 +644,11 @@ typedef struct ThResourceDesc {
     uint32_t arrayLayers;
     /** Samples per texel; 0 means `VK_SAMPLE_COUNT_1_BIT`. */
     VkSampleCountFlags samples;
-    /** Creation flags of an image besides those that follow from the plan. */
+    /** Creation flags of an image in addition to those that follow from the plan. */
     VkImageCreateFlags imageFlags;
-    /** Usage of an image besides that of its accesses. */
+    /** Usage of an image in addition to that of its accesses. */
     VkImageUsageFlags imageUsage;
-    /** Usage of a buffer besides that of its accesses. */
+    /** Usage of a buffer in addition to that of its accesses. */
     VkBufferUsageFlags bufferUsage;
     /**
      * A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. It has no

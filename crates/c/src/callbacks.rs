@@ -9,7 +9,7 @@ thread_local! {
     static CALLING_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls a callback. Functions that could wait for locks that the calling function holds are refused meanwhile.
+/// Calls a callback. During the call, functions that could wait for locks of the calling function are refused.
 pub(crate) fn call_back<R>(callback: impl FnOnce() -> R) -> R {
     let outside = CALLING_BACK.replace(true);
     let result = callback();

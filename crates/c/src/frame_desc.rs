@@ -89,11 +89,11 @@ pub struct ResourceDesc {
     pub array_layers: u32,
     /// Samples per texel; 0 means `VK_SAMPLE_COUNT_1_BIT`.
     pub samples: vk::SampleCountFlags,
-    /// Creation flags of an image besides those that follow from the plan.
+    /// Creation flags of an image in addition to those that follow from the plan.
     pub image_flags: vk::ImageCreateFlags,
-    /// Usage of an image besides that of its accesses.
+    /// Usage of an image in addition to that of its accesses.
     pub image_usage: vk::ImageUsageFlags,
-    /// Usage of a buffer besides that of its accesses.
+    /// Usage of a buffer in addition to that of its accesses.
     pub buffer_usage: vk::BufferUsageFlags,
     /// A number that the caller chooses for structures that it chains to the creation of the image or buffer; 0 for none. It has no
     /// effect on dynamic frames.
