@@ -45,7 +45,7 @@ fn barrier(scopes: Scopes, is_alias: bool, first: Option<&Use>, second: &Use) ->
     format!("a memory barrier {at}: {from} -> {to}")
 }
 
-/// More stages and accesses for the dependency of a layout transition; a render pass may not have that dependency yet.
+/// More stages and accesses for the dependency of a layout transition; a render pass may still lack that dependency.
 fn wider_transition(one: &Use, which: &str, scope: &str) -> String {
     let at = position(one);
     let of_subpass = match one.call.as_str() {
