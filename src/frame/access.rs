@@ -15,10 +15,10 @@ use tileheap_json::is_default;
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum Version {
-    /// What this frame writes.
+    /// Contents written by this frame.
     #[default]
     Current,
-    /// What the frame before wrote; read only.
+    /// Contents written by the previous frame; read-only.
     Previous,
 }
 
@@ -36,7 +36,7 @@ pub enum ClearValue {
     DepthStencil(#[serde(with = "component")] f32, u32),
 }
 
-/// A number, or an infinity in words: JSON has no number for those.
+/// A number, or an infinity as a word: JSON has no number for infinities.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number, \"Infinity\" or \"-Infinity\"")]
 enum Component {
@@ -102,7 +102,7 @@ impl ClearValue {
     /// Zero in every component.
     pub const ZERO: ClearValue = ClearValue::Float([0.0; 4]);
 
-    /// Zero in every component, as images of `format` are cleared to it.
+    /// Zero in every component, in the numeric type of `format`.
     pub fn zero_of(format: vk::Format) -> ClearValue {
         if !crate::format::aspects(format).contains(vk::ImageAspectFlags::COLOR) {
             return ClearValue::DepthStencil(0.0, 0);
@@ -114,7 +114,7 @@ impl ClearValue {
         }
     }
 
-    /// Whether some component is not a number: such a value is not even equal to itself.
+    /// Returns true if a component is NaN: such a value is not even equal to itself.
     pub fn is_nan(self) -> bool {
         match self {
             ClearValue::Float(components) => components.iter().any(|component| component.is_nan()),
@@ -123,7 +123,7 @@ impl ClearValue {
         }
     }
 
-    /// As Vulkan's union.
+    /// The value as a `VkClearValue`.
     pub fn to_vk(self) -> vk::ClearValue {
         match self {
             ClearValue::Float(float32) => vk::ClearValue {
@@ -142,7 +142,7 @@ impl ClearValue {
     }
 }
 
-/// What a writing access does about the contents that were there before.
+/// Treatment of earlier contents by a writing access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadOp {
@@ -151,11 +151,11 @@ pub enum LoadOp {
     Load,
     /// Replaces them all by a value, first of all (attachments only).
     Clear(ClearValue),
-    /// Writes every texel or byte that anyone will read.
+    /// Earlier contents may be discarded: the access writes every texel or byte that is read later.
     DontCare,
 }
 
-/// How an access views an image, where that does not follow from the image and the part that it uses.
+/// View of an image by an access, if it does not follow from the image and the part that is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ViewDesc {
@@ -167,13 +167,13 @@ pub struct ViewDesc {
     pub format: Option<vk::Format>,
 }
 
-/// A part of the texels of a resource, or of the bytes of a buffer: `part` of `of`.
+/// A fraction of a resource's texels or bytes: `part` of `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// What is used.
+    /// Texels or bytes used.
     pub part: u64,
-    /// All that there is.
+    /// Texels or bytes in all.
     pub of: u64,
 }
 
@@ -186,37 +186,37 @@ pub struct Access {
     pub subpass: u32,
     /// The resource.
     pub resource: ResourceId,
-    /// How it is used.
+    /// Kind of use.
     pub kind: AccessKind,
-    /// The part of an image that it uses; in a validated frame nothing of it is left open. Empty for buffers.
+    /// Part of an image that is used; fully specified in a validated frame. Empty for buffers.
     pub range: SubresourceRange,
     /// The type and format of the view that shaders and render passes get.
     pub view: ViewDesc,
-    /// Whether contents from before the pass matter to it.
+    /// True if the access needs contents from before the pass.
     pub reads: bool,
-    /// Whether it changes the contents.
+    /// True if the access changes the contents.
     pub writes: bool,
     /// Current or previous frame's contents.
     pub version: Version,
     /// Pipeline stages that make the access.
     pub stages: vk::PipelineStageFlags2,
-    /// What a writing access does about earlier contents.
+    /// Treatment of earlier contents by a writing access.
     pub load_op: LoadOp,
     /// For a resolve attachment, the attachment whose samples it receives.
     pub resolves: Option<ResourceId>,
-    /// The bytes of memory traffic a frame that it was measured to save on chip, in place of the model's.
+    /// Memory traffic that this access was measured to save on chip, in bytes per frame; replaces the model's estimate.
     pub measured: Option<Bytes>,
-    /// How much of its range it touches, where that is not all: a strip and its halo. What it moves is counted by this; hazards are not.
+    /// Fraction of the range that is touched, if not all: a strip and its halo. Affects traffic, not hazards.
     pub share: Option<Share>,
-    /// How far its reads look, where that was declared; see [`Access::reach`].
+    /// Distance from the pixel at which it reads, if declared; see [`Access::reach`].
     pub reach: Option<ReadReach>,
-    /// In a validated frame: whether an earlier subpass of the pass has attached the same part. It then goes on with what is there.
+    /// In a validated frame: true if an earlier subpass of the pass has attached the same part, whose contents are then continued.
     pub goes_on: bool,
 }
 
 impl Access {
-    /// How far its reads look: as declared; else [`ReadReach::PIXEL`] for attachments and input attachments, [`ReadReach::Anywhere`] for all
-    /// others.
+    /// Distance from the pixel at which it reads: as declared; else [`ReadReach::PIXEL`] for attachments and input attachments,
+    /// [`ReadReach::Anywhere`] for all others.
     pub fn reach(&self) -> ReadReach {
         let usual = if self.kind.is_attached() {
             ReadReach::PIXEL
@@ -226,12 +226,12 @@ impl Access {
         self.reach.unwrap_or(usual)
     }
 
-    /// The access flags that barriers name: loading an attachment reads it, declared as a read or not.
+    /// The access flags for barriers: loading an attachment reads it, whether or not a read was declared.
     pub fn flags(&self) -> vk::AccessFlags2 {
         self.kind.access_flags(self.needs_contents(), self.writes)
     }
 
-    /// Whether contents from before the pass matter: they are read, or kept by a write.
+    /// Returns true if contents from before the pass matter: they are read, or kept by a write.
     pub fn needs_contents(&self) -> bool {
         self.reads || (self.writes && self.load_op == LoadOp::Load)
     }

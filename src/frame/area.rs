@@ -6,8 +6,8 @@ use super::tables::{Access, Resource, ResourceKind};
 use super::{AccessKind, ImageDesc};
 use crate::format;
 
-/// The texels of a level that a view shows across and down: of blocks, where it shows compressed blocks as texels
-/// ("Image Views", `VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT`).
+/// Width and height in texels of a level as seen through a view: in blocks if the view shows compressed blocks as texels ("Image Views",
+/// `VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT`).
 pub(super) fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
     let blocks = |view| {
         let (own, view) = (format::info(desc.format)?, format::info(view)?);
@@ -25,7 +25,7 @@ pub(super) fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) ->
     }
 }
 
-/// The texels and layers that every attachment of a render pass has, input attachments included; `None` without attachments.
+/// Extent and layers common to all attachments of a render pass, input attachments included; `None` without attachments.
 pub(super) fn covered(accesses: &[Access], resources: &[Resource]) -> Option<(vk::Extent2D, u32)> {
     let attached =
         |access: &&Access| access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
@@ -42,7 +42,7 @@ pub(super) fn covered(accesses: &[Access], resources: &[Resource]) -> Option<(vk
     })
 }
 
-/// What two areas have in common; `None` where that is nothing.
+/// Intersection of two areas; `None` if they do not overlap.
 pub(crate) fn intersection(one: vk::Rect2D, other: vk::Rect2D) -> Option<vk::Rect2D> {
     let side = |one: (i32, u32), other: (i32, u32)| {
         let first = one.0.max(other.0);

@@ -1,4 +1,4 @@
-//! The builder of a frame: things are declared in submission order, each under an id.
+//! The builder of a frame: everything is declared in submission order and gets an id.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,13 +38,13 @@ use crate::units::{Bytes, Run};
 #[derive(Clone, Debug, Default)]
 pub struct FrameBuilder {
     pub(super) tables: Tables,
-    /// The first thing declared out of order, reported by `build`.
+    /// The first declaration out of order, reported by `build`.
     pub(super) fault: Option<FrameError>,
     pub(super) spare: Spare,
 }
 
 impl FrameBuilder {
-    /// An empty frame; `base_extent` is what scaled images are a fraction of.
+    /// An empty frame; scaled images are a fraction of `base_extent`.
     pub fn new(name: impl AsRef<str>, base_extent: vk::Extent2D) -> FrameBuilder {
         FrameBuilder::from_tables(Tables {
             name: name.as_ref().to_owned(),
@@ -131,7 +131,7 @@ impl FrameBuilder {
         SemaphoreId(self.tables.semaphores.len() as u32 - 1)
     }
 
-    /// Declares a semaphore that the caller hands in with every frame (swapchain acquire, present).
+    /// Declares a semaphore that the caller supplies for every frame (swapchain acquire, present).
     pub fn external_semaphore(&mut self, name: impl AsRef<str>) -> SemaphoreId {
         let id = self.semaphore(name);
         self.tables.semaphores[id.index()].external = true;
@@ -166,7 +166,7 @@ impl FrameBuilder {
         BatchId(self.tables.batches.len() as u32 - 1)
     }
 
-    /// Lets `stages` of a batch wait for a semaphore. A wait at none, or only at the bottom of the pipe, orders no passes.
+    /// Lets `stages` of a batch wait for a semaphore. A wait without stages, or only at the bottom of the pipe, orders no passes.
     pub fn wait(&mut self, batch: BatchId, semaphore: SemaphoreId, stages: vk::PipelineStageFlags2) {
         let operation = SemaphoreOp { semaphore, stages };
         self.tables.batches[batch.index()].waits.push(operation);
@@ -202,7 +202,7 @@ impl FrameBuilder {
 
     /// Appends a compute pass to the last command buffer.
     ///
-    /// Any action commands outside a render pass may be declared so, also without accesses (query resets, timestamps).
+    /// Any action commands outside a render pass may be declared as a compute pass, even without accesses (query resets, timestamps).
     pub fn compute_pass(&mut self, commands: CommandBufferId, name: impl AsRef<str>) -> PassBuilder<'_> {
         self.pass(commands, name, PassKind::Compute)
     }
@@ -275,7 +275,7 @@ impl FrameBuilder {
 }
 
 impl Frame {
-    /// The description back as a builder, to change and build again (another size, say).
+    /// Returns the description as a builder, to change and build again (for example at another size).
     pub fn to_builder(&self) -> FrameBuilder {
         FrameBuilder::from_tables((*self.tables).clone())
     }
@@ -301,9 +301,9 @@ impl PassBuilder<'_> {
         self.contents(Contents::Secondary)
     }
 
-    /// Marks a render pass as one with tile shading: draws and dispatches may run once per tile, and shaders access attachments within
-    /// their tile ([`tile_read`](PassBuilder::tile_read), [`tile_write`](PassBuilder::tile_write)). Record these draws and
-    /// dispatches with `PassCommands::per_tile`.
+    /// Marks a render pass as using tile shading: draws and dispatches may run once per tile, and shaders access attachments within their tile
+    /// ([`tile_read`](PassBuilder::tile_read), [`tile_write`](PassBuilder::tile_write)). Record these draws and dispatches with
+    /// `PassCommands::per_tile`.
     pub fn tile_shading(self) -> Self {
         let pass = &mut self.frame.tables.passes[self.pass.index()];
         pass.tile_shading = true;
@@ -315,21 +315,21 @@ impl PassBuilder<'_> {
         self
     }
 
-    /// Begins the next subpass of a render pass: what is declared from here on, it accesses. It finds what earlier subpasses left in
-    /// attachments, reads it at the fragment's own pixel ([`input`](PassBuilder::input)), and draws on where it declares them again with
-    /// [`LoadOp::Load`]. Only the first access of an attachment loads, clears or discards.
+    /// Begins the next subpass of a render pass: accesses declared from here on belong to it. It can read what earlier subpasses left in attachments
+    /// at the fragment's own pixel ([`input`](PassBuilder::input)), and continue to draw on attachments that it declares again with [`LoadOp::Load`].
+    /// Only the first access of an attachment loads, clears or discards.
     pub fn next_subpass(self) -> Self {
         let next = self.subpass.saturating_add(1);
         self.in_subpass(next)
     }
 
-    /// The subpass that accesses are of from here on.
+    /// Sets the subpass of the accesses declared from here on.
     pub(crate) fn in_subpass(mut self, subpass: u32) -> Self {
         self.subpass = subpass;
         self.change(|pass| pass.subpasses = subpass.saturating_add(1))
     }
 
-    /// Restricts rendering to an area; by default it is all that every attachment covers.
+    /// Restricts rendering to an area; by default, the area that all attachments cover.
     pub fn area(self, area: vk::Rect2D) -> Self {
         self.change(|pass| pass.render_area = Some(area))
     }
@@ -339,36 +339,35 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.view_mask = view_mask)
     }
 
-    /// Declares that the pass uses the origin and extent that it is given, so that it can run strip by strip, and what one more execution
-    /// costs besides its accesses, in bytes of memory traffic. Not for passes with side effects (queries, atomics, appended lists).
+    /// Declares that the pass uses the origin and extent that it is given, so that it can run strip by strip. `repeat_bytes` is the cost of one more
+    /// execution in addition to its accesses, in bytes of memory traffic. Not for passes with side effects (queries, atomics, appended lists).
     pub fn in_strips(self, repeat_bytes: Bytes) -> Self {
         self.change(|pass| pass.repeat_bytes = Some(repeat_bytes))
     }
 
-    /// Declares that frames may leave the pass out ([`Commands::skip`](crate::runtime::Commands::skip)): they have the same plan, and
-    /// record its barriers, and the clears of its attachments, without its contents.
+    /// Declares that frames may skip the pass ([`Commands::skip`](crate::runtime::Commands::skip)): the plan stays the same, and its barriers and the
+    /// clears of its attachments are recorded without its contents.
     pub fn optional(self, outputs: SkippedOutputs) -> Self {
         self.change(|pass| pass.optional = Some(outputs))
     }
 
-    /// Has structures of the caller chained to the render pass: those that its [`Hooks`](crate::runtime::Hooks) give for a number above 0.
+    /// Chains structures of the caller to the render pass: those that its [`Hooks`](crate::runtime::Hooks) return for a number above 0.
     pub fn hook(self, hook: u32) -> Self {
         self.change(|pass| pass.hook = hook)
     }
 
-    /// Draws with so many samples per texel into attachments of another number: a [`hook`](Self::hook) chains the structure of
-    /// `VK_EXT_multisampled_render_to_single_sampled`, and pipelines that of `VK_AMD_mixed_attachment_samples` or
-    /// `VK_NV_framebuffer_mixed_samples`.
+    /// Draws with this number of samples per texel into attachments of another sample count: a [`hook`](Self::hook) chains the structure of
+    /// `VK_EXT_multisampled_render_to_single_sampled`, and pipelines that of `VK_AMD_mixed_attachment_samples` or `VK_NV_framebuffer_mixed_samples`.
     pub fn samples(self, samples: vk::SampleCountFlags) -> Self {
         self.change(|pass| pass.samples = Some(samples))
     }
 
-    /// Declares how far the read declared last looks.
+    /// Declares how far from the pixel the most recently declared read reads.
     pub fn reaching(self, reach: ReadReach) -> Self {
         self.change_last(|access| access.reach = Some(reach))
     }
 
-    /// Declares where the pass is recorded.
+    /// Declares whether the pass is recorded inline or in secondary command buffers.
     pub fn contents(self, contents: Contents) -> Self {
         self.change(|pass| pass.contents = contents)
     }
@@ -404,7 +403,7 @@ impl PassBuilder<'_> {
         self.read(resource, AccessKind::SampledImage)
     }
 
-    /// What the frame before left in a history image, sampled.
+    /// A sampled history image, as the previous frame left it.
     pub fn sampled_previous(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::SampledImage).previous()
     }
@@ -415,7 +414,7 @@ impl PassBuilder<'_> {
         self.read(resource, kind)
     }
 
-    /// A storage image or storage buffer of which everything that matters later is written.
+    /// A storage image or storage buffer that is written; all contents that matter later are written.
     pub fn storage_write(self, resource: ResourceId) -> Self {
         let kind = self.storage_kind(resource);
         self.write(resource, kind)
@@ -432,8 +431,8 @@ impl PassBuilder<'_> {
         self.read(resource, AccessKind::UniformBuffer)
     }
 
-    /// An attachment of the pass, read by shaders within their tile (`VK_QCOM_tile_shading`): by fragment shaders and dispatches per tile,
-    /// unless [`at`](PassBuilder::at) names one of the two.
+    /// An attachment of the pass, read by shaders within their tile (`VK_QCOM_tile_shading`): by fragment shaders and per-tile dispatches, unless
+    /// [`at`](PassBuilder::at) names one of the two.
     pub fn tile_read(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::TileAttachment)
     }
@@ -443,12 +442,12 @@ impl PassBuilder<'_> {
         self.access(resource, AccessKind::TileAttachment, true, true, LoadOp::Load)
     }
 
-    /// A copy's source.
+    /// The source of a copy.
     pub fn transfer_source(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::TransferSource)
     }
 
-    /// A copy's destination, written whole.
+    /// The destination of a copy, written as a whole.
     pub fn transfer_destination(self, resource: ResourceId) -> Self {
         self.write(resource, AccessKind::TransferDestination)
     }
@@ -463,7 +462,7 @@ impl PassBuilder<'_> {
         self.access(resource, kind, false, true, LoadOp::DontCare)
     }
 
-    /// Any access. `load_op` counts for writing accesses alone.
+    /// Any access. `load_op` is used only for writing accesses.
     pub fn access(
         self,
         resource: ResourceId,
@@ -496,13 +495,13 @@ impl PassBuilder<'_> {
         self
     }
 
-    /// Replaces the stages of the access declared last.
+    /// Replaces the stages of the most recently declared access.
     pub fn at(self, stages: vk::PipelineStageFlags2) -> Self {
         self.change_last(|access| access.stages = stages)
     }
 
-    /// Narrows the shader accesses that the pass has declared so far, and whose stages were not named, to fragment shaders: vertex and
-    /// other shaders of later draws then do not wait for them.
+    /// Narrows the shader accesses that the pass has declared so far without naming stages to fragment shaders: vertex and other shaders of later
+    /// draws then do not wait for them.
     pub fn fragment(self) -> Self {
         let accesses = self.frame.tables.passes[self.pass.index()].accesses;
         for access in &mut self.frame.tables.accesses[accesses.indices()] {
@@ -514,52 +513,52 @@ impl PassBuilder<'_> {
         self
     }
 
-    /// Restricts the access declared last to a part of the image.
+    /// Restricts the most recently declared access to a part of the image.
     pub fn part(self, range: SubresourceRange) -> Self {
         self.change_last(|access| access.range = range)
     }
 
-    /// Restricts the access declared last to one level.
+    /// Restricts the most recently declared access to one level.
     pub fn level(self, level: u32) -> Self {
         self.levels(level..level + 1)
     }
 
-    /// Restricts the access declared last to some levels.
+    /// Restricts the most recently declared access to some levels.
     pub fn levels(self, levels: Range<u32>) -> Self {
         self.change_last(|access| access.range.levels = run(levels))
     }
 
-    /// Restricts the access declared last to one layer; of a 3D image, to one slice.
+    /// Restricts the most recently declared access to one layer; for a 3D image, to one slice.
     pub fn layer(self, layer: u32) -> Self {
         self.layers(layer..layer + 1)
     }
 
-    /// Restricts the access declared last to some layers; of a 3D image, to some slices.
+    /// Restricts the most recently declared access to some layers; for a 3D image, to some slices.
     pub fn layers(self, layers: Range<u32>) -> Self {
         self.change_last(|access| access.range.layers = run(layers))
     }
 
-    /// Restricts the access declared last to depth or to stencil.
+    /// Restricts the most recently declared access to depth or to stencil.
     pub fn aspect(self, aspect: vk::ImageAspectFlags) -> Self {
         self.change_last(|access| access.range.aspects = aspect)
     }
 
-    /// Views the image of the access declared last as another type or in another format.
+    /// Views the image of the most recently declared access as another type or in another format.
     pub fn viewed(self, view: ViewDesc) -> Self {
         self.change_last(|access| access.view = view)
     }
 
-    /// Replaces the savings on chip of the access declared last by a measured one, in bytes of memory traffic a frame.
+    /// Replaces the savings on chip of the most recently declared access by a measured value, in bytes of memory traffic per frame.
     pub fn measured(self, saves: Bytes) -> Self {
         self.change_last(|access| access.measured = Some(saves))
     }
 
-    /// Names the attachment whose samples the resolve attachment declared last receives.
+    /// Names the attachment whose samples the most recently declared resolve attachment receives.
     pub fn resolving(self, source: ResourceId) -> Self {
         self.change_last(|access| access.resolves = Some(source))
     }
 
-    /// Makes the access declared last one of the previous frame's contents.
+    /// Makes the most recently declared access refer to the previous frame's contents.
     pub fn previous(self) -> Self {
         self.change_last(|access| access.version = Version::Previous)
     }
@@ -573,7 +572,7 @@ impl PassBuilder<'_> {
         self
     }
 
-    /// Changes the access declared last; a setting without one changes nothing.
+    /// Changes the most recently declared access; without one, a setting has no effect.
     pub(crate) fn change_last(self, change: impl FnOnce(&mut Access)) -> Self {
         let accesses = self.frame.tables.passes[self.pass.index()].accesses;
         if let Some(access) = self.frame.tables.accesses[accesses.indices()].last_mut() {

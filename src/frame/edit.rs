@@ -1,4 +1,4 @@
-//! Frames that differ from a given one in one thing: what planners try out.
+//! Variants of a frame that differ from it in one thing, for planners to try.
 
 use std::sync::Arc;
 
@@ -11,19 +11,20 @@ use super::{AccessKind, Frame, FrameRule, ImageDesc, LoadOp, PassId, ResourceId,
 use crate::units::{Bytes, Run};
 
 impl Frame {
-    /// The frame without one pass: a renderer's features come and go.
+    /// The frame without one pass, for renderers whose features are toggled.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`]: what remains may read something that nobody writes.
+    /// As [`FrameBuilder::build`]: the remaining passes may read something that is no longer written.
     pub fn without_pass(&self, pass: PassId) -> crate::Result<Frame> {
         let mut tables = (*self.tables).clone();
         remove_pass(&mut tables, pass);
         FrameBuilder::from_tables(tables).build()
     }
 
-    /// The frame with render pass `first` and the one behind it as one, whose subpasses follow one another; `None` where they cannot be:
-    /// they are recorded apart or in secondary command buffers, one is optional, they differ in layers, in areas of which one [clears, discards or resolves](super::LoadOp) less than both, or the second needs more of what the first writes than the same pixel (an input
-    /// attachment, or drawing on).
+    /// Merges render pass `first` and the pass after it into one pass with consecutive subpasses; `None` if they cannot be merged: they are recorded
+    /// apart or in secondary command buffers, one is optional, they differ in layers, in areas of which one [clears, discards or
+    /// resolves](super::LoadOp) less than both, or the second needs more of what the first writes than the same pixel (an input attachment, or
+    /// drawing on).
     ///
     /// # Errors
     /// As [`FrameBuilder::build`].
@@ -49,7 +50,7 @@ impl Frame {
         Some(FrameBuilder::from_tables(tables).build())
     }
 
-    /// Whether two render passes could be one, were they recorded one after the other; see [`Frame::merged`].
+    /// Returns true if two render passes could be merged if they were recorded one after the other; see [`Frame::merged`].
     pub(crate) fn merges_with(&self, first: PassId, second: PassId) -> bool {
         let [one, other] = [first, second].map(|pass| self.pass(pass));
         let shape = |pass: &Pass| {
@@ -78,9 +79,9 @@ impl Frame {
         })
     }
 
-    /// Whether two render passes with different areas can be one that renders to the smallest area around both. A render pass instance has
-    /// one area, which every attachment must cover; draws stay in the areas that were described. What an attachment holds around
-    /// those survives if it is loaded and stored again: what is cleared, discarded or resolved into is so in the whole area.
+    /// Returns true if two render passes with different areas can be merged into one that renders to the smallest area around both. A render pass
+    /// instance has one area, which every attachment must cover; draws stay in the areas that were described. Contents of an attachment outside those
+    /// areas survive if the attachment is loaded and stored again: clears, discards and resolves apply to the whole area.
     ///
     /// Source: `VkRenderPassBeginInfo`: "The application must ensure (using scissor if necessary) that all rendering is contained within
     /// the render area"; load, store and resolve operations apply to the render area ("Render Pass Load Operations", "Render Pass
@@ -101,12 +102,12 @@ impl Frame {
         fits(first) && fits(second)
     }
 
-    /// The frame with some resources that must be placed in tile memory.
+    /// The frame with some resources pinned: they must be placed in tile memory.
     pub fn with_pinned(&self, resources: &[ResourceId]) -> Frame {
         self.with_demand(resources, TileConstraint::Pinned)
     }
 
-    /// The frame with some resources that must not be placed in tile memory, even if there is room.
+    /// The frame with some resources excluded: they must not be placed in tile memory, even if there is room.
     pub fn with_excluded(&self, resources: &[ResourceId]) -> Frame {
         self.with_demand(resources, TileConstraint::Excluded)
     }
@@ -120,11 +121,11 @@ impl Frame {
         frame
     }
 
-    /// The frame with measured savings in place of the model's; see [`Weights`].
+    /// The frame with measured savings in place of the model's estimates; see [`Weights`].
     ///
     /// # Errors
-    /// [`FrameRule::Unknown`] for a pass or resource that the frame does not have, and
-    /// [`FrameRule::Weight`] for a pair that is no access of it or is named twice.
+    /// [`FrameRule::Unknown`] for a pass or resource that the frame does not have, and [`FrameRule::Weight`] for a pair that is not an access of it
+    /// or is named twice.
     pub fn with_weights(&self, weights: &Weights) -> crate::Result<Frame> {
         let mut frame = self.clone();
         let tables = Arc::make_mut(&mut frame.tables);
@@ -161,7 +162,7 @@ impl Frame {
                 .filter(|&index| tables.accesses[index].resource == resource);
             let first = of_pair.next().ok_or_else(|| fault("is no access of the frame"))?;
             let others: Vec<usize> = of_pair.collect();
-            // Of several accesses in one pass, the first stands for all.
+            // The first of several accesses in one pass stands for all.
             tables.accesses[first].measured = Some(weight.savings);
             for other in others {
                 tables.accesses[other].measured = Some(Bytes::ZERO);
@@ -170,7 +171,7 @@ impl Frame {
         Ok(frame)
     }
 
-    /// The frame with other images.
+    /// The frame with changed image descriptions.
     ///
     /// # Errors
     /// As [`FrameBuilder::build`].
@@ -187,7 +188,7 @@ impl Frame {
     /// The frame without one access: an index into [`Frame::accesses`].
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`]: what remains may read something that nobody writes.
+    /// As [`FrameBuilder::build`]: the remaining accesses may read something that is no longer written.
     pub fn without_access(&self, access: usize) -> crate::Result<Frame> {
         let mut tables = (*self.tables).clone();
         tables.accesses.remove(access);
@@ -214,7 +215,7 @@ fn remove_pass(tables: &mut Tables, pass: PassId) {
     }
 }
 
-/// A run of a table from which one entry is removed.
+/// The run of a table after one entry is removed.
 fn without(run: Run, gone: u32) -> Run {
     let moved = |index: u32| index - u32::from(index > gone);
     Run::new(moved(run.first), moved(run.end))

@@ -1,6 +1,6 @@
-//! What can be wrong with a frame's description.
+//! Errors in the description of a frame.
 
-/// What is wrong with a frame's description. Every message names the pass or resource and says what to do.
+/// Error in the description of a frame. Every message names the pass or resource and says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
@@ -9,66 +9,66 @@ pub enum FrameError {
     Broken {
         /// The rule.
         rule: FrameRule,
-        /// How, and what to do.
+        /// The violation, and what to do.
         message: String,
     },
-    /// A rule of Vulkan is broken that holds on every device.
+    /// A rule of Vulkan that holds on every device is broken.
     #[error(transparent)]
     InvalidUsage(#[from] super::valid_usage::InvalidUsage),
-    /// A text that is no list of weights.
+    /// A text that is not a list of weights.
     #[error("weights JSON: {0}")]
     Weights(#[source] tileheap_json::Error),
-    /// A text that is no description of a frame.
+    /// A text that is not a description of a frame.
     #[error(transparent)]
     Json(#[from] super::json::JsonError),
-    /// A loose description that means nothing, or contradicts itself.
+    /// A loose description that is meaningless or contradictory.
     #[error(transparent)]
     Import(#[from] super::import::ImportError),
 }
 
-/// What breaks the rules of descriptions.
+/// Rules of frame descriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameRule {
     /// A batch, command buffer or pass was added to something that is not the last of its kind.
     OutOfOrder,
-    /// No pass at all.
+    /// There are no passes.
     Empty,
-    /// Two things of one kind share a name.
+    /// Two objects of one kind share a name.
     DuplicateName,
     /// An id or name that the frame does not have.
     Unknown,
     /// A pass without tiles is marked as one with tile shading.
     TileShading,
-    /// A weight that cannot be.
+    /// An invalid weight.
     Weight,
-    /// An external image whose levels are to be images of their own, or an image that cannot be the level of another one.
+    /// An external image with separate levels, or an image that cannot be the level of another one.
     SeparateLevels,
     /// An image without texels.
     ZeroExtent,
     /// A buffer without bytes, or an image without levels, layers or samples.
     ZeroCount,
-    /// An access that resources of this type or format cannot have.
+    /// An access that is not possible for the type or format of the resource.
     Misuse,
     /// An access to levels, layers or slices that the image does not have.
     Range,
-    /// Contents are needed that nothing wrote.
+    /// Contents are needed that were never written.
     ReadBeforeWrite,
     /// One pass writes one resource through two accesses.
     TwoWriters,
-    /// Subpasses that share more than the pixels of attachments, or are no run of numbers.
+    /// Subpasses that share more than the pixels of attachments, or whose numbers are not consecutive.
     Subpass,
-    /// A pass that keeps its outputs when it is left out, and overwrites one.
+    /// A pass that keeps its outputs when it is skipped, but overwrites one.
     Optional,
-    /// The previous version of something that has none, or is written.
+    /// The previous version of a resource that has none, or a write to it.
     Previous,
     /// A pass on a queue that cannot run it.
     QueueCapability,
-    /// A wait that can never end, or only by an earlier frame.
+    /// A wait that can never end, or that only an earlier frame can end.
     Cyclic,
     /// More than one signal, or more than one wait, of a semaphore inside the frame.
     SemaphoreReuse,
-    /// A frame semaphore that is signalled and never waited for, which would leave a binary one signalled.
+    /// A frame semaphore that is signalled but never waited for, which would leave a binary one signalled.
     NeverWaited,
     /// A use on one queue that neither follows nor precedes a use on another.
     Unordered,
@@ -76,11 +76,11 @@ pub enum FrameRule {
     ResolveSource,
     /// Secondary contents outside a render pass.
     SecondaryContents,
-    /// A pass that the runtime is to record is no store.
+    /// A pass to be recorded by the runtime that is not a store.
     StoreContents,
-    /// A name that cannot be printed on one line, or none.
+    /// A name that is empty or cannot be printed on one line.
     Name,
-    /// A table larger than any real frame's.
+    /// A table larger than that of any real frame.
     TooMany,
     /// A resource larger than any memory.
     TooLarge,
@@ -91,7 +91,7 @@ pub enum FrameRule {
 }
 
 impl FrameRule {
-    /// The error that a description breaks the rule, in these words.
+    /// The error that a description breaks this rule, with a message.
     pub(super) fn broken(self, message: String) -> FrameError {
         FrameError::Broken { rule: self, message }
     }

@@ -1,7 +1,7 @@
-//! Ids in JSON: by name in a document that names what it speaks of, by index elsewhere.
+//! Ids in JSON: names in a document that defines them, indices elsewhere.
 //!
-//! `serde` hands nothing from outside to the types that derive it: the names of the document at hand are therefore kept per
-//! thread, from [`IdNames::with`] until it returns.
+//! `serde` passes no context to derived implementations, so the names of the current document are kept per thread, from [`IdNames::with`] until it
+//! returns.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,10 +26,10 @@ struct Table {
 }
 
 impl IdNames {
-    /// Adds the names of all `what`: `"resource"`, `"pass"` or `"queue"`. What has no names here is read under any name.
+    /// Adds the names of all `what`: `"resource"`, `"pass"` or `"queue"`. Any name is accepted for kinds without names here.
     pub(crate) fn of<'a>(mut self, what: &'static str, names: impl Iterator<Item = &'a String>) -> IdNames {
         let names: Vec<_> = names.cloned().collect();
-        // One after another: to collect them compiles a sort of its own.
+        // In a loop: collecting them instantiates a sort.
         let mut indices = BTreeMap::new();
         indices.extend(names.iter().cloned().zip(0..));
         self.0.insert(what, Table { names, indices });

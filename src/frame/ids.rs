@@ -13,7 +13,7 @@ macro_rules! ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// Position in the frame's table of such things.
+            /// Position in the frame's table for this kind of id.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -66,7 +66,7 @@ named! {
 }
 
 impl PassId {
-    /// The pass's place on the frame's timeline.
+    /// The pass's position on the frame's timeline.
     pub const fn step(self) -> Step {
         Step(self.0)
     }

@@ -1,4 +1,4 @@
-//! Images whose levels are images of their own, where no access is of several of them.
+//! Images whose levels become separate images, if no access covers several of them.
 //!
 //! ```text
 //! described   bloom: 3 levels       draw ─► level 0     blur: 0 ─► 1     blur: 1 ─► 2     compose: 2
@@ -6,7 +6,7 @@
 //!             bloom level 1                             ├──────────────────────────┤
 //!             bloom level 2                                              ├──────────────────────┤
 //! ```
-//! Each has its own size, lifetime and place: a large level may live on chip for two passes, where the whole chain does not fit for four.
+//! Each has its own size, lifetime and placement: a large level may stay on chip for two passes although the whole chain does not fit for four.
 
 use ash::vk;
 
@@ -15,7 +15,7 @@ use super::{Extent, Frame, FrameError, FrameRule, PassId, Persistence, ResourceI
 use crate::units::Run;
 
 impl Resource {
-    /// The levels of an image that may be images of their own: 1 where they are.
+    /// The number of levels of an image that may be separate images; 1 if they already are.
     fn separable_levels(&self) -> Option<u32> {
         match self.kind {
             ResourceKind::Image { desc, .. } => desc.separate_levels.then_some(desc.mip_levels),
@@ -23,7 +23,7 @@ impl Resource {
         }
     }
 
-    /// One level of it, as an image; `id` is its own.
+    /// One level of this image as an image with its own `id`.
     fn level(&self, id: ResourceId, level: u32) -> Resource {
         let mut image = self.clone();
         if let ResourceKind::Image { desc, extent, .. } = &mut image.kind {
@@ -49,7 +49,7 @@ fn level_extent(extent: vk::Extent3D, level: u32) -> vk::Extent3D {
     }
 }
 
-/// Makes images of levels that are described so; whether there are any. Level 0 keeps the id, the others follow all resources.
+/// Turns levels described as separate into images; returns true if there are any. Level 0 keeps the id, the others follow all resources.
 pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
     let described = tables.resources.len();
     for index in 0..described {
@@ -82,7 +82,7 @@ pub(super) fn separate(tables: &mut Tables) -> Result<bool, FrameError> {
     Ok(tables.resources.len() > described)
 }
 
-/// Checks the images that were made of levels before, and gives them the extents that their images have by now.
+/// Checks the images that were made of levels earlier, and updates their extents to those of their images.
 pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
     for index in 0..tables.resources.len() {
         let resource = &tables.resources[index];
@@ -125,15 +125,14 @@ pub(super) fn resolve(tables: &mut Tables) -> Result<(), FrameError> {
 }
 
 impl Frame {
-    /// The image that has a level of `resource`: another one where its levels are
-    /// [images of their own](super::ImageDesc::separate_levels).
+    /// The image that holds a level of `resource`: another image if its levels are [images of their own](super::ImageDesc::separate_levels).
     pub fn level(&self, resource: ResourceId, level: u32) -> ResourceId {
         let mut images = self.resource_ids();
         let found = images.find(|id| self.level_of(*id, resource) == Some(level));
         found.unwrap_or(resource)
     }
 
-    /// The level of `declared` that a resource is, 0 for itself; `None` for another one.
+    /// The level of `declared` that a resource is, 0 for itself; `None` for an unrelated resource.
     pub(crate) fn level_of(&self, resource: ResourceId, declared: ResourceId) -> Option<u32> {
         if resource == declared {
             return Some(0);
@@ -142,7 +141,7 @@ impl Frame {
         (level_of.image == declared).then_some(level_of.level)
     }
 
-    /// The first pass that uses several levels at once of an image whose levels may be images of their own: it is one image.
+    /// The first pass that uses several levels at once of an image with separable levels, so that it stays one image.
     pub(crate) fn joins_levels(&self, resource: ResourceId) -> Option<PassId> {
         self.resource(resource).separable_levels()?;
         let mut uses = self.accesses_to(resource);

@@ -39,7 +39,7 @@ mod validate;
 mod values;
 pub mod weights;
 
-/// Images and buffers that the caller imports, and the state in which they come and go.
+/// Images and buffers that the caller imports, and their entry and exit states.
 pub mod external {
     pub use super::resource::{ExternalDesc, ExternalFamily, ResourceState};
 }

@@ -17,7 +17,7 @@ use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
 impl SubresourceRange {
-    /// The part of a resource in words that end with `of `; nothing where it is all of it.
+    /// The part of a resource in words that end with `of `; empty if it is all of it.
     pub(crate) fn words_in(self, resource: &Resource) -> String {
         let whole = resource.whole();
         let mut words = Vec::new();
@@ -56,12 +56,12 @@ impl Resource {
         }
     }
 
-    /// Whether this is an image of three dimensions, whose layers are slices.
+    /// Returns true for a 3D image, whose layers are slices.
     pub fn is_3d(&self) -> bool {
         matches!(self.kind, ResourceKind::Image { desc, .. } if desc.image_type == vk::ImageType::TYPE_3D)
     }
 
-    /// What an access of this kind means by a range that is left open in part: attachments are of level 0 unless they name another.
+    /// Fills in a partly open range for an access of this kind: attachments default to level 0.
     pub(super) fn resolved(&self, range: SubresourceRange, kind: AccessKind) -> SubresourceRange {
         let whole = self.whole();
         let or = |run: Run, all: Run| if run.is_empty() { all } else { run };
@@ -83,7 +83,7 @@ impl Resource {
         }
     }
 
-    /// All layers of a level; of 3D images, the slices that it has.
+    /// All layers of a level; for 3D images, its slices.
     pub(crate) fn layers_of(&self, level: u32) -> Run {
         match self.kind {
             ResourceKind::Image { extent, .. } if self.is_3d() => {
@@ -96,7 +96,7 @@ impl Resource {
 }
 
 impl Resource {
-    /// A range with everything left open that an access of this kind means so anyway.
+    /// The range with everything left open that an access of this kind would default to anyway.
     pub(super) fn declared(&self, range: SubresourceRange, kind: AccessKind) -> SubresourceRange {
         let open = |run: Run, meant: Run| if run == meant { Run::default() } else { run };
         let meant = self.resolved(
@@ -118,7 +118,7 @@ impl Resource {
         }
     }
 
-    /// The bytes of a part of an image that has `size` bytes in all, by its share of the texels; of a buffer, all.
+    /// The bytes of a part of an image that has `size` bytes in all, in proportion to its texels; for a buffer, all.
     pub fn bytes_in(&self, range: SubresourceRange, size: Bytes) -> Bytes {
         let ResourceKind::Image { desc, extent, .. } = &self.kind else {
             return size;
@@ -151,8 +151,8 @@ impl Resource {
 }
 
 impl Frame {
-    /// Whether the slices of a 3D image have layouts of their own on a device: shaders see all slices, in one layout, and those of a history
-    /// are kept together.
+    /// Returns true if the slices of a 3D image have separate layouts on a device: shaders see all slices in one layout, and those of a history are
+    /// kept together.
     ///
     /// Source: VUID-vkCmdDraw-None-09600; VUID-VkImageMemoryBarrier2-maintenance9-10798, -10799.
     pub(crate) fn has_slice_layouts(&self, id: ResourceId, features: Features) -> bool {
@@ -167,7 +167,7 @@ impl Frame {
             && seen.all(whole)
     }
 
-    /// Whether a write leaves nothing of a part as it was: it names all of it, and its pass renders to all of that.
+    /// Returns true if a write leaves nothing of a part unchanged: it names all of it, and its pass renders to all of that.
     pub(crate) fn replaces(&self, access: &Access, part: SubresourceRange) -> bool {
         if !access.writes || access.needs_contents() || !access.range.contains(part) {
             return false;
@@ -194,10 +194,10 @@ fn up_to(end: u32) -> Run {
     Run::new(0, end)
 }
 
-/// The most parts of all images together.
+/// Maximum number of parts of all images together.
 const MOST_PARTS: usize = 1 << 20;
 
-/// Fills in what accesses leave open; every range is inside of its image.
+/// Fills in what accesses leave open; every range must be inside its image.
 pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
     for access in &mut tables.accesses {
         let resource = &tables.resources[access.resource.index()];
@@ -238,7 +238,7 @@ pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Divides every image into the parts that its accesses tell apart.
+/// Divides every image into the parts that its accesses distinguish.
 pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
     let mut parts = Vec::with_capacity(tables.resources.len());
     let mut parts_of = Vec::with_capacity(tables.resources.len());
@@ -249,7 +249,7 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
             uses.map(|&index| tables.accesses[index as usize].range)
         };
         let first = parts.len() as u32;
-        // All slices of a smaller level are all there are.
+        // A range of all slices of a smaller level stands for all slices.
         let of_layers = |range: SubresourceRange| match range.layers == resource.layers_of(range.levels.first)
         {
             true => whole.layers,
@@ -262,7 +262,7 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
             parts.push(whole);
         } else {
             let layers = cuts(whole.layers, ranges().map(of_layers));
-            // Each level has slices of its own.
+            // Each level has its own slices.
             let levels = match resource.is_3d() && layers.len() > 1 {
                 true => cuts(
                     whole.levels,

@@ -1,4 +1,4 @@
-//! What people know of a frame whose description does not say it: how far reads look, and what repeating a pass costs.
+//! Knowledge about a frame that its description does not contain: how far reads reach, and the cost of repeating a pass.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use super::json::JsonError;
 use super::{Frame, FrameError, FrameRule};
 use crate::units::Bytes;
 
-/// What people know of a frame whose description does not say it: the reach of reads, and what repeating a pass costs.
+/// Knowledge about a frame that its description does not contain: the reach of reads, and the cost of repeating a pass.
 ///
 /// ```json
 /// { "reach": { "blur": { "lit": 3, "luminance": "anywhere" } }, "repeat_bytes": { "gbuffer": 1048576 } }
 /// ```
-/// Every pass is taken to use the origin that it is given; what `repeat_bytes` leaves out costs nothing to repeat.
+/// Every pass is assumed to use the origin that it is given; passes without an entry in `repeat_bytes` cost nothing to repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "assumptions of reach")]
 pub struct Reaches {
     /// By pass and resource, in texels of the resource.
     #[serde(default)]
     pub reach: BTreeMap<String, BTreeMap<String, ReadReach>>,
-    /// By pass, the bytes of memory traffic that one more execution costs besides its accesses.
+    /// By pass, the cost of one more execution in addition to its accesses, in bytes of memory traffic.
     #[serde(default, skip_serializing_if = "is_default")]
     pub repeat_bytes: BTreeMap<String, Bytes>,
 }
 
 impl Reaches {
-    /// Reads the JSON form of one frame, or of several under `frames`, by file name: then those of `file` are taken.
+    /// Reads the JSON form of one frame, or of several under `frames`, keyed by file name: then those of `file` are taken.
     ///
     /// # Errors
-    /// [`FrameError::Json`] where it is neither, [`FrameRule::Unknown`] where `file` is not among several.
+    /// [`FrameError::Json`] if it is neither, [`FrameRule::Unknown`] if `file` is not among several.
     pub fn from_json(text: &str, file: &str) -> crate::Result<Reaches> {
         #[derive(Deserialize)]
         #[serde(

@@ -1,4 +1,4 @@
-//! Descriptions whose memory is used again.
+//! Reuse of a description's memory.
 
 use ash::vk;
 
@@ -8,8 +8,8 @@ use super::tables::Tables;
 use super::{Frame, FrameBuilder};
 
 impl FrameBuilder {
-    /// Empties the description, to declare the next frame into the same memory: from the second time on, a frame that is not
-    /// larger allocates nothing.
+    /// Empties the description, to declare the next frame into the same memory: from the second time on, a frame that is not larger allocates
+    /// nothing.
     pub fn reset(&mut self, name: impl AsRef<str>, base_extent: vk::Extent2D) {
         let FrameBuilder { tables, fault, spare } = self;
         *fault = None;
@@ -35,7 +35,7 @@ impl FrameBuilder {
         tables.accesses.clear();
     }
 
-    /// A copy of a name, in memory that is at hand.
+    /// A copy of a name, in spare memory.
     pub(super) fn named(&mut self, name: impl AsRef<str>) -> String {
         let mut own = self.spare.names.pop().unwrap_or_default();
         own.clear();
@@ -49,7 +49,7 @@ impl FrameBuilder {
         list
     }
 
-    /// Validates the description, and keeps it: [`FrameBuilder::build`] of a copy.
+    /// Validates the description without consuming it: [`FrameBuilder::build`] of a copy.
     ///
     /// # Errors
     /// As [`FrameBuilder::build`].
@@ -57,7 +57,7 @@ impl FrameBuilder {
         self.clone().build()
     }
 
-    /// A number that equal descriptions have in common: of their names, for the most part.
+    /// A hash that is the same for equal descriptions, mostly of their names.
     #[cfg(feature = "runtime")]
     pub(crate) fn digest(&self) -> u64 {
         let Tables {
@@ -75,7 +75,7 @@ impl FrameBuilder {
             })
     }
 
-    /// Whether it describes the same.
+    /// Returns true if both describe the same frame.
     #[cfg(feature = "runtime")]
     pub(crate) fn is_like(&self, other: &FrameBuilder) -> bool {
         self.fault.is_none() && other.fault.is_none() && self.tables == other.tables

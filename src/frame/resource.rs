@@ -1,4 +1,4 @@
-//! Resources: what a frame's images and buffers are, before anyone decides where they live.
+//! Resources: a frame's images and buffers, before their placement is decided.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
@@ -9,21 +9,21 @@ use crate::names;
 use crate::units::Bytes;
 use tileheap_json::is_default;
 
-/// How long a resource's contents matter.
+/// Period for which a resource's contents matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Persistence {
     /// Written and read within the frame; undefined outside.
     #[default]
     Transient,
-    /// Written in this frame and read by the next as [`Version::Previous`](super::tables::Version): two copies taking turns when
-    /// the frame reads the previous version, one otherwise.
+    /// Written in this frame and read by the next as [`Version::Previous`](super::tables::Version): two alternating copies if the frame reads the
+    /// previous version, one otherwise.
     History,
-    /// Owned by the caller, who hands the object in for every frame.
+    /// Owned by the caller, who supplies the object for every frame.
     External(ExternalDesc),
 }
 
-/// The states in which a caller hands over an external resource and wants it back.
+/// The states in which a caller supplies an external resource and expects it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalDesc {
@@ -34,7 +34,7 @@ pub struct ExternalDesc {
 }
 
 impl ExternalDesc {
-    /// The family that it is acquired from; `None` also where its contents do not matter.
+    /// The family that it is acquired from; also `None` if its contents do not matter.
     pub(crate) fn acquired_from(&self, is_image: bool) -> Option<ExternalFamily> {
         let needed = !is_image || self.entry.layout != vk::ImageLayout::UNDEFINED;
         self.entry.family.filter(|_| needed)
@@ -46,13 +46,13 @@ impl ExternalDesc {
         exit: ResourceState::new(L::PRESENT_SRC_KHR, S::NONE, A::NONE),
     };
 
-    /// A buffer that the frame fills and the host reads after it: contents undefined on entry, transfers of the frame before over.
+    /// A buffer that the frame fills and the host reads after it: contents undefined on entry, transfers of the previous frame completed.
     pub const READ_BACK: ExternalDesc = ExternalDesc {
         entry: ResourceState::new(L::UNDEFINED, S::ALL_TRANSFER, A::TRANSFER_WRITE),
         exit: ResourceState::new(L::UNDEFINED, S::HOST, A::HOST_READ),
     };
 
-    /// Enters and leaves in the same `layout`, after and before anything at all.
+    /// Enters and leaves in the same `layout`, waiting for all earlier and blocking all later work.
     pub const fn in_layout(layout: vk::ImageLayout) -> ExternalDesc {
         let access = A::from_raw(A::MEMORY_READ.as_raw() | A::MEMORY_WRITE.as_raw());
         let state = ResourceState::new(layout, S::ALL_COMMANDS, access);
@@ -63,7 +63,7 @@ impl ExternalDesc {
     }
 }
 
-/// Where a resource stands at one moment: its layout and the accesses that must be waited for.
+/// State of a resource at one moment: its layout and the accesses that must be waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceState {
@@ -76,14 +76,14 @@ pub struct ResourceState {
     /// Kinds of the accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub access: vk::AccessFlags2,
-    /// The family outside of the device that owns it then; `None` for the family of the queue that uses it in the frame.
+    /// The family outside the device that owns it then; `None` for the family of the queue that uses it in the frame.
     ///
-    /// The frame acquires it from there, and releases it to there; semaphores of the caller order that, at `ALL_COMMANDS`.
+    /// The frame acquires it from there, or releases it to there; semaphores of the caller order that, at `ALL_COMMANDS`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub family: Option<ExternalFamily>,
 }
 
-/// A queue family outside of the device.
+/// A queue family outside the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalFamily {
@@ -114,7 +114,7 @@ impl ResourceState {
         }
     }
 
-    /// The same, owned by a family outside of the device.
+    /// The same state, owned by a family outside the device.
     pub const fn owned_by(mut self, family: ExternalFamily) -> ResourceState {
         self.family = Some(family);
         self
@@ -125,9 +125,9 @@ impl ResourceState {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "ExtentForm", into = "ExtentForm")]
 pub enum Extent {
-    /// So many texels, whatever the size of the frame.
+    /// A fixed number of texels, whatever the size of the frame.
     Texels(vk::Extent3D),
-    /// A fraction of the frame's base extent, rounded up to whole texels, one texel at least; depth 1.
+    /// A fraction of the frame's base extent, rounded up to whole texels, at least one texel; depth 1.
     Scaled([f32; 2]),
 }
 
@@ -198,7 +198,7 @@ impl From<vk::Extent3D> for Extent {
     }
 }
 
-/// An image, as far as it is not decided by its accesses (usage follows from those).
+/// An image, except for properties that its accesses decide (usage follows from those).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageDesc {
@@ -228,23 +228,23 @@ pub struct ImageDesc {
         with = "names::value"
     )]
     pub samples: vk::SampleCountFlags,
-    /// Usage beyond what the declared accesses ask for.
+    /// Usage in addition to that of the declared accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
-    /// Creation flags beyond those the plan sets.
+    /// Creation flags in addition to those that the plan sets.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub flags: vk::ImageCreateFlags,
-    /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the creation; 0 for nothing.
+    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the creation; 0 for none.
     ///
-    /// The same number is used for the creation of its views. Images with different numbers are never exchanged for each other. The planner
-    /// queries from the driver how the chain affects size, alignment and memory types.
+    /// The same number is used for the creation of its views. Images with different numbers are never exchanged for each other. The planner queries
+    /// from the driver how the chain affects size, alignment and memory types.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
-    /// Whether each level may be an image of its own, in tile memory or not by its own size and lifetime, under the same constraint.
+    /// True if each level may become a separate image, placed in tile memory or not by its own size and lifetime, under the same constraint.
     ///
-    /// So it is where no access is of several levels: level 0 keeps the id and the name, level 1 of `bloom` is `bloom level 1`
-    /// ([`Frame::level`](super::Frame::level)), and passes find their views under the id of level 0. Where an access is of several, all levels
-    /// are one image, and the plan's [reason](crate::plan::Plan::reason_text) says which pass does that. External images cannot have it.
+    /// That happens if no access covers several levels: level 0 keeps the id and the name, level 1 of `bloom` is `bloom level 1`
+    /// ([`Frame::level`](super::Frame::level)), and passes find their views under the id of level 0. If an access covers several, all levels are one
+    /// image, and the plan's [reason](crate::plan::Plan::reason_text) names that pass. Not allowed for external images.
     #[serde(default, skip_serializing_if = "is_default")]
     pub separate_levels: bool,
 }
@@ -301,16 +301,16 @@ impl ImageDesc {
     }
 }
 
-/// A buffer, as far as it is not decided by its accesses.
+/// A buffer, except for properties that its accesses decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferDesc {
     /// Size in bytes.
     pub size: Bytes,
-    /// Usage beyond what the declared accesses ask for.
+    /// Usage in addition to that of the declared accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub usage: vk::BufferUsageFlags,
-    /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the creation; 0 for nothing.
+    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the creation; 0 for none.
     ///
     /// As for images ([`ImageDesc::hook`]), buffers with different numbers are never exchanged for each other.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -328,10 +328,10 @@ impl BufferDesc {
     }
 }
 
-/// An image or a buffer, with everything the frame's accesses decided.
+/// An image or a buffer, with everything that the frame's accesses decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResourceKind {
-    /// An image; `extent` is resolved, `usage` complete but for the tile bit.
+    /// An image; `extent` is resolved, `usage` complete except for the tile bit.
     Image {
         /// As declared.
         desc: ImageDesc,
@@ -340,7 +340,7 @@ pub enum ResourceKind {
         /// Declared and derived usage.
         usage: vk::ImageUsageFlags,
     },
-    /// A buffer; `usage` complete but for the tile bit.
+    /// A buffer; `usage` complete except for the tile bit.
     Buffer {
         /// As declared.
         desc: BufferDesc,
@@ -356,15 +356,15 @@ pub struct Resource {
     pub name: String,
     /// Image or buffer.
     pub kind: ResourceKind,
-    /// How long its contents matter.
+    /// Period for which its contents matter.
     pub persistence: Persistence,
-    /// Whether it may, must or must not be placed in tile memory.
+    /// Constraint on its placement in tile memory.
     pub tile_constraint: TileConstraint,
-    /// The image of which it is one level; `None` for everything that was declared. Level 0 is the declared image itself.
+    /// The image of which it is one level; `None` for every declared resource. Level 0 is the declared image itself.
     pub level_of: Option<LevelOf>,
 }
 
-/// The level that an image is of another one, whose levels are [images of their own](ImageDesc::separate_levels).
+/// Identifies an image as a level of another one, whose levels are [images of their own](ImageDesc::separate_levels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LevelOf {
     /// The image that was declared, which keeps level 0.
@@ -373,7 +373,7 @@ pub struct LevelOf {
     pub level: u32,
 }
 
-/// Whether a resource may, must or must not be placed in tile memory.
+/// Constraint on the placement of a resource in tile memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TileConstraint {
@@ -387,12 +387,12 @@ pub enum TileConstraint {
 }
 
 impl Resource {
-    /// Whether this is an image.
+    /// Returns true for an image.
     pub fn is_image(&self) -> bool {
         matches!(self.kind, ResourceKind::Image { .. })
     }
 
-    /// Declares all usage, whatever asked for it: what is described so again is created alike.
+    /// Declares all derived usage, so that a resource described this way is created identically.
     pub(crate) fn declare_usage(&mut self) {
         match &mut self.kind {
             ResourceKind::Image { desc, usage, .. } => desc.usage = *usage,

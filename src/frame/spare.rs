@@ -1,8 +1,8 @@
-//! Memory of a description that was reset.
+//! Reusable memory of a description that was reset.
 
 use super::tables::SemaphoreOp;
 
-/// What a description had before it was reset, to be used again.
+/// Allocations of a description from before its reset, for reuse.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     pub(super) names: Vec<String>,
@@ -10,7 +10,7 @@ pub(super) struct Spare {
 }
 
 impl Clone for Spare {
-    /// Nothing: only the description itself uses it again.
+    /// Empty: only the original description reuses its memory.
     fn clone(&self) -> Spare {
         Spare::default()
     }

@@ -1,4 +1,4 @@
-//! Split lifetimes: a resource that lives apart for the first stretch of its lifetime, and is stored at the stretch's end.
+//! Split lifetimes: a resource is a separate one for the first stretch of its lifetime, and is stored at the end of the stretch.
 //!
 //! ```text
 //! passes   0 draw   1 light   2 blur            …   9 compose
@@ -6,8 +6,8 @@
 //! after    w ────── r ─────── r ─ store                        four, of a resource of its own
 //!                                  └ w ──────────── r          the resource itself: ordinary memory will do
 //! ```
-//! The store is a pass of its own, which the runtime records ([`Contents::Store`]) and which draws or dispatches: tile images allow no
-//! transfers. Images are stored by a triangle that covers them, texel for texel; buffers by a dispatch, word for word.
+//! The store is a pass of its own, which the runtime records ([`Contents::Store`]) with a draw or dispatch: tile images allow no transfers. Images
+//! are stored by a triangle that covers them, texel for texel; buffers by a dispatch, word for word.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use super::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId, Subresou
 use crate::units::{Bytes, Run};
 
 impl Frame {
-    /// Whether the lifetime of a resource can be split at all.
+    /// Checks that the lifetime of a resource can be split.
     ///
     /// # Errors
-    /// Why it cannot, for people.
+    /// The reason why it cannot, as text.
     pub fn splits(&self, resource: ResourceId) -> Result<(), &'static str> {
         let mut uses = self.accesses_to(resource);
         let first = uses
@@ -39,11 +39,10 @@ impl Frame {
         }
     }
 
-    /// The kind of the access by which a pass on the queue of `pass` writes a part of an image that it copies from an image of the same
-    /// format.
+    /// The kind of the access by which a pass on the queue of `pass` writes a part of an image when copying it from an image of the same format.
     ///
     /// # Errors
-    /// Why no pass can, for people.
+    /// The reason why no pass can, as text.
     pub(crate) fn border_attachment(
         &self,
         image: ResourceId,
@@ -57,16 +56,15 @@ impl Frame {
         }
     }
 
-    /// Whether the queue of pass `after` can store a resource whose lifetime can be split.
+    /// Returns true if the queue of pass `after` can store a resource whose lifetime can be split.
     pub(crate) fn stores_behind(&self, resource: ResourceId, after: PassId) -> bool {
         let queue = &self.queues()[self.queue_of(after).index()];
         store_of(self.resource(resource)).is_ok_and(|store| queue.capabilities.contains(store.needs))
     }
 
-    /// The frame in which `resource` lives apart until behind pass `after`: all uses up to there are of another resource, transient
-    /// and the last of the resources, and a pass behind `after` stores that one in `resource` itself. `None` where that cannot be:
-    /// nothing wants the resource later, `after` does not use it, its lifetime cannot be [split](Frame::splits), or the queue cannot draw
-    /// (images) or dispatch (buffers).
+    /// Splits the lifetime of `resource` after pass `after`: all uses up to there refer to another resource, which is transient and the last of the
+    /// resources, and a pass that follows `after` stores it to `resource` itself. `None` if that is not possible: nothing needs the resource later,
+    /// `after` does not use it, its lifetime cannot be [split](Frame::splits), or the queue cannot draw (images) or dispatch (buffers).
     ///
     /// # Errors
     /// As [`FrameBuilder::build`].
@@ -93,7 +91,7 @@ impl Frame {
         let mut frame = self.clone();
         let tables = Arc::make_mut(&mut frame.tables);
         let apart = ResourceId(tables.resources.len() as u32);
-        // Both parts are created as the whole is: what that needs of memory is known.
+        // Both parts are created like the whole, so their memory requirements are known.
         tables.resources[resource.index()].declare_usage();
         let whole = tables.resources[resource.index()].clone();
         tables.resources.push(Resource {
@@ -130,7 +128,7 @@ impl Frame {
             }),
             load_op: if writes { LoadOp::DontCare } else { LoadOp::Load },
             resolves: None,
-            // What is read on chip would not be read otherwise: it spares nothing.
+            // This read on chip would not exist otherwise: it saves nothing.
             measured: (!writes).then_some(Bytes::ZERO),
             share: None,
             reach: None,

@@ -8,7 +8,7 @@ use super::{AccessKind, LoadOp, Persistence};
 use crate::format::{FormatInfo, NumericType};
 use crate::units::Bytes;
 
-/// How a resource is stored.
+/// Accesses and usage for storing a resource.
 #[derive(Clone, Copy)]
 pub(super) struct Store {
     pub(super) kind: PassKind,
@@ -17,7 +17,7 @@ pub(super) struct Store {
     pub(super) needs: vk::QueueFlags,
 }
 
-/// The numbers that a format's texels are, as a shader reads and writes them.
+/// Numeric type in which a shader reads and writes a format's texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Texels {
     /// `vec4`.
@@ -30,17 +30,17 @@ pub(crate) enum Texels {
     Depth,
 }
 
-/// The numbers that the texels of a format are, or why no shader writes what it has read of them, bit for bit.
+/// Numeric type of a format's texels in shaders, or the reason why no shader can write what it has read bit for bit.
 ///
 /// # Errors
-/// The reason, for people.
+/// The reason, as text.
 pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
     let aspects = crate::format::aspects(format);
     if aspects.contains(vk::ImageAspectFlags::STENCIL) {
         return Err("no shader writes stencil everywhere (VK_EXT_shader_stencil_export)");
     }
     if aspects.contains(vk::ImageAspectFlags::DEPTH) {
-        // A float of 32 bits has too few for the products of 24 bit depth with 2^24 - 1 to be exact.
+        // A 32-bit float is too imprecise for the products of 24-bit depth with 2^24 - 1 to be exact.
         return match format {
             vk::Format::X8_D24_UNORM_PACK32 => Err("depth of 24 bits does not go through a float unchanged"),
             _ => Ok(Texels::Depth),
@@ -61,7 +61,7 @@ pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
     }
 }
 
-/// How a resource can be stored; or why it cannot.
+/// Accesses and usage for storing a resource, or the reason why it cannot be stored.
 pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
     match &resource.kind {
         ResourceKind::Image { desc, usage, .. } => {
@@ -78,7 +78,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
                 ),
                 _ => (AccessKind::ColorAttachment, vk::ImageUsageFlags::COLOR_ATTACHMENT),
             };
-            // The two parts are created alike, as the whole was measured.
+            // Both parts are created like the whole that was measured.
             if !usage.contains(attachment | vk::ImageUsageFlags::SAMPLED) {
                 return Err("a store samples it and draws into it, and its passes do not do both");
             }
@@ -106,7 +106,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
     }
 }
 
-/// Whether a part of an image, displaced, is within the image that it is read from and the one that it is written to.
+/// Checks that a displaced part of an image is within both the image that is read and the one that is written.
 fn check_border(pass: &Pass, extents: [vk::Extent3D; 2], [x, y]: [i32; 2]) -> Result<(), &'static str> {
     let area = pass.render_area.ok_or("the border of a strip has an area")?;
     let [source, target] = extents;
@@ -125,7 +125,7 @@ fn check_border(pass: &Pass, extents: [vk::Extent3D; 2], [x, y]: [i32; 2]) -> Re
     }
 }
 
-/// A resource with the usage that a store needs of it.
+/// The resource with the usage that a store needs.
 pub(crate) fn with_usage_of_stores(resource: &Resource) -> Resource {
     let mut used = resource.clone();
     let depth = !used.aspects().contains(vk::ImageAspectFlags::COLOR);
@@ -143,7 +143,7 @@ pub(crate) fn with_usage_of_stores(resource: &Resource) -> Resource {
     used
 }
 
-/// How a part of an image is copied into an image of the same format; or why it cannot be.
+/// Accesses and usage for copying a part of an image into one of the same format, or the reason why it cannot be copied.
 pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
     match resource.is_image() {
         true => store_of(&with_usage_of_stores(resource)),
@@ -151,7 +151,7 @@ pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
     }
 }
 
-/// Whether a pass that the runtime is to record is one that it can: what it is not, if not.
+/// Checks a pass that the runtime is to record; the error says why it cannot be recorded.
 pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> Result<(), &'static str> {
     let is_border = matches!(pass.contents, Contents::Border { .. });
     let [from, to] = accesses else {
@@ -187,7 +187,7 @@ pub(super) fn check_store(tables: &Tables, pass: &Pass, accesses: &[Access]) -> 
     if !is_border && shape(resource(from)) != shape(resource(to)) {
         return Err("the resources of a store differ in format or size");
     }
-    // What the accesses themselves ask for is there.
+    // The usage of the accesses themselves is already present.
     let store = store_of(&with_usage_of_stores(resource(from)))?;
     store_of(&with_usage_of_stores(resource(to)))?;
     if (pass.kind, from.kind, to.kind) != (store.kind, store.reads, store.writes) {

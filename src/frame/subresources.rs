@@ -7,7 +7,7 @@ use crate::names;
 use crate::units::Run;
 use tileheap_json::is_default;
 
-/// A range of an image: `VkImageSubresourceRange`. In descriptions, what is left empty means all there are; in tables, nothing is empty.
+/// A range of an image: `VkImageSubresourceRange`. In descriptions, empty fields mean everything; in tables, no field is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -31,7 +31,7 @@ impl SubresourceRange {
         layers: Run::new(0, 0),
     };
 
-    /// Whether both are of the same texels in part; neither of them is left open.
+    /// Returns true if the ranges share texels; neither may have open fields.
     pub fn intersects(self, other: SubresourceRange) -> bool {
         let overlap = |a: Run, b: Run| a.first < b.end && b.first < a.end;
         self == other
@@ -40,7 +40,7 @@ impl SubresourceRange {
                 && overlap(self.layers, other.layers)
     }
 
-    /// Whether all of `other` is inside; neither of them is left open.
+    /// Returns true if all of `other` is inside; neither may have open fields.
     pub fn contains(self, other: SubresourceRange) -> bool {
         let holds = |a: Run, b: Run| a.first <= b.first && b.end <= a.end;
         self == other

@@ -1,4 +1,4 @@
-//! Frames out of a seed: plausible, always valid, the same on every machine. For benchmarks and property tests.
+//! Random frames from a seed: plausible, always valid, the same on every machine. For benchmarks and property tests.
 //!
 //! ```text
 //! batch        graphics                      compute                graphics
@@ -6,8 +6,8 @@
 //! writes       4 colours, depth  …           storage                the swapchain image
 //! reads             └── recent, unread and sometimes old results of earlier passes ──┘
 //! ```
-//! Every pass reads a few results of earlier passes and makes up to five new resources, such that exactly the wanted
-//! number of each is there at the end. On several queues a pass reads only what semaphores order before it.
+//! Every pass reads a few results of earlier passes and makes up to five new resources, such that the total numbers match the description. With
+//! several queues, a pass reads only what semaphores order before it.
 
 mod desc;
 mod draft;
@@ -18,13 +18,13 @@ use super::*;
 pub use desc::SyntheticDesc;
 use generator::Generator;
 
-/// A plausible frame drawn from `seed`.
+/// A plausible frame generated from `seed`.
 ///
 /// It has render, compute and transfer passes; G-buffers with depth, chains, resolves, input attachments, blending, storage
 /// images and buffers, history, externals; several command buffers, batches and submits; semaphores between queues.
 ///
 /// # Panics
-/// If the frame is not valid, which would be a defect here or in the validation.
+/// If the frame is not valid, which would be a bug here or in the validation.
 pub fn synthetic(seed: u64, desc: SyntheticDesc) -> Frame {
     let desc = SyntheticDesc {
         passes: desc.passes.max(2),
@@ -63,7 +63,7 @@ mod tests {
         };
         let frame = synthetic(1, desc);
         for kind in AccessKind::ALL {
-            // Nothing writes indices or storage texels here, shades tiles, or has a density map.
+            // Nothing here writes indices or storage texels, shades tiles, or has a density map.
             let absent = matches!(
                 kind,
                 AccessKind::IndexBuffer

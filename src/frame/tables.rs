@@ -21,7 +21,7 @@ use tileheap_json::is_default;
 pub struct Queue {
     /// Unique in the frame.
     pub name: String,
-    /// What the frame needs the queue to be capable of.
+    /// Capabilities that the frame needs.
     #[serde(with = "names::bits")]
     pub capabilities: vk::QueueFlags,
 }
@@ -32,12 +32,12 @@ pub struct Queue {
 pub struct Semaphore {
     /// Unique in the frame.
     pub name: String,
-    /// Signalled or waited for outside the frame too (swapchain acquire and present); the caller hands it in.
+    /// Signalled or waited for outside the frame too (swapchain acquire and present); supplied by the caller.
     #[serde(default, skip_serializing_if = "is_default")]
     pub external: bool,
 }
 
-/// A wait for, or a signal of, a semaphore by a batch.
+/// A batch's wait for, or signal of, a semaphore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SemaphoreOp {
     /// The semaphore.
@@ -49,13 +49,13 @@ pub struct SemaphoreOp {
 /// One queue submission call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submit {
-    /// Where it goes.
+    /// The queue that it is submitted to.
     pub queue: QueueId,
     /// Its batches.
     pub batches: Run,
 }
 
-/// Command buffers submitted together: the shortest stretch over which tile memory keeps its contents.
+/// Command buffers submitted together: the shortest interval over which tile memory keeps its contents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// The submit it belongs to.
@@ -79,29 +79,29 @@ pub struct CommandBuffer {
     pub passes: Run,
 }
 
-/// Where the commands of a pass come from.
+/// Origin of the commands of a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Contents {
     /// In the primary command buffer.
     #[default]
     Inline,
-    /// In secondary command buffers; render passes alone.
+    /// In secondary command buffers; render passes only.
     Secondary,
-    /// The runtime records them: the pass copies one resource into another one that is made alike. See [`Frame::split`].
+    /// Recorded by the runtime: the pass copies one resource into another one that is created identically. See [`Frame::split`].
     Store,
-    /// The runtime records them: the pass copies a part of an image into a strip's image, or out of it. See
+    /// Recorded by the runtime: the pass copies a part of an image into a strip's image, or out of it. See
     /// [`PassOrigin::Border`](crate::execute::PassOrigin::Border).
     Border {
-        /// The column that is read, less the one that is written.
+        /// Source column minus destination column.
         x: i32,
-        /// The row that is read, less the one that is written.
+        /// Source row minus destination row.
         y: i32,
     },
 }
 
 impl Contents {
-    /// Whether the runtime records them, and not the caller.
+    /// Returns true if the runtime, not the caller, records them.
     pub(crate) fn is_own(self) -> bool {
         matches!(self, Contents::Store | Contents::Border { .. })
     }
@@ -122,29 +122,29 @@ pub struct Pass {
     pub tile_shading: bool,
     /// Its accesses, in declaration order.
     pub accesses: Run,
-    /// The declared render area; `None` for all that every attachment covers.
+    /// The declared render area; `None` for the area that all attachments cover.
     pub render_area: Option<vk::Rect2D>,
-    /// For a render pass: how many subpasses it has; 1 for passes of other kinds.
+    /// Number of subpasses of a render pass; 1 for passes of other kinds.
     pub subpasses: u32,
-    /// For a render pass: the area it renders to (the base extent where there is neither an attachment nor a declared area).
+    /// For a render pass: the area it renders to (the base extent if there is neither an attachment nor a declared area).
     pub area: vk::Rect2D,
-    /// For a render pass: layers that every attachment has.
+    /// For a render pass: number of layers that every attachment has.
     pub layers: u32,
-    /// For a render pass: the views of multiview, 0 without; view n renders to layer n.
+    /// For a render pass: the view mask of multiview, 0 without; view n renders to layer n.
     pub view_mask: u32,
-    /// What one more execution costs besides its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` for a pass
-    /// that has not declared that it uses the origin it is given: it cannot run strip by strip.
+    /// Cost of one more execution in addition to its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` for a pass that has
+    /// not declared that it uses the origin it is given: it cannot run strip by strip.
     pub repeat_bytes: Option<Bytes>,
-    /// Whether a frame may leave it out, and what becomes of its outputs then.
+    /// Set if a frame may skip it: the fate of its outputs in that case.
     pub optional: Option<SkippedOutputs>,
-    /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the render pass; 0 for nothing.
+    /// Number with which the runtime asks its [`Hooks`](crate::runtime::Hooks) for structures to chain to the render pass; 0 for none.
     pub hook: u32,
-    /// Samples per texel of its pipelines, where those are not the attachments'.
+    /// Samples per texel of its pipelines, if different from the attachments'.
     pub samples: Option<vk::SampleCountFlags>,
 }
 
 impl Pass {
-    /// A pass with nothing declared but its accesses.
+    /// A pass with nothing but its accesses declared.
     pub(super) fn new(name: String, command_buffer: CommandBufferId, kind: PassKind, accesses: Run) -> Pass {
         Pass {
             name,
@@ -166,14 +166,13 @@ impl Pass {
     }
 }
 
-/// What becomes of the outputs of a pass that is left out of a frame. Its barriers, and the clears of its attachments, are recorded
-/// all the same.
+/// Fate of the outputs of a skipped pass. Its barriers, and the clears of its attachments, are recorded all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkippedOutputs {
-    /// They are what they were before, or cleared: the pass loads, clears or updates all that it writes.
+    /// They keep their earlier contents, or are cleared: the pass loads, clears or updates all that it writes.
     Kept,
-    /// What the pass would overwrite is undefined: those that read it know what to do.
+    /// Outputs that the pass would overwrite are undefined; their readers have to cope with that.
     Lost,
 }
 
@@ -192,13 +191,13 @@ impl PartialEq for Frame {
 }
 
 impl Frame {
-    /// Whether two frames are clones of one.
+    /// Returns true if two frames are clones of one.
     pub(crate) fn shares_tables(&self, other: &Frame) -> bool {
         Arc::ptr_eq(&self.tables, &other.tables)
     }
 }
 
-/// The flat tables behind a [`Frame`].
+/// The flat tables of a [`Frame`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tables {
     pub(super) name: String,
@@ -226,7 +225,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Empties all that validation derives for whole tables.
+    /// Empties everything that validation derives for whole tables.
     pub(super) fn clear_derived(&mut self) {
         self.uses.clear();
         self.uses_of.clear();
@@ -248,7 +247,7 @@ impl Frame {
         &self.tables.name
     }
 
-    /// The size that scaled images are a fraction of, in texels.
+    /// The base extent of scaled images, in texels.
     pub fn base_extent(&self) -> vk::Extent2D {
         self.tables.base_extent
     }
@@ -322,13 +321,13 @@ impl Frame {
             .map(|&index| &self.accesses()[index as usize])
     }
 
-    /// The parts of `resource` that its accesses tell apart: disjoint, and each access is of some of them. A buffer is one part, as is an
-    /// image of which no access names a part.
+    /// The parts of `resource` that its accesses distinguish: disjoint, and each access covers some of them. A buffer is one part, as is an image of
+    /// which no access names a part.
     pub(crate) fn parts_of(&self, resource: ResourceId) -> &[SubresourceRange] {
         self.tables.parts_of[resource.index()].of(&self.tables.parts)
     }
 
-    /// From the first to after the last use of `resource`; empty if nothing uses it.
+    /// The span from the first to after the last use of `resource`; empty if nothing uses it.
     pub fn lifetime_of(&self, resource: ResourceId) -> Span {
         self.tables.lifetimes[resource.index()]
     }
@@ -348,8 +347,8 @@ impl Frame {
         self.tables.submits[self.submit_of(pass).index()].queue
     }
 
-    /// Whether every command of pass `a` can be waited for by pass `b`: they run on one queue in this order (a barrier
-    /// then suffices), or semaphores lead from `a`'s batch to `b`'s.
+    /// Returns true if pass `b` can wait for every command of pass `a`: they run on one queue in this order (a barrier then suffices), or semaphores
+    /// lead from `a`'s batch to `b`'s.
     pub fn happens_before(&self, a: PassId, b: PassId) -> bool {
         if self.queue_of(a) == self.queue_of(b) {
             return a < b;
@@ -357,7 +356,7 @@ impl Frame {
         self.batch_happens_before(self.batch_of(a), self.batch_of(b))
     }
 
-    /// Whether batch `a` ends before batch `b` begins: one after the other on one queue, or by semaphores.
+    /// Returns true if batch `a` ends before batch `b` begins: one after the other on one queue, or by semaphores.
     pub(crate) fn batch_happens_before(&self, a: BatchId, b: BatchId) -> bool {
         let (a, b) = (a.index(), b.index());
         match self.tables.before.get(b) {
@@ -366,13 +365,13 @@ impl Frame {
         }
     }
 
-    /// The pass of this name.
+    /// The pass with this name.
     pub fn pass_named(&self, name: &str) -> Option<PassId> {
         let index = self.tables.passes.iter().position(|pass| pass.name == name)?;
         Some(PassId(index as u32))
     }
 
-    /// The resource of this name.
+    /// The resource with this name.
     pub fn resource_named(&self, name: &str) -> Option<ResourceId> {
         let index = self
             .tables

@@ -1,4 +1,4 @@
-//! Traffic: the bytes that an access moves between a resource in memory and the chip. Everything that counts traffic counts it here.
+//! Traffic: the bytes that an access moves between a resource in memory and the chip. All traffic is counted here.
 //!
 //! ```text
 //!                                        moved each time                                            times
@@ -10,9 +10,9 @@
 //! shadow  renders to a quarter of it              8 MiB loaded + 8 MiB stored
 //! light   samples it                             32 MiB read
 //! ```
-//! A pass renders its [area](super::tables::Pass::area), declared or derived, of the layers that all of its attachments have, or of one layer per view.
-//! Within a render pass of several subpasses, an attachment is loaded by the first that uses it, stored once, and not stored where no
-//! later pass uses it and the frame does not keep it.
+//! A pass renders its [area](super::tables::Pass::area), declared or derived, in the layers that all of its attachments have, or in one layer per
+//! view. Within a render pass of several subpasses, an attachment is loaded by the first that uses it, stored once, and not stored if no later pass
+//! uses it and the frame does not keep it.
 
 use super::area::{intersection, viewed};
 use super::tables::{Access, PassKind, Resource, ResourceKind};
@@ -21,14 +21,14 @@ use crate::units::Bytes;
 use tileheap_device::profile::content_bytes;
 
 impl Frame {
-    /// The bytes that an access moves of a resource in memory that has `size` bytes in all: what it
-    /// [touches](Frame::bytes_touched), as often as it [moves](Frame::times_moved) that.
+    /// The bytes that an access moves from or to a resource in memory that has `size` bytes in all: the bytes that it
+    /// [touches](Frame::bytes_touched), times the number of times it [moves](Frame::times_moved) them.
     pub fn traffic_of(&self, access: &Access, size: Bytes) -> Bytes {
         let times = self.times_moved(access);
         Bytes(u64::from(times).saturating_mul(self.bytes_touched(access, size).0))
     }
 
-    /// How often an access moves what it touches: once for reading, once for writing; never for what shaders reach within their tile. An
+    /// Number of times that an access moves what it touches: once for reading, once for writing; never for accesses by shaders within their tile. An
     /// attachment that an earlier subpass has loaded or stored is not loaded or stored again.
     pub fn times_moved(&self, access: &Access) -> u32 {
         if access.kind == AccessKind::TileAttachment {
@@ -42,8 +42,8 @@ impl Frame {
         u32::from(loads) + u32::from(stores)
     }
 
-    /// The bytes that an access touches of a resource that has `size` bytes in all: a declared [share](Access::share) of its part; else,
-    /// of an attachment, what its pass renders to; else its part.
+    /// The bytes that an access touches of a resource that has `size` bytes in all: the declared [share](Access::share) of its part; else, for an
+    /// attachment, what its pass renders to; else its part.
     pub fn bytes_touched(&self, access: &Access, size: Bytes) -> Bytes {
         let resource = self.resource(access.resource);
         let bytes = resource.bytes_in(access.range, size);
@@ -95,7 +95,7 @@ impl Frame {
         )
     }
 
-    /// Whether an earlier subpass of the pass writes the same attachment, and stores it.
+    /// Returns true if an earlier subpass of the pass writes the same attachment, and stores it.
     fn is_stored_earlier(&self, access: &Access) -> bool {
         let earlier = |other: &Access| {
             other.kind.is_attached()
@@ -107,7 +107,7 @@ impl Frame {
         self.accesses_of(access.pass).iter().any(earlier)
     }
 
-    /// Whether a pass after that of the access uses the same part, or the frame keeps it.
+    /// Returns true if a pass after that of the access uses the same part, or the frame keeps it.
     fn is_kept_after(&self, access: &Access) -> bool {
         let uses = self.uses_of(access.resource).iter().rev();
         let later = uses.map(|&index| &self.accesses()[index as usize]);
@@ -119,7 +119,7 @@ impl Frame {
 }
 
 impl Resource {
-    /// The bytes of the contents, without padding: of all levels, layers and samples of an image.
+    /// The bytes of the contents without padding: for an image, of all levels, layers and samples.
     pub fn content_size(&self) -> Bytes {
         let (desc, extent) = match self.kind {
             ResourceKind::Image { desc, extent, .. } => (desc, extent),

@@ -1,4 +1,4 @@
-//! Values: the versions of a resource's contents, each from where it begins to be written until nothing needs it any more.
+//! Values: the versions of a resource's contents, each from its first write until it is no longer needed.
 //!
 //! ```text
 //! passes       0 ao     1 apply   2 down   3 up     4 blur   5 tone
@@ -7,8 +7,8 @@
 //!                                 w ────── r
 //!                                                   w ────── r
 //! ```
-//! A value ends before a pass where no part of the resource holds anything that a later access needs: each part is next cleared or overwritten
-//! as a whole, or never used again. What the caller hands in, what the frame hands out, and what a history keeps count as needed.
+//! A value ends before a pass if no part of the resource holds anything that a later access needs: each part is next cleared or overwritten as a
+//! whole, or never used again. Contents that the caller supplies, that the frame exports, and that a history keeps count as needed.
 
 use std::collections::HashSet;
 
@@ -19,39 +19,39 @@ use super::tables::{Access, Resource, ResourceKind, Version};
 use super::validate::LONGEST_NAME;
 use super::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 
-/// One value of a resource, which is a resource of its own.
+/// One value of a resource that is a separate resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SeparateValue {
     /// The resource.
     pub(crate) of: ResourceId,
     /// The value's number, from 1.
     pub(crate) number: u32,
-    /// How many values the resource has.
+    /// The number of values of the resource.
     pub(crate) count: u32,
 }
 
 /// The values of a resource.
 struct Division {
-    /// The passes with which the second value and those after it begin, in order.
+    /// The passes in which the second and later values begin, in order.
     starts: Vec<PassId>,
-    /// Whether the first value needs what the resource held before the frame.
+    /// True if the first value needs the resource's contents from before the frame.
     enters: bool,
 }
 
 impl Division {
-    /// The value, from 0, that a pass uses.
+    /// Index of the value that a pass uses.
     fn value_of(&self, pass: PassId) -> usize {
         self.starts.partition_point(|&start| start <= pass)
     }
 }
 
 impl Frame {
-    /// The frame in which each value of the resources that are `wanted` is a resource of its own, and per resource the value that it is;
-    /// `None` where none divides.
+    /// The frame in which each value of the `wanted` resources is a separate resource, and per resource the value that it is; `None` if none can be
+    /// divided.
     ///
-    /// Of a transient resource, the first value keeps the id, and all have names of their own. External and history resources stay what
-    /// they are to those outside of the frame: they hold their last value, the first one where that needs what was there before the frame (or,
-    /// if external, is of another queue), and the previous version; the values between are transient. New resources follow all others.
+    /// For a transient resource, the first value keeps the id, and all values get their own names. External and history resources keep their role
+    /// outside the frame: they hold their last value, the first one if it needs the contents from before the frame (or, if external, is used by
+    /// another queue), and the previous version; the values between are transient. New resources follow all others.
     ///
     /// Resources with a [`TileConstraint`] and those of [stores](Contents::Store) are left as they are.
     ///
@@ -117,7 +117,7 @@ impl Frame {
         Some(frame.map(|frame| (frame, values)))
     }
 
-    /// The values of a resource, and those of them, from 0, that can be resources of their own; `None` where it does not divide.
+    /// The values of a resource, and the indices of those that can be separate resources; `None` if it cannot be divided.
     fn separate_values(&self, id: ResourceId) -> Option<(Division, Vec<usize>)> {
         let division = self.division_of(id);
         let count = division.starts.len() + 1;
@@ -125,7 +125,7 @@ impl Frame {
             Persistence::Transient => (0..count).collect(),
             Persistence::History => (usize::from(division.enters)..count - 1).collect(),
             Persistence::External(_) => {
-                // The states in which it enters and leaves are those that the queues of its first and last pass can wait for.
+                // Its entry and exit states are those that the queues of its first and last pass can wait for.
                 let first = self.accesses_to(id).next().map(|access| access.pass);
                 let queues = [first, division.starts.last().copied()].map(|pass| Some(self.queue_of(pass?)));
                 let enters = division.enters || queues[0] != queues[1];
@@ -135,20 +135,21 @@ impl Frame {
         (count > 1 && !separate.is_empty()).then_some((division, separate))
     }
 
-    /// Whether the values of a resource may be placed apart: its place is not demanded, and the runtime records none of its accesses.
+    /// Returns true if the values of a resource may be placed separately: its placement is not constrained, and the runtime records none of its
+    /// accesses.
     fn may_divide(&self, id: ResourceId) -> bool {
         let mut uses = self.accesses_to(id);
         self.resource(id).tile_constraint == TileConstraint::None
             && uses.all(|access| !self.pass(access.pass).contents.is_own())
     }
 
-    /// Whether something in the frame, or after it, needs what a resource held before the frame.
+    /// Returns true if something in the frame, or after it, needs the contents of a resource from before the frame.
     pub(super) fn keeps_earlier_contents(&self, id: ResourceId) -> bool {
         let resource = self.resource(id);
         resource.persistence != Persistence::Transient && self.division_of(id).enters
     }
 
-    /// The values of a resource, by the parts that hold something that is needed before each of its passes, from the last to the first.
+    /// Divides a resource into values, by the parts with needed contents before each of its passes, from the last to the first.
     ///
     /// O(uses * parts).
     fn division_of(&self, id: ResourceId) -> Division {
@@ -174,13 +175,13 @@ impl Frame {
         Division { starts, enters }
     }
 
-    /// Whether something needs what a part holds before a pass, if something needs what it holds after it or not; `in_pass` are the pass's
-    /// accesses of its current version.
+    /// Returns true if the contents of a part before a pass are needed, given whether those after it are; `in_pass` are the pass's accesses to its
+    /// current version.
     fn needs_before(&self, in_pass: &[&Access], part: SubresourceRange, needed_after: bool) -> bool {
         let of_part = || in_pass.iter().filter(|access| access.range.intersects(part));
         let all_of_it = |access: &Access| access.share.is_none_or(|share| share.part >= share.of);
         let replaced = of_part().any(|access| self.replaces(access, part) && all_of_it(access));
-        // An attachment is cleared or overwritten before anything in its pass reads that in place.
+        // An attachment is cleared or overwritten before anything in its pass reads it in place.
         let in_place = |access: &Access| {
             let reads = [AccessKind::InputAttachment, AccessKind::TileAttachment].contains(&access.kind);
             reads || access.goes_on
@@ -194,7 +195,7 @@ impl Frame {
 }
 
 impl Resource {
-    /// Leaves the declared usage only, since that of the accesses follows again from those of each value; and keeps levels together.
+    /// Keeps only the declared usage, since that of the accesses is derived again for each value, and keeps levels together.
     fn prepare_to_divide(&mut self) {
         match &mut self.kind {
             ResourceKind::Image { desc, usage, .. } => {
@@ -206,7 +207,7 @@ impl Resource {
     }
 }
 
-/// A name for a value, which no other resource has.
+/// A name for a value that no other resource has.
 fn name_of_value(names: &mut HashSet<String>, resource: &str, value: SeparateValue) -> String {
     let SeparateValue { number, count, .. } = value;
     let name = |suffix: &str| {

@@ -1,4 +1,4 @@
-//! Weights: what accesses were measured to save on chip, in place of what the model says.
+//! Weights: measured savings of accesses on chip, in place of the model's estimates.
 //!
 //! ```json
 //! {
@@ -9,9 +9,8 @@
 //!   ]
 //! }
 //! ```
-//! `savings` is the memory traffic a frame that all accesses of the pass to the resource save together: the difference that a
-//! counter of the memory bus shows, or a difference in time in whatever unit all weights share. Accesses that are not named keep
-//! the model's savings.
+//! `savings` is the memory traffic per frame that all accesses of the pass to the resource save together: a difference measured by a counter of the
+//! memory bus, or a difference in time in any unit that all weights share. Accesses that are not named keep the model's savings.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +34,7 @@ const VERSION: u64 = 2;
 ///     accesses: vec![Weight {
 ///         pass: pass.name.clone(),
 ///         resource: frame.resource(access.resource).name.clone(),
-///         savings: Bytes::mib(5), // what a counter of the memory bus showed, a frame
+///         savings: Bytes::mib(5), // measured by a memory bus counter, per frame
 ///     }],
 /// };
 /// let weighed = frame.with_weights(&weights)?; // plan this one
@@ -48,7 +47,7 @@ pub struct Weights {
     pub accesses: Vec<Weight>,
 }
 
-/// What one pass saves when one resource is on chip.
+/// Savings of one pass when one resource is on chip.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weight {
@@ -56,7 +55,7 @@ pub struct Weight {
     pub pass: String,
     /// The resource.
     pub resource: String,
-    /// Bytes of memory traffic a frame.
+    /// Bytes of memory traffic per frame.
     pub savings: Bytes,
 }
 
@@ -69,13 +68,13 @@ struct Document {
 }
 
 impl Weights {
-    /// The most bytes of one weight: sums over a frame stay exact.
+    /// Maximum bytes of one weight, so that sums over a frame stay exact.
     pub const MAX: u64 = 1 << 40;
 
     /// Reads the JSON form.
     ///
     /// # Errors
-    /// [`FrameError::Weights`] with line, column and path where the text is no such form.
+    /// [`FrameError::Weights`] with line, column and path if the text does not have this form.
     pub fn from_json(text: &str) -> crate::Result<Weights> {
         let document: Document = tileheap_json::read(text, FORMAT, VERSION).map_err(FrameError::Weights)?;
         Ok(Weights {

@@ -1,11 +1,11 @@
-//! The loose file as `serde` sees it.
+//! The loose file as `serde` reads it.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// The fields that have no meaning here.
+/// Fields that are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Rest(pub(super) BTreeMap<String, IgnoredAny>);
@@ -52,7 +52,7 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// Whether it is an image, said or implied.
+    /// Returns true for an image, whether stated or implied.
     pub(super) fn is_image(&self) -> Option<bool> {
         match self.kind.as_deref() {
             Some("image" | "texture" | "render_target") => Some(true),

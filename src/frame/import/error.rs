@@ -1,12 +1,12 @@
-//! What a loose description gets wrong.
+//! Errors in a loose description.
 
-/// Something in a loose description that means nothing, or contradicts itself.
+/// Part of a loose description that is meaningless or contradictory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {problem}")]
 pub struct ImportError {
     /// The resource or pass.
     pub what: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
 }
 

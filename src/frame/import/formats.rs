@@ -4,14 +4,14 @@ use ash::vk;
 
 use crate::names;
 
-/// What a loose name was taken for.
+/// Result of reading a loose format name.
 pub(super) enum Reading {
     Named(vk::Format),
-    /// Nothing in the name says it; the size per texel does.
+    /// The name does not determine it; the size per texel does.
     Guessed(vk::Format),
 }
 
-/// The format of a loose name, else one of that many bytes per texel; `None` if neither says anything.
+/// The format of a loose name, else one with `bytes_per_texel`; `None` if neither determines a format.
 pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Option<Reading> {
     let name = name.trim().to_ascii_uppercase();
     let bare = name.strip_prefix("VK_FORMAT_").unwrap_or(&name);
@@ -26,7 +26,7 @@ pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Opt
     }
 }
 
-/// Names that no rule explains.
+/// Names that follow no rule.
 fn listed(name: &str) -> Option<vk::Format> {
     use vk::Format as F;
     Some(match name {
@@ -46,7 +46,7 @@ fn listed(name: &str) -> Option<vk::Format> {
     })
 }
 
-/// Vulkan's name, in full or without its packing, numeric type or both.
+/// Vulkan's name, complete or without its packing, numeric type or both.
 fn completed(name: &str) -> Option<vk::Format> {
     const TYPES: [&str; 5] = ["", "_UNORM", "_UFLOAT", "_SFLOAT", "_UINT"];
     const ENDS: [&str; 4] = ["", "_PACK32", "_PACK16", "_BLOCK"];
@@ -60,7 +60,7 @@ fn completed(name: &str) -> Option<vk::Format> {
 }
 
 fn full_name(name: &str) -> Option<vk::Format> {
-    // The registry's only lower case is the x of `ASTC_4x4`.
+    // The only lower-case letter in the registry is the x of `ASTC_4x4`.
     let name = match name.strip_prefix("ASTC_") {
         Some(rest) => format!("VK_FORMAT_ASTC_{}", rest.replacen('X', "x", 1)),
         None => format!("VK_FORMAT_{name}"),

@@ -22,25 +22,25 @@
 //!
 //! # Resources
 //! - An image has an `extent` (2 or 3 texel counts) or an `extent_scale` (of `base_extent`); a buffer has `size_bytes`.
-//!   `layers`, `mips` and `samples` default to 1, `kind` to what the size says.
+//!   `layers`, `mips` and `samples` default to 1, and `kind` follows from the size.
 //! - `format` is Vulkan's name, with or without `VK_FORMAT_`, `_PACK32` or the numeric type (then `UNORM`, or the only one
 //!   there is), or a shorthand (`RGBA16F`, `R11G11B10F`, `D24S8`), or `swapchain`. A format that is not known is chosen by
 //!   `bytes_per_texel`, and a note says so.
 //! - `usage` adds to the usage that the passes ask for. `history` makes a [`Persistence::History`](super::Persistence), `imported`
 //!   an external resource, else it is transient.
-//! - `tile_eligible` is a claim, handed through and trusted by nobody.
+//! - `tile_eligible` is a claim that is passed through unchecked.
 //!
 //! # Passes
 //! - Every run of passes with one `submit` number (the pass's before, if left out) and one `queue` (`graphics`, if left
 //!   out) is a submit of one batch of one command buffer. Submits on different queues follow each other strictly, by
-//!   semaphores: the format does not say what could run side by side.
-//! - `type` is `raster`, `compute` or `transfer`, or a synonym of theirs. A `present` pass is no pass.
+//!   semaphores: the format does not say what could run in parallel.
+//! - `type` is `raster`, `compute` or `transfer`, or a synonym of these. A `present` pass does not become a pass.
 //! - `use` says how a resource is used; see [`uses`](self) below. A read and a write of one resource through one use are one
 //!   access that reads and writes.
 //! - A write without a read keeps nothing, with one exception: an attachment that was used earlier in the frame is drawn
 //!   over, so its contents are loaded, and the access still counts once.
-//! - A history resource read by its first writing pass, or earlier, is read as the frame before left it.
-//! - A second pass of one name gets the suffix ` (2)`.
+//! - A history resource read by its first writing pass, or earlier, is read as the previous frame left it.
+//! - A second pass with the same name gets the suffix ` (2)`.
 //!
 //! [`Frame::times_moved`](super::Frame::times_moved), summed over a pass and a resource, is the number of entries that the file lists.
 //!
@@ -71,16 +71,16 @@ use super::validate::{LONGEST_NAME, check_name};
 use super::{Frame, FrameBuilder, FrameError, FrameRule};
 use crate::format::texel_block;
 
-/// A frame from a file, with what the file says beyond it.
+/// A frame read from a file, with the file's further statements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The frame.
     pub frame: Frame,
-    /// Per resource, the file's claim of whether it may be placed in tile memory.
+    /// Per resource, the file's claim whether it may be placed in tile memory.
     pub claims: Vec<Option<bool>>,
-    /// Per resource, the file's bytes per texel; 0 for buffers and where the file says nothing.
+    /// Per resource, the file's bytes per texel; 0 for buffers and if not given.
     pub raw_texel_bytes: Vec<u32>,
-    /// What was guessed or ignored, in words.
+    /// Notes about guessed or ignored values.
     pub notes: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ pub struct Imported {
 ///     }"#,
 /// )?;
 /// assert_eq!(imported.frame.passes().len(), 2);
-/// assert_eq!(imported.claims, [Some(true), None]); // believed by nobody
+/// assert_eq!(imported.claims, [Some(true), None]); // claims are not trusted
 /// # Ok::<(), tileheap::Error>(())
 /// ```
 ///
@@ -122,10 +122,9 @@ pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<Impo
     import_at(text, Some(base_extent))
 }
 
-/// Reads a native or a loose description, whichever the text is; `base_extent` replaces that of the file.
+/// Reads a native or a loose description, depending on the text; `base_extent` replaces that of the file.
 ///
-/// A text with a field `format` is native. Of a native frame there are no claims, and the texel sizes are those of the
-/// formats.
+/// A text with a field `format` is native. A native frame has no claims, and its texel sizes are those of the formats.
 ///
 /// # Errors
 /// As [`Frame::from_json`] and [`import`].
@@ -150,7 +149,7 @@ pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Impo
 }
 
 impl Frame {
-    /// Reads a native or a loose description, whichever the text is; see [`read`](fn@read).
+    /// Reads a native or a loose description, depending on the text; see [`read`](fn@read).
     ///
     /// # Errors
     /// As [`Frame::from_json`] and [`import`](fn@import).
@@ -186,7 +185,7 @@ fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imp
     })
 }
 
-/// The position of every resource, by name; the names are such that messages can quote them.
+/// The index of every resource by name. Checks that messages can quote the names.
 fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usize>, FrameError> {
     let resources = document.resources.iter().map(|it| ("resource", &it.name));
     let passes = document.passes.iter().map(|it| ("pass", &it.name));
@@ -205,7 +204,7 @@ fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usiz
     Ok(indices)
 }
 
-/// Notes the fields that mean nothing here: a misspelt `history` should not go unseen.
+/// Notes unknown fields, so that a misspelt `history` does not go unnoticed.
 fn unknown_fields(document: &document::Document) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut notes = Vec::new();
@@ -234,7 +233,7 @@ fn unknown_fields(document: &document::Document) -> Vec<String> {
     notes
 }
 
-/// A title of any length and content as a frame's name.
+/// Turns a title of any length and content into a frame name.
 fn printable_name(title: &str) -> String {
     let mut name: String = title.chars().filter(|c| !c.is_control()).collect();
     let mut end = name.len().min(LONGEST_NAME);

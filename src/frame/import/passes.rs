@@ -1,4 +1,4 @@
-//! Passes of a loose description: what their reads and writes mean.
+//! Passes of a loose description: interpretation of their reads and writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,9 @@ use crate::frame::{
 };
 use crate::names::shortened;
 
-/// The passes, understood; accesses refer to resources by their position in the file.
+/// The interpreted passes; accesses refer to resources by their position in the file.
 pub(super) struct Interpreted {
-    /// Per pass of the file; `None` for one that only presents.
+    /// Per pass of the file; `None` if it only presents.
     pub(super) passes: Vec<Option<(PassKind, Vec<Access>)>>,
     /// Per resource, its accesses in the order of the passes.
     pub(super) by_resource: Vec<Vec<Access>>,
@@ -28,7 +28,7 @@ pub(super) struct Interpreted {
     pub(super) presented: Vec<bool>,
 }
 
-/// Entries of one pass for one resource through one use.
+/// Entries of one pass for the same resource and use.
 #[derive(Clone, Copy)]
 struct Merged {
     resource: usize,
@@ -37,7 +37,7 @@ struct Merged {
     writes: bool,
 }
 
-/// What passes mean for resources.
+/// Interprets the passes of a loose description.
 pub(super) fn interpret(
     document: &Document,
     indices: &BTreeMap<&str, usize>,
@@ -81,7 +81,7 @@ pub(super) fn interpret(
         merged.push((kind, entries));
     }
 
-    // Clears need to know the kind of format; a format that cannot be understood is reported with its resource.
+    // Clears depend on the kind of format; an unknown format is reported with its resource.
     let formats: Vec<vk::Format> = document
         .resources
         .iter()
@@ -169,7 +169,7 @@ pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportError> {
     }))
 }
 
-/// One element for each resource and use: reads alone first, then writes in their order, which numbers the attachments.
+/// One element per resource and use: reads only first, then writes in their order, which numbers the attachments.
 fn merge(
     pass: &Pass,
     indices: &BTreeMap<&str, usize>,
@@ -256,18 +256,18 @@ fn merge(
     Ok(merged)
 }
 
-/// What decides about an entry beyond the entry itself.
+/// State outside an entry on which its meaning depends.
 struct Context {
     /// An earlier pass used the current contents.
     used: bool,
-    /// Reads mean what the frame before left.
+    /// Reads refer to the previous frame's contents.
     previous: bool,
     clear: ClearValue,
     pass_kind: PassKind,
 }
 
 impl Context {
-    /// The entry as one access, or as two where it reads one version and writes the other.
+    /// The entry as one access, or as two if it reads one version and writes the other.
     fn accesses(&self, entry: &Merged) -> impl Iterator<Item = Access> {
         let access = |reads: bool, writes: bool, version: Version, load_op: LoadOp| Access {
             // Known once the pass is declared.
@@ -306,7 +306,7 @@ impl Context {
     }
 }
 
-/// The n-th colour resolve attachment receives the n-th multisampled colour attachment, that of depth the depth.
+/// The n-th colour resolve attachment receives the n-th multisampled colour attachment; a depth one receives the depth attachment.
 fn resolve_sources(document: &Document, formats: &[vk::Format], accesses: &mut [Access]) {
     let samples = |access: &Access| document.resources[access.resource.index()].samples;
     let of_kind = |kind: AccessKind| {

@@ -55,8 +55,8 @@ fn persistence(resource: &Resource, external: impl FnOnce() -> ExternalDesc) -> 
     }
 }
 
-/// What an imported image enters and leaves as: like a swapchain image if it is drawn and never read; in the layout of its
-/// first access, both times, if the frame needs its contents; else in that of its last.
+/// Entry and exit state of an imported image: like a swapchain image if it is drawn and never read; in the layout of its first access, both times, if
+/// the frame needs its contents; else in that of its last.
 fn external_image(desc: &ImageDesc, depth: bool, accesses: &[Access]) -> ExternalDesc {
     let layout = |access: &Access| access.kind.layout(depth, access.writes);
     let (Some(first), Some(last)) = (accesses.first(), accesses.last()) else {

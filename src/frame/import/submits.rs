@@ -10,7 +10,7 @@ use super::passes::{Interpreted, parse_kind};
 use crate::frame::tables::{PassKind, Version};
 use crate::frame::{FrameBuilder, FrameError};
 
-/// The queue of a pass that names none.
+/// The queue of passes that name none.
 const DEFAULT_QUEUE: &str = "graphics";
 
 /// Declares queues, submits and passes.
@@ -79,7 +79,7 @@ pub(super) fn declare(
     Ok(())
 }
 
-/// The names of passes so far; per name as the file has it, the number of the last pass that had it.
+/// Names of passes so far; per name in the file, the number of the last pass that had it.
 #[derive(Default)]
 struct PassNames {
     taken: BTreeSet<String>,
@@ -87,7 +87,7 @@ struct PassNames {
 }
 
 impl PassNames {
-    /// The name, with ` (2)` and so on behind it if it is taken.
+    /// The name, with a suffix ` (2)`, ` (3)` and so on if it is taken.
     fn unused(&mut self, name: &str) -> String {
         let number = self.numbers.entry(name.to_owned()).or_insert(0);
         loop {
@@ -103,7 +103,7 @@ impl PassNames {
     }
 }
 
-/// What the passes on each queue need of it.
+/// Capabilities that the passes need on each queue.
 fn queue_needs(document: &Document) -> BTreeMap<&str, vk::QueueFlags> {
     let mut needs = BTreeMap::new();
     for pass in &document.passes {
@@ -117,7 +117,7 @@ fn queue_needs(document: &Document) -> BTreeMap<&str, vk::QueueFlags> {
     needs
 }
 
-/// What a queue of this name can do, or what is needed of it if the name says nothing.
+/// Capabilities implied by a queue's name, or those that are needed if the name says nothing.
 fn capabilities(name: &str, needed: vk::QueueFlags) -> vk::QueueFlags {
     use vk::QueueFlags as Q;
     let name = name.to_ascii_lowercase();

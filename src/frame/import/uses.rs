@@ -1,18 +1,18 @@
-//! The words for uses.
+//! Names of uses.
 
 use crate::frame::AccessKind;
 
-/// What an entry of a pass's `reads` or `writes` means.
+/// Meaning of an entry in a pass's `reads` or `writes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Access(AccessKind),
-    /// An access that cannot write, whatever the list.
+    /// An access that cannot write, whichever list it is in.
     ReadOnly(AccessKind),
-    /// Presented: no access of a pass, but a state to leave in.
+    /// Presented: not an access of a pass, but an exit state.
     Present,
 }
 
-/// The meaning of a word for an image, or for a buffer; `writes` says in which list of a pass it is, if in one.
+/// The meaning of a use name for an image or a buffer; `writes` tells which list of a pass contains it, if any.
 pub(super) fn parse_use(word: &str, is_image: bool, writes: Option<bool>) -> Option<Use> {
     let word = word.to_ascii_lowercase().replace([' ', '-'], "_");
     let word = word.strip_suffix("_attachment").unwrap_or(&word);

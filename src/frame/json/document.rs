@@ -1,4 +1,4 @@
-//! The document: what is nested or named in the file, and flat or an id in a frame.
+//! The document: nested and by name, where a frame is flat and uses ids.
 
 use ash::vk;
 use serde::de::{Error, IgnoredAny};
@@ -31,7 +31,7 @@ pub(super) struct Document {
     pub(super) semaphores: Vec<Semaphore>,
     pub(super) resources: Vec<Resource>,
     pub(super) submits: Vec<Submit>,
-    /// What the capture layer adds, which is not part of the frame.
+    /// Data added by the capture layer; not part of the frame.
     #[serde(default, skip_serializing, rename = "capture")]
     pub(super) _capture: Option<IgnoredAny>,
 }
@@ -48,7 +48,7 @@ pub(super) struct Resource {
     pub(super) persistence: Persistence,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) tile_memory: TileConstraint,
-    /// Where the image is one level of another one.
+    /// The image of which this is one level, if any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) level_of: Option<LevelOf>,
 }
@@ -112,7 +112,7 @@ pub(super) struct Pass {
     pub(super) optional: Option<SkippedOutputs>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) hook: u32,
-    /// Its bits.
+    /// Bits of `VkSampleCountFlagBits`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) samples: Option<u32>,
     #[serde(default)]
@@ -126,7 +126,7 @@ pub(super) struct Access {
     pub(super) subpass: u32,
     pub(super) resource: String,
     pub(super) kind: AccessKind,
-    /// Left out where it is what the kind means.
+    /// Left out if it is the default for the kind.
     #[serde(default, skip_serializing_if = "is_default", deserialize_with = "part")]
     pub(super) part: SubresourceRange,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -139,18 +139,18 @@ pub(super) struct Access {
     pub(super) version: Version,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) load_op: LoadOp,
-    /// Left out where they are the default ones.
+    /// Left out if they are the defaults.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) stages: Option<Stages>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) resolves: Option<String>,
-    /// Bytes of traffic that it was measured to save on chip.
+    /// Memory traffic in bytes that the access was measured to save on chip.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) measured: Option<Bytes>,
-    /// Of its part, where it is not all.
+    /// Fraction of its part, if not all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) share: Option<Share>,
-    /// Texels, or `"anywhere"`; left out where it is what the kind means.
+    /// Texels, or `"anywhere"`; left out if it is the default for the kind.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) reach: Option<ReadReach>,
 }
@@ -159,7 +159,7 @@ pub(super) struct Access {
 #[serde(transparent)]
 pub(super) struct Stages(#[serde(with = "names::bits")] pub(super) vk::PipelineStageFlags2);
 
-/// Reads a part of an image: what is left out is all there is, and an empty range is an error.
+/// Reads a part of an image: fields that are left out mean everything, and an empty range is an error.
 fn part<'de, D: Deserializer<'de>>(from: D) -> Result<SubresourceRange, D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]

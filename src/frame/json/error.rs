@@ -1,34 +1,34 @@
-//! Why a text is no description of a frame.
+//! Errors for texts that are not a description of a frame.
 
 use tileheap_json::{JsonSyntaxError, written_by};
 
 use super::document::VERSION;
 
-/// Why a text is no description of a frame.
+/// Error for a text that is not a description of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
-    /// Not JSON, or not what is expected at this place.
+    /// Not JSON, or not the expected type at this position.
     #[error("frame JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
-    /// JSON of something else.
+    /// JSON of another format.
     #[error("frame JSON has format `{found}`, and only `tileheap-frame` can be read")]
     Format {
-        /// What the file says.
+        /// Format stated by the file.
         found: String,
     },
-    /// A version that is not known.
+    /// An unknown version.
     #[error("frame JSON: {}this tileheap reads version {VERSION}", written_by(*.found))]
     Version {
-        /// What the file says.
+        /// Version stated by the file.
         found: u64,
     },
-    /// Well-formed, and still no description.
+    /// Well-formed, but not a valid description.
     #[error("frame JSON, {path}: {problem}")]
     Field {
-        /// What the problem concerns.
+        /// Path of the field.
         path: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
 }

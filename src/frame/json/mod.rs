@@ -22,21 +22,21 @@
 //!   ] }] }] }]
 //! }
 //! ```
-//! An access may name a part of an image, `"part": { "levels": [1, 2], "layers": [0, 6], "aspects": ["VK_IMAGE_ASPECT_DEPTH_BIT"] }`, each of them
-//! left out where all is meant, and a view of another type or format, `"view": { "view_type": "VK_IMAGE_VIEW_TYPE_2D_ARRAY" }`; a render pass a
-//! `"render_area": [x, y, width, height]` and a `"view_mask"`. A read may say its `"reach"` in texels of the resource, or `"anywhere"`, and a pass
-//! `"repeat_bytes"`, what one more execution costs: it can run strip by strip then. Of a pass that frames may leave out,
-//! `"optional"` says what becomes of its outputs: `"kept"` or `"lost"`.
+//! An access may name a part of an image, `"part": { "levels": [1, 2], "layers": [0, 6], "aspects": ["VK_IMAGE_ASPECT_DEPTH_BIT"] }`, whose fields
+//! default to everything, and a view of another type or format, `"view": { "view_type": "VK_IMAGE_VIEW_TYPE_2D_ARRAY" }`; a render pass a
+//! `"render_area": [x, y, width, height]` and a `"view_mask"`. A read may state its `"reach"` in texels of the resource, or `"anywhere"`, and a pass
+//! `"repeat_bytes"`, the cost of one more execution: it can then run strip by strip. For a pass that frames may skip, `"optional"` states the fate of
+//! its outputs: `"kept"` or `"lost"`.
 //!
-//! Where the levels of an image are [images of their own](super::ImageDesc::separate_levels), those that a frame was written with say which image
-//! they are a level of: `"level_of": { "image": "bloom", "level": 1 }`. Both have `"separate_levels": true`; the extent follows from the
-//! image's, whatever the document says. Frames that are described by hand declare the image with `"mip_levels"` instead.
+//! If the levels of an image are [images of their own](super::ImageDesc::separate_levels), those that a frame was written with name the image of
+//! which they are a level: `"level_of": { "image": "bloom", "level": 1 }`. Both have `"separate_levels": true`; the extent follows from the image's,
+//! whatever the document says. Frames that are described by hand declare the image with `"mip_levels"` instead.
 //!
 //! An object `capture`, which the capture layer adds, is not part of the frame and is skipped.
 //!
-//! What is left out has the default of [`ImageDesc::new`](super::ImageDesc::new), [`Persistence::Transient`](super::Persistence),
-//! [`LoadOp::Load`](super::LoadOp::Load) and [`AccessKind::default_stages`](super::AccessKind::default_stages); what is misspelt is
-//! refused, with its path. Reading back what was written gives an equal frame.
+//! Fields that are left out have the defaults of [`ImageDesc::new`](super::ImageDesc::new), [`Persistence::Transient`](super::Persistence),
+//! [`LoadOp::Load`](super::LoadOp::Load) and [`AccessKind::default_stages`](super::AccessKind::default_stages); misspelt fields are errors that name
+//! their path. Reading back what was written gives an equal frame.
 
 mod document;
 mod error;
@@ -74,13 +74,13 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// [`FrameError::Json`](super::FrameError::Json) with line, column and path where the text is no such form, any other
-    /// [`FrameError`](super::FrameError) where the frame that it describes is impossible. Every message is one line.
+    /// [`FrameError::Json`](super::FrameError::Json) with line, column and path if the text does not have this form, any other
+    /// [`FrameError`](super::FrameError) if the frame that it describes is impossible. Every message is one line.
     pub fn from_json(text: &str) -> crate::Result<Frame> {
         read::frame(text)
     }
 
-    /// Writes the native JSON form, in lines, with a line break at the end.
+    /// Writes the native JSON form, pretty-printed, with a trailing line break.
     pub fn to_json(&self) -> String {
         tileheap_json::write(&write::document(self))
     }

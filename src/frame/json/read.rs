@@ -1,4 +1,4 @@
-//! From a text to a frame, through its document.
+//! Reads a frame from text, through its document.
 
 use std::collections::BTreeMap;
 
@@ -21,16 +21,16 @@ pub(in crate::frame) fn document<T: DeserializeOwned>(text: &str) -> Result<T, F
     parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))
 }
 
-/// The forms in which a text may describe a frame.
+/// Formats in which a text may describe a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::frame) enum Dialect {
     /// `"format": "tileheap-frame"`.
     Native,
-    /// No `format` at all.
+    /// No `format` field.
     Loose,
 }
 
-/// Which form a text has, by its `format` and `version`.
+/// The dialect of a text, by its `format` and `version`.
 pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
     #[derive(Deserialize)]
     #[serde(expecting = "a frame description")]
@@ -50,7 +50,7 @@ pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
 }
 
 pub(super) fn frame(text: &str) -> crate::Result<Frame> {
-    // The header first: a later version has other fields, which would be the lesser complaint.
+    // The header first: a later version has other fields, and complaints about those would help less.
     dialect(text).map_err(FrameError::from)?;
     let mut document: doc::Document = document(text)?;
     let [width, height] = document.base_extent;
@@ -90,7 +90,7 @@ pub(super) fn frame(text: &str) -> crate::Result<Frame> {
     frame.build()
 }
 
-/// The ids of a frame's names. Of two things of one name the later counts here; building refuses them both.
+/// Ids by name. Of two objects with the same name, the later counts here; building rejects both.
 struct Names {
     queues: BTreeMap<String, QueueId>,
     semaphores: BTreeMap<String, SemaphoreId>,
@@ -98,7 +98,7 @@ struct Names {
 }
 
 fn ids<'a, Id>(names: impl Iterator<Item = &'a String>, id: fn(u32) -> Id) -> BTreeMap<String, Id> {
-    // One after another: to collect them compiles a sort of its own.
+    // In a loop: collecting them instantiates a sort.
     let mut ids = BTreeMap::new();
     ids.extend(names.cloned().zip((0..).map(id)));
     ids

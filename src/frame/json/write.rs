@@ -1,4 +1,4 @@
-//! From a frame to its document.
+//! Writes a frame as its document.
 
 use ash::vk;
 
@@ -23,7 +23,7 @@ pub(super) fn document(frame: &Frame) -> doc::Document {
 }
 
 fn resource(frame: &Frame, resource: &Resource) -> doc::Resource {
-    // The resolved extent and the derived usage follow again when the document is read.
+    // The resolved extent and the derived usage are derived again when the document is read.
     let (image, buffer) = match resource.kind {
         ResourceKind::Image { desc, .. } => (Some(desc), None),
         ResourceKind::Buffer { desc, .. } => (None, Some(desc)),

@@ -1,4 +1,4 @@
-//! A pass's declared accesses beside those of its shaders.
+//! Comparison of a pass's declared accesses with those of its shaders.
 
 use ash::vk;
 use tileheap_units::CompactSort;
@@ -8,10 +8,9 @@ use super::pipeline::{BindingTarget, PipelineShaders, ShaderBinding, ShaderUse};
 use crate::frame::tables::{Access, PassKind};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 
-/// Compares what a pass declares with what the shaders of its pipelines do, all of them together.
+/// Compares the declarations of a pass with the accesses of all shaders of its pipelines.
 ///
-/// No mismatch means agreement. Colour attachments are compared if there is a fragment shader at all.
-/// O((accesses + uses)²) of one pass.
+/// No mismatch means agreement. Colour attachments are compared only if there is a fragment shader. O((accesses + uses)²) for one pass.
 #[must_use]
 pub fn check(frame: &Frame, pass: PassId, pipelines: &[PipelineShaders<'_>]) -> Vec<Mismatch> {
     let mut checker = Checker {
@@ -71,7 +70,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What shaders do is declared.
+    /// Checks that every use by shaders is declared.
     fn check_uses(&mut self, pipelines: &[PipelineShaders<'_>]) {
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
             let ShaderUse { binding, kind, .. } = shader_use;
@@ -122,7 +121,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is declared, shaders do.
+    /// Checks that shaders make every declared access.
     fn check_declared(&mut self, pipelines: &[PipelineShaders<'_>]) {
         for access in self.accesses.iter().filter(|access| access.kind.is_shader()) {
             let uses = pipelines.iter().flat_map(|pipeline| pipeline.uses());
@@ -154,7 +153,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Fragment outputs have attachments, and attachments outputs.
+    /// Checks that fragment outputs have attachments, and attachments outputs.
     fn check_outputs(&mut self, pipelines: &[PipelineShaders<'_>]) {
         let fragments = pipelines.iter().flat_map(|pipeline| &pipeline.entries);
         let fragments: Vec<_> = fragments
@@ -202,7 +201,7 @@ fn is_graphics(stage: vk::ShaderStageFlags) -> bool {
     (vk::ShaderStageFlags::ALL_GRAPHICS | mesh).contains(stage)
 }
 
-/// Whether barriers for `declared` stages make `used` ones wait too.
+/// Returns true if barriers for `declared` stages also make `used` ones wait.
 fn covers(declared: vk::PipelineStageFlags2, used: vk::PipelineStageFlags2) -> bool {
     use vk::PipelineStageFlags2 as S;
     let before_raster = S::VERTEX_SHADER

@@ -1,4 +1,4 @@
-//! What can differ between a pass and its shaders.
+//! Differences between a pass and its shaders.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use super::pipeline::ShaderBinding;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// What differs.
+    /// Kind of difference.
     pub kind: MismatchKind,
-    /// Where the shader refers to the resource, if one does.
+    /// Reference of the shader to the resource, if any.
     pub binding: Option<ShaderBinding>,
     /// The difference, with the names.
     pub message: String,
@@ -22,36 +22,36 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// What differs.
+/// Kind of difference between a pass and its shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MismatchKind {
-    /// A shader of a stage that such a pass does not run.
+    /// A shader of a stage that this kind of pass does not run.
     Stage,
-    /// A resource is used and not declared at all.
+    /// A resource is used but not declared.
     Undeclared,
-    /// A resource is used in another way than declared.
+    /// A resource is used in a different way than declared.
     OtherKind,
-    /// A resource is written and declared to be read only.
+    /// A resource is written but declared read-only.
     UndeclaredWrite,
-    /// A stage uses a resource that barriers would not make wait.
+    /// A stage uses a resource that its barriers do not cover.
     UndeclaredStage,
-    /// A resource is read and declared to be written only: sound if the pass reads what it wrote itself.
+    /// A resource is read but declared write-only: sound if the pass only reads what it wrote itself.
     UndeclaredRead,
-    /// A binding that stands for nothing of the frame.
+    /// A binding that refers to no resource of the frame.
     Unbound,
     /// A declared access that no shader makes.
     Unused,
     /// A declared read or write that no shader makes.
     NeverDone,
-    /// A fragment shader writes an attachment that is not there.
+    /// A fragment shader writes to a missing attachment.
     NoAttachment,
     /// A colour attachment that no fragment shader writes.
     UnwrittenAttachment,
 }
 
 impl Mismatch {
-    /// Whether the plan would be wrong: a hazard nobody waits for. The rest is waste, or a sign of a slip.
+    /// Returns true if the plan would be wrong: a hazard without a wait. The rest is waste, or a sign of a mistake.
     pub fn is_error(&self) -> bool {
         use MismatchKind::{OtherKind, Stage, Undeclared, UndeclaredStage, UndeclaredWrite};
         let errors = [Stage, Undeclared, OtherKind, UndeclaredWrite, UndeclaredStage];

@@ -1,4 +1,4 @@
-//! What shaders do with memory: read from SPIR-V by [`tileheap_spirv`], compared with a pass's declared accesses, or taken as these.
+//! Memory accesses of shaders: read from SPIR-V by [`tileheap_spirv`], compared with a pass's declared accesses, or used to declare them.
 //!
 //! ```text
 //! SPIR-V words ──parse──► ShaderModule ──entry_point──► EntryPoint: bindings, addresses, outputs
@@ -18,7 +18,7 @@
 //! for binding in &entry.bindings {
 //!     println!("set {} binding {}: {:?}", binding.set, binding.binding, binding.kind);
 //! }
-//! // What the pass binds there. Does it declare what the shader does?
+//! Bind what the pass binds, then compare its declared accesses with the shader's.
 //! let pipeline = PipelineShaders::new().shader(&entry).bind(0, 0, albedo).bind(0, 1, lit);
 //! for mismatch in check(&frame, lighting, &[pipeline]) {
 //!     println!("{mismatch}");

@@ -1,4 +1,4 @@
-//! The shaders of a pipeline with the resources they are bound to, and the accesses that follow.
+//! The shaders of a pipeline with the resources bound to them, and the resulting accesses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use tileheap_spirv::{AddressSource, EntryPoint};
 use crate::frame::tables::Version;
 use crate::frame::{AccessKind, LoadOp, PassBuilder, ResourceId};
 
-/// Where a shader refers to a resource.
+/// Reference of a shader to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShaderBinding {
     /// Through a descriptor.
@@ -42,12 +42,12 @@ impl fmt::Display for ShaderBinding {
     }
 }
 
-/// What a binding holds while the pass runs.
+/// Resource that a binding refers to while the pass runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BindingTarget {
     /// The resource.
     pub resource: ResourceId,
-    /// Which of a history resource's versions.
+    /// Version of a history resource.
     pub version: Version,
 }
 
@@ -58,9 +58,9 @@ impl From<ResourceId> for BindingTarget {
     }
 }
 
-/// The shaders of one pipeline, and the resources that its descriptors and addresses stand for.
+/// The shaders of one pipeline, and the resources that its descriptors and addresses refer to.
 ///
-/// Bindings that stand for nothing of the frame (a material's textures, say) need not be bound.
+/// Bindings to objects outside the frame (a material's textures, for example) need not be bound.
 #[derive(Clone, Debug, Default)]
 pub struct PipelineShaders<'a> {
     pub(super) entries: Vec<&'a EntryPoint>,
@@ -79,26 +79,26 @@ impl<'a> PipelineShaders<'a> {
         self
     }
 
-    /// Says what a descriptor refers to.
+    /// Binds a descriptor to a resource.
     pub fn bind(mut self, set: u32, binding: u32, target: impl Into<BindingTarget>) -> Self {
         self.targets
             .insert(ShaderBinding::Descriptor { set, binding }, target.into());
         self
     }
 
-    /// Says that a descriptor refers to what the frame before left in a history resource.
+    /// Binds a descriptor to the previous frame's contents of a history resource.
     pub fn bind_previous(self, set: u32, binding: u32, resource: ResourceId) -> Self {
         let version = Version::Previous;
         self.bind(set, binding, BindingTarget { resource, version })
     }
 
-    /// Says what an address refers to.
+    /// Binds an address to a resource.
     pub fn address(mut self, source: AddressSource, target: impl Into<BindingTarget>) -> Self {
         self.targets.insert(ShaderBinding::Address(source), target.into());
         self
     }
 
-    /// Every use that a shader makes of memory, with its target if it has one.
+    /// Every memory use of a shader, with its target if it has one.
     pub(super) fn uses(&self) -> impl Iterator<Item = (ShaderUse, Option<BindingTarget>)> + '_ {
         let uses = self.entries.iter().flat_map(|entry| {
             let bindings = entry.bindings.iter().map(|it| ShaderUse {
@@ -120,7 +120,7 @@ impl<'a> PipelineShaders<'a> {
             });
             bindings.chain(addresses)
         });
-        // Asking for a size is no access.
+        // A size query is not an access.
         let uses = uses.filter(|it| it.reads || it.writes);
         uses.map(|it| (it, self.targets.get(&it.binding).copied()))
     }
@@ -136,11 +136,10 @@ pub(super) struct ShaderUse {
 }
 
 impl PassBuilder<'_> {
-    /// Declares the accesses that the pass's shaders make to the resources bound in `pipelines`; attachments and
-    /// everything else are declared as ever.
+    /// Declares the accesses of the pass's shaders to the resources bound in `pipelines`; attachments and everything else are declared as usual.
     ///
-    /// A resource that is only written is taken to be written whole ([`LoadOp::DontCare`]): a shader that writes a part
-    /// of it needs its access declared by hand. What is not bound is left out, which [`check`](super::check()) tells.
+    /// A resource that is only written is assumed to be written as a whole ([`LoadOp::DontCare`]): declare the access by hand if a shader writes only
+    /// a part of it. Unbound bindings are left out; [`check`](super::check()) reports them.
     pub fn shaders(mut self, pipelines: &[PipelineShaders<'_>]) -> Self {
         let mut merged: Vec<(BindingTarget, ShaderUse)> = Vec::new();
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {

@@ -1,8 +1,8 @@
-//! What kind of frame is drawn.
+//! Parameters of a synthetic frame.
 
 use ash::vk;
 
-/// What kind of frame [`synthetic`](super::synthetic()) makes.
+/// Parameters of a [`synthetic`](super::synthetic()) frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntheticDesc {
     /// Number of passes; at least 2 are made.
@@ -14,7 +14,7 @@ pub struct SyntheticDesc {
     pub batches: u32,
     /// Number of queues; at least 1. The first does everything, the others compute and transfer.
     pub queues: u32,
-    /// What scaled images are a fraction of, in texels.
+    /// Base extent of scaled images, in texels.
     pub base_extent: vk::Extent2D,
 }
 

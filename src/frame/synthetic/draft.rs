@@ -3,7 +3,7 @@
 use super::*;
 use crate::frame::tables::PassKind;
 
-/// A pass before it is declared: its resources come first.
+/// A pass before it is declared: its resources have to be declared first.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) name: String,
@@ -17,7 +17,7 @@ pub(super) struct DraftAccess {
     pub(super) resource: ResourceId,
     pub(super) kind: AccessKind,
     pub(super) reads: bool,
-    /// For an access that writes.
+    /// Set if the access writes.
     pub(super) load_op: Option<LoadOp>,
     pub(super) previous: bool,
     pub(super) resolves: Option<ResourceId>,

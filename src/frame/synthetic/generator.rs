@@ -1,4 +1,4 @@
-//! The state of a frame that is being drawn: what is there to be read, and what semaphores order.
+//! State while a synthetic frame is generated: resources that can be read, and the order that semaphores establish.
 
 use ash::vk;
 
@@ -10,7 +10,7 @@ use crate::frame::external::ExternalDesc;
 use crate::frame::tables::PassKind;
 use crate::units::Bytes;
 
-/// How large an image is. Attachments of one pass are of one size.
+/// Size of an image. Attachments of one pass have the same size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     Full,
@@ -19,16 +19,16 @@ pub(super) enum Size {
     Shadow,
 }
 
-/// A resource that some pass has written, or that came in.
+/// A resource that some pass has written, or that is an input.
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) id: ResourceId,
     pub(super) kind: MadeKind,
-    /// Whether a pass has read it.
+    /// True if a pass has read it.
     pub(super) read: bool,
     /// Per queue, after the last batch that uses it; 0 if none does.
     pub(super) used_until: Vec<u32>,
-    /// The same of batches that write it.
+    /// The same for batches that write it.
     pub(super) written_until: Vec<u32>,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum MadeKind {
     Color(Size, vk::Format),
     Depth(Size),
     Buffer,
-    /// Geometry and constants from outside; only read.
+    /// Geometry and constants from outside; read-only.
     Input(AccessKind),
 }
 
@@ -49,14 +49,14 @@ pub(super) struct Generator {
     pub(super) queues: Vec<QueueId>,
     submit: Option<(SubmitId, usize)>,
     pub(super) made: Vec<Made>,
-    /// Resources declared so far, those counted that nobody reads (multisampled images, the swapchain image).
+    /// Number of resources declared so far, including those that are never read (multisampled images, the swapchain image).
     pub(super) resources: u32,
     pub(super) swapchain: ResourceId,
-    /// Per queue, after its last batch; and that batch's id.
+    /// Per queue, the index after its last batch, and that batch's id.
     last_batch: Vec<Option<(u32, BatchId)>>,
-    /// Per queue, per other queue: how many batches of the frame it has waited for there (after the last one).
+    /// Per queue and other queue: number of batches of the frame that it has waited for there (index after the last one).
     ordered: Vec<Vec<u32>>,
-    /// The batch and queue that are being filled.
+    /// The current batch and queue.
     pub(super) batch: u32,
     pub(super) queue: usize,
 }
@@ -140,7 +140,7 @@ impl Generator {
         }
     }
 
-    /// Waits, most times, for what the other queues did; `all` of it at the end of the frame.
+    /// Usually waits for the other queues' work; for `all` of it at the end of the frame.
     fn wait_for_others(&mut self, batch: BatchId, all: bool) {
         for other in 0..self.queues.len() {
             let Some((end, signaller)) = self.last_batch[other] else {
@@ -155,7 +155,7 @@ impl Generator {
             let stages = vk::PipelineStageFlags2::ALL_COMMANDS;
             self.frame.signal(signaller, semaphore, stages);
             self.frame.wait(batch, semaphore, stages);
-            // What the other queue waited for is over too.
+            // The work that the other queue waited for has completed too.
             let theirs = self.ordered[other].clone();
             for (mine, theirs) in self.ordered[self.queue].iter_mut().zip(theirs) {
                 *mine = theirs.max(*mine);
@@ -175,7 +175,7 @@ impl Generator {
         let wanted = u64::from(self.desc.resources - 3) * u64::from(pass + 1);
         let wanted = 3 + (wanted / u64::from(self.desc.passes)) as u32;
         let due = wanted.saturating_sub(self.resources);
-        // Results come in bursts, as a G-buffer does.
+        // Results come in bursts, as from a G-buffer.
         let wait = !last && pass > 0 && due < 4 && self.random.one_in(2);
         let due = if wait { 0 } else { due };
         let mut draft = Draft {
@@ -192,7 +192,7 @@ impl Generator {
         draft.declare(&mut self.frame, commands);
     }
 
-    /// Reads something of a kind as its kind is read, if there is anything.
+    /// Reads a matching resource in the way its kind is read, if there is one.
     pub(super) fn read(&mut self, draft: &mut Draft, wanted: impl Fn(&Made) -> bool) {
         let Some(index) = self.choose(draft, false, wanted) else {
             return;
@@ -216,8 +216,8 @@ impl Generator {
         self.use_made(draft, index, access, None);
     }
 
-    /// Something that this batch may read, or also write, and this pass does not use yet: half the times the oldest that nobody has
-    /// read, else a recent one: in large frames, too, lifetimes are short.
+    /// A resource that this batch may read, or also write, and this pass does not use yet: half of the time the oldest unread one, else a recent one,
+    /// so that lifetimes are short in large frames too.
     pub(super) fn choose(
         &mut self,
         draft: &Draft,
@@ -251,7 +251,7 @@ impl Generator {
         (reach > 0).then(|| candidates[candidates.len() - 1 - back])
     }
 
-    /// Uses an earlier result: reads it, and writes it too where `before` is given.
+    /// Uses an earlier result: reads it, and also writes it if `before` is given.
     pub(super) fn use_made(
         &mut self,
         draft: &mut Draft,

@@ -1,4 +1,4 @@
-//! The kinds of passes: what each reads and makes.
+//! The kinds of passes: resources that each reads and makes.
 
 use ash::vk;
 
@@ -36,7 +36,7 @@ impl Generator {
             self.multisampled(draft, size);
             return self.extra_buffers(draft, due - 2);
         }
-        // A depth buffer of this size is tested again, or a new one is made.
+        // Tests a depth buffer of this size again, or makes a new one.
         if size == Size::Shadow || self.random.one_in(2) {
             let depth = |made: &Made| made.kind == MadeKind::Depth(size);
             match self.choose(draft, true, depth) {
@@ -161,7 +161,7 @@ impl Generator {
         } else {
             LoadOp::DontCare
         };
-        // A history is written and read on the first queue; its two versions need no order beyond the frame's.
+        // A history is written and read on the first queue; its two versions need no order other than the frame's.
         if self.queue == 0 && self.random.one_in(16) {
             let history = self.declare("history", image(size, format), Persistence::History);
             draft.push(history, AccessKind::SampledImage, true, None);

@@ -8,7 +8,7 @@ use crate::frame::tables::{Access, Pass, PassKind, Resource};
 use crate::frame::{AccessKind, ClearValue, LoadOp};
 use tileheap_device::scopes;
 
-/// An access and what it belongs to.
+/// An access with its pass and resource.
 pub(super) struct Use<'a> {
     pub(super) pass: &'a Pass,
     pub(super) resource: &'a Resource,
@@ -36,7 +36,7 @@ impl Subject for Use<'_> {
     }
 }
 
-/// The properties of an access that the rules here and the stages that perform it are about, unless it clears or is in a tile.
+/// The properties of an access that the rules here, and the stages that perform it, depend on, unless it clears or is in a tile.
 #[derive(Clone, Copy, PartialEq)]
 struct UseProperties {
     pass: PassKind,
@@ -46,7 +46,7 @@ struct UseProperties {
 }
 
 impl UseProperties {
-    /// `None` if the rules are about more.
+    /// `None` if the rules depend on more.
     fn of(used: &Use<'_>) -> Option<UseProperties> {
         let more = used.clears_to().is_some() || used.access.kind == AccessKind::TileAttachment;
         (!more).then(|| UseProperties {
@@ -58,7 +58,7 @@ impl UseProperties {
     }
 }
 
-/// Accesses that were accepted: most accesses of a frame have the properties of one of a few.
+/// Cache of accepted accesses: most accesses of a frame share the properties of a few.
 pub(super) struct AcceptedUses([Option<UseProperties>; AcceptedUses::PLACES]);
 
 impl Default for AcceptedUses {
@@ -70,7 +70,7 @@ impl Default for AcceptedUses {
 impl AcceptedUses {
     const PLACES: usize = 64;
 
-    /// Each has one place, and replaces whichever has it.
+    /// Index in the cache; each entry replaces the previous one at its index.
     fn place(properties: &UseProperties) -> usize {
         let bits = properties.stages.as_raw() ^ properties.access.as_raw().rotate_left(29);
         let spread = (bits ^ properties.pass as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -166,7 +166,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
     },
 ];
 
-/// The two ends of the pipe, at which no work is done.
+/// The two ends of the pipe, where no work is done.
 const ENDS: S = S::from_raw(S::TOP_OF_PIPE.as_raw() | S::BOTTOM_OF_PIPE.as_raw());
 
 /// The stages of copies, clears and acceleration structure commands.

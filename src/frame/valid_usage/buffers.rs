@@ -15,7 +15,7 @@ pub(super) struct Buffer<'a> {
     pub(super) size: Bytes,
     /// Declared and derived usage.
     pub(super) usage: U,
-    /// Somebody else has created it.
+    /// Created by someone else.
     pub(super) is_external: bool,
 }
 
@@ -40,7 +40,7 @@ impl Subject for Buffer<'_> {
     }
 }
 
-/// The usages of buffers that a frame may declare or derive; the planner adds that of tile memory.
+/// The buffer usages that a frame may declare or derive; the planner adds that of tile memory.
 pub const BUFFER_USAGES: U = U::from_raw(
     U::TRANSFER_SRC.as_raw()
         | U::TRANSFER_DST.as_raw()

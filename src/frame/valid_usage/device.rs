@@ -11,7 +11,7 @@ use crate::format::FormatInfo;
 use crate::frame::ClearValue;
 use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
 
-/// Tells `broken` each rule of a table that a subject breaks on a device, up to its first error.
+/// Reports each rule of a table that a subject breaks on a device to `broken`, up to its first error.
 pub(super) fn check<S: Subject>(
     (table, rules): Table<'_, fn(&S, &DeviceProfile) -> Problem>,
     subject: &S,
@@ -30,7 +30,7 @@ pub(super) fn check<S: Subject>(
     Ok(())
 }
 
-/// The problem that a feature is needed that the device has not enabled.
+/// The problem that the device has not enabled a required feature.
 pub(super) fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Problem {
     (!device.may_have(feature)).then(|| {
         let (name, device) = (feature.name(), &device.name);
@@ -42,7 +42,7 @@ pub(super) fn lacks(device: &DeviceProfile, feature: Feature, user: &str) -> Pro
     })
 }
 
-/// The problem that a bit is defined by an extension of which the device has not enabled the feature.
+/// The problem that a bit is defined by an extension whose feature the device has not enabled.
 fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
     let extension = match feature {
         Feature::FRAGMENT_DENSITY_MAP => "VK_EXT_fragment_density_map",
@@ -57,7 +57,7 @@ fn undefined(device: &DeviceProfile, feature: Feature, bit: &str) -> Problem {
     lacks(device, feature, &format!("{bit} belongs to {extension} and"))
 }
 
-/// The problem that a number is larger than a limit.
+/// The problem that a number exceeds a limit.
 pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32, name: &str) -> Problem {
     (found > limit).then(|| format!("{what} {found}, but `{}` allows {limit} ({name})", device.name))
 }
@@ -77,7 +77,7 @@ fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) ->
     (!limits.guaranteed && !image.is_external).then(problem).flatten()
 }
 
-/// The sample counts of an image on a device, and the limit that decides.
+/// The sample counts of an image on a device, and the name of the limit.
 fn sample_counts(
     image: &Image<'_>,
     device: &DeviceProfile,
@@ -88,7 +88,7 @@ fn sample_counts(
     let has = |usage: U, aspect: Aspects| image.usage.intersects(usage) && aspects.contains(aspect);
     let color = has(U::SAMPLED, Aspects::COLOR);
     [
-        // Integer attachments have a limit of their own, of which only one sample is certain.
+        // Integer attachments have a separate limit, of which only one sample is certain.
         (
             has(U::COLOR_ATTACHMENT, Aspects::COLOR) && !integer,
             limits.framebuffer_color_sample_counts,
@@ -298,7 +298,7 @@ pub(super) static BUFFERS: &Rules<fn(&Buffer<'_>, &DeviceProfile) -> Problem> = 
         },
     },
     Rule {
-        // Of the memory that is allocated for the buffer.
+        // About the memory that is allocated for the buffer.
         rule: "VUID-VkMemoryAllocateInfo-flags-03331",
         broken: |buffer, device| {
             let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;

@@ -7,16 +7,16 @@ use super::passes::RenderPass;
 use super::rule::{Problem, Rule, Rules};
 use crate::profile::{DeviceProfile, Features, OptionalFeatures as Feature};
 
-/// The extensions by which attachments and pipelines differ in samples.
+/// The extensions that let attachments and pipelines differ in samples.
 const MIXED: Feature = Feature::AMD_MIXED_ATTACHMENT_SAMPLES.union(Feature::NV_FRAMEBUFFER_MIXED_SAMPLES);
 
-/// The problem that an attachment with an aspect has other samples than the pipelines of its pass, which the device does not allow.
+/// The problem that an attachment with an aspect has a different sample count than the pipelines of its pass, which the device does not allow.
 fn mixes_samples(pass: &RenderPass<'_>, device: &DeviceProfile, aspect: Aspects) -> Problem {
     let samples = pass.pass.samples?;
     let mut attached = pass.sampled();
     let (access, found) =
         attached.find(|(access, found)| access.range.aspects.contains(aspect) && *found != samples)?;
-    // The structure of the two extensions is chained to pipelines, that of the feature by a hook.
+    // The two extensions chain their structure to pipelines, the feature uses a hook.
     let hooked = pass.pass.hook > 0;
     let enabled = device.optional_features?;
     let single = hooked && enabled.contains(Feature::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED);

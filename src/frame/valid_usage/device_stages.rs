@@ -1,4 +1,4 @@
-//! Rules of a device about stages, and about what others hand over or wait for.
+//! Rules of a device about stages, and about external resources and semaphores.
 
 use ash::vk::{AccessFlags2 as A, ImageAspectFlags as Aspects, ImageLayout as L, PipelineStageFlags2 as S};
 
@@ -176,7 +176,7 @@ fn newer_layout(
     })
 }
 
-/// The problem that `problem` has the layout of an image of which the frame uses one aspect: without separate layouts, barriers name both.
+/// The problem that `problem` applies to the layout of an image of which the frame uses one aspect: without separate layouts, barriers name both.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-image-03320.
 fn whole_barriers<'a>(
@@ -209,7 +209,7 @@ fn waits_in_host(semaphore: &Semaphore<'_>, device: &DeviceProfile) -> Problem {
 /// The stages that need a feature, each with its rule: for accesses, external resources and semaphores; then stages that accesses never use.
 macro_rules! stages {
     ($($number:literal: $stage:ident, $feature:ident;)* others: $($other:ident, $other_feature:ident;)*) => {
-        /// The stages that the rows of [`USES`] are about: accesses at other stages break none of them.
+        /// The stages that the rows of [`USES`] check: accesses at other stages break none of them.
         pub(super) const STAGES_OF_USES: S = S::from_raw($(S::$stage.as_raw())|*);
 
         pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[$(Rule {
@@ -300,7 +300,7 @@ stages! {
     "10752": ACCELERATION_STRUCTURE_COPY_KHR, RAY_TRACING_MAINTENANCE_1;
     "04957": SUBPASS_SHADER_HUAWEI, SUBPASS_SHADING;
     "04995": INVOCATION_MASK_HUAWEI, INVOCATION_MASK;
-    // Rules without a number of their own: the bit belongs to an extension.
+    // Rules without a number: the bit belongs to an extension.
     "parameter": CLUSTER_CULLING_SHADER_HUAWEI, CLUSTER_CULLING_SHADER;
     "parameter": MICROMAP_BUILD_EXT, OPACITY_MICROMAP;
     "parameter": COMMAND_PREPROCESS_NV, DEVICE_GENERATED_COMMANDS;

@@ -10,7 +10,7 @@ use crate::frame::AccessKind;
 use crate::frame::tables::{Access, Pass};
 use crate::profile::{DeviceProfile, OptionalFeatures as Feature};
 
-/// Returns `true` if an access can be one of shaders within their tile: no row here applies to others.
+/// Returns `true` if an access can be one by shaders within their tile: no row here applies to others.
 pub(super) fn accesses_tile(pass: &Pass, access: &Access) -> bool {
     pass.tile_shading || access.kind == AccessKind::TileAttachment
 }
@@ -57,7 +57,7 @@ pub(super) static USES: &Rules<fn(&Use<'_>, &DeviceProfile) -> Problem> = &[
     },
 ];
 
-/// Tells if a pass also attaches the image of a tile attachment as `kind`.
+/// Returns true if a pass also attaches the image of a tile attachment as `kind`.
 fn attached(pass: &RenderPass<'_>, tile: &Access, kind: AccessKind) -> bool {
     pass.accesses.iter().any(|other| {
         let same = (other.resource, other.version) == (tile.resource, tile.version);
@@ -78,7 +78,7 @@ fn kind_lacks(
     lacks(device, feature, &format!("{noun} `{name}` as a tile attachment"))
 }
 
-/// As above, for an aspect of depth attachments. Of both aspects, shaders access depth: a descriptor has one aspect.
+/// The same for an aspect of depth attachments. With both aspects, shaders access depth: a descriptor has one aspect.
 fn aspect_lacks(
     pass: &RenderPass<'_>,
     device: &DeviceProfile,

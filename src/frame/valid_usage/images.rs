@@ -18,7 +18,7 @@ pub(super) struct Image<'a> {
     /// Declared and derived usage.
     pub(super) usage: U,
     pub(super) info: Option<&'static FormatInfo>,
-    /// Somebody else has created it.
+    /// Created by someone else.
     pub(super) is_external: bool,
     /// The runtime clears it before the first frame.
     is_history: bool,
@@ -54,7 +54,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// The properties of an image that rules are about: all but its name.
+/// The properties of an image that rules depend on: all but its name.
 #[derive(Clone, Copy, PartialEq)]
 struct ImageProperties {
     desc: ImageDesc,
@@ -76,7 +76,7 @@ impl ImageProperties {
     }
 }
 
-/// Images that were accepted: most images of a frame have the properties of one of a few.
+/// Cache of accepted images: most images of a frame share the properties of a few.
 pub(super) struct AcceptedImages([Option<ImageProperties>; AcceptedImages::PLACES]);
 
 impl Default for AcceptedImages {
@@ -88,7 +88,7 @@ impl Default for AcceptedImages {
 impl AcceptedImages {
     const PLACES: usize = 32;
 
-    /// Each has one place, and replaces whichever has it.
+    /// Index in the cache; each entry replaces the previous one at its index.
     fn place(image: &Image<'_>) -> usize {
         let kind = u64::from(image.usage.as_raw()) << 32 | u64::from(image.desc.format.as_raw() as u32);
         let size = u64::from(image.extent.width) << 32 | u64::from(image.extent.height);
@@ -112,7 +112,7 @@ impl Subject for Image<'_> {
     }
 }
 
-/// The usages of images that a frame may declare or derive; the planner adds that of tile memory.
+/// The image usages that a frame may declare or derive; the planner adds that of tile memory.
 pub const IMAGE_USAGES: U = U::from_raw(
     U::TRANSFER_SRC.as_raw()
         | U::TRANSFER_DST.as_raw()
@@ -143,7 +143,7 @@ const FLAGS: F = F::from_raw(
         | F::ALIAS.as_raw(),
 );
 
-/// Rules about the declaration of an image alone.
+/// Rules about only the declaration of an image.
 pub(super) static DECLARED: &Rules<fn(&Image<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkImageCreateInfo-imageType-parameter",

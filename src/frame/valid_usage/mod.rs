@@ -1,4 +1,4 @@
-//! Valid usage: what no device creates or records from a description, as tables of one row for each rule of the specification.
+//! Valid usage: descriptions that no device can create or record, as tables with one row per rule of the specification.
 //!
 //! ```text
 //! DECLARED, USED, PREVIOUS   images       as declared; with the usage that their accesses add; as histories
@@ -9,9 +9,9 @@
 //! EDGES                      queues     commands that the runtime records at the first and last use of a part
 //! device*.rs                 the same subjects against the limits and features of a device
 //! ```
-//! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in
-//! release builds alike. Rows for usage that Vulkan allows and tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the
-//! error, in the order of resources, passes, accesses and batches; `EDGES` come last.
+//! A row has the identifier of its rule and a function that says in words how a subject breaks it; nothing else decides, in debug and in release
+//! builds alike. Rows for usage that Vulkan allows but tileheap does not have the rule [`NOT_SUPPORTED`]. The first broken rule is the error, in the
+//! order of resources, passes, accesses and batches; `EDGES` come last.
 
 mod accesses;
 mod buffers;
@@ -43,7 +43,7 @@ pub use rule::{InvalidUsage, NOT_SUPPORTED, Row};
 use rule::{check, rows_of, table};
 use views::View;
 
-/// The rows of all tables of devices with their rules, in the order in which they are checked.
+/// The rows of all device-dependent tables with their rules, in the order in which they are checked.
 pub fn device_rules() -> Vec<(Row, &'static str)> {
     [
         rows_of(table!(device::IMAGES)),
@@ -60,7 +60,7 @@ pub fn device_rules() -> Vec<(Row, &'static str)> {
     .concat()
 }
 
-/// The rows of all tables that hold on every device with their rules, in the order in which they are checked.
+/// The rows of all device-independent tables with their rules, in the order in which they are checked.
 pub fn rules() -> Vec<(Row, &'static str)> {
     [
         rows_of(table!(images::DECLARED)),
@@ -154,10 +154,10 @@ impl Frame {
         check_on(&self.tables, device, &mut Err)
     }
 
-    /// Every rule that the frame breaks on a device, in the order of resources, passes and batches; empty where the device can run it.
+    /// Every rule that the frame breaks on a device, in the order of resources, passes and batches; empty if the device can run it.
     pub fn violations_on(&self, device: &DeviceProfile) -> Vec<InvalidUsage> {
         let mut all = Vec::new();
-        // Goes on after each: nothing is returned.
+        // Continues after each violation: the callback returns no error.
         let _ = check_on(&self.tables, device, &mut |broken| {
             all.push(broken);
             Ok(())
@@ -166,7 +166,7 @@ impl Frame {
     }
 }
 
-/// Tells `broken` each rule of a device that a frame breaks, up to its first error.
+/// Reports each rule of a device that a frame breaks to `broken`, up to its first error.
 fn check_on(
     tables: &Tables,
     device: &DeviceProfile,
@@ -230,7 +230,7 @@ enum Checked<'a> {
     Semaphore(Semaphore<'a>),
 }
 
-/// Shows everything that rules are about to `check`, up to its first error.
+/// Passes each subject of rules to `check`, up to its first error.
 fn visit(
     tables: &Tables,
     check: &mut dyn FnMut(Checked<'_>) -> Result<(), InvalidUsage>,

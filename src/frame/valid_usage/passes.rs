@@ -13,7 +13,7 @@ pub(super) struct RenderPass<'a> {
     pub(super) pass: &'a Pass,
     pub(super) accesses: &'a [Access],
     pub(super) resources: &'a [Resource],
-    /// The extent of every attachment; of a pass without attachments the base extent.
+    /// The extent of every attachment; the base extent for a pass without attachments.
     pub(super) base: vk::Extent2D,
 }
 
@@ -22,7 +22,7 @@ impl RenderPass<'_> {
         &self.resources[access.resource.index()].name
     }
 
-    /// Attachments with samples of their own: color, depth and stencil.
+    /// Attachments that can be multisampled: color, depth and stencil.
     pub(super) fn sampled(&self) -> impl Iterator<Item = (&Access, vk::SampleCountFlags)> {
         let own =
             |access: &&Access| access.kind.is_attachment() && access.kind != AccessKind::ResolveAttachment;
@@ -30,12 +30,12 @@ impl RenderPass<'_> {
         attached.map(|access| (access, self.samples_of(access)))
     }
 
-    /// A color attachment with other samples than another one of its subpass.
+    /// A color attachment with a different sample count than another one of its subpass.
     pub(super) fn different_colors(&self) -> Option<&Access> {
         self.different(|access| access.kind == AccessKind::ColorAttachment)
     }
 
-    /// The first of some attachments with other samples than another one of its subpass.
+    /// The first selected attachment with a different sample count than another one of its subpass.
     fn different(&self, wanted: fn(&Access) -> bool) -> Option<&Access> {
         let all = || self.sampled().filter(|(access, _)| wanted(access));
         let (_, first) = all().next()?;
@@ -68,7 +68,7 @@ impl RenderPass<'_> {
         i64::from(area.offset.y) + i64::from(area.extent.height)
     }
 
-    /// The smallest side of the attachments of some kinds; unlimited without any.
+    /// The smallest side of the attachments of some kinds; unlimited if there are none.
     fn smallest(&self, wanted: fn(AccessKind) -> bool, side: fn(vk::Extent2D) -> u32) -> i64 {
         let attached = self.accesses.iter().filter(|access| wanted(access.kind));
         let sides = attached.filter_map(|access| {
@@ -105,7 +105,7 @@ impl RenderPass<'_> {
         ))
     }
 
-    /// The color attachments of the subpass that has most.
+    /// The maximum number of color attachments in a subpass.
     pub(super) fn most_colors(&self) -> u32 {
         let of_subpass = |subpass: u32| {
             let of_kind = |access: &&Access| access.kind == AccessKind::ColorAttachment;
@@ -162,7 +162,7 @@ impl RenderPass<'_> {
         ))
     }
 
-    /// A color attachment of which a subpass has another access.
+    /// A color attachment that a subpass accesses a second time.
     fn color_twice(&self) -> Option<&Access> {
         let colors = || {
             self.accesses

@@ -1,4 +1,4 @@
-//! Rules about queues that run commands of the runtime: those that it records at the first and last use of a part.
+//! Rules about queues that run the runtime's own commands: those that it records at the first and last use of a part.
 
 use ash::vk::{ImageAspectFlags as Aspects, QueueFlags as Q};
 

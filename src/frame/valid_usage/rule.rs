@@ -7,14 +7,14 @@ pub const NOT_SUPPORTED: &str = "not supported by tileheap";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{subject}: {problem} ({rule})")]
 pub struct InvalidUsage {
-    /// The identifier of the valid usage statement (`VUID-…`), or the section of the specification where there is none; [`NOT_SUPPORTED`] where
-    /// Vulkan allows it.
+    /// The identifier of the valid usage statement (`VUID-…`), or the section of the specification if it has none; [`NOT_SUPPORTED`] if Vulkan allows
+    /// it.
     pub rule: &'static str,
     /// The kind and name of the resource, pass or semaphore.
     pub subject: String,
     /// The demand, and how the description misses it.
     pub problem: String,
-    /// The row of the tables that says so: several rows can have one rule.
+    /// The row of the tables that was broken: several rows can share one rule.
     pub row: Row,
 }
 
@@ -27,7 +27,7 @@ pub struct Row {
     pub index: usize,
 }
 
-/// A row of a table of rules. `broken` gives the demand, and how a subject misses it; `None` where it does not.
+/// A row of a table of rules. `broken` gives the demand, and how a subject misses it; `None` if it does not.
 pub(super) struct Rule<F> {
     pub(super) rule: &'static str,
     pub(super) broken: F,
@@ -57,7 +57,7 @@ pub(super) fn rows_of<F>((table, rules): Table<'_, F>) -> Vec<(Row, &'static str
 /// Describes how a subject breaks a rule; `None` if it does not.
 pub(super) type Problem = Option<String>;
 
-/// Something that rules are about.
+/// Something that rules apply to.
 pub(super) trait Subject {
     /// Its kind and name, as in `image "a"`.
     fn words(&self) -> String;

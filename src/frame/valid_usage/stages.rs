@@ -143,7 +143,7 @@ pub(super) fn rows() -> Vec<(Row, &'static str)> {
 pub(super) struct Accepted(Vec<(S, A)>);
 
 impl Accepted {
-    /// The most pairs: a longer search would take longer than the check.
+    /// Maximum number of pairs: a longer search would take longer than the check.
     const MOST: usize = 32;
 
     /// As [`check_performed`].

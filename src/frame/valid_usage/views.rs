@@ -61,7 +61,7 @@ impl<'a> View<'a> {
             .then(|| "shaders access 3D images through views of type TYPE_3D".to_owned())
     }
 
-    /// `true` if it shows compressed blocks as texels.
+    /// Returns true if the view shows compressed blocks as texels.
     pub(super) fn shows_blocks(&self) -> bool {
         let compressed = self.info.is_some_and(FormatInfo::is_compressed);
         self.image.desc.flags.contains(F::BLOCK_TEXEL_VIEW_COMPATIBLE) && !compressed

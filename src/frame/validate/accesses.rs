@@ -1,4 +1,4 @@
-//! Accesses: whether a pass and a resource can have them, and what follows for the resource and the render area.
+//! Accesses: checks that a pass and a resource can have them, and derives properties of the resource and the render area.
 
 use ash::vk;
 use tileheap_units::CompactSort;
@@ -35,7 +35,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             check_access(tables, pass, access)?;
             let resource = access.resource.index();
             let of_depth = access.kind == AccessKind::DepthStencilAttachment;
-            // Only the current version can be written; tile attachments are attachments that are listed besides.
+            // Only the current version can be written; tile attachments are attachments that are listed a second time.
             let tile = |of: &Access| of.kind == AccessKind::TileAttachment;
             let again =
                 access.writes && !tile(access) && std::mem::replace(&mut written_by[resource], id) == id;
@@ -71,7 +71,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             let attached = |other: &Access| {
                 let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
                 let is_kind = match access.writes {
-                    // Depth is refused by valid usage.
+                    // Valid usage rejects depth.
                     true => {
                         other.writes
                             && other.kind != AccessKind::ResolveAttachment
@@ -101,7 +101,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Every resolve attachment of a pass has a source, with the same aspects, among its `accesses`.
+/// Checks that every resolve attachment of a pass has a source, with the same aspects, among its `accesses`.
 fn check_resolve(
     tables: &Tables,
     pass: &Pass,
@@ -150,7 +150,7 @@ fn check_resolve(
     Ok(())
 }
 
-/// How many attachments some accesses of a pass are: depth and stencil that are declared apart are one.
+/// Number of attachments among some accesses of a pass: depth and stencil that are declared apart count as one.
 fn attachments_among(accesses: &[Access], wanted: impl Fn(&Access) -> bool) -> usize {
     let mut parts: Vec<_> = accesses
         .iter()
@@ -162,7 +162,7 @@ fn attachments_among(accesses: &[Access], wanted: impl Fn(&Access) -> bool) -> u
     parts.len()
 }
 
-/// Settings that say nothing are made equal, so that equal frames compare equal.
+/// Makes settings without effect equal, so that equal frames compare equal.
 pub(super) fn normalize_accesses(tables: &mut Tables) {
     for access in &mut tables.accesses {
         if access.kind.is_transfer() || !tables.resources[access.resource.index()].is_image() {
@@ -312,9 +312,8 @@ pub(super) fn derive_usage(tables: &mut Tables) {
     extend_usage(tables);
 }
 
-/// The usage that an image in `layout` has, where it does not have that of another use of the layout
-/// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -02088, -07120 to -07125, VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-07006,
-/// -09550).
+/// The usage that an image in `layout` must have, unless it has that of another use of the layout (VUID-VkImageMemoryBarrier2-oldLayout-01208 to
+/// -01213, -02088, -07120 to -07125, VUID-VkImageMemoryBarrier2-srcQueueFamilyIndex-07006, -09550).
 fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags, depth: bool) -> vk::ImageUsageFlags {
     use vk::ImageLayout as L;
     use vk::ImageUsageFlags as U;
@@ -342,7 +341,7 @@ fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags, depth: bool) ->
     }
 }
 
-/// Images of sRGB that are only stored through views of other formats: few devices have storage images of sRGB.
+/// Handles sRGB images that are stored only through views of other formats: few devices have sRGB storage images.
 fn extend_usage(tables: &mut Tables) {
     let is_srgb = |format| crate::format::info(format).is_some_and(|info| info.srgb);
     let stored = tables.accesses.iter().filter(|access| {

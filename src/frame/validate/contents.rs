@@ -1,4 +1,4 @@
-//! Lives and contents: nothing is read that nothing wrote.
+//! Lifetimes and contents: nothing is read before it is written.
 
 use ash::vk;
 
@@ -31,7 +31,7 @@ pub(super) fn derive_uses(tables: &mut Tables) {
     }
 }
 
-/// Every read finds contents: written by an earlier pass, brought in by the caller, or left by the frame before.
+/// Checks that every read finds contents: written by an earlier pass, supplied by the caller, or left by the previous frame.
 pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     for index in 0..tables.resources.len() {
         let parts = tables.parts_of[index].of(&tables.parts);
@@ -43,8 +43,7 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// The slices of a history are kept together: all or none of a level are written. What nothing wrote is cleared, and clears are of all
-/// slices.
+/// The slices of a history are kept together: either all or none of a level are written. Unwritten levels are cleared, and clears cover all slices.
 fn check_slices(tables: &Tables, index: usize, parts: &[SubresourceRange]) -> Result<(), FrameError> {
     let resource = &tables.resources[index];
     if !resource.is_3d() || resource.persistence != Persistence::History {
@@ -71,7 +70,7 @@ fn check_slices(tables: &Tables, index: usize, parts: &[SubresourceRange]) -> Re
     }
 }
 
-/// A pass that keeps its outputs where it is left out needs what it writes, or clears it.
+/// Checks that a pass that keeps its outputs when skipped needs what it writes, or clears it.
 pub(super) fn check_optional(tables: &Tables) -> Result<(), FrameError> {
     let keeps = |pass: &&Pass| pass.optional == Some(SkippedOutputs::Kept);
     for pass in tables.passes.iter().filter(keeps) {
@@ -88,7 +87,7 @@ pub(super) fn check_optional(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// The same of one part of a resource; every access to an undivided resource uses its only part.
+/// The same check for one part of a resource; every access to an undivided resource uses its only part.
 fn check_part(
     tables: &Tables,
     index: usize,
@@ -96,7 +95,7 @@ fn check_part(
     undivided: bool,
 ) -> Result<(), FrameError> {
     let resource = &tables.resources[index];
-    // An external image that comes in as UNDEFINED has no contents either; a buffer has no layout to say so.
+    // An external image that enters as UNDEFINED has no contents either; a buffer has no layout to say so.
     let mut contents = match resource.persistence {
         Persistence::External(desc) => {
             !resource.is_image() || desc.entry.layout != vk::ImageLayout::UNDEFINED
@@ -148,7 +147,7 @@ fn check_part(
     Ok(())
 }
 
-/// That a pass reads a part of a resource that nothing has written, and what helps.
+/// Message that a pass reads an unwritten part of a resource, and the remedy.
 fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange) -> String {
     let (part, name) = (part.words_in(resource), &resource.name);
     let help = match resource.persistence {

@@ -1,4 +1,4 @@
-//! Validation: from a description to tables known to be sound.
+//! Validation: turns a description into tables known to be sound.
 
 mod accesses;
 mod contents;
@@ -21,15 +21,15 @@ use crate::names::shortened;
 use crate::quick_hash::QuickHash;
 use crate::units::Bytes;
 
-/// The most resources, passes, accesses, … of a frame: real ones have hundreds.
+/// Maximum number of resources, passes, accesses, … of a frame: real ones have hundreds.
 const MOST: usize = 1 << 20;
-/// The most batches: their order is kept as one bit for each pair.
+/// Maximum number of batches: their order is kept as one bit for each pair.
 const MOST_BATCHES: usize = 1 << 14;
-/// The most queues.
+/// Maximum number of queues.
 const MOST_QUEUES: usize = 1 << 8;
-/// The most bytes of one resource (1 TiB). Twice as many accesses of such resources do not overflow 64 bits in sum.
+/// Maximum size of one resource (1 TiB). The sum over twice the maximum number of accesses to such resources does not overflow 64 bits.
 const MOST_BYTES: Bytes = Bytes(1 << 40);
-/// The longest name in bytes.
+/// Maximum length of a name in bytes.
 pub(super) const LONGEST_NAME: usize = 256;
 
 /// Checks everything and fills in what follows from the description.
@@ -62,7 +62,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     Ok(tables)
 }
 
-/// Small enough that no index overflows 32 bits and no sum of sizes 64.
+/// Checks that no index overflows 32 bits and no sum of sizes 64.
 fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     let counts = [
         ("queues", tables.queues.len(), MOST_QUEUES),
@@ -84,7 +84,7 @@ fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Only render passes have tiles.
+/// Checks that only render passes have tiles.
 fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
     let mut marked = tables.passes.iter().filter(|pass| pass.tile_shading);
     match marked.find(|pass| pass.kind != PassKind::Render) {
@@ -96,7 +96,7 @@ fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
     }
 }
 
-/// Names are unique, and print on one line.
+/// Checks that names are unique, and print on one line.
 fn check_names(tables: &Tables) -> Result<(), FrameError> {
     fn check<'a>(
         what: &'static str,
@@ -130,10 +130,10 @@ fn check_names(tables: &Tables) -> Result<(), FrameError> {
     check("semaphore", tables.semaphores.iter().map(|it| &it.name))
 }
 
-/// A message that quotes the name stays readable and on one line.
+/// Checks that a message that quotes the name stays readable and on one line.
 pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameError> {
     let breaks_line = |c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}';
-    // Nearly every name is plain, and bytes are compared many at a time.
+    // Nearly every name is plain ASCII, and bytes are compared many at a time.
     let is_plain = name.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     if !name.is_empty() && name.len() <= LONGEST_NAME && (is_plain || !name.contains(breaks_line)) {
         return Ok(());
@@ -146,7 +146,7 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameErro
     )))
 }
 
-/// Every image has texels and every buffer bytes, and none more than a memory could hold.
+/// Checks that every image has texels and every buffer bytes, and that none is larger than a memory could hold.
 fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
     let base = tables.base_extent;
     for resource in &mut tables.resources {
@@ -190,7 +190,7 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     if desc.array_layers == 0 {
         return Err(no(name, "array layers"));
     }
-    // The size is judged before the format.
+    // The size is checked before the format.
     let block_bytes = texel_block(desc.format).map_or(1, |block| block.bytes);
     // Twice for the mip levels, which add a third at most.
     let factors = [

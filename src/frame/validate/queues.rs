@@ -16,7 +16,7 @@ pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameError> {
             PassKind::Compute => ("compute", vk::QueueFlags::COMPUTE),
             PassKind::Transfer => ("transfer", transfers),
         };
-        // Vulkan guarantees that some graphics family also computes, and renderers treat graphics queues so.
+        // Vulkan guarantees that some graphics family also computes, and renderers rely on that for graphics queues.
         let fits = if pass.kind == PassKind::Compute {
             fits | vk::QueueFlags::GRAPHICS
         } else {
@@ -105,14 +105,14 @@ pub(super) fn derive_order(tables: &mut Tables) {
     tables.before = before;
 }
 
-/// Whether commands of a batch wait for a semaphore that is waited for at these stages: no command runs at the bottom of the pipe or on the
+/// Returns true if commands of a batch wait for a semaphore that is waited for at these stages: no command runs at the bottom of the pipe or on the
 /// host.
 fn makes_wait(stages: vk::PipelineStageFlags2) -> bool {
     use vk::PipelineStageFlags2 as S;
     !(stages & !(S::BOTTOM_OF_PIPE | S::HOST)).is_empty()
 }
 
-/// Uses of one resource on two queues must be ordered where one of them writes; any number of queues may read at the same time.
+/// Checks that uses of one resource on two queues are ordered if one of them writes; any number of queues may read at the same time.
 ///
 /// Batches of one queue are ordered, so the last use and the last write on each other queue stand for all before them:
 /// O(accesses x queues).
