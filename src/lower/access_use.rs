@@ -25,8 +25,8 @@ pub(super) struct AccessUse {
 }
 
 impl AccessUse {
-    /// The stages and writes of an access. The render pass loads and stores input attachments; without a store operation that does nothing
-    /// (`store_none`), it also stores attachments that are only read. `depth`: the image has no colour aspect.
+    /// The stages and writes of an access. The render pass loads and stores input attachments; without `VK_ATTACHMENT_STORE_OP_NONE` (`store_none`),
+    /// it also stores attachments that are only read. `depth`: the image has no colour aspect.
     #[inline]
     pub(super) fn of(frame: &Frame, access: &Access, depth: bool, store_none: bool) -> AccessUse {
         let kind = access.kind;
@@ -65,7 +65,7 @@ impl AccessUse {
     }
 }
 
-/// Whether a resolve attachment of the pass receives the samples of this access. A resolve reads samples with colour attachment reads, even
+/// Returns true if a resolve attachment of the pass receives the samples of this access. A resolve reads samples with colour attachment reads, even
 /// those of depth.
 ///
 /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".

@@ -3,7 +3,7 @@
 //! ```text
 //! passes            0   1   2   3   4   5
 //! bytes [0, 8)      ├─ a ──┤       ├─ c ─┤       c: previous users are a, and b for [8, 12)
-//! bytes [8, 12)         ├─ b ──┤   ├─ c ─┤       a: previous user is c of the frame before
+//! bytes [8, 12)         ├─ b ──┤   ├─ c ─┤       a: previous user is c of the previous frame
 //! ```
 //! Before the first pass that uses a resource, the engine waits for the last uses of the previous users, and treats the contents of the
 //! resource as undefined (an image is then in `VK_IMAGE_LAYOUT_UNDEFINED`). Within a frame, it orders the uses of a placed resource like
@@ -49,7 +49,7 @@ pub struct AliasingRow {
     pub size: Bytes,
     /// Previous users to wait for, including the resource itself in the previous frame: a run of [`Aliasing::previous`].
     pub previous: Run,
-    /// Whether the contents are undefined before the pass: false only for histories, which are undefined in the first frame.
+    /// True if the contents are undefined before the pass: false only for histories, which are undefined in the first frame.
     pub discards: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct PreviousUser {
     pub last_pass: PassId,
     /// The device queue.
     pub queue: DeviceQueueIndex,
-    /// Whether it used the bytes in the previous frame; such users do not count in the first frame.
+    /// True if it used the bytes in the previous frame; such users do not count in the first frame.
     pub earlier_frame: bool,
     /// The stages of its uses on the queue.
     #[serde(with = "names::bits")]
@@ -82,7 +82,7 @@ pub struct Aliasing {
     pub placements: Vec<AliasingRow>,
     /// Previous users: runs of placements.
     pub previous: Vec<PreviousUser>,
-    /// Per pass of the frame, the tile memory object to bind, a row of [`Plan::objects`]; none if nothing is bound.
+    /// Per pass of the frame, the tile memory object to bind, a row of [`Plan::objects`]; `NONE` if nothing is bound.
     pub tile_memory: Vec<OptionalIndex>,
 }
 
@@ -112,7 +112,7 @@ const _: () = assert!(size_of::<PreviousUser>() == 32);
 /// ```
 ///
 /// # Errors
-/// If there is not one device queue for each declared queue. If the plan was made only for comparison, or needs more than aliasing: an
+/// If the number of device queues does not match that of declared queues. If the plan was made only for comparison, or needs more than aliasing: an
 /// image in each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
 /// [`split`](crate::plan::PlanOptions::split)), or an image that several queues begin to use at the same time.
 pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing, LowerError> {
@@ -131,7 +131,7 @@ pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing,
         .collect();
     order.compact_sort_by_key(|&(space, index)| (space, plan.placements[index as usize].span.first, index));
     for placements in order.chunk_by(|(a, _), (b, _)| a == b) {
-        // The first round finds what a frame leaves for the next one.
+        // The first round determines what a frame leaves for the next one.
         let mut holders = Holders::default();
         placements
             .iter()
@@ -319,7 +319,7 @@ fn add_users(
     }
 }
 
-/// The kind of document, and its version.
+/// The format name of the document.
 const FORMAT: &str = "tileheap aliasing";
 const VERSION: u64 = 1;
 

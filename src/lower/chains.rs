@@ -12,7 +12,7 @@
 //! ```text
 //! passes              0 store s0   1 store s1   2 load s0   3 sample all
 //! epochs             ├─ GENERAL ────────────────────────┤├─ READ_ONLY ─┤
-//! inside                                        └ waits for 0 alone
+//! inside                                        └ waits only for 0
 //! ```
 
 use ash::vk;
@@ -53,7 +53,7 @@ pub(super) struct Epoch {
     pub(super) layout: vk::ImageLayout,
     /// The write flags among its accesses.
     pub(super) writes: vk::AccessFlags2,
-    /// Whether it needs contents from before it.
+    /// True if it needs contents from before it.
     pub(super) needs_contents: bool,
 }
 
@@ -72,9 +72,9 @@ pub(super) struct Chain {
     pub(super) range: SubresourceRange,
     /// The placement in even frames; the first one if the resource has aliases in several objects.
     pub(super) placement: u32,
-    /// Whether it is in tile memory, with an image in each of several objects.
+    /// True if it is in tile memory, with an image in each of several objects.
     pub(super) is_ladder: bool,
-    /// Whether it is the previous version of a history.
+    /// True if it is the previous version of a history.
     pub(super) is_previous: bool,
     /// Its epochs, a run of [`Chains::epochs`].
     pub(super) epochs: Run,
@@ -105,11 +105,11 @@ pub(super) struct Chains {
     pub(super) inside: Vec<SliceHazard>,
     /// Per placement, its chains; of the aliases of one resident, only the first has them.
     pub(super) of_placement: Vec<Run>,
-    /// Per access of the frame, the first epochs that it falls in: for aspects other than stencil, and for stencil.
+    /// Per access of the frame, the first epochs that contain it: for aspects other than stencil, and for stencil.
     of_access: Vec<[Option<u32>; 2]>,
     /// The accesses to the current part and version.
     selected: Vec<u32>,
-    /// Pairs of epochs that one access falls in, of two parts of the current resource.
+    /// Pairs of epochs of two parts of the current resource that contain the same access.
     shared: Vec<[u32; 2]>,
     /// Pairs of epochs, of depth and of stencil of the current resource, that a render pass object attaches together.
     attached: Vec<[u32; 2]>,
@@ -169,8 +169,8 @@ impl Chains {
         [main.or(stencil), stencil.or(main)].map(|epoch| epoch.map(layout).unwrap_or_default())
     }
 
-    /// Gives all parts of one access the same layout, but stencil its own. Render pass objects have one layout for both: aspects whose
-    /// layouts have no combined equivalent are in GENERAL there.
+    /// Gives all parts of one access the same layout, except for stencil. Render pass objects have one layout for both: aspects whose layouts have no
+    /// combined equivalent are in GENERAL there.
     fn meet(&mut self, format: vk::Format) {
         let mut changed = true;
         while std::mem::take(&mut changed) {
@@ -201,14 +201,13 @@ struct Part {
     range: SubresourceRange,
     /// The layout of all accesses: `UNDEFINED` for a buffer, `GENERAL` for images that alias one another's contents.
     fixed: Option<vk::ImageLayout>,
-    /// Whether the image has no colour aspect.
+    /// True if the image has no colour aspect.
     depth: bool,
-    /// Whether it can also be a depth or stencil attachment, which the layouts of these demand
-    /// (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01210).
+    /// True if it can also be a depth or stencil attachment, as the layouts for these require (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01210).
     depth_attached: bool,
-    /// Whether it is only one of the image's two aspects.
+    /// True if it is only one of the image's two aspects.
     one_aspect: bool,
-    /// Whether it consists of several slices in one layout that accesses use separately.
+    /// True if it consists of several slices in one layout that accesses use separately.
     sliced: bool,
 }
 
@@ -232,7 +231,7 @@ struct Gather<'a> {
     /// The frame's accesses.
     all: &'a [Access],
     store_none: bool,
-    /// Whether depth and stencil have separate layouts.
+    /// True if depth and stencil have separate layouts.
     apart: bool,
 }
 
@@ -262,7 +261,7 @@ impl Gather<'_> {
                 if aspects != part.aspects && part.aspects.contains(vk::ImageAspectFlags::STENCIL) {
                     continue;
                 }
-                // So do the slices of one level.
+                // The slices of one level form one part too.
                 let layers = match united {
                     true => resource.layers_of(part.levels.first),
                     false => part.layers,
@@ -452,7 +451,7 @@ impl Gather<'_> {
         Run::new(first as u32, epochs.len() as u32)
     }
 
-    /// The use that one access makes of a part.
+    /// The use of a part by one access.
     #[inline]
     fn use_of(&self, part: &Part, access: &Access) -> PassUse {
         let is_input = access.kind == AccessKind::InputAttachment;
@@ -485,7 +484,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Whether a use continues the epoch without a barrier: a read in the same layout, a read that nothing orders after those of the epoch,
+    /// Returns true if a use continues the epoch without a barrier: a read in the same layout, a read that nothing orders after those of the epoch,
     /// or any use of slices in the same layout on the same queue.
     fn continues(&self, part: &Part, open: &Epoch, next: &PassUse, uses: &[QueueUse]) -> bool {
         if part.sliced && open.layout == next.layout {
@@ -530,7 +529,7 @@ struct PassUse {
     of_queue: QueueUse,
     layout: vk::ImageLayout,
     writes: vk::AccessFlags2,
-    /// All are attached.
+    /// True if all are attachments.
     attached: bool,
     needs_contents: bool,
 }

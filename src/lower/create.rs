@@ -58,7 +58,7 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared<'_>, lowered: &mut Low
     }
 }
 
-/// Adds the requirements of the image or buffer that was added last to its memory object.
+/// Adds the requirements of the most recently added image or buffer to its memory object.
 fn occupy(placed: &Placed<'_>, placement: &Placement, memory: u32, lowered: &mut Lowered) {
     let needs = &placed.plan.requirements.resources[placement.resource.index()];
     let row = &mut lowered.memory[memory as usize];
@@ -87,7 +87,7 @@ fn occupy(placed: &Placed<'_>, placement: &Placement, memory: u32, lowered: &mut
     }
 }
 
-/// The formats of an image's views, the image's own first; none if all views have that format.
+/// The formats of an image's views, the image's own first; empty if all views have that format.
 fn view_formats(placed: &Placed<'_>, own: vk::Format, resource: ResourceId, lowered: &mut Lowered) -> Run {
     let frame = &placed.plan.frame;
     let first = lowered.formats.len();
@@ -175,8 +175,8 @@ pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) ->
     })
 }
 
-/// Whether a resource is cleared: histories are, before the first frame reads what no frame wrote. Tile memory holds at most a part of a
-/// history's lifetime, which is written first.
+/// Returns true if a resource is cleared: histories are, before the first frame reads contents that no frame has written. Tile memory holds at most a
+/// part of a history's lifetime, which is written first.
 fn is_cleared(resource: &Resource, memory: MemoryKind) -> bool {
     resource.persistence == Persistence::History && memory != MemoryKind::Tile
 }
@@ -209,7 +209,7 @@ const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
 
 /// The usage of a view of `format`: empty, which inherits the image's, unless the format may allow less than the image's usage.
 ///
-/// There, views of sRGB for several usages are not for storing: few devices allow that (VUID-VkImageViewCreateInfo-usage-02275).
+/// In that case, sRGB views for several usages are not for storing: few devices allow that (VUID-VkImageViewCreateInfo-usage-02275).
 fn view_usage(image: &ImageRow, format: vk::Format, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
     let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
     let several = usage != vk::ImageUsageFlags::STORAGE;
@@ -269,8 +269,8 @@ pub(crate) fn shader_view(
     })
 }
 
-/// The view of a part of an image for the descriptor of an input or tile attachment: as of attachments, faces of cubes are layers, but it
-/// has only the aspect that the shader reads.
+/// The view of a part of an image for the descriptor of an input or tile attachment: as for attachments, faces of cubes are layers, but it has only
+/// the aspect that the shader reads.
 pub(crate) fn input_view(
     index: u32,
     image: &ImageRow,

@@ -1,4 +1,4 @@
-//! Dependencies: every barrier of the frame, and what its batches wait for.
+//! Dependencies: every barrier of the frame, and the waits of its batches.
 //!
 //! ```text
 //!                     one device queue                          two device queues
@@ -16,7 +16,7 @@ use super::resolver::{Dependencies, Resolver};
 use super::sharing::Shared;
 use super::state::MemoryState;
 
-/// Computes every dependency, and what the frame leaves, into an empty `after`. Earlier contents of `found` do not matter.
+/// Computes every dependency and the state after the frame, into an empty `after`. Earlier contents of `found` do not matter.
 pub(super) fn dependencies(
     placed: &Placed<'_>,
     shared: &Shared<'_>,

@@ -1,4 +1,4 @@
-//! The ends of a frame: what comes in from the caller or from earlier frames, and what goes out to them.
+//! The ends of a frame: resources that come from the caller or earlier frames, and those that are passed on.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -24,7 +24,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns whether the first use waits for what the caller did.
+    /// Adds the entry barrier. Returns true if the first use waits for the caller's accesses.
     fn enter(&mut self, chain: &Chain, desc: ExternalDesc, is_image: bool) -> bool {
         let ExternalDesc { entry, exit } = desc;
         let (Some(first), Some(last)) = (self.chains.first_of(chain), self.chains.last_of(chain)) else {
@@ -55,7 +55,7 @@ impl Resolver<'_> {
         waits
     }
 
-    /// The source of the first use of a part after what the caller did, on the queue of the resource's first use.
+    /// The source of the first use of a part after the caller's accesses, on the queue of the resource's first use.
     fn entry_source(&mut self, chain: &Chain, entry: ResourceState, to: &QueueUse) -> Source {
         let first = PassId(self.placed.plan.frame.lifetime_of(chain.resource).first.0);
         let writes = entry.access & WRITES;
@@ -112,8 +112,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The previous version of a history comes in as earlier frames left it, piece by piece; pieces that no frame has written are cleared.
-    /// `contents` has the states of all objects, sorted by object.
+    /// Adds the barriers of a history's previous version in the state that earlier frames left, piece by piece; pieces that no frame has written are
+    /// cleared. `contents` has the states of all objects, sorted by object.
     pub(super) fn previous(
         &mut self,
         chain: &Chain,
@@ -152,7 +152,7 @@ impl Resolver<'_> {
                 layout: first.layout,
                 source,
                 to: (to.stages, to.access),
-                // Whatever wrote the bytes of an object that no frame has written did so through another one.
+                // The bytes of an object that no frame has written were written through another object, if at all.
                 cause: match is_written || source.access.is_empty() {
                     true => cause,
                     false => BarrierCause::Aliasing,
@@ -163,7 +163,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Returns an error if another queue family than that of a use owns the contents that it finds.
+    /// Returns an error if the contents are owned by another queue family than that of their use.
     fn check_owner(&self, chain: &Chain, to: &QueueUse, state: &ContentState) -> Result<(), LowerError> {
         let family = self.placed.family_of(to.queue);
         match state.family.get() {
@@ -179,7 +179,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The contents that the next frame finds.
+    /// Records the contents that the next frame finds.
     pub(super) fn kept_contents(&mut self) {
         let frame = &self.placed.plan.frame;
         for chain in &self.chains.chains {
@@ -201,7 +201,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether an image changes its layout after its last use.
+/// Returns true if an image changes its layout after its last use.
 fn moves(exit: ResourceState, last: &Epoch, is_image: bool) -> bool {
     is_image && exit.layout != vk::ImageLayout::UNDEFINED && exit.layout != last.layout
 }

@@ -4,28 +4,28 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {
-    /// There is not one device queue for each declared queue.
+    /// The number of device queues differs from that of declared queues.
     #[error("frame `{frame}` declares {declared} queues, and {given} are given to run them")]
     QueueCount {
-        /// The frame.
+        /// Name of the frame.
         frame: String,
-        /// Its queues.
+        /// Number of its queues.
         declared: usize,
         /// Device queues given.
         given: usize,
     },
-    /// The plan was made for comparison.
+    /// The plan was made only for comparison.
     #[error(
         "the plan of frame `{frame}` takes the whole frame for one discard window, which no device has: plan with `WindowRule::Device`"
     )]
     WholeFrame {
-        /// The frame.
+        /// Name of the frame.
         frame: String,
     },
     /// Executing the plan needs more than the previous users of bytes.
     #[error("the plan of frame `{frame}` needs more than aliasing: {why}")]
     NotOnlyAliasing {
-        /// The frame.
+        /// Name of the frame.
         frame: String,
         /// The need beyond aliasing, and how to plan without it.
         why: &'static str,
@@ -33,7 +33,7 @@ pub enum LowerError {
     /// A render pass cannot be begun on the device.
     #[error("pass `{pass}` cannot be recorded on this device: {why}")]
     UnsupportedPass {
-        /// The pass.
+        /// Name of the pass.
         pass: String,
         /// The demand and the limit.
         why: &'static str,
@@ -43,7 +43,7 @@ pub enum LowerError {
         "history `{resource}` was left to queue family {owner}, and family {family} reads it: the frame before must run on the same queues"
     )]
     HistoryFamily {
-        /// The resource.
+        /// Name of the resource.
         resource: String,
         /// The family that owns it.
         owner: u32,

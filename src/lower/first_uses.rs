@@ -29,7 +29,7 @@ impl Resolver<'_> {
         let scratch = placed.scratch;
         let entries = (0..).zip(&before.bytes);
         let entries = entries.map(|(index, one)| (one.space, one.first.0, one.end, index));
-        // By space; then what was used before by address, and what the frame places by time.
+        // By space; then earlier uses by address, and the frame's placements by time.
         let mut used: Vec<'_, (Space, u64, Bytes, u32)> = Vec::from_iter_in(entries, scratch);
         let mut taken: Vec<'_, Taken> = Vec::with_capacity_in(placed.plan.placements.len(), scratch);
         for (index, placement) in (0..).zip(&placed.plan.placements) {
@@ -76,7 +76,7 @@ impl Resolver<'_> {
                     .iter()
                     .any(|chain| chain.epochs.is_empty())
                 {
-                    // Some of its bytes are still as earlier work left them.
+                    // Some of its bytes are still in the state that earlier work left.
                     self.untouched
                         .extend(earlier.iter().map(|&holder| (index, holder)));
                 }
@@ -90,7 +90,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The space of a placement's bytes; none for the caller's memory.
+    /// The space of a placement's bytes; `None` for the caller's memory.
     fn space_of(&self, placed: &Placement) -> Option<Space> {
         let object = placed.object?;
         Some(match placed.memory {
@@ -99,7 +99,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// The barriers before the first use of a part of a placement, whose bytes `earlier` held.
+    /// Adds the barriers before the first use of a part of a placement whose bytes `earlier` held.
     fn first_use(&mut self, index: usize, earlier: &[Holder]) {
         let chain = &self.chains.chains[index];
         let Some(first) = self.chains.first_of(chain) else {
@@ -107,7 +107,7 @@ impl Resolver<'_> {
         };
         let source = self.source_of(first, earlier);
         if chain.is_previous {
-            // Its contents stay: see `previous`.
+            // Its contents are kept: see `previous`.
             self.kept_sources.push((index, source));
             return;
         }
@@ -125,7 +125,7 @@ impl Resolver<'_> {
         let barrier = self.barrier(chain, &to, first, source, cause);
         self.found.barriers.push(barrier);
         if chain.is_ladder && self.placed.plan.frame.resource(chain.resource).is_image() {
-            // All aliases are transitioned to their layout now: a later transition would discard what another alias holds.
+            // All aliases are transitioned to their layout now: a later transition would discard the contents of another alias.
             for alias in self.placed.placements_of(chain.resource).indices().skip(1) {
                 let object = self.placed.object(alias as u32);
                 self.found.barriers.push(Barrier { object, ..barrier });
@@ -170,7 +170,7 @@ impl Resolver<'_> {
         source
     }
 
-    /// Records what holds the bytes of a space at the end of the frame. `uses` is scratch memory.
+    /// Records the holders of a space's bytes at the end of the frame. `uses` is scratch memory.
     fn leave(&mut self, space: Space, held: &[Held], uses: &mut Vec<'_, LastUse>) {
         for one in held {
             self.last_uses(space, one.by, uses);
@@ -202,7 +202,7 @@ impl Resolver<'_> {
         match holder {
             Holder::Earlier(index) => {
                 let mut last = self.before.bytes[index as usize].last;
-                // A later value than necessary is correct: a state that nothing uses any more stops changing.
+                // A later value than necessary is correct: a state that is no longer used stops changing.
                 last.age(self.placed.batches_on(last.queue));
                 add(last);
             }
@@ -227,7 +227,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether only one queue uses a space: barriers order its uses, whichever batch they are in.
+    /// Returns true if only one queue uses a space: barriers order its uses, whichever batch they are in.
     fn is_local(&self, space: Space) -> bool {
         space.is_tile() || self.placed.queues.len() == 1
     }

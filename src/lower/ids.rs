@@ -1,4 +1,4 @@
-//! Positions in the tables, and what they stand for.
+//! Positions in the tables, and the objects that they refer to.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[repr(transparent)]
 pub struct DeviceQueueIndex(pub u32);
 
-/// A position in a table, or none. None is `u32::MAX`.
+/// A position in a table, or none (`u32::MAX`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "Option<u32>", into = "Option<u32>")]
 #[repr(transparent)]
@@ -33,12 +33,12 @@ impl OptionalIndex {
         }
     }
 
-    /// Whether there is a position.
+    /// Returns true if there is a position.
     pub const fn is_some(self) -> bool {
         self.get().is_some()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no position.
     pub const fn is_none(self) -> bool {
         self.get().is_none()
     }

@@ -70,7 +70,7 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// Adds the render pass instance of a pass with its attachments and subpasses; none for passes of another kind.
+    /// Adds the render pass instance of a pass with its attachments and subpasses; returns `NONE` for passes of another kind.
     ///
     /// # Errors
     /// If the pass needs dynamic rendering, which the device lacks.
@@ -130,7 +130,7 @@ impl<'a> Instances<'a> {
         Ok(OptionalIndex::some(lowered.instances.len() as u32 - 1))
     }
 
-    /// Adds the attachments of a pass, each view once; returns the run of all, and that of colour attachments that are not resolved into.
+    /// Adds the attachments of a pass, each view once; returns the run of all, and that of colour attachments that are not resolve targets.
     fn attachments(&mut self, pass: PassId, lowered: &mut Lowered) -> [Run; 2] {
         let frame = &self.placed.plan.frame;
         let is_color = |access: &Access| access.range.aspects.contains(vk::ImageAspectFlags::COLOR);
@@ -160,7 +160,7 @@ impl<'a> Instances<'a> {
         [Run::new(first, all), Run::new(first, colors)]
     }
 
-    /// The usage of the view of an attachment: the pass may reach it as a tile attachment, too.
+    /// The usage of the view of an attachment: the pass may also access it as a tile attachment.
     fn usage_of(&self, access: &Access) -> vk::ImageUsageFlags {
         if !self.kinds.contains(AccessKind::TileAttachment) {
             return ATTACHED;
@@ -307,7 +307,7 @@ impl<'a> Instances<'a> {
         });
     }
 
-    /// Adds the references to the resolve attachments of colour attachments, one for each or none, and to those of depth and stencil.
+    /// Adds the references to the resolve attachments of colour attachments (one for each, or none at all), and to those of depth and stencil.
     ///
     /// The n-th resolve attachment that a subpass declares for a resource is that of the n-th attachment of that resource.
     fn resolves(
@@ -358,8 +358,7 @@ impl<'a> Instances<'a> {
     }
 }
 
-/// Returns an error if a render pass object cannot express what a pass describes; `declared` are the aspects that its accesses declare, per
-/// attachment.
+/// Returns an error if a render pass object cannot express the pass; `declared` are the aspects that its accesses declare, per attachment.
 fn check_object(
     plan: &Plan,
     instance: &InstanceRow,
@@ -419,7 +418,7 @@ fn first_of(run: Run) -> OptionalIndex {
     run.indices().next().map(|row| row as u32).into()
 }
 
-/// Sets where the samples of an attachment are resolved to, and how.
+/// Sets the resolve target and mode of an attachment.
 fn resolve(instance: &InstanceRow, row: OptionalIndex, target: Option<u32>, lowered: &mut Lowered) {
     let Some((row, target)) = row.get().zip(target) else {
         return;
@@ -444,7 +443,7 @@ fn places(instance: &InstanceRow, references: Run, lowered: &mut Lowered) -> Run
     Run::new(first, lowered.indices.len() as u32)
 }
 
-/// Makes the pipelines of each subpass name the attachments of all subpasses, in an instance with local read.
+/// Lets the pipelines of each subpass name the attachments of all subpasses, in an instance with local read.
 fn name_all(instance: &InstanceRow, lowered: &mut Lowered) {
     let first = lowered.formats.len() as u32;
     let colors = instance.colors.of(&lowered.attachments).iter();
@@ -482,8 +481,8 @@ fn add_aspects(attachment: &mut AttachmentRow, own: &AttachmentRow, aspects: vk:
     attachment.combined_layout = combined(attachment.format, layouts);
 }
 
-/// How samples are resolved: to the average, or to the first sample for formats that have no average. Depth and stencil are resolved to
-/// the first sample: every device supports this, including those that require the same mode for both.
+/// The resolve mode: the average, or the first sample for formats that have no average. Depth and stencil are resolved to the first sample: every
+/// device supports this, including those that require the same mode for both.
 ///
 /// Source: `VkPhysicalDeviceDepthStencilResolveProperties`; VUID-VkSubpassDescriptionDepthStencilResolve-depthResolveMode-03183 and the
 /// next three; VUID-VkRenderingInfo-pDepthAttachment-06102 and the next three.
@@ -494,7 +493,7 @@ fn resolve_mode(format: vk::Format) -> vk::ResolveModeFlags {
     }
 }
 
-/// The rows of every image's views.
+/// The view rows of every image.
 pub(super) struct ViewRows<'a> {
     /// Per image, its first.
     first: Vec<'a, OptionalIndex>,
@@ -503,7 +502,7 @@ pub(super) struct ViewRows<'a> {
 }
 
 impl<'a> ViewRows<'a> {
-    /// No views yet.
+    /// An empty table.
     pub(super) fn new(images: usize, scratch: &'a Bump) -> ViewRows<'a> {
         ViewRows {
             first: bumpalo::vec![in scratch; OptionalIndex::NONE; images],

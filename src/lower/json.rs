@@ -1,4 +1,4 @@
-//! Tables as JSON, and back.
+//! Reads and writes tables as JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::state::MemoryState;
 use super::tables::Lowered;
 use crate::frame::Frame;
 
-/// The kind of document, and its version.
+/// The format name of the document.
 const FORMAT: &str = "tileheap lowered frame";
 const VERSION: u64 = 2;
 
@@ -42,7 +42,7 @@ impl Lowered {
         })
     }
 
-    /// Reads tables and their situation. Nothing in them is verified: check them before they run.
+    /// Reads tables and their situation. They are not verified: check them before they run.
     ///
     /// # Errors
     /// If the text is not such a document, or is one of another version or frame.

@@ -1,4 +1,4 @@
-//! Layouts of images with depth and stencil: of one aspect, and of both.
+//! Layouts of images with depth and stencil: for one aspect, and for both.
 
 use ash::vk;
 
@@ -15,7 +15,7 @@ pub(super) fn of_aspect(layout: vk::ImageLayout, aspect: vk::ImageAspectFlags) -
     }
 }
 
-/// The one layout that is equivalent to an attachment's depth and stencil layouts; `UNDEFINED` if there is none.
+/// The single layout that is equivalent to an attachment's depth and stencil layouts; `UNDEFINED` if there is none.
 ///
 /// Source: Vulkan specification, "Image Layouts"; VUID-VkAttachmentDescription-format-06906.
 pub(super) fn combined(format: vk::Format, layouts: [vk::ImageLayout; 2]) -> vk::ImageLayout {

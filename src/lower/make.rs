@@ -22,10 +22,9 @@ use crate::plan::{Plan, WindowRule};
 /// Lowers a plan for a frame in a situation.
 ///
 /// # Errors
-/// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was
-/// made only for comparison ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug
-/// assertions, also if the checker refuses the tables: then what earlier work left is not what it is said to be, or lowering has
-/// a defect.
+/// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was made only
+/// for comparison ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug assertions, also if the
+/// checker rejects the tables: then the state that earlier work left is not as stated, or lowering has a bug.
 pub fn lower(plan: &Checked<Plan>, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
     Lowerer::default().lower(plan, situation)
 }
@@ -35,7 +34,7 @@ pub fn lower(plan: &Checked<Plan>, situation: &Situation) -> Result<Checked<Lowe
 pub struct Lowerer {
     chains: Chains,
     found: Dependencies,
-    /// Empty tables.
+    /// Empty tables for reuse.
     spare: Lowered,
     /// Working memory of one lowering, empty between them. A mutex makes it `Sync`; nothing locks it.
     scratch: Mutex<Bump>,
@@ -88,7 +87,7 @@ impl Lowerer {
         Ok(lowered)
     }
 
-    /// Takes back tables that are no longer needed: the next ones reuse their memory.
+    /// Takes tables that are no longer needed, so that the next ones reuse their memory.
     pub fn recycle(&mut self, tables: Checked<Lowered>) {
         self.spare = tables.into_inner();
         self.spare.clear();

@@ -1,14 +1,14 @@
-//! Lower: from a plan to tables of Vulkan's parameters.
+//! Lower: turns a plan into tables of Vulkan parameters.
 //!
 //! ```text
 //! Plan, Situation ─► chains ─► dependencies ─► created objects ─► passes ─► batches ─► Lowered
 //!  placements        epochs    barriers,        images, buffers,   render     waits,
 //!  on real queues    of uses   waits            memory             passes     signals
 //! ```
-//! Takes a [`Plan`](crate::plan::Plan), the queues that run it, which copies of histories are current and what earlier work left in memory.
-//! Gives flat tables that leave nothing to decide for whatever executes the frame: this crate's runtime, or an engine's own encoder. No
-//! driver is called; the same inputs give the same tables. An executor takes [`Checked`](crate::Checked) tables: those of [`lower`], or any others that
-//! [`Lowered::check`] accepts.
+//! Takes a [`Plan`](crate::plan::Plan), the queues that run it, the current copies of histories and the memory state that earlier work left. Returns
+//! flat tables that leave no decisions to the executor of the frame: this crate's runtime, or an engine's own encoder. No driver is called; the same
+//! inputs give the same tables. An executor takes [`Checked`](crate::Checked) tables: those of [`lower`], or any others that [`Lowered::check`]
+//! accepts.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -24,7 +24,7 @@
 //!     let barriers = pass.before.images.of(&first.image_barriers); // one `VkImageMemoryBarrier2` each
 //!     # let _ = barriers;
 //! }
-//! // The next frame finds what this one leaves.
+//! // The next frame starts from the state that this one leaves.
 //! let next = lower(&plan, &Situation::first(DeviceQueues::one(&frame)).after(&first))?;
 //! # let _ = next;
 //! # Ok::<(), tileheap::Error>(())

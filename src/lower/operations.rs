@@ -1,5 +1,5 @@
-//! Load and store operations of attachments: contents that nothing reads are not stored; a read-only attachment is not written if the
-//! device has a store operation for that.
+//! Load and store operations of attachments: contents that are never read are not stored; a read-only attachment is not written if the device has a
+//! store operation for that.
 
 use ash::vk;
 use bumpalo::Bump;
@@ -15,14 +15,14 @@ use crate::profile::Features;
 pub(super) struct AttachmentOperations<'a> {
     /// Per access of the frame.
     wanted: Vec<'a, Wanted>,
-    /// The device has `VK_ATTACHMENT_STORE_OP_NONE`.
+    /// True if the device has `VK_ATTACHMENT_STORE_OP_NONE`.
     store_none: bool,
 }
 
-/// Whether part of what an access leaves is read later, or outlives the frame.
+/// Flags that part of the contents that an access leaves is read later, or outlives the frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wanted {
-    /// Of colour or depth.
+    /// For colour or depth.
     main: bool,
     stencil: bool,
 }
@@ -50,7 +50,7 @@ impl<'a> AttachmentOperations<'a> {
         let has = resource.aspects();
         let is_main = part.aspects != F::STENCIL || !has.contains(F::DEPTH);
         let is_stencil = part.aspects.contains(F::STENCIL) || !has.contains(F::STENCIL);
-        // Backwards: whether the next pass with this version wants the contents, and at the end of the frame whether its lifetime does.
+        // Backwards: true if the next pass with this version needs the contents; at the end of the frame, if its lifetime does.
         let mut wanted = resource.persistence != Persistence::Transient;
         let pass = |index: u32| accesses[index as usize].pass;
         let undivided = frame.parts_of(id).len() == 1;
@@ -73,7 +73,7 @@ impl<'a> AttachmentOperations<'a> {
         }
     }
 
-    /// The operations of an attachment: of colour or depth, and of stencil. `index` is the [deciding] one of its pass's accesses to it.
+    /// The operations of an attachment: for colour or depth, and for stencil. `index` is the [deciding] one of its pass's accesses to it.
     pub(super) fn of(&self, frame: &Frame, index: usize) -> [Operations; 2] {
         let access = &frame.accesses()[index];
         let load = match access.load_op {
@@ -103,8 +103,8 @@ impl<'a> AttachmentOperations<'a> {
     }
 }
 
-/// Whether accesses of one pass need what a part held before it. A render pass clears or overwrites an attachment before anything in it
-/// reads that in place; nothing orders other accesses of one pass.
+/// Determines if accesses of one pass need the contents of a part from before it. A render pass clears or overwrites an attachment before anything in
+/// it reads that in place; nothing orders other accesses of one pass.
 #[derive(Clone, Copy)]
 struct NeedsEarlier {
     all_attached: bool,
@@ -138,8 +138,8 @@ impl NeedsEarlier {
     }
 }
 
-/// The access that decides how an attachment is loaded and stored, among those of its pass to the same attachment: one that clears or
-/// overwrites, otherwise one that writes.
+/// The access that decides how an attachment is loaded and stored, among those of its pass to the same attachment: one that clears or overwrites,
+/// otherwise one that writes.
 pub(super) fn deciding(frame: &Frame, index: usize) -> usize {
     let (all, access) = (frame.accesses(), &frame.accesses()[index]);
     let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);

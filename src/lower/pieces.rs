@@ -1,4 +1,4 @@
-//! Pieces: a part of a history, cut where the parts of the frames that wrote it end.
+//! Pieces: a part of a history, cut at the boundaries of the parts of the frames that wrote it.
 //!
 //! ```text
 //! layers             0      1      2      3
@@ -23,8 +23,8 @@ pub(super) struct Piece<'s> {
     pub(super) left: Option<&'s ContentState>,
 }
 
-/// The pieces of a part of a history, for states that earlier frames left its image or buffer in: one piece if all of it was left alike.
-/// The states say nothing of what no frame has written.
+/// The pieces of a part of a history, for the states in which earlier frames left its image or buffer: one piece if all of it has the same state. The
+/// states do not cover parts that no frame has written.
 ///
 /// O(states x pieces).
 pub(super) fn pieces<'a, 's>(
@@ -84,7 +84,7 @@ fn range_in(resource: &Resource, part: SubresourceRange, state: SubresourceRange
     }
 }
 
-/// What `range` and `by` have in common, and the rest of `range`, some of which may be empty.
+/// The intersection of `range` and `by`, and the rest of `range`, some of which may be empty.
 fn split(range: SubresourceRange, by: SubresourceRange) -> (SubresourceRange, [SubresourceRange; 5]) {
     if range == by {
         return (range, [SubresourceRange::ALL; 5]);

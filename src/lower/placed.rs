@@ -16,7 +16,7 @@ use crate::units::Run;
 pub(super) struct Placed<'a> {
     pub(super) plan: &'a Plan,
     pub(super) queues: &'a DeviceQueues,
-    /// Working memory until the tables are made.
+    /// Working memory for lowering.
     pub(super) scratch: &'a Bump,
     /// Per placement (as in even frames), the one whose memory and image or buffer it uses in odd frames: for a history pair, the other
     /// one.
@@ -25,11 +25,11 @@ pub(super) struct Placed<'a> {
     objects: Vec<'a, Object>,
     /// Per pass.
     queue_of: Vec<'a, DeviceQueueIndex>,
-    /// Per pass, whether it is begun dynamically if it is a render pass.
+    /// Per pass, true for a render pass that is begun dynamically.
     dynamic: Vec<'a, bool>,
     /// Per batch, the value of its queue's timeline semaphore once it has completed.
     values: Vec<'a, i64>,
-    /// Per device queue, its batches.
+    /// Per device queue, the number of its batches.
     batches_on: Vec<'a, i64>,
 }
 
@@ -108,13 +108,13 @@ impl<'a> Placed<'a> {
         &self.plan.placements[self.turn(placement)]
     }
 
-    /// Whether a resource is placed in tile memory with an image in several objects.
+    /// Returns true if a resource is placed in tile memory with an image in several objects.
     pub(super) fn is_ladder(&self, resource: ResourceId) -> bool {
         let run = self.placements_of(resource);
         run.len() > 1 && self.plan.placements[run.first as usize].memory == MemoryKind::Tile
     }
 
-    /// The placement that an access uses: of several images of a tile resident, the one in the bound object.
+    /// The placement that an access uses: if a tile resident has several images, the one in the bound object.
     pub(super) fn placement_of(&self, access: &Access) -> u32 {
         self.plan.placement_of(access).0
     }
@@ -124,7 +124,7 @@ impl<'a> Placed<'a> {
         self.plan.placement_in(resource, pass).0
     }
 
-    /// Whether a render pass is begun dynamically.
+    /// Returns true if a render pass is begun dynamically.
     pub(super) fn is_dynamic(&self, pass: PassId) -> bool {
         self.dynamic[pass.index()]
     }
@@ -159,7 +159,7 @@ impl<'a> Placed<'a> {
         self.plan.frame.batch_of(pass)
     }
 
-    /// Whether `b` can wait for all of `a`: on one device queue by a barrier, otherwise by the frame's semaphores.
+    /// Returns true if `b` can wait for all of `a`: on one device queue by a barrier, otherwise by the frame's semaphores.
     pub(super) fn is_ordered(&self, a: PassId, b: PassId) -> bool {
         (self.queue_of(a) == self.queue_of(b) && a < b) || self.plan.frame.happens_before(a, b)
     }

@@ -1,11 +1,11 @@
-//! Measure: the questions that a driver is asked about a frame's resources, and the requirements that follow from its answers.
+//! Measure: memory requirement queries for a frame's resources, and the requirements that follow from the driver's answers.
 //!
 //! ```text
 //! Frame, DeviceProfile ─► RequirementQuery ─► driver ─► MemoryRequirements ─► Requirements
 //!                         per resource: in ordinary, tile and lazily allocated memory
 //! ```
-//! `runtime::Device::measure` asks them itself. An engine that creates its own objects asks them with its own functions:
-//! `vkGetPhysicalDeviceImageFormatProperties2` whether an image is supported, then `vkGetDeviceImageMemoryRequirements` or
+//! `runtime::Device::measure` makes these queries itself. An engine that creates its own objects makes them with its own functions:
+//! `vkGetPhysicalDeviceImageFormatProperties2` tells if an image is supported, then `vkGetDeviceImageMemoryRequirements` or
 //! `vkGetDeviceBufferMemoryRequirements`, in tile memory with `VkTileMemoryRequirementsQCOM` chained.
 
 use ash::vk;
@@ -18,7 +18,7 @@ use crate::measure::{MemoryRequirements, Requirements, ResourceRequirements};
 use crate::plan::MemoryKind;
 use crate::profile::{DeviceProfile, TileHeap};
 
-/// A question to a driver: the memory requirements of one resource in one kind of memory.
+/// A query to a driver: the memory requirements of one resource in one kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RequirementQuery {
     /// The resource of the frame.
@@ -48,14 +48,14 @@ impl QueriedObject {
     }
 }
 
-/// The questions about every resource of a frame, in the order of the resources. None about external resources, which bring their own
-/// memory, and unused ones, which get none.
+/// The queries for every resource of a frame, in the order of the resources. None for external resources, which bring their own memory, and unused
+/// ones, which get none.
 pub fn requirement_queries(frame: &Frame, profile: &DeviceProfile) -> Vec<RequirementQuery> {
     let ids = frame.resource_ids();
     ids.flat_map(|id| queries_of(frame, id, profile)).collect()
 }
 
-/// The questions about one resource.
+/// The queries for one resource.
 pub(crate) fn queries_of(
     frame: &Frame,
     id: ResourceId,
@@ -76,7 +76,7 @@ pub(crate) fn queries_of(
     queries.into_iter().flatten()
 }
 
-/// Whether a device may be asked about an object in a kind of memory: what the extension forbids must not even be queried.
+/// Returns true if a device may be queried about an object in a kind of memory: what the extension forbids must not even be queried.
 fn is_possible(memory: MemoryKind, object: &QueriedObject, profile: &DeviceProfile) -> bool {
     match (memory, object) {
         (MemoryKind::Tile, QueriedObject::Image(_)) => profile.tile.is_some(),
@@ -117,14 +117,13 @@ pub(crate) fn add_answer(
     }
 }
 
-/// The requirements of a frame's resources from a driver's answers, in the order of [`requirement_queries`]; `None` for what it does not
-/// support.
+/// The requirements of a frame's resources from a driver's answers, in the order of [`requirement_queries`]; `None` for unsupported objects.
 ///
 /// # Errors
-/// The name of a resource that the device does not support in ordinary memory: without an answer, or in memory of no type.
+/// The name of a resource that the device does not support in ordinary memory: without an answer, or without a memory type.
 ///
 /// # Panics
-/// If there are not as many answers as queries.
+/// If the number of answers differs from that of queries.
 pub fn requirements_from(
     frame: &Frame,
     profile: &DeviceProfile,
@@ -135,7 +134,7 @@ pub fn requirements_from(
     let mut resources = vec![ResourceRequirements::NONE; frame.resources().len()];
     for (query, answer) in queries.iter().zip(answers) {
         let needs = &mut resources[query.resource.index()];
-        // Every object can be in memory of some type ("Resource Memory Association").
+        // Every object can be bound to memory of some type ("Resource Memory Association").
         match answer.filter(|answer| answer.memory_type_bits != 0) {
             Some(answer) => add_answer(needs, query.memory, &answer, profile),
             None if query.memory == MemoryKind::Arena => {

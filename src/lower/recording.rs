@@ -1,4 +1,4 @@
-//! Recorded commands: passes with their bound tile memory and the barriers around them.
+//! Recorded commands: passes with their bound tile memory and surrounding barriers.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -168,7 +168,7 @@ fn store(frame: &Frame, pass: PassId, lowered: &mut Lowered) -> OptionalIndex {
     OptionalIndex::some(lowered.stores.len() as u32 - 1)
 }
 
-/// Per access of the frame, what it uses and how.
+/// Fills in the row of each access of the frame.
 fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowered: &mut Lowered) {
     let all = placed.plan.frame.accesses();
     let cube_arrays = placed.plan.profile.may_have(OptionalFeatures::IMAGE_CUBE_ARRAY);

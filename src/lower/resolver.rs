@@ -1,4 +1,4 @@
-//! Dependencies as they are collected, and the state that the steps that find them share.
+//! Dependencies while they are collected, and the state shared by the steps that find them.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -41,7 +41,7 @@ pub(super) struct Crossing {
     pub(super) stages: S,
 }
 
-/// A wait of a batch that the frame does not declare.
+/// A wait of a batch in addition to those that the frame declares.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     pub(super) batch: BatchId,
@@ -67,11 +67,11 @@ pub(super) struct FirstContents {
     pub(super) range: SubresourceRange,
     /// The layout in which they are used first.
     pub(super) layout: vk::ImageLayout,
-    /// What the clear waits for.
+    /// The source that the clear waits for.
     pub(super) source: Source,
-    /// What waits for the clear.
+    /// The stages and accesses that wait for the clear.
     pub(super) to: (S, A),
-    /// Why the clear waits.
+    /// The cause of the wait.
     pub(super) cause: BarrierCause,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Dependencies {
     pub(super) clears: Vec<FirstContents>,
 }
 
-/// The inputs, and what was found so far.
+/// The inputs, and the dependencies found so far.
 pub(super) struct Resolver<'a> {
     pub(super) placed: &'a Placed<'a>,
     pub(super) shared: &'a Shared<'a>,
@@ -92,7 +92,7 @@ pub(super) struct Resolver<'a> {
     pub(super) before: &'a MemoryState,
     /// Placements of the current space that the frame uses only in part, each with a holder of the bytes of the unused parts.
     pub(super) untouched: bumpalo::collections::Vec<'a, (u32, Holder)>,
-    /// Chains of previous versions of histories, each with what the first use of its bytes waits for.
+    /// Chains of previous versions of histories, each with the source that the first use of its bytes waits for.
     pub(super) kept_sources: bumpalo::collections::Vec<'a, (usize, Source)>,
     pub(super) found: &'a mut Dependencies,
     /// The memory state that the frame leaves.
@@ -118,8 +118,8 @@ impl Source {
 }
 
 impl Resolver<'_> {
-    /// Makes a pass wait for one on another queue: by the frame's semaphores, whose signals then have to cover these stages, or by an added
-    /// wait of its batch if no semaphores lead there.
+    /// Makes a pass wait for one on another queue: by the frame's semaphores, whose signals then have to cover these stages, or by an additional wait
+    /// of its batch if no semaphores lead there.
     pub(super) fn cross(&mut self, from: PassId, to: PassId, stages: S) {
         if self.placed.is_ordered(from, to) {
             let (from, to) = (self.placed.batch_of(from), self.placed.batch_of(to));
@@ -144,7 +144,7 @@ impl Resolver<'_> {
         source
     }
 
-    /// Makes the batch of one pass wait for that of a pass on another queue, beyond what the frame declares.
+    /// Makes the batch of one pass wait for that of a pass on another queue, in addition to the frame's declared waits.
     pub(super) fn wait_in_frame(&mut self, from: PassId, to: PassId, stages: S) {
         self.found.waits.push(Wait {
             batch: self.placed.batch_of(to),
@@ -189,8 +189,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Orders the other uses of an epoch on several queues after the first, which made ready what they read: their batches wait for its
-    /// batch.
+    /// Orders the other uses of an epoch on several queues after the first, which made their contents ready: their batches wait for its batch.
     #[inline]
     pub(super) fn follow(&mut self, chain: &Chain, epoch: &Epoch, cause: BarrierCause) {
         let uses = self.chains.uses_of(epoch);

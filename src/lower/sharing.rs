@@ -8,10 +8,10 @@ use super::placed::Placed;
 use super::tables::objects::SharingReason;
 use crate::frame::{Persistence, ResourceId};
 
-/// Per resource, the queue families that use it, and whether they share it; empty if there is only one family.
+/// Per resource, the queue families that use it, and the sharing mode; empty if there is only one family.
 ///
-/// A resource is exclusive, with transfers between queues of different families, unless several queues read it at the same time, or it
-/// carries contents to a next frame in which another family may use it first.
+/// A resource is exclusive, with transfers between queues of different families, unless several queues read it at the same time, or it carries
+/// contents to a next frame in which another family may use it first.
 pub(super) struct Shared<'a> {
     uses: Vec<'a, (Vec<'a, u32>, SharingReason)>,
 }
@@ -55,7 +55,7 @@ impl<'a> Shared<'a> {
         Shared { uses }
     }
 
-    /// The families that share a resource, two or more or none, and the reason.
+    /// The families that share a resource (none, or at least two), and the reason.
     pub(super) fn families(&self, resource: ResourceId) -> (&[u32], SharingReason) {
         match self.uses.get(resource.index()) {
             Some((families, reason)) if reason.is_shared() => (families, *reason),
@@ -64,7 +64,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Whether several families share a resource (`VK_SHARING_MODE_CONCURRENT`).
+    /// Returns true if several families share a resource (`VK_SHARING_MODE_CONCURRENT`).
     pub(super) fn is_concurrent(&self, resource: ResourceId) -> bool {
         self.families(resource).1.is_shared()
     }

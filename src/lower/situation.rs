@@ -1,11 +1,11 @@
-//! Inputs of lowering besides the plan.
+//! Inputs of lowering other than the plan.
 
 use super::error::LowerError;
 use super::state::MemoryState;
 use super::tables::{DeviceQueueIndex, Lowered};
 use crate::frame::Frame;
 
-/// Which copy of a history resource is current.
+/// Parity of a frame, which selects the current copy of a history resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parity {
@@ -34,7 +34,7 @@ impl Parity {
     }
 }
 
-/// A queue of the device: a queue family and a queue of it.
+/// A queue of the device, by queue family and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(C)]
 pub struct FamilyQueue {
@@ -96,7 +96,7 @@ impl DeviceQueues {
         self.queues.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }
@@ -116,7 +116,7 @@ impl DeviceQueues {
         self.queues[queue.0 as usize].family
     }
 
-    /// Returns an error if there is not one for each queue that a frame declares.
+    /// Returns an error if the number of declared queues differs from that of a frame.
     pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
         let (declared, given) = (frame.queues().len(), self.of.len());
         if declared != given {
@@ -136,12 +136,12 @@ impl DeviceQueues {
     }
 }
 
-/// The inputs of lowering besides the plan.
+/// The inputs of lowering other than the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Situation {
     /// The queues that run the frame.
     pub queues: DeviceQueues,
-    /// Which copies of histories are current.
+    /// Parity, which selects the current copies of histories.
     pub parity: Parity,
     /// The memory state that earlier work left.
     pub before: MemoryState,

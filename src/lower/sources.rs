@@ -1,4 +1,4 @@
-//! Sources of a first use of bytes: whatever held them before, in this frame or in earlier work.
+//! Sources of a first use of bytes: their previous holders, in this frame or in earlier work.
 //!
 //! ```text
 //! bytes  ┌ A ┐ ┌ B ────┐          B takes bytes of A and C: both must have finished
@@ -31,10 +31,9 @@ pub(super) struct Held {
     pub(super) by: Holder,
 }
 
-/// The bytes of one space, from what earlier work left to what the frame leaves.
+/// The bytes of one space, from the state that earlier work left to the one that the frame leaves.
 ///
-/// Ranges are sorted by first byte, and those that share a byte are the same bytes: so each take is a search, and a move of the ranges
-/// after it.
+/// Ranges are sorted by first byte, and any two are either disjoint or equal: taking bytes is thus a search, and a move of the ranges after it.
 #[derive(Debug)]
 pub(super) struct Holders<'a> {
     held: Vec<'a, Held>,
@@ -50,7 +49,7 @@ impl<'a> Holders<'a> {
         }
     }
 
-    /// Starts from what earlier work left in one space: entries of `bytes`, in the order of their first bytes.
+    /// Starts from the state that earlier work left in one space: entries of `bytes`, in the order of their first bytes.
     pub(super) fn begin(&mut self, bytes: &[ByteUse], here: impl Iterator<Item = u32>) {
         self.held.clear();
         self.held.extend(here.map(|index| Held {
@@ -85,7 +84,7 @@ impl<'a> Holders<'a> {
         self.held.compact_sort_by_key(|held| held.first);
     }
 
-    /// Gives bytes `[first, first + size)` to a placement, and reports everything that held some of them.
+    /// Assigns bytes `[first, first + size)` to a placement, and reports everything that held some of them.
     pub(super) fn take(&mut self, placement: u32, first: Bytes, size: Bytes, mut report: impl FnMut(Holder)) {
         let (first, end) = (first.0, first.0.saturating_add(size.0));
         let by = Holder::Placement(placement);

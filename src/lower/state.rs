@@ -1,7 +1,7 @@
 //! Memory state left by earlier work: an input of lowering, and its result for the next frame.
 //!
 //! ```text
-//!              queue 0   … batch ─► batch │ frame          a use in batch 0 of queue 0, still to be waited for by whatever
+//!              queue 0   … batch ─► batch │ frame          a use in batch 0 of queue 0, to be waited for by the next
 //! value relative to the frame   -1     0  │  1             takes over its bytes
 //! ```
 
@@ -58,13 +58,13 @@ impl Space {
         Space { kind, index }
     }
 
-    /// A number that orders spaces as they are ordered.
+    /// A number with the same order as spaces.
     pub(super) fn order(self) -> u64 {
         debug_assert!(self.index < 1 << 31, "rows are fewer");
         (self.kind as u64) << 31 | u64::from(self.index)
     }
 
-    /// Whether it is the tile heap.
+    /// Returns true for the tile heap.
     pub fn is_tile(self) -> bool {
         self.kind == SpaceKind::Tile
     }
@@ -75,7 +75,7 @@ impl Space {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct ByteUse {
-    /// Where the bytes are.
+    /// The address space of the bytes.
     pub space: Space,
     /// First byte.
     pub first: Bytes,
@@ -121,11 +121,11 @@ pub struct ContentState {
     pub object: ObjectRef,
     /// The part of an image.
     pub range: SubresourceRange,
-    /// Whether it was ever written.
+    /// True if it was ever written.
     pub defined: bool,
     /// The layout that it was left in; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
-    /// The queue family that owns it; none if families share it, or none has used it.
+    /// The queue family that owns it; `NONE` if families share it, or none has used it.
     pub family: OptionalIndex,
 }

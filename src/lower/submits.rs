@@ -1,4 +1,4 @@
-//! Batches: what each waits for and signals.
+//! Batches with their waits and signals.
 
 use ash::vk::PipelineStageFlags2 as S;
 use bumpalo::Bump;
@@ -74,14 +74,14 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
         }));
 }
 
-/// Whether a wait makes a later one of the same device queue unnecessary: its value is at least as late, at all of the later one's stages.
+/// Returns true if a wait makes a later one on the same device queue redundant: its value is at least as late, at all of the later one's stages.
 fn is_waited_for(known: &SemaphoreRow, wait: &SemaphoreRow) -> bool {
     let (a, b) = (known.semaphore, wait.semaphore);
     let same = a.queue().is_some() && a.queue() == b.queue();
     same && a.value >= b.value && known.stages.contains(wait.stages)
 }
 
-/// The waits of a batch beyond those that the frame declares, one for each queue.
+/// The waits of a batch in addition to those that the frame declares, one for each queue.
 fn merged<'a>(placed: &Placed<'a>, waits: &[Wait]) -> Vec<'a, SemaphoreRow> {
     let mut rows: Vec<'_, SemaphoreRow> = Vec::new_in(placed.scratch);
     for wait in waits {

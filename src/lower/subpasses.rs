@@ -1,4 +1,4 @@
-//! Subpasses: whether they run by local read or in a render pass object, and what each waits for.
+//! Subpasses: the choice between local read and a render pass object, and their dependencies.
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
@@ -14,9 +14,9 @@ use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
 use tileheap_device::scopes;
 
-/// Whether a render pass is begun by `vkCmdBeginRendering`. If it has input attachments or several subpasses, that requires
-/// that it only needs local read of single-sampled colour, which every implementation supports. Several subpasses with secondary contents
-/// would need barriers between them, but only `vkCmdExecuteCommands` is valid there.
+/// Returns true if a render pass is begun by `vkCmdBeginRendering`. If it has input attachments or several subpasses, that requires that it only
+/// needs local read of single-sampled colour, which every implementation supports. Several subpasses with secondary contents would need barriers
+/// between them, but only `vkCmdExecuteCommands` is valid there.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; `VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT`.
@@ -54,7 +54,7 @@ pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId, s
     fits && depths.len() <= 1 && colors.len() <= profile.limits.max_color_attachments as usize
 }
 
-/// Makes each subpass of a render pass object preserve what earlier ones left and later ones use or the instance stores.
+/// Makes each subpass of a render pass object preserve attachments that earlier ones left and that later ones use or the instance stores.
 pub(super) fn preserve(instance: &InstanceRow, scratch: &Bump, lowered: &mut Lowered) {
     let uses = |lowered: &Lowered, row: &SubpassRow, attachment: u32| {
         let [colors, resolves, inputs] =
@@ -90,8 +90,7 @@ pub(super) fn preserve(instance: &InstanceRow, scratch: &Bump, lowered: &mut Low
     }
 }
 
-/// Adds the dependencies of a subpass: on the earlier ones that wrote what it uses or use what it writes, and last on itself if it reads an
-/// attachment that it writes.
+/// Adds the dependencies of a subpass: on the earlier ones with conflicting accesses, and last on itself if it reads an attachment that it writes.
 pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &mut Lowered) -> Run {
     let first = lowered.subpass_dependencies.len() as u32;
     let flags = match frame.pass(pass).view_mask {
@@ -136,8 +135,8 @@ pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &
     Run::new(first, lowered.subpass_dependencies.len() as u32)
 }
 
-/// Adds what a render pass does to an attachment around two uses in different subpasses: the first use also loads it, the last one stores
-/// it, and each may be resolved at the end of its subpass.
+/// Adds the operations of a render pass on an attachment around two uses in different subpasses: the first use also loads it, the last one stores it,
+/// and each may be resolved at the end of its subpass.
 fn add_operations(frame: &Frame, [earlier, later]: [&Access; 2], scopes: &mut Scopes) {
     let loaded_as = match later.range.aspects.contains(vk::ImageAspectFlags::COLOR) {
         true => AccessKind::ColorAttachment,
@@ -156,7 +155,7 @@ fn add_operations(frame: &Frame, [earlier, later]: [&Access; 2], scopes: &mut Sc
     }
     scopes.dst_stages |= loaded_as.default_stages(PassKind::Render);
     scopes.dst_access |= loaded_as.access_flags(true, true);
-    // Even samples of depth are read with colour attachment reads.
+    // Depth samples, too, are read with colour attachment reads.
     if is_resolved(earlier) {
         scopes.src_stages |= S::COLOR_ATTACHMENT_OUTPUT;
     }
@@ -166,7 +165,7 @@ fn add_operations(frame: &Frame, [earlier, later]: [&Access; 2], scopes: &mut Sc
     }
 }
 
-/// The stages of pixels among those that access an attachment: dependencies by region have no others
+/// The stages that work on pixels among those that access an attachment: dependencies by region have no others
 /// (VUID-VkSubpassDependency-dstSubpass-00873), and no others access attachments.
 fn of_pixels(stages: S) -> S {
     const PIXELS: S = S::from_raw(

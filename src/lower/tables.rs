@@ -1,4 +1,4 @@
-//! The tables of a lowered frame: rows of Vulkan's parameters, with indices in place of handles.
+//! The tables of a lowered frame: rows of Vulkan parameters, with indices in place of handles.
 //!
 //! ```text
 //! submits ─► batches ─► command_buffers ─► passes ─► instances ─► attachments ─► views ─► images ─► memory
@@ -6,9 +6,8 @@
 //!               │                             ├─► image_barriers, buffer_barriers, memory_barriers
 //!               └─► waits, signals            └─► memory (the tile memory that is bound), stores, clears
 //! ```
-//! An index is the position of a row in the table that the field names; a [`Run`](crate::units::Run) is a half-open range of them. Rows have
-//! the layout of C, and executing them requires no further decisions: `examples/by_hand` does so without this
-//! crate's runtime.
+//! An index is the position of a row in the table that the field names; a [`Run`](crate::units::Run) is a half-open range of them. Rows have C
+//! layout, and executing them requires no further decisions: `examples/by_hand` does so without this crate's runtime.
 
 mod abi;
 pub mod clears;
@@ -50,7 +49,7 @@ pub struct Lowered {
     /// Formats: the view formats of images, the colour formats of targets.
     #[serde(with = "formats")]
     pub formats: Vec<vk::Format>,
-    /// Per access of the frame, what it uses and how.
+    /// Per access of the frame, the object, view and layouts that it uses.
     pub accesses: Vec<AccessRow>,
     /// The attachments of render pass instances.
     pub attachments: Vec<AttachmentRow>,

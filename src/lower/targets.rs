@@ -1,4 +1,4 @@
-//! Targets: formats, samples and render passes that pipelines are created with, known as soon as a frame is planned.
+//! Targets: formats, samples and render passes for creating pipelines, known as soon as a frame is planned.
 
 use ash::vk;
 
@@ -12,7 +12,7 @@ use crate::Checked;
 use crate::frame::PassId;
 use crate::plan::Plan;
 
-/// The formats, samples and render pass that pipelines of a subpass are created with.
+/// The formats, samples and render pass for creating the pipelines of a subpass.
 ///
 /// Pipelines outlive a resize: another plan with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Target {
     pub color_formats: Vec<vk::Format>,
     /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
     pub depth_aspects: vk::ImageAspectFlags,
-    /// Format of the attachment's depth aspect, or `UNDEFINED`; if subpasses run by local read, also that of one that others use.
+    /// Format of the attachment's depth aspect, or `UNDEFINED`; if subpasses run by local read, also that of a depth attachment of other subpasses.
     pub depth_format: vk::Format,
     /// Format of the attachment's stencil aspect, or `UNDEFINED`.
     pub stencil_format: vk::Format,
@@ -33,7 +33,7 @@ pub struct Target {
     pub layers: u32,
     /// `viewMask`; 0 without multiview.
     pub view_mask: u32,
-    /// Whether rendering is dynamic; otherwise pipelines are created with a render pass object.
+    /// True if rendering is dynamic; otherwise pipelines are created with a render pass object.
     pub dynamic: bool,
     /// The render pass object: null if rendering is dynamic, and in the result of [`Checked::targets`], which creates nothing. A compatible
     /// one comes from [`runtime::Device::targets`](crate::runtime::Device::targets).

@@ -23,7 +23,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The dependency of `after` on `before`, of the same contents.
+    /// Adds the dependency of `after` on `before`, for the same contents.
     fn boundary(&mut self, chain: &Chain, before: &Epoch, after: &Epoch) {
         let (earlier, later) = (self.chains.uses_of(before), self.chains.uses_of(after));
         let cause = cause_of(chain);
@@ -33,7 +33,7 @@ impl Resolver<'_> {
             vk::ImageLayout::UNDEFINED
         };
         if later.len() == 1 || earlier.len() > 1 {
-            // After uses on several queues, only on the queue of the next use is it known that all have completed.
+            // After uses on several queues, the queue of the next use is the only one on which all are known to have completed.
             let next = &later[0];
             let source = self.source_in_frame(earlier, before.writes, next);
             let mut barrier = self.barrier(chain, next, after, source, cause);
@@ -68,7 +68,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The families between which a resource is transferred for a use.
+    /// The families of a queue family transfer for a use, if it needs one.
     fn transfer(&self, chain: &Chain, earlier: &[QueueUse], later: &QueueUse) -> Option<Families> {
         let families = Families {
             src: self.placed.family_of(earlier.last()?.queue),

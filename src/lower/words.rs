@@ -1,4 +1,4 @@
-//! Tables as text: what is created, then what is recorded and submitted, in order.
+//! Tables as text: created objects, then recorded and submitted commands, in order.
 
 use std::fmt::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! The state that the frame leaves: waiting for the uses of bytes that `after` lists must imply waiting for all uses of these bytes.
+//! The state that the frame leaves: waiting for the listed uses of bytes in `after` must imply waiting for all uses of these bytes.
 
 use tileheap_units::CompactSort;
 
@@ -74,7 +74,7 @@ fn uncovered(ranges: &[(u64, u64)], first: u64, end: u64) -> Option<(Bytes, Byte
     (at < end).then_some((Bytes(at), Bytes(end)))
 }
 
-/// Checks that contents are those of parts that images have.
+/// Checks that contents refer to existing parts of images.
 pub(super) fn check_ranges(checker: &mut Checker<'_>, table: &str, contents: &[ContentState]) {
     for one in contents {
         if let Object::Image(row) = one.object.get() {

@@ -1,4 +1,4 @@
-//! Attachments: subpasses refer to those of the frame, with operations that do what it declares.
+//! Attachments: subpasses refer to those of the frame, with the operations that it declares.
 
 use ash::vk;
 
@@ -171,7 +171,7 @@ pub(super) fn operations_of(attachment: &AttachmentRow, aspects: vk::ImageAspect
     operations
 }
 
-/// Checks that load operations do what is declared. The replay checks that enough is stored.
+/// Checks that load operations match the declaration. The replay checks that enough is stored.
 fn check_operations(at: &mut At<'_, '_>, access: &Access, operations: Operations) {
     use vk::AttachmentLoadOp as Load;
     use vk::AttachmentStoreOp as Store;
@@ -179,7 +179,7 @@ fn check_operations(at: &mut At<'_, '_>, access: &Access, operations: Operations
     let (needs, fits) = match access.load_op {
         _ if !access.writes || access.load_op == LoadOp::Load => ("LOAD", load == Load::LOAD),
         LoadOp::Clear(_) => ("CLEAR", load == Load::CLEAR),
-        // Loading what is not declared as read would add a read that no barrier expects.
+        // Loading contents that are not declared as read would add a read that no barrier expects.
         _ => ("DONT_CARE", load == Load::DONT_CARE || access.reads),
     };
     at.demand(fits, "loadOp", load, needs);

@@ -1,4 +1,4 @@
-//! Barriers and semaphores: Vulkan's rules for each one by itself.
+//! Barriers and semaphores: Vulkan's rules for each of them in isolation.
 
 use ash::vk::{self, ImageLayout as L, ImageUsageFlags as I, PipelineStageFlags2 as S};
 
@@ -14,16 +14,16 @@ use crate::units::{Bytes, Run};
 use tileheap_device::scopes::{unperformed, unsupported};
 use tileheap_units::CompactSort;
 
-/// The effect of a barrier besides ordering.
+/// The effect of a barrier other than ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BarrierKind {
-    /// Nothing.
+    /// No further effect.
     Plain,
     /// Changes the layout.
     Transition,
-    /// Gives the resource to another queue family.
+    /// Releases the resource to another queue family.
     Release,
-    /// Takes it from another queue family: ordered after the release by semaphores, not by its first scope.
+    /// Acquires the resource from another queue family: ordered after the release by semaphores, not by its first scope.
     Acquire,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn kind_of(
     }
 }
 
-/// Whether a family is not one of the device's, but one that resources are acquired from and released to.
+/// Returns true for a family outside the device that resources are acquired from and released to.
 pub(super) fn is_outside(family: u32) -> bool {
     [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT].contains(&family)
 }
@@ -95,7 +95,7 @@ fn barrier_of<'c, 'a>(checker: &'c mut Checker<'a>, object: Object, pass: PassId
     checker.at(format!("a barrier of `{name}` at pass `{pass}`"))
 }
 
-/// Checks the scopes that count: Vulkan ignores the second scope of a release and the first scope of an acquire.
+/// Checks the scopes that have an effect: Vulkan ignores the second scope of a release and the first scope of an acquire.
 fn check_scopes(at: &mut At<'_, '_>, queue: DeviceQueueIndex, scopes: Scopes, kind: BarrierKind) {
     let source = (
         scopes.src_stages,

@@ -110,7 +110,7 @@ impl<'a> Checker<'a> {
         Some(self.tables.memory[memory as usize].kind)
     }
 
-    /// Whether queue families share an object (`VK_SHARING_MODE_CONCURRENT`).
+    /// Returns true if queue families share an object (`VK_SHARING_MODE_CONCURRENT`).
     pub(super) fn is_concurrent(&self, object: Object) -> bool {
         let sharing = match object {
             Object::Image(row) => self.tables.images[row as usize].sharing,
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
         self.objects().filter(of_resource).collect()
     }
 
-    /// Whether an access to this version can use an object: of a history's two objects, the first is current in even frames.
+    /// Returns true if an access to this version can use an object: of a history's two objects, the first is current in even frames.
     pub(super) fn holds(&self, object: Object, resource: ResourceId, version: Version) -> bool {
         let all = self.objects_of(resource);
         let history = self.is_history(resource);

@@ -1,4 +1,4 @@
-//! Contents: what every image and buffer holds, step by step.
+//! Contents of every image and buffer, step by step.
 
 use super::checker::Checker;
 use super::error::Rule;
@@ -11,13 +11,13 @@ use crate::units::Bytes;
 /// The contents of an image or buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// What a pass wrote last; `None` for earlier work, the caller, or a clear before the first use.
+    /// Last written by a pass; `None` for earlier work, the caller, or a clear before the first use.
     Holds(Option<PassId>),
     /// The reason why they are lost.
     Lost(String),
 }
 
-/// The reason why there are none to begin with.
+/// The reason for initially missing contents.
 const NEVER_WRITTEN: &str = "nothing wrote them";
 
 /// The contents of every part of every image and of every buffer; for tile memory, per queue.
@@ -25,7 +25,7 @@ pub(super) struct Contents {
     objects: Vec<Object>,
     /// Per queue and part; for parts with the same texels, the first holds the state.
     states: Vec<Vec<State>>,
-    /// Per part, whether anything has written it, even if that is lost by now; for parts with the same texels, the first says so.
+    /// Per part, true if anything has written it, even if that is lost by now; parts with the same texels use the flag of the first.
     written: Vec<bool>,
 }
 
@@ -59,12 +59,12 @@ impl Contents {
         self.written[checker.parts.texels(part).index] = true;
     }
 
-    /// Whether anything has written a part so far: earlier work, the caller, a pass or a clear.
+    /// Returns true if a part was written so far: by earlier work, the caller, a pass or a clear.
     pub(super) fn is_written(&self, checker: &Checker<'_>, part: Part) -> bool {
         self.written[checker.parts.texels(part).index]
     }
 
-    /// Marks the contents as undefined from here on. Of several losses, the first is kept.
+    /// Marks the contents as undefined from here on. The first of several losses is kept.
     pub(super) fn lose(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, part: Part, loss: String) {
         let state = self.state(checker, queue, part);
         if !matches!(state, State::Lost(before) if before != NEVER_WRITTEN) {
@@ -72,7 +72,7 @@ impl Contents {
         }
     }
 
-    /// Why the contents are undefined, if they are.
+    /// The reason why the contents are undefined, if they are.
     pub(super) fn loss(
         &mut self,
         checker: &Checker<'_>,

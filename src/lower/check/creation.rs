@@ -1,4 +1,4 @@
-//! Created objects: memory, images, buffers and views are what the frame describes, the device allows and the passes need.
+//! Created objects: memory, images, buffers and views match the frame, the device and the needs of the passes.
 
 use ash::vk;
 use ash::vk::{ImageUsageFlags as I, ImageViewType as V};
@@ -98,7 +98,7 @@ fn check_dedicated(at: &mut At<'_, '_>, row: u32, memory: MemoryRow) {
     at.demand(fits, "VkMemoryDedicatedAllocateInfo", wanted, needs);
 }
 
-/// Whether a resource may have more usage than the frame describes: the usage that clears need.
+/// Returns true if a resource may have more usage than the frame describes, namely the usage that clears need.
 fn is_cleared(checker: &Checker<'_>, object: Object) -> bool {
     checker.is_history(checker.resource_of(object))
 }
@@ -240,7 +240,7 @@ fn check_binding(checker: &mut Checker<'_>, object: Object) {
     );
 }
 
-/// `VK_SHARING_MODE_CONCURRENT` names at least two families, each once, and those that use the resource.
+/// Checks that `VK_SHARING_MODE_CONCURRENT` names at least two families, each once, and those that use the resource.
 fn check_sharing(checker: &mut Checker<'_>, object: Object) {
     let Sharing { families, reason } = match object {
         Object::Image(row) => checker.tables.images[row as usize].sharing,
@@ -391,7 +391,7 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
     at.demand(viewed.intersects(image.usage), "usage", image.usage, needs);
 }
 
-/// Checks that what is cleared or kept are levels, layers and aspects of its image.
+/// Checks that cleared or kept levels, layers and aspects exist in the image.
 ///
 /// Source: VUID-vkCmdClearColorImage-pRanges-01692, -pRanges-01693 and -aspectMask-02498, and those of vkCmdClearDepthStencilImage.
 pub(super) fn check_range(at: &mut At<'_, '_>, image: &ImageRow, range: SubresourceRange) {

@@ -1,4 +1,4 @@
-//! Effects: what a pass does to memory, including its load and store operations.
+//! Effects of a pass on memory, including its load and store operations.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -19,11 +19,11 @@ pub(super) struct Effect {
     pub(super) stages: S,
     /// Its accesses, including those of the load and store operations.
     pub(super) access: A,
-    /// Whether memory may be written.
+    /// True if memory may be written.
     pub(super) writes: bool,
-    /// Whether contents from before the pass are needed.
+    /// True if contents from before the pass are needed.
     pub(super) needs: bool,
-    /// Whether it writes only part of what it names: existing contents from before the pass are kept.
+    /// True if it writes only part of its range: existing contents from before the pass are kept.
     pub(super) in_part: bool,
     /// The aspects whose contents are undefined after the pass.
     pub(super) drops: vk::ImageAspectFlags,
@@ -41,12 +41,12 @@ impl Effect {
     }
 }
 
-/// The effect of an access on memory, with the operations that the tables give it.
+/// The effect of an access on memory, including the operations that the tables specify for it.
 ///
 /// A store writes, even to an attachment that is only tested against: unless it is `NONE`, a read-only attachment is written at the end of
 /// the pass (Vulkan specification, "Render Pass Store Operations").
 ///
-/// The render pass also loads and stores what shaders read in place. `instance` is the row of the pass.
+/// The render pass also loads and stores attachments that shaders read in place. `instance` is the row of the pass.
 pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize) -> Effect {
     let access = &checker.frame.accesses()[index];
     let row = checker.tables.accesses[index];
@@ -96,7 +96,7 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
     let object = instance.is_some_and(|row| !checker.tables.instances[row as usize].dynamic);
     let (made, moved) = match access.kind {
         AccessKind::InputAttachment if attachment.is_some() => loaded_by,
-        // Only render pass objects load and store what they resolve into.
+        // Only render pass objects load and store resolve attachments.
         kind @ AccessKind::ResolveAttachment if object => {
             (loaded_by.0 | kind.default_stages(PassKind::Render), loaded_by.1)
         }
@@ -133,7 +133,7 @@ pub(super) fn resolve_scope(checker: &Checker<'_>, index: usize) -> (S, A) {
     }
 }
 
-/// The uses that the resolve of an attachment makes of its parts.
+/// The uses of an attachment's parts by its resolve.
 pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
     let (stages, access) = resolve_scope(checker, index);
     let of_part = |part| Use { part, stages, access };
@@ -141,7 +141,7 @@ pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
     parts.unwrap_or_default().into_iter().map(of_part).collect()
 }
 
-/// Whether a pass renders to only some of the attachment's texels: a smaller area, or some of the views.
+/// Returns true if a pass renders to only some of the attachment's texels: a smaller area, or some of the views.
 fn writes_in_part(frame: &Frame, access: &Access) -> bool {
     let (pass, resource) = (frame.pass(access.pass), frame.resource(access.resource));
     let ResourceKind::Image { extent, .. } = resource.kind else {
@@ -154,9 +154,8 @@ fn writes_in_part(frame: &Frame, access: &Access) -> bool {
     access.kind.is_attachment() && (area || views)
 }
 
-/// Whether the access needs what earlier passes wrote: it reads, or writes only a part. An input or tile attachment that the same pass
-/// clears or overwrites does not, since it reads what the pass itself wrote; nor does an attachment that an earlier subpass cleared or
-/// overwrote.
+/// Returns true if the access needs what earlier passes wrote: it reads, or writes only a part. An input or tile attachment that the same pass clears
+/// or overwrites does not, since it reads what the pass itself wrote; nor does an attachment that an earlier subpass cleared or overwrote.
 fn needs_contents(frame: &Frame, access: &Access) -> bool {
     let in_place = matches!(
         access.kind,

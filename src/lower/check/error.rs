@@ -25,11 +25,11 @@ pub enum Rule {
     Object,
     /// The named parameter has a value that the frame, the device and the specification allow.
     Parameter(&'static str),
-    /// Contents that are needed are defined.
+    /// Needed contents are defined.
     Contents,
-    /// Layout: a barrier names the layout that the image is in (VUID-VkImageMemoryBarrier2-oldLayout-01197).
+    /// Layout: a barrier names the image's current layout (VUID-VkImageMemoryBarrier2-oldLayout-01197).
     OldLayout,
-    /// Layout: an image is used, and leaves the frame, in the layout that it is in (VUID-vkCmdDraw-None-09600 and the like).
+    /// Layout: an image is used, and leaves the frame, in its current layout (VUID-vkCmdDraw-None-09600 and the like).
     Layout,
     /// Layout: contents are used by the queue family that owns them.
     Owner,
@@ -39,12 +39,12 @@ pub enum Rule {
     NotAcquired,
     /// Hazard: if one of two uses of the same bytes writes, the later one waits for the earlier.
     Execution,
-    /// Hazard: what the earlier use wrote is made available and visible to the later one.
+    /// Hazard: writes of the earlier use are made available and visible to the later one.
     Memory,
-    /// What the frame leaves: a history is in the state that `after` gives.
+    /// State after the frame: a history is in the state that `after` gives.
     AfterContents,
-    /// What the frame leaves: waiting for the uses that `after` lists implies waiting for all uses.
+    /// State after the frame: waiting for the uses that `after` lists implies waiting for all uses.
     AfterUncovered,
-    /// What the frame leaves: listed uses have values that the frame reaches.
+    /// State after the frame: listed uses have values that the frame reaches.
     AfterPoint,
 }

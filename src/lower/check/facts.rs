@@ -9,7 +9,7 @@ use crate::lower::situation::DeviceQueues;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
-/// The device that tables are checked against; nothing in it comes from a plan.
+/// The device that tables are checked against; independent of any plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFacts {
     /// Heaps, memory types, tile heap, limits and features.

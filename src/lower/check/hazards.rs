@@ -1,4 +1,4 @@
-//! Hazards: the tables as a program of the synchronization model, which judges the order of accesses to the same bytes.
+//! Hazards: translates the tables to a program of the synchronization model, which checks the order of accesses to the same bytes.
 //!
 //! ```text
 //! tables                                     program (tileheap_sync)
@@ -42,11 +42,11 @@ pub(super) struct Use {
     pub(super) access: A,
 }
 
-/// Where something is recorded.
+/// Position where something is recorded.
 #[derive(Clone, Copy)]
 pub(super) struct Here {
     pub(super) queue: DeviceQueueIndex,
-    /// The row of passes.
+    /// The row in the table of passes.
     pub(super) row: usize,
     pub(super) pass: PassId,
 }
@@ -56,11 +56,11 @@ pub(super) struct Barrier {
     pub(super) covers: Covers,
     pub(super) scopes: crate::lower::tables::commands::Scopes,
     pub(super) kind: BarrierKind,
-    /// Its old layout is `UNDEFINED`.
+    /// True if its old layout is `UNDEFINED`.
     pub(super) discards: bool,
 }
 
-/// The memory of a barrier.
+/// The memory that a barrier covers.
 pub(super) enum Covers {
     All,
     /// Parts of an image.
@@ -88,11 +88,11 @@ enum By {
 pub(super) struct Hazards {
     model: Model,
     resources: HashMap<(Object, Option<DeviceQueueIndex>), SyncId>,
-    /// The object of each resource; none of bytes that only earlier work knows.
+    /// The object of each resource; `None` for bytes that only earlier work uses.
     objects: Vec<Option<Object>>,
     /// By tag.
     commands: Vec<By>,
-    /// The batch that runs.
+    /// The running batch.
     running: Option<RunningBatch>,
 }
 
@@ -108,7 +108,7 @@ impl Hazards {
         let rows = checker.tables.signals.iter().chain(&checker.tables.waits);
         let declared = rows.filter(|row| row.semaphore.queue().is_none());
         let mut indices = BTreeSet::new();
-        // One after another: to collect them compiles a sort of its own.
+        // In a loop: collecting them instantiates a sort.
         indices.extend(declared.map(|row| row.semaphore.index));
         for index in indices {
             model.create_timeline(semaphore(Semaphore::declared(index)).0, 0);
@@ -122,7 +122,7 @@ impl Hazards {
         }
     }
 
-    /// Records what earlier work left; `holder` is the object whose contents are kept there, if any.
+    /// Records the state that earlier work left; `holder` is the object whose contents are kept there, if any.
     pub(super) fn begin(
         &mut self,
         checker: &Checker<'_>,
@@ -184,7 +184,7 @@ impl Hazards {
         accesses
     }
 
-    /// An external resource comes in: its first use waits for what the caller did.
+    /// Adds the entry of an external resource: its first use waits for the caller's accesses.
     pub(super) fn enter(&mut self, checker: &Checker<'_>, part: Part, here: Here, entry: ResourceState) {
         let mut accesses = Vec::new();
         for stage in each(entry.stages) {
@@ -212,7 +212,7 @@ impl Hazards {
         self.run_unreported(checker, By::Entry, here.queue, accesses);
     }
 
-    /// An external resource goes out: what the caller does next, on the queue of its last use, waits for the frame.
+    /// Adds the exit of an external resource: the caller's next accesses, on the queue of its last use, wait for the frame.
     pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, here: Here, exit: ResourceState) {
         self.start(checker, here.queue, &[]);
         let resource = self.resource(checker, part.object, here.queue);
@@ -235,7 +235,7 @@ impl Hazards {
         self.report(checker, here.queue, &findings);
     }
 
-    /// Barriers recorded together.
+    /// Adds barriers that are recorded together.
     pub(super) fn depend(&mut self, checker: &mut Checker<'_>, here: Here, barriers: &[Barrier]) {
         let family = checker.family(here.queue);
         let mut dependencies = Vec::new();
@@ -284,7 +284,7 @@ impl Hazards {
         self.report(checker, here.queue, &findings);
     }
 
-    /// The uses of one pass, which are not ordered among themselves.
+    /// Adds the uses of one pass, which are not ordered among themselves.
     pub(super) fn access(&mut self, checker: &mut Checker<'_>, here: Here, uses: &[Use]) {
         let mut accesses = Vec::new();
         for one in uses {
@@ -306,7 +306,7 @@ impl Hazards {
         self.report(checker, here.queue, &findings);
     }
 
-    /// A batch begins to run on a queue.
+    /// Starts a batch on a queue.
     pub(super) fn start(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, waits: &[SemaphoreRow]) {
         let uses: Vec<SemaphoreUse> = waits.iter().map(semaphore_use).collect();
         let family = checker.family(queue);
@@ -314,7 +314,7 @@ impl Hazards {
         self.running = Some(running);
     }
 
-    /// The batch has run.
+    /// Ends the batch and signals its semaphores.
     pub(super) fn signal(&mut self, signals: &[SemaphoreRow]) {
         let uses: Vec<SemaphoreUse> = signals.iter().map(semaphore_use).collect();
         if let Some(running) = self.running.take() {
@@ -389,7 +389,7 @@ impl Hazards {
         id
     }
 
-    /// The bytes of an object, as a resource of its own, for a caller's use whose accesses are unknown.
+    /// The bytes of an object as a separate resource, for a caller's use whose accesses are unknown.
     fn caller(&mut self, checker: &Checker<'_>, object: Object, queue: DeviceQueueIndex) -> SyncId {
         let site = Site::of(checker, object, queue);
         let id = self.add(checker, object, site, None);
@@ -441,7 +441,7 @@ impl Hazards {
         })
     }
 
-    /// A use as messages name it.
+    /// A use as text for messages.
     pub(super) fn text(&self, checker: &Checker<'_>, used: &SyncUse) -> String {
         let object = self.objects[used.resource.0 as usize];
         let resource = object.map_or_else(String::new, |object| checker.name_of(object));
@@ -464,7 +464,7 @@ impl Hazards {
             let by = |used: &SyncUse| self.commands[used.tag.0 as usize];
             let (before, after) = (by(&hazard.before), by(&hazard.after));
             let is_outside_frame = before == By::Entry && after == By::Exit;
-            // Tables must satisfy the letter of the specification; earlier work used all of its bytes.
+            // Tables must satisfy the letter of the specification; earlier work is assumed to have used all of its bytes.
             let is_reported = match hazard.verdict {
                 Verdict::Certain | Verdict::ByTheLetter => true,
                 Verdict::Possible => before == By::Earlier,
@@ -491,7 +491,7 @@ impl Hazards {
     }
 }
 
-/// The flags of a mask one by one, or none as one.
+/// The single flags of a mask; an empty mask yields itself.
 fn flags(access: A) -> impl Iterator<Item = A> {
     let none = access.is_empty().then_some(A::NONE);
     none.into_iter().chain(each_access(access))

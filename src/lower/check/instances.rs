@@ -54,7 +54,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     check_access_views(checker);
 }
 
-/// A store reads the pass's first access and writes its second one, with the shader for the format's texels.
+/// Checks that a store reads the pass's first access and writes its second one, with the shader for the format's texels.
 fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
     let accesses = checker.frame.pass(pass).accesses;
     let moved = match checker.frame.pass(pass).contents {
@@ -131,7 +131,7 @@ fn check_parameters(at: &mut At<'_, '_>, instance: &InstanceRow) {
     at.equal("local_read", instance.local_read, local_read);
 }
 
-/// The attachments of an instance: each view once, and which of them dynamic rendering uses as colour, depth and stencil.
+/// Checks the attachments of an instance: each view once, and which of them dynamic rendering uses as colour, depth and stencil.
 fn check_list(at: &mut At<'_, '_>, instance: &InstanceRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
     let list = instance.attachments.of(&tables.attachments);
@@ -210,7 +210,7 @@ fn check_list(at: &mut At<'_, '_>, instance: &InstanceRow) {
     }
 }
 
-/// Whether a subpass resolves the attachment at a position.
+/// Returns true if a subpass resolves the attachment at a position.
 fn is_resolved(checker: &Checker<'_>, row: &SubpassRow, position: u32) -> bool {
     let references = &checker.tables.references;
     let is_here = |one: &ReferenceRow| one.get() == Some(position);
@@ -221,7 +221,7 @@ fn is_resolved(checker: &Checker<'_>, row: &SubpassRow, position: u32) -> bool {
         || depth.is_some_and(|depth| is_here(&references[depth as usize]))
 }
 
-/// Whether one layout is equivalent to those of depth and of stencil.
+/// Returns true if one layout is equivalent to those of depth and of stencil.
 ///
 /// Source: Vulkan specification, "Image Layouts"; VUID-VkAttachmentDescription-format-06906.
 fn stands_for(format: vk::Format, combined: vk::ImageLayout, [depth, stencil]: [vk::ImageLayout; 2]) -> bool {
@@ -272,14 +272,14 @@ fn all_references(checker: &Checker<'_>, row: &SubpassRow) -> Vec<ReferenceRow> 
     rows.map(|row| references[row]).collect()
 }
 
-/// Checks the pipeline parameters of a subpass, what it preserves, and its locations and input attachment indices.
+/// Checks the pipeline parameters of a subpass, its preserved attachments, and its locations and input attachment indices.
 fn check_subpass(at: &mut At<'_, '_>, instance: &InstanceRow, number: u32, row: &SubpassRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
     let list = instance.attachments.of(&tables.attachments);
     let attachment = |one: &ReferenceRow| one.get().map(|position| &list[position as usize]);
     let colors = row.colors.of(&tables.references);
     let formats: Vec<vk::Format> = match instance.local_read {
-        // Pipelines name all attachments of the instance, no matter which they use.
+        // Pipelines name all attachments of the instance, no matter which of them they use.
         true => instance
             .colors
             .of(&tables.attachments)
@@ -423,7 +423,7 @@ fn check_attachments(at: &mut At<'_, '_>, index: u32, number: u32, row: &Subpass
     );
 }
 
-/// A resolve attachment receives the samples of the attachment that the frame names.
+/// Checks that a resolve attachment receives the samples of the attachment that the frame names.
 fn check_resolve(at: &mut At<'_, '_>, instance: &InstanceRow, index: u32, row: &SubpassRow, target: usize) {
     let tables = at.checker.tables;
     let Some((source, _)) = resolved_into(at.checker, row, target) else {
@@ -451,7 +451,7 @@ fn check_resolve(at: &mut At<'_, '_>, instance: &InstanceRow, index: u32, row: &
     at.equal("resolveMode", source.resolve_mode, needs);
 }
 
-/// A tile attachment's descriptor names the view of the attachment, with the aspect that shaders access.
+/// Checks that a tile attachment's descriptor names the view of the attachment, with the aspect that shaders access.
 ///
 /// Source: Vulkan specification, "Tile Attachment Interface".
 fn check_tile_attachment(at: &mut At<'_, '_>, access: &Access, view: ViewRow) {
@@ -469,7 +469,7 @@ fn check_tile_attachment(at: &mut At<'_, '_>, access: &Access, view: ViewRow) {
     at.demand(fits, "view", view, "that of an attachment of the pass");
 }
 
-/// Descriptors have a single-aspect view of the image in use.
+/// Checks that descriptors have a single-aspect view of the image in use.
 fn check_access_views(checker: &mut Checker<'_>) {
     let (tables, frame) = (checker.tables, checker.frame);
     for (row, access) in tables.accesses.iter().zip(frame.accesses()) {

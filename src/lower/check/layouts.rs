@@ -27,7 +27,7 @@ struct State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
-    /// It has no contents, or contents that families share.
+    /// Without contents, or with contents that families share.
     Anyone,
     Family(u32),
     /// Released, not yet acquired.
@@ -62,7 +62,7 @@ impl Layouts {
         &mut self.parts[part.index].1
     }
 
-    /// An external resource comes in.
+    /// Adds the entry of an external resource.
     pub(super) fn enter(&mut self, object: Object, layout: L, owner: Option<u32>) {
         let owner = owner.map_or(Owner::Anyone, Owner::Family);
         let parts = self.parts.iter_mut().filter(|(part, _)| part.object == object);
@@ -82,12 +82,12 @@ impl Layouts {
         }
     }
 
-    /// Another resource took the bytes: the object returns to its initial state.
+    /// Another resource overwrote the bytes: the object returns to its initial state.
     pub(super) fn clobber(&mut self, object: Object) {
         self.enter(object, L::UNDEFINED, None);
     }
 
-    /// A barrier of a part of an image on a queue of `family`.
+    /// Applies a barrier of a part of an image on a queue of `family`.
     pub(super) fn image_barrier(
         &mut self,
         checker: &mut Checker<'_>,
@@ -133,7 +133,7 @@ impl Layouts {
         }
     }
 
-    /// A barrier of a buffer on a queue of `family`.
+    /// Applies a barrier of a buffer on a queue of `family`.
     pub(super) fn buffer_barrier(
         &mut self,
         checker: &mut Checker<'_>,
@@ -155,8 +155,8 @@ impl Layouts {
         }
     }
 
-    /// A pass on a queue of `family` uses a part in `layout`, or in any layout if it reads the aspect through no view; `fresh` if none of a
-    /// buffer's previous contents are needed.
+    /// Checks that a pass on a queue of `family` may use a part in `layout`, or in any layout if it reads the aspect through no view; `fresh` if none
+    /// of a buffer's previous contents are needed.
     pub(super) fn access(
         &mut self,
         checker: &mut Checker<'_>,
@@ -181,7 +181,7 @@ impl Layouts {
         self.own(checker, part, family, pass);
     }
 
-    /// The frame ends: the used parts of external resources must be in the agreed state.
+    /// Checks at the end of the frame that the used parts of external resources are in the agreed state.
     pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, exit: ResourceState) {
         let needs = exit.layout;
         let owner = exit.family.map(ExternalFamily::index);
@@ -203,7 +203,7 @@ impl Layouts {
         }
     }
 
-    /// The replay ends: no resource may be released without being acquired.
+    /// Checks at the end of the replay that no resource is released without being acquired.
     pub(super) fn finish(&mut self, checker: &mut Checker<'_>) {
         let parts: Vec<Part> = self.parts.iter().map(|(part, _)| *part).collect();
         parts
@@ -237,7 +237,7 @@ impl Layouts {
         self.take(checker, part, families.dst);
     }
 
-    /// A family becomes the owner, with new contents.
+    /// Makes a family the owner, with new contents.
     fn take(&mut self, checker: &Checker<'_>, part: Part, family: u32) {
         self.state(part).owner = if checker.is_concurrent(part.object) {
             Owner::Anyone
@@ -246,7 +246,7 @@ impl Layouts {
         };
     }
 
-    /// A family uses the contents.
+    /// Checks that a family may use the contents.
     fn own(&mut self, checker: &mut Checker<'_>, part: Part, family: u32, pass: PassId) {
         match self.state(part).owner {
             Owner::Family(owner) if owner != family => {
@@ -263,7 +263,7 @@ impl Layouts {
         self.take(checker, part, family);
     }
 
-    /// Something other than the acquire follows a release.
+    /// Reports a release that is followed by something other than the acquire.
     fn drop_release(&mut self, checker: &mut Checker<'_>, part: Part) {
         if let Owner::Between(Families { src, dst }, pass, _) = self.state(part).owner {
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));

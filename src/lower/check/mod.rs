@@ -1,16 +1,16 @@
-//! The checker of tables: replays the Vulkan commands against the rules, and knows nothing of how the tables were made.
+//! The checker of tables: replays the Vulkan commands against the rules, independently of how the tables were made.
 //!
 //! ```text
 //! structure ─► created objects, render passes ─► replay, from what earlier work left ─► what is left for the next frame
 //!  indices,     what the frame describes           batch ► pass ► pass ► … batch ► …
 //!  order        and the device allows                │ each step changes a model of
-//!                                                    ├ contents   what every image and buffer holds
+//!                                                    ├ contents   of every image and buffer
 //!                                                    ├ layouts    and the queue family that owns it
 //!                                                    └ hazards    the order of accesses, by the model of `tileheap_sync`
 //! ```
-//! Takes the tables, the frame that they are for, its [`Situation`] and the [`DeviceFacts`]. Slow and obvious on purpose: every rule is
-//! checked where it is stated, quadratic loops are fine, and no code is shared with lowering. If references between the tables are invalid,
-//! nothing else is checked.
+//! Takes the tables, the frame that they are for, its [`Situation`] and the [`DeviceFacts`]. Slow and obvious on purpose: every rule is checked where
+//! it is stated, quadratic loops are fine, and no code is shared with lowering. If references between the tables are invalid, nothing else is
+//! checked.
 //!
 //! Not checked: hazards inside a pass and the caller's semaphores, for which the caller is responsible. Contents, layouts and hazards are
 //! tracked per part of an image, including slices of 3D images: a barrier covers all slices if it cannot name individual ones.
@@ -45,9 +45,9 @@ use crate::Checked;
 use crate::frame::Frame;
 
 impl Lowered {
-    /// Checks tables of any origin against the rules of the specification: edited, read from JSON, or made by another planner.
+    /// Checks tables of any origin against the rules of the specification: edited tables, tables read from JSON, or made by another planner.
     ///
-    /// `frame` is the frame as it is executed: that of the plan, stores included. O(barriers x uses).
+    /// `frame` is the frame as it is executed: that of the plan, including stores. O(barriers x uses).
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -83,8 +83,8 @@ impl Lowered {
         }
     }
 
-    /// All errors in the tables: first those found by inspection, then those that a replay meets, in submission order. Empty for tables
-    /// that may be executed.
+    /// All errors in the tables: first those found by inspection, then those found by the replay, in submission order. Empty for tables that may be
+    /// executed.
     pub fn violations(&self, frame: &Frame, situation: &Situation, device: &DeviceFacts) -> Vec<CheckError> {
         let mut checker = Checker {
             tables: self,

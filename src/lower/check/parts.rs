@@ -29,9 +29,9 @@ pub(super) struct Parts {
     /// Per image, then per buffer, its run of `all`.
     of_object: Vec<Run>,
     images: usize,
-    /// Per image, whether barriers name individual slices of it.
+    /// Per image, true if barriers name its individual slices.
     by_slices: Vec<bool>,
-    /// Per part, the first one of the same contents: images or buffers of one resource in the same bytes of tile memory share them.
+    /// Per part, the first one with the same contents: images or buffers of one resource in the same bytes of tile memory share them.
     same_texels: Vec<Part>,
 }
 
@@ -113,7 +113,7 @@ impl Parts {
         inside.map(|(part, _)| *part).collect()
     }
 
-    /// Whether all of a part is inside a range of its image.
+    /// Returns true if all of a part is inside a range of its image.
     pub(super) fn is_inside(&self, part: Part, image: &ImageRow, range: SubresourceRange) -> bool {
         spread(image, range).contains(self.range(part))
     }
@@ -125,7 +125,7 @@ impl Parts {
         self.within(tables, Object::Image(barrier.image), range)
     }
 
-    /// Whether barriers name slices of an image.
+    /// Returns true if barriers name slices of an image.
     pub(super) fn are_slices_named(&self, image: u32) -> bool {
         self.by_slices[image as usize]
     }
@@ -210,7 +210,7 @@ fn is_3d(image: &ImageRow) -> bool {
     image.image_type == vk::ImageType::TYPE_3D
 }
 
-/// Whether barriers of an image cover only the slices that they name, and not all.
+/// Returns true if barriers of an image cover only the slices that they name, not all.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-subresourceRange-01488, -maintenance9-10798.
 fn by_slices(image: &ImageRow, device: &DeviceFacts) -> bool {
@@ -250,7 +250,7 @@ fn spread(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
     }
 }
 
-/// The range that a barrier with this range covers.
+/// The range that a barrier actually covers if it names `range`.
 fn named(image: &ImageRow, range: SubresourceRange, by_slices: bool) -> SubresourceRange {
     if is_3d(image) && !by_slices {
         all_slices(image, range)
@@ -286,7 +286,7 @@ fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
     pairs.map(|pair| Run::new(pair[0], pair[1])).collect()
 }
 
-/// Whether two objects are of one resource in the same bytes of tile memory.
+/// Returns true if two objects hold one resource in the same bytes of tile memory.
 fn share_bytes(tables: &Lowered, a: Object, b: Object) -> bool {
     let of = |object: Object| {
         let (resource, binding) = match object {

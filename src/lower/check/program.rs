@@ -1,4 +1,4 @@
-//! Places, semaphores and parts of tables, as a program of the synchronization model has them.
+//! Places, semaphores and parts of tables as identifiers of the synchronization model.
 
 use ash::vk::ImageAspectFlags;
 use tileheap_sync::program::{MemoryId, Part as ProgramPart, SemaphoreId, SemaphoreUse, Texels};
@@ -30,7 +30,7 @@ pub(super) fn semaphore(of: Semaphore) -> (SemaphoreId, u64) {
             SemaphoreId(queue.0.into()),
             of.value.saturating_add(TIMELINE_BASE) as u64,
         ),
-        // Its value is the caller's.
+        // Its value is determined by the caller.
         None => (SemaphoreId(1 << 32 | u64::from(of.index)), 1),
     }
 }

@@ -1,4 +1,4 @@
-//! The replay: the frame's submits in order, from what earlier work left.
+//! The replay: the frame's submits in order, from the state that earlier work left.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -60,7 +60,7 @@ impl Replay {
         }
     }
 
-    /// Sets up what earlier work left, and what the caller passes in.
+    /// Sets up the state that earlier work left, and the resources that the caller passes in.
     fn enter(&mut self, checker: &mut Checker<'_>) {
         let before = &checker.situation.before;
         for one in &before.bytes {
@@ -92,7 +92,7 @@ impl Replay {
         }
     }
 
-    /// Hands back to the caller what it passed in.
+    /// Returns to the caller the resources that it passed in.
     fn exit(&mut self, checker: &mut Checker<'_>) {
         for (object, id, external) in externals(checker) {
             for part in checker.used_parts(object) {
@@ -104,7 +104,7 @@ impl Replay {
                     row: usize::MAX,
                     pass,
                 };
-                // A semaphore of the caller orders what comes after a release.
+                // A semaphore of the caller orders whatever follows a release.
                 if external.exit.family.is_none() {
                     self.hazards.exit(checker, part, here, external.exit);
                 }
@@ -154,12 +154,12 @@ impl Replay {
         }
     }
 
-    /// The caller may hand over a resource as late as with a semaphore of the batch that uses it first.
+    /// Adds the entry of resources that a batch uses first: the caller may hand them over as late as with a semaphore of that batch.
     fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
         for (object, id, mut external) in externals(checker) {
             let image = matches!(object, Object::Image(_));
             if external.acquired_from(image).is_some() {
-                // A semaphore of the caller orders what came before an acquire.
+                // A semaphore of the caller orders whatever precedes an acquire.
                 external.entry.stages = S::NONE;
             }
             let pass = PassId(checker.frame.lifetime_of(id).first.0);
@@ -192,7 +192,7 @@ impl Replay {
         self.dependency(checker, here, row.after);
     }
 
-    /// Checks that the bound memory is tile memory, on a queue that can bind it, and the memory of every tile resource that the pass uses.
+    /// Checks that the bound memory is tile memory, on a queue that can bind it, and contains every tile resource that the pass uses.
     fn check_bound(&self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
         let tables = checker.tables;
         let accesses = checker.frame.pass(here.pass).accesses;
@@ -228,7 +228,7 @@ impl Replay {
         }
     }
 
-    /// One dependency: all barriers between two passes, at once.
+    /// Applies one dependency: all barriers between two passes, at once.
     fn dependency(&mut self, checker: &mut Checker<'_>, here: Here, row: DependencyRow) {
         barriers::check(checker, here.queue, here.pass, row);
         let tables = checker.tables;
@@ -357,14 +357,14 @@ impl Replay {
         }
     }
 
-    /// A clear of contents that no frame has written.
+    /// Applies a clear of contents that no frame has written.
     fn clear(&mut self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
         let row = checker.tables.clears[row.row.get().expect("checked before") as usize];
         let (object, range) = (row.object.get(), row.range);
         let resource = checker.resource_of(object);
         let (name, pass) = (checker.resource(resource), checker.pass(here.pass));
         let parts = checker.parts.within(checker.tables, object, range);
-        // The barrier before the clear has discarded the contents, whether there were any or not.
+        // The barrier before the clear has discarded the contents, if there were any.
         let written: Vec<_> = parts
             .iter()
             .filter(|part| self.contents.is_written(checker, **part))
@@ -417,7 +417,7 @@ impl Replay {
         }
     }
 
-    /// Everything else in these bytes loses its contents.
+    /// Marks the contents of all other resources in these bytes as lost.
     fn take_bytes(&mut self, checker: &Checker<'_>, here: Here, part: Part) {
         for victim in self.contents.overwrite(checker, here.queue, part, here.pass) {
             self.layouts.clobber(victim);

@@ -11,7 +11,7 @@ use crate::units::{Alignment, Bytes};
 /// An address space, in which equal offsets mean the same byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
-    /// The tile heap as one device queue sees it: every tile object begins at its address 0, and each queue has its own contents.
+    /// The tile heap as seen by one device queue: every tile object begins at its address 0, and each queue has its own contents.
     Tile(DeviceQueueIndex),
     /// An ordinary memory object.
     Memory(u32),
@@ -34,7 +34,7 @@ pub(super) struct Site {
     pub(super) place: Place,
     pub(super) first: u64,
     pub(super) end: u64,
-    /// Whether the bytes hold a buffer: buffers are linear, images optimally tiled. `None` if only earlier work knows.
+    /// True if the bytes hold a buffer: buffers are linear, images optimally tiled. `None` if only earlier work used them.
     pub(super) linear: Option<bool>,
 }
 
@@ -62,7 +62,7 @@ impl Site {
         }
     }
 
-    /// Whether two sites overlap in memory.
+    /// Returns true if two sites overlap in memory.
     ///
     /// A buffer and an image in one page of `granularity` bytes alias each other even if no byte is shared (Vulkan
     /// specification, "Buffer-Image Granularity"); tile memory has no such pages.

@@ -57,9 +57,9 @@ pub struct StoreRow {
     pub target: u32,
     /// Workgroups of a dispatch; 0 for a draw of three vertices.
     pub groups: u32,
-    /// The column that a draw reads, less the one that it writes.
+    /// Source column minus destination column, for a draw.
     pub x: i32,
-    /// The row that a draw reads, less the one that it writes.
+    /// Source row minus destination row, for a draw.
     pub y: i32,
 }
 
@@ -76,18 +76,18 @@ pub struct DependencyRow {
     pub memory: Run,
 }
 
-/// One pass as recorded: `vkCmdBindTileMemoryQCOM` if that changes, barriers, the pass, barriers.
+/// One pass as recorded: `vkCmdBindTileMemoryQCOM` if the bound memory changes, barriers, the pass, barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct PassRow {
     /// The pass of the frame; for a clear, the pass that it precedes.
     pub pass: PassId,
-    /// What is recorded.
+    /// Kind of the recorded contents.
     pub contents: PassContents,
     /// The row of a store or a clear.
     pub row: OptionalIndex,
-    /// The tile memory that is bound, a row of [`Lowered::memory`](super::Lowered::memory). None: `vkCmdBindTileMemoryQCOM` with a null pointer,
+    /// The tile memory that is bound, a row of [`Lowered::memory`](super::Lowered::memory). `NONE` for `vkCmdBindTileMemoryQCOM` with a null pointer,
     /// if the command buffer has bound tile memory before; a new command buffer has nothing bound.
     pub tile_memory: OptionalIndex,
     /// The render pass, a row of [`Lowered::instances`](super::Lowered::instances).
@@ -147,7 +147,7 @@ pub struct ImageBarrierRow {
     pub new_layout: vk::ImageLayout,
     /// Families of a transfer.
     pub families: Families,
-    /// Why it is there.
+    /// Reason for the barrier.
     pub cause: BarrierCause,
 }
 
@@ -166,7 +166,7 @@ pub struct BufferBarrierRow {
     pub scopes: Scopes,
     /// Families of a transfer.
     pub families: Families,
-    /// Why it is there.
+    /// Reason for the barrier.
     pub cause: BarrierCause,
 }
 
@@ -177,11 +177,11 @@ pub struct BufferBarrierRow {
 pub struct MemoryBarrierRow {
     /// Stages and accesses.
     pub scopes: Scopes,
-    /// Why it is there.
+    /// Reason for the barrier.
     pub cause: BarrierCause,
 }
 
-/// Why a barrier is there.
+/// Reason for a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]

@@ -24,7 +24,7 @@ pub struct Operations {
     /// At the beginning of the render pass.
     #[serde(with = "names::value")]
     pub load: vk::AttachmentLoadOp,
-    /// At its end.
+    /// At the end of the render pass.
     #[serde(with = "names::value")]
     pub store: vk::AttachmentStoreOp,
 }

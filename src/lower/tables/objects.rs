@@ -11,7 +11,7 @@ use crate::names;
 use crate::plan::MemoryKind;
 use crate::units::{Alignment, Bytes, Run};
 
-/// A memory object: `VkMemoryAllocateInfo` and what is chained to it.
+/// A memory object: `VkMemoryAllocateInfo` and its chained structures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -22,10 +22,10 @@ pub struct MemoryRow {
     pub memory_type: u32,
     /// `allocationSize`.
     pub size: Bytes,
-    /// Alignment of offset and size if part of a larger allocation stands in for the memory object, including the device's
-    /// `bufferImageGranularity`. Dedicated allocations have exactly `size`.
+    /// Alignment of offset and size if the memory object is replaced by part of a larger allocation, including the device's `bufferImageGranularity`.
+    /// Dedicated allocations have exactly `size`.
     pub alignment: Alignment,
-    /// `VkMemoryAllocateFlagsInfo::flags`; nothing is chained for none.
+    /// `VkMemoryAllocateFlagsInfo::flags`; nothing is chained if empty.
     #[serde(with = "names::bits")]
     pub flags: vk::MemoryAllocateFlags,
     /// `VkMemoryDedicatedAllocateInfo::image`, a row of [`Lowered::images`](super::Lowered::images).
@@ -35,7 +35,7 @@ pub struct MemoryRow {
 }
 
 impl MemoryRow {
-    /// A memory object that nothing is bound to yet.
+    /// A memory object without bound resources.
     pub const fn new(kind: MemoryKind, memory_type: u32, size: Bytes) -> MemoryRow {
         MemoryRow {
             kind,
@@ -49,13 +49,13 @@ impl MemoryRow {
     }
 }
 
-/// Where a resource's bytes come from: `[offset, offset + size)` of a memory object, or the caller.
+/// Memory of a resource: `[offset, offset + size)` of a memory object, or the caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct Binding {
-    /// Row of [`Lowered::memory`](super::Lowered::memory); none (`u32::MAX`) if the caller creates the resource and hands it in for every frame; the row
-    /// then describes the required properties.
+    /// Row of [`Lowered::memory`](super::Lowered::memory); `NONE` (`u32::MAX`) if the caller creates the resource and supplies it for every frame;
+    /// the row then describes the required properties.
     pub memory: OptionalIndex,
     /// `memoryOffset`.
     pub offset: Bytes,
@@ -71,13 +71,13 @@ impl Binding {
         size: Bytes::ZERO,
     };
 
-    /// Whether the caller creates it.
+    /// Returns true if the caller creates it.
     pub const fn is_imported(&self) -> bool {
         self.memory.is_none()
     }
 }
 
-/// How queue families share a resource.
+/// Sharing of a resource between queue families.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -85,13 +85,13 @@ pub struct Sharing {
     /// `pQueueFamilyIndices`: a run of [`Lowered::families`](super::Lowered::families). Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
     /// `VK_SHARING_MODE_CONCURRENT`.
     pub families: Run,
-    /// The reason for that.
+    /// The reason for the sharing mode.
     pub reason: SharingReason,
 }
 
-/// Why a resource is exclusive or shared.
+/// Reason for a resource's sharing mode.
 ///
-/// Drivers may store shared images without compression, so a resource is exclusive where transfers can order its uses.
+/// Drivers may store shared images without compression, so a resource is exclusive if transfers can order its uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
@@ -108,7 +108,7 @@ pub enum SharingReason {
 }
 
 impl SharingReason {
-    /// Whether such a resource is shared (`VK_SHARING_MODE_CONCURRENT`).
+    /// Returns true if such a resource is shared (`VK_SHARING_MODE_CONCURRENT`).
     pub const fn is_shared(self) -> bool {
         matches!(self, SharingReason::ConcurrentReads | SharingReason::History)
     }
@@ -211,7 +211,7 @@ pub struct AccessRow {
     pub resource: ResourceId,
     /// The current or the previous version of a history.
     pub version: Version,
-    /// How it is used.
+    /// Kind of use.
     pub kind: AccessKind,
     /// The image or buffer.
     pub object: ObjectRef,

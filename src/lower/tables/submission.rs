@@ -21,7 +21,7 @@ pub struct CommandBufferRow {
     pub passes: Run,
 }
 
-/// Whose semaphore it is.
+/// The kind of a semaphore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
@@ -41,9 +41,9 @@ pub struct Semaphore {
     pub kind: SemaphoreKind,
     /// The semaphore of the frame, or the device queue.
     pub index: u32,
-    /// For a queue's timeline, relative to the start of the frame: 1 is the frame's first batch there, 0 the last one before it. Add the
-    /// number of batches that were submitted to the queue before the frame; leave out a wait for a sum of 0 or less. For a declared
-    /// timeline semaphore, 0: its value is the caller's.
+    /// For a queue's timeline, relative to the start of the frame: 1 is the frame's first batch there, 0 the last one before it. Add the number of
+    /// batches that were submitted to the queue before the frame; leave out a wait for a sum of 0 or less. For a declared timeline semaphore, 0: the
+    /// caller supplies its value.
     pub value: i64,
 }
 
@@ -85,8 +85,8 @@ pub struct SemaphoreRow {
 pub struct BatchRow {
     /// The frame's batch.
     pub batch: BatchId,
-    /// Whether it is the frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables
-    /// were lowered, add waits at `VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT` here, for the latest value of each queue that ran it: for tile memory only this queue, for
+    /// True for the frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables were lowered,
+    /// add waits at `VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT` here, for the latest value of each queue that ran it: for tile memory only this queue, for
     /// ordinary memory any queue.
     pub is_first: bool,
     /// A run of [`Lowered::waits`](super::Lowered::waits).
