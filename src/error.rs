@@ -3,18 +3,18 @@
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong. *Does not fit* is no error: it is an answer inside a plan, with its reason.
+/// Every error of this crate. *Does not fit* is not an error: it is an answer inside a plan, with its reason.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameError),
-    /// The driver or the way the runtime is used.
+    /// The driver fails, or the runtime is misused.
     #[cfg(feature = "runtime")]
     #[error(transparent)]
     Runtime(#[from] crate::runtime::RuntimeError),
-    /// Words are no SPIR-V module, or have no such entry point.
+    /// Words are not a SPIR-V module, or have no such entry point.
     #[cfg(feature = "reflect")]
     #[error(transparent)]
     Shader(#[from] crate::frame::shaders::ShaderError),
@@ -30,7 +30,7 @@ pub enum Error {
     /// The device does not support a resource.
     #[error(transparent)]
     Unsupported(#[from] crate::lower::UnsupportedResource),
-    /// A text is no plan, or not one for the frame at hand.
+    /// A text is not a plan, or is one for another frame.
     #[error(transparent)]
     PlanJson(#[from] crate::plan::PlanJsonError),
     /// A packing problem is impossible.
@@ -54,7 +54,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a Vulkan call returned `VK_ERROR_DEVICE_LOST`: nothing more runs on that device. See
+    /// Returns true if a Vulkan call returned `VK_ERROR_DEVICE_LOST`: nothing more runs on that device. See
     /// [`Device::is_device_lost`](crate::runtime::Device::is_device_lost).
     #[cfg(feature = "runtime")]
     pub fn is_device_lost(&self) -> bool {

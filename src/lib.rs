@@ -1,8 +1,8 @@
 //! Keeps a renderer's short-lived images and buffers on the chip.
 //!
-//! On GPUs with `VK_QCOM_tile_memory_heap` a part of the memory that tiles are drawn in is a Vulkan heap. This crate decides which of a
-//! frame's resources live there and when, gives all others planned, shared space in ordinary memory, says why for each of them, and
-//! creates, binds and records what it planned. Where there is no tile memory the same program runs with the same plan less that.
+//! On GPUs with `VK_QCOM_tile_memory_heap`, a part of the memory that tiles are drawn in is a Vulkan heap. This crate decides which of a frame's
+//! resources are placed there and when, plans shared space in ordinary memory for all others, gives the reason for each placement, and creates, binds
+//! and records what it planned. Without tile memory, the same program runs with the same plan minus that part.
 //!
 //! ```text
 //! describe ──► measure ──► plan ──► bind ──► record ──► submit
@@ -34,7 +34,7 @@
 //! frame.render_pass(scene, "lighting").sampled(albedo).color(lit, LoadOp::DontCare);
 //! let frame = frame.build()?;
 //!
-//! // The numbers of a device by name; `runtime::Device::plan` asks the driver instead.
+//! // The numbers of a device by name; `runtime::Device::plan` queries the driver instead.
 //! let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
 //! let needs = Arc::new(estimate(&frame, &profile)?);
 //! let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
@@ -66,14 +66,12 @@
 //! | [`units`], [`format`](mod@format), [`names`], [`ffi`] | quantities, formats, names of Vulkan's values, bindings that `ash` lacks |
 //!
 //! # What it is not
-//! No render graph that owns the passes, no shader compiler, no allocator for a renderer's own assets, no neural-network runtime. A frame
-//! runs as it is described, unless another [arrangement](arrange) is asked for. No phone has run it yet; tile memory is executed on the
-//! emulator.
+//! Not a render graph that owns the passes, a shader compiler, an allocator for a renderer's own assets, or a neural-network runtime. A frame runs as
+//! it is described, unless another [arrangement](arrange) is requested. No phone has run it yet; tile memory is executed on the emulator.
 //!
 //! # Features
-//! `runtime` (default): everything that calls Vulkan. `reflect` (default): checks passes against their SPIR-V. `shaders`: compiles the
-//! shaders of the runtime's stores from source, instead of using the SPIR-V that comes with the crate. Without any, only the pure planner is
-//! built.
+//! `runtime` (default): everything that calls Vulkan. `reflect` (default): checks passes against their SPIR-V. `shaders`: compiles the shaders of the
+//! runtime's stores from source, instead of using the SPIR-V that comes with the crate. Without any feature, only the pure planner is built.
 
 #[forbid(unsafe_code)]
 pub mod arrange;

@@ -1,7 +1,7 @@
 //! Estimates memory requirements when there is no driver to query.
 //!
-//! Tile memory follows the one public reading of a driver and reproduces it; ordinary memory follows a simple model of a
-//! tiler that is only right in its order of magnitude. If there is a driver, query it instead.
+//! Tile memory follows the one public reading of a driver and reproduces it; ordinary memory follows a simple model of a tiler that is only right in
+//! its order of magnitude. If there is a driver, query it instead.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
-//! A hash for maps whose keys come from the program itself: a few instructions a word, where the default one guards against chosen keys.
+//! A hash for maps whose keys come from the program itself: a few instructions per word, without the default's protection against chosen keys.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A hash map's hasher.
+/// The hasher for such hash maps.
 pub(crate) type QuickHash = BuildHasherDefault<QuickHasher>;
 
 /// Multiplies and rotates, word by word.

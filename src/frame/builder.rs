@@ -367,7 +367,7 @@ impl PassBuilder<'_> {
         self.change_last(|access| access.reach = Some(reach))
     }
 
-    /// Declares whether the pass is recorded inline or in secondary command buffers.
+    /// Declares the origin of the pass's commands: inline, secondary command buffers, or the runtime.
     pub fn contents(self, contents: Contents) -> Self {
         self.change(|pass| pass.contents = contents)
     }

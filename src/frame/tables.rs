@@ -220,7 +220,7 @@ pub(super) struct Tables {
     pub(super) parts: Vec<SubresourceRange>,
     /// Per resource, its run in `parts`.
     pub(super) parts_of: Vec<Run>,
-    /// Per batch, the batches that finish before it starts; empty where one queue orders everything.
+    /// Per batch, the batches that finish before it starts; empty if one queue orders everything.
     pub(super) before: Vec<Vec<u64>>,
 }
 

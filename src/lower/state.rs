@@ -1,8 +1,8 @@
 //! Memory state left by earlier work: an input of lowering, and its result for the next frame.
 //!
 //! ```text
-//!              queue 0   … batch ─► batch │ frame          a use in batch 0 of queue 0, to be waited for by the next
-//! value relative to the frame   -1     0  │  1             takes over its bytes
+//!              queue 0   … batch ─► batch │ frame          a use in batch 0 of queue 0, to be waited for by the next user
+//! value relative to the frame   -1     0  │  1             of its bytes
 //! ```
 
 use ash::vk;

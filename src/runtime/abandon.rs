@@ -6,10 +6,10 @@
 //! | [`BoundFrame::retire`], drop | as usual: never wait; [`Device::destroy`] destroys the rest |
 //! | [`BoundFrame::abandon`], [`DynamicFrame::abandon`] | destroy at once |
 //!
-//! Source: Vulkan specification, "Lost Device". Child objects of a lost device are not destroyed implicitly, and must be destroyed before the
-//! device. `VK_ERROR_DEVICE_LOST` from a command is equivalent to `VK_SUCCESS` for the purpose of determining what is in use: returned by
-//! a wait, it means that nothing is in use any more; returned by a submission, that its command buffers are in use. So the program has to
-//! wait once more after the loss: with `vkDeviceWaitIdle`, which must return in finite time.
+//! Source: Vulkan specification, "Lost Device". Child objects of a lost device are not destroyed implicitly, and must be destroyed before the device.
+//! `VK_ERROR_DEVICE_LOST` from a command is equivalent to `VK_SUCCESS` for the purpose of determining what is in use: returned by a wait, it means
+//! that nothing is in use any more; returned by a submission, that its command buffers are in use. The program therefore has to wait once more after
+//! the loss: with `vkDeviceWaitIdle`, which must return in finite time.
 
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ impl Device {
         self.state().lost.get().is_some()
     }
 
-    /// Tells the runtime that a call of the program's own has returned `VK_ERROR_DEVICE_LOST` (`vkQueuePresentKHR`, for example), which its
-    /// later errors name.
+    /// Tells the runtime that one of the program's own calls (`vkQueuePresentKHR`, for example) has returned `VK_ERROR_DEVICE_LOST`. Later errors
+    /// name that call.
     pub fn report_device_lost(&self, call: &'static str) {
         let (result, what) = (vk::Result::ERROR_DEVICE_LOST, String::new());
         self.state()
@@ -63,8 +63,8 @@ impl Device {
 }
 
 impl BoundFrame {
-    /// Immediately destroys everything that no other bound frame has borrowed, including unused objects in the pool, regardless of which
-    /// frame used them last. For lost devices: waits for nothing, on the host or on the device.
+    /// Immediately destroys everything that no other bound frame has borrowed, including unused objects in the pool, regardless of which frame used
+    /// them last. For lost devices: does not wait, on the host or on the device.
     ///
     /// # Safety
     /// - The device is lost: a call has returned `VK_ERROR_DEVICE_LOST`.

@@ -1,4 +1,4 @@
-//! Adopts tables from elsewhere: edited, made by another program, or read from JSON; checked once, then run.
+//! Adoption of tables from elsewhere: edited, made by another program, or read from JSON; checked once, then run.
 
 use ash::vk;
 
@@ -20,8 +20,8 @@ impl BoundFrame {
     /// Uses `tables` for frames in `situation`, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins in
     /// that situation is recorded and submitted from them. They are checked once, here.
     ///
-    /// They may differ in order, transitions, load and store operations and waits, but must use what was created: memory, images, buffers
-    /// and views, the layouts of accesses and the formats of render passes are those of the bound plan.
+    /// They may differ in order, transitions, load and store operations and waits, but must use the created objects: memory, images, buffers and
+    /// views, the layouts of accesses and the formats of render passes are those of the bound plan.
     ///
     /// ```no_run
     /// # use tileheap::lower::Lowered;

@@ -103,7 +103,7 @@ impl Barriers {
         }
     }
 
-    /// Records the barriers on one side of a pass; none if there are none.
+    /// Records the barriers on one side of a pass; nothing if there are none.
     ///
     /// # Safety
     /// `commands` is recording, outside a render pass; the functions are those of its device.
@@ -137,7 +137,7 @@ impl Barriers {
     /// The same by `vkCmdPipelineBarrier`.
     ///
     /// # Safety
-    /// As of [`record`](Barriers::record).
+    /// As for [`record`](Barriers::record).
     unsafe fn record_older(
         &self,
         older: &OlderBarriers,
@@ -165,7 +165,7 @@ impl Barriers {
         if !host || !self.changes_family(row) {
             return record(row);
         }
-        // With the host among its stages, a call changes no queue family (VUID-vkCmdPipelineBarrier-srcStageMask-09633, -09634).
+        // With the host among its stages, a call does not change queue families (VUID-vkCmdPipelineBarrier-srcStageMask-09633, -09634).
         let single = |index: usize| Run::new(index as u32, index as u32 + 1);
         for images in row.images.indices().map(single) {
             record(&DependencyRow {

@@ -1,4 +1,4 @@
-//! Bind: from a plan to images, views, buffers and memory.
+//! Bind: creates images, views, buffers and memory for a plan.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,7 +35,7 @@ use crate::plan::{MemoryKind, Plan, PlanError, Runnable};
 use crate::profile::DeviceProfile;
 use crate::{Checked, Result};
 
-/// How often a frame is planned again because requirements grew, before binding fails.
+/// Maximum number of times that a frame is planned again because requirements grew, before binding fails.
 const ATTEMPTS: usize = 3;
 
 /// The parts of a device that a frame is bound to.
@@ -115,7 +115,7 @@ impl Binder<'_> {
         unreachable!("the last attempt returns")
     }
 
-    /// An error if a history's first contents would be cleared on a queue that cannot clear them.
+    /// Returns an error if a history's first contents would be cleared on a queue that cannot clear them.
     fn check_clears(&self, plan: &Plan, tables: &Lowered) -> Result<()> {
         for commands in &tables.command_buffers {
             let declared = plan.frame.command_buffers()[commands.commands.index()].batch;
@@ -146,7 +146,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Everything after the resources themselves.
+    /// Completes the bound frame after its resources are created.
     fn complete(
         self,
         number: u64,
@@ -252,7 +252,7 @@ impl Binder<'_> {
     }
 }
 
-/// An error if a plan cannot run on a device.
+/// Returns an error if a plan cannot run on a device.
 pub(super) fn check_plan(state: &DeviceState, plan: &Checked<Plan>) -> Result<()> {
     if plan.profile != state.profile {
         if let Some(what) = differs(&plan.profile, &state.profile) {
@@ -267,7 +267,7 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Checked<Plan>) -> Result<()
     state.check_hooks(plan)
 }
 
-/// The first of the numbers that plans depend on and in which two devices differ. Everything else says which frames a device runs.
+/// The first property that plans depend on and in which two devices differ. All other properties only determine which frames a device runs.
 pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'static str> {
     let (own, others) = (&one.limits, &other.limits);
     let same = [
@@ -283,7 +283,7 @@ pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'st
             own.max_allocation == others.max_allocation,
             "maxMemoryAllocationSize",
         ),
-        // Decides which passes of several subpasses are render pass objects.
+        // Determines which passes of several subpasses are render pass objects.
         (
             own.max_color_attachments == others.max_color_attachments,
             "maxColorAttachments",
@@ -294,8 +294,8 @@ pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'st
     different.map(|(_, what)| what)
 }
 
-/// The requirements of the input's resources, from those of the frame that runs after they have grown: in the input, all parts of a split
-/// lifetime are one resource.
+/// The requirements of the input's resources, from those of the executed frame after they have grown: in the input, all parts of a split lifetime are
+/// one resource.
 fn of_input(plan: &Plan, mut grown: Requirements) -> Requirements {
     for store in plan.stores() {
         let stretch = grown.resources[store.from.index()];

@@ -27,7 +27,7 @@ use crate::frame::{AccessKind, ResourceId, SubresourceRange};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundAccess {
-    /// The resource as it was declared, also where the access is of an image made of one of its levels or of a stretch of its lifetime.
+    /// The resource as it was declared, even if the access uses an image made for one of its levels or for a stretch of its lifetime.
     pub resource: ResourceId,
     /// The current or the previous version of a history.
     pub version: Version,
@@ -41,10 +41,10 @@ pub struct BoundAccess {
     pub range: SubresourceRange,
     /// A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth.
     pub view: vk::ImageView,
-    /// The layout of that part during the pass; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. For depth and stencil used together in layouts of
-    /// their own, the depth layout.
+    /// The layout of that part during the pass; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. For depth and stencil used together in separate layouts, the
+    /// depth layout.
     pub layout: vk::ImageLayout,
-    /// The layout of the stencil aspect during the pass, equal to `layout` unless depth and stencil have layouts of their own;
+    /// The layout of the stencil aspect during the pass, equal to `layout` unless depth and stencil have separate layouts;
     /// `VK_IMAGE_LAYOUT_UNDEFINED` if the part has no stencil.
     pub stencil_layout: vk::ImageLayout,
 }
@@ -76,8 +76,7 @@ pub struct Buffer {
 /// `usize`, [`ResourceId`] and `(ResourceId, Version)` convert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKey {
-    /// The access of this position, from 0, in declaration order: as in
-    /// [`Frame::accesses_of`](crate::frame::Frame::accesses_of).
+    /// The access at this position, from 0, in declaration order: as in [`Frame::accesses_of`](crate::frame::Frame::accesses_of).
     Nth(usize),
     /// The first access of a version of a resource.
     Resource(ResourceId, Version),
@@ -126,7 +125,7 @@ impl BoundAccess {
         }
     }
 
-    /// View, layout and `sampler` (null for descriptors without one) as a descriptor write takes them.
+    /// View, layout and `sampler` (null for descriptors without one) in the form of a descriptor write.
     ///
     /// # Panics
     /// If the access has no view: of a buffer, an attachment or a copy, or of an image that is not imported.
@@ -145,7 +144,7 @@ impl BoundAccess {
         }
     }
 
-    /// The bytes of the buffer as a descriptor write takes them.
+    /// The bytes of the buffer in the form of a descriptor write.
     ///
     /// # Panics
     /// If the access is of an image.

@@ -1,4 +1,4 @@
-//! A plan whose resources are created and bound, and how to look them up.
+//! A plan whose resources are created and bound, and lookups of its objects.
 
 use std::ffi::CString;
 use std::fmt;
@@ -55,7 +55,7 @@ pub struct BoundFrame {
     pub(super) plan: Arc<Checked<Plan>>,
     /// Per queue of the frame.
     pub(super) queues: Vec<DeviceQueue>,
-    /// Per device queue that runs some of those.
+    /// Per device queue that runs some of the frame's queues.
     pub(super) bases: Vec<QueueBase>,
     /// The situation that the next frame is lowered for, once it begins.
     pub(super) situation: Situation,
@@ -68,7 +68,7 @@ pub struct BoundFrame {
     pub(super) render_passes: Vec<vk::RenderPass>,
     /// The frames lowered so far: the first, then some of the latest.
     pub(super) encoded: Vec<EncodedFrame>,
-    /// What odd frames use of the histories.
+    /// Objects of histories in odd frames.
     pub(super) copies: SwappedCopies,
     /// `true` if something is placed in tile memory, which plans share.
     pub(super) uses_tile: bool,
@@ -81,7 +81,7 @@ pub struct BoundFrame {
     pub(super) slots: Vec<CommandSlot>,
     /// Per pass, its render area in the frame being recorded; `None` if it renders nothing.
     pub(super) areas: Vec<Option<vk::Rect2D>>,
-    /// Per pass, whether the frame being recorded skips it.
+    /// Per pass, true if the frame being recorded skips it.
     pub(super) skipped: Vec<AtomicBool>,
     /// Per row of stores.
     pub(super) stores: Vec<StorePass>,
@@ -91,9 +91,9 @@ pub struct BoundFrame {
     pub(super) next: Parity,
     /// Changes with each selection, begin and submission; a recorder detached at an earlier stamp is out of date.
     pub(super) stamp: UseStamp,
-    /// Additional waits of the next frame: for work of others, on queues that this frame does not use.
+    /// Additional waits of the next frame: for other frames' work, on queues that this frame does not use.
     pub(super) takeover: Ends,
-    /// The frames that it belongs to: its own, or those of a dynamic frame.
+    /// The series of frames that it belongs to: its own, or that of a dynamic frame.
     pub(super) series: Arc<Series>,
     pub(super) submission: Submission,
     /// `None` after it was destroyed or retired.
@@ -109,7 +109,7 @@ impl BoundFrame {
         &self.plan
     }
 
-    /// A number that no other bound frame of the device has: a key for what a renderer keeps per bound frame, such as descriptor sets of
+    /// A number that is unique among the bound frames of the device: a key for data that a renderer keeps per bound frame, such as descriptor sets of
     /// its views.
     pub fn number(&self) -> u64 {
         self.number
@@ -169,7 +169,7 @@ impl BoundFrame {
         let index = self.index_of(self.plan.pass_of_input(pass), which.into());
         let mut access = self.access_at(&self.encoded[0], index, self.object_of(index, parity));
         if let Persistence::External(_) = self.plan.frame.resource(access.resource).persistence {
-            // Imports change from frame to frame: the recorder knows them.
+            // Imports change from frame to frame, and only the recorder has them.
             access.view = vk::ImageView::null();
             access.object = match access.object {
                 BoundObject::Image(_) => BoundObject::Image(vk::Image::null()),
@@ -200,8 +200,8 @@ impl BoundFrame {
         self.series.shared_progress().wait(&self.state, frame, timeout)
     }
 
-    /// Forgets what is cached for an external image view, before the caller destroys the view. Only passes that are recorded as render pass
-    /// objects cache anything.
+    /// Discards cached objects of an external image view, before the caller destroys the view. Only passes that are recorded as render pass objects
+    /// cache any.
     ///
     /// # Safety
     /// No frame that uses the view is in flight.
@@ -224,7 +224,7 @@ impl BoundFrame {
         drop(self);
     }
 
-    /// Immediately destroys everything that no other bound frame has borrowed too.
+    /// Immediately destroys everything that no other bound frame has also borrowed.
     ///
     /// # Safety
     /// None of its frames is in flight.
@@ -242,7 +242,7 @@ impl BoundFrame {
         }
     }
 
-    /// The parity in which every history's previous version is the one written last; `None` if the histories need different parities.
+    /// The parity in which every history's previous version is the most recently written one; `None` if the histories need different parities.
     pub(super) fn parity_for_histories(&self) -> Option<Parity> {
         let any = |parity| self.histories_for(parity).next().is_some();
         match (any(Parity::Even), any(Parity::Odd)) {
@@ -252,7 +252,7 @@ impl BoundFrame {
         }
     }
 
-    /// The histories whose previous version is the one written last only in frames of `parity`.
+    /// The histories whose previous version is the most recently written one only in frames of `parity`.
     pub(super) fn histories_for(&self, parity: Parity) -> impl Iterator<Item = ResourceId> + '_ {
         let pairs = self.handles.histories.iter().filter(|history| history.paired);
         let wanted = pairs.filter(move |history| {
@@ -263,7 +263,7 @@ impl BoundFrame {
         wanted.map(|history| history.resource)
     }
 
-    /// Keeps the histories in the pool after the bound frame has gone; `None` if it has none.
+    /// Keeps the histories in the pool after the bound frame is dropped; `None` if it has none.
     pub(super) fn keep_histories(&self) -> Option<KeptHistories> {
         let owned = self.owned.as_ref()?;
         let lease = self.state.pool.lock().lend_histories(&owned.lease);
@@ -289,7 +289,7 @@ impl BoundFrame {
         self.copies.used_in(parity, access, even)
     }
 
-    /// Finds the frame that begins among those lowered so far, or lowers it; returns its index.
+    /// Finds the frame to be begun among those lowered so far, or lowers it; returns its index.
     pub(super) fn encode(&mut self, parity: Parity) -> Result<usize> {
         self.read_situation(parity);
         let index = match self.known() {
@@ -369,7 +369,7 @@ impl BoundFrame {
         run(&mut self.encoded, &mut with)
     }
 
-    /// Reads what earlier work has left by now: in the memory of this plan, and in the tile memory of its queues.
+    /// Reads the state that earlier work has left so far: in the memory of this plan, and in the tile memory of its queues.
     pub(super) fn read_situation(&mut self, parity: Parity) {
         let Situation {
             parity: current,
@@ -399,7 +399,7 @@ impl BoundFrame {
             before.bytes.extend_from_slice(&self.left.bytes);
             return;
         }
-        // Assumes that others used everything in any way, so that one lowering is valid after all of them.
+        // Assumes that other frames used everything in any way, so that one lowering is valid after all of them.
         let memory = (0..).zip(&self.encoded[0].tables.memory);
         for (row, memory) in memory.filter(|(_, memory)| memory.kind != MemoryKind::Tile) {
             let queues = (0..self.bases.len() as u32).map(DeviceQueueIndex);
@@ -433,7 +433,7 @@ impl BoundFrame {
         self.access_at(encoded, index, (object, encoded.view_of(index)))
     }
 
-    /// The access of this index, with its object and view.
+    /// The access at this index, with its object and view.
     fn access_at(
         &self,
         encoded: &EncodedFrame,
@@ -502,7 +502,7 @@ impl fmt::Debug for BoundFrame {
     }
 }
 
-/// Histories that no bound frame uses for now, with their contents; given back on drop.
+/// Histories that no bound frame uses for now, with their contents; returned to the pool on drop.
 pub(super) struct KeptHistories {
     state: Arc<DeviceState>,
     lease: Lease,

@@ -25,15 +25,15 @@ pub struct BoundMemory {
 }
 
 impl BoundFrame {
-    /// The memory that holds the current version of `resource` in frames of `parity`: to export it, for example
+    /// The memory that holds the current version of `resource` in frames of `parity`, for example to export it
     /// ([`Hooks::dedicated_memory`](super::Hooks::dedicated_memory)).
     ///
     /// The resource keeps this memory for the lifetime of the bound frame. Afterwards the pool may lend both to another bound frame that
     /// describes an identical resource with the same hook.
     ///
     /// # Panics
-    /// If the resource is external, no pass uses its current version, or it was described and its
-    /// [values](crate::execute::Executed::separate_values) are resources of their own, each with its memory.
+    /// If the resource is external, no pass uses its current version, or it was described and its [values](crate::execute::Executed::separate_values)
+    /// are separate resources, each with its own memory.
     pub fn memory(&self, resource: ResourceId, parity: Parity) -> BoundMemory {
         let (frame, tables) = (&self.plan.frame, self.tables());
         if let (Some(value), Some(divided)) = (
@@ -63,7 +63,7 @@ impl BoundFrame {
         BoundMemory {
             memory: handle,
             offset: start + binding.offset.0,
-            // Planned with more than the driver requires, a dedicated allocation is smaller.
+            // If more was planned than the driver requires, a dedicated allocation is smaller.
             size: binding.size.0.min(block.bytes.0.saturating_sub(binding.offset.0)),
             memory_type: tables.memory[memory as usize].memory_type,
             allocation_size: block.bytes.0,

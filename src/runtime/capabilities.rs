@@ -45,9 +45,8 @@ bitflags! {
         const DEBUG_UTILS = 1 << 7;
         /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
         const TILE_PROPERTIES = 1 << 8;
-        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading): the feature `tileShading`,
-        /// and of [`OptionalFeatures::TILE_SHADING_SUBFEATURES`] what the device offers
-        /// ([`Support::tile_shading`](super::Support::tile_shading)).
+        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading): the feature `tileShading`, and those
+        /// of [`OptionalFeatures::TILE_SHADING_SUBFEATURES`] that the device offers ([`Support::tile_shading`](super::Support::tile_shading)).
         const TILE_SHADING = 1 << 9;
         /// Separate layouts for depth and stencil of one image.
         const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 10;
@@ -67,7 +66,7 @@ impl Capabilities {
     /// Everything except buffer device addresses.
     pub const RECOMMENDED: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
 
-    /// Those that are optional features of frames, too.
+    /// The capabilities that are also optional features of frames.
     pub(super) fn optional_features(self) -> OptionalFeatures {
         let pairs = [
             (
@@ -200,9 +199,9 @@ features! {
 /// The features in a caller's chain.
 #[derive(Default)]
 pub(super) struct ChainedFeatures {
-    /// Those that some struct enables or disables.
+    /// Capabilities that some struct enables or disables.
     pub(super) stated: Capabilities,
-    /// Those that are enabled.
+    /// Capabilities that are enabled.
     pub(super) enabled: Capabilities,
 }
 

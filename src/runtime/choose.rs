@@ -161,7 +161,7 @@ pub(super) fn create_device(
     Ok((device, capabilities, optional_features))
 }
 
-/// The families that get a queue: the first queue's, then every other one that supports graphics, compute or transfers.
+/// The families that get a queue: that of the first queue, then every other one that supports graphics, compute or transfers.
 fn queue_families(families: &[vk::QueueFamilyProperties], main: u32) -> impl Iterator<Item = u32> {
     let useful = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER;
     let others = families
@@ -182,7 +182,7 @@ pub(super) fn queues_of(device: &ash::Device, candidate: &Candidate) -> Vec<Devi
     families.map(queue).collect()
 }
 
-/// The name of the first feature that is wanted but not offered.
+/// The name of the first feature that is requested but not offered.
 fn missing_feature(
     wanted: &vk::PhysicalDeviceFeatures,
     offered: &vk::PhysicalDeviceFeatures,

@@ -11,7 +11,7 @@ pub(super) struct CommandSlot {
     is_taken: AtomicBool,
     /// Command buffers that are not finished.
     unfinished: AtomicU32,
-    /// In the order of their submission: several if a pass is recorded in parts.
+    /// In submission order; several if a pass is recorded in parts.
     handles: Mutex<Vec<vk::CommandBuffer>>,
 }
 
@@ -46,7 +46,7 @@ impl CommandSlot {
         !self.is_taken.load(Ordering::Acquire)
     }
 
-    /// Whether all of it was recorded.
+    /// Returns true if all of it was recorded.
     pub(super) fn is_done(&self) -> bool {
         !self.is_free() && self.unfinished.load(Ordering::Acquire) == 0
     }

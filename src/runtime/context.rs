@@ -1,4 +1,4 @@
-//! A Vulkan instance and device for programs that have none.
+//! A Vulkan instance and device for programs without their own.
 
 use std::fmt;
 

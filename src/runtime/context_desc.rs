@@ -7,17 +7,17 @@ use std::fmt;
 
 use ash::vk;
 
-/// Makes the surface that the device must be able to present to.
+/// Callback that creates the surface that the device must be able to present to.
 #[derive(Clone, Copy)]
 pub struct SurfaceMaker<'a>(&'a MakeSurface<'a>);
 
 type MakeSurface<'a> = dyn Fn(&ash::Entry, &ash::Instance) -> ash::prelude::VkResult<vk::SurfaceKHR> + 'a;
 
 impl<'a> SurfaceMaker<'a> {
-    /// A maker of surfaces, which the context then owns and destroys.
+    /// A callback that creates surfaces, which the context then owns and destroys.
     ///
     /// # Safety
-    /// It makes surfaces of the instance that it is given. What they present to lives until the context is destroyed.
+    /// It creates surfaces of the instance that it is given. Their windows exist until the context is destroyed.
     pub unsafe fn new(make: &'a MakeSurface<'a>) -> SurfaceMaker<'a> {
         SurfaceMaker(make)
     }
@@ -36,10 +36,10 @@ impl<'a> SurfaceMaker<'a> {
 pub struct ExtensionNames<'a>(Vec<&'a CStr>);
 
 impl<'a> ExtensionNames<'a> {
-    /// These names.
+    /// A list of these names.
     ///
     /// # Safety
-    /// What each extension requires is among them too, or in the version of Vulkan that is used
+    /// Extensions that these extensions require are also listed, or are part of the Vulkan version in use
     /// (VUID-vkCreateInstance-ppEnabledExtensionNames-01388, VUID-vkCreateDevice-ppEnabledExtensionNames-01387).
     pub unsafe fn new(names: impl IntoIterator<Item = &'a CStr>) -> ExtensionNames<'a> {
         ExtensionNames(names.into_iter().collect())
@@ -88,7 +88,7 @@ impl ContextDesc<'_> {
     }
 }
 
-/// How the physical device is selected.
+/// Choice of the physical device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// The first with tile memory, else the first discrete, integrated, virtual or software device.
@@ -101,7 +101,7 @@ pub enum DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// A number is an index, anything else part of a name.
+    /// Parses a choice: a number is an index, anything else part of a name.
     pub fn parse(text: &str) -> DeviceChoice {
         match text.parse() {
             Ok(index) => DeviceChoice::Index(index),

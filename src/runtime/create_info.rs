@@ -70,7 +70,7 @@ pub(super) fn view_info(
         .subresource_range(range(&row.range))
 }
 
-/// A subresource range with counts instead of ends, as Vulkan has it.
+/// A subresource range with counts instead of ends, as in Vulkan.
 pub(super) fn range(range: &SubresourceRange) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: range.aspects,
@@ -130,19 +130,19 @@ impl DeviceState {
         hooks.map_or(null(), |hooks| of(hooks, hook))
     }
 
-    /// The chain that the caller's hooks return for a block of memory; null if there are no hooks.
+    /// The chain that the caller's hooks return for a block of memory; null without hooks.
     pub(super) fn memory_chain(&self, kind: MemoryKind, hook: u32) -> *const c_void {
         let hooks = self.hooks.as_deref();
         hooks.map_or(null(), |hooks| hooks.memory(kind, hook))
     }
 
-    /// Whether resources of a number get memory of their own, by the caller's hooks.
+    /// Returns true if the caller's hooks give resources with this number their own memory.
     pub(super) fn has_dedicated_memory(&self, hook: u32) -> bool {
         let hooks = self.hooks.as_deref().filter(|_| hook > 0);
         hooks.is_some_and(|hooks| hooks.dedicated_memory(hook))
     }
 
-    /// An error if something is described with a hook and there are no hooks.
+    /// Returns an error if something is described with a hook and there are no hooks.
     pub(super) fn check_hooks(&self, plan: &Plan) -> Result<()> {
         let has_hook = |kind: &ResourceKind| match kind {
             ResourceKind::Image { desc, .. } => desc.hook > 0,

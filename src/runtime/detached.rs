@@ -55,7 +55,7 @@ impl FrameRecorder<'_> {
 }
 
 impl DynamicFrame {
-    /// The frame that was selected last, until it is begun.
+    /// The most recently selected frame, until it is begun.
     pub fn selected(&mut self) -> Option<SelectedFrame<'_>> {
         let stamp = self.selected_stamp;
         let bound = self.last_bound_mut().filter(|bound| bound.stamp == stamp)?;
@@ -94,7 +94,7 @@ pub struct DetachedCommands {
     parity: Parity,
     handle: vk::CommandBuffer,
     id: CommandBufferId,
-    /// The rows of the passes that are not recorded.
+    /// The rows of the passes that are not recorded yet.
     next: u32,
     end: u32,
     tile: TileBinding,

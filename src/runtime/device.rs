@@ -40,13 +40,13 @@ pub struct DeviceDesc {
     /// They are assigned to a frame's queues in order: each queue of the frame gets the first unassigned one that is capable of it, else
     /// the first capable one.
     pub queues: Vec<DeviceQueue>,
-    /// The capabilities enabled on the device: [`Enable::capabilities`](super::detect::Enable::capabilities), or as the caller knows them.
+    /// The capabilities enabled on the device: [`Enable::capabilities`](super::detect::Enable::capabilities), or those that the caller enabled.
     pub enabled: Capabilities,
     /// Capabilities not to use even if enabled: forces the fallbacks.
     pub without: Capabilities,
-    /// The optional features enabled on the device: [`Enable::optional_features`](super::detect::Enable::optional_features), or as the
-    /// caller knows them. Frames that need another one are rejected when they are planned. `None` for all of them. Features that are
-    /// [`Capabilities`] too are those in use.
+    /// The optional features enabled on the device: [`Enable::optional_features`](super::detect::Enable::optional_features), or those that the caller
+    /// enabled. Frames that need another one are rejected when they are planned. `None` for all of them. Features that are also [`Capabilities`]
+    /// count only if those are in use.
     pub optional_features: Option<OptionalFeatures>,
     /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` to use the
     /// runtime's own.
@@ -54,7 +54,7 @@ pub struct DeviceDesc {
     /// Its blocks must allow device addresses if frames are to use them. It is not used for tile memory, lazily allocated
     /// memory, and memory to which [hooks](DeviceDesc::hooks) chain structures.
     pub allocator: Option<Arc<dyn BlockAllocator>>,
-    /// The maximum number of bytes that all bound frames together may hold; `None` for what the system allows (`VK_EXT_memory_budget`).
+    /// The maximum number of bytes that all bound frames together may hold; `None` for the system's limit (`VK_EXT_memory_budget`).
     pub memory_limit: Option<Bytes>,
     /// The structures chained to images, buffers and render passes that are described with a hook, to their views, and to memory.
     pub hooks: Option<Arc<dyn Hooks>>,
@@ -78,7 +78,7 @@ impl fmt::Debug for QueuesLocked<'_> {
     }
 }
 
-/// The optional features in use: those that are capabilities too are in use where these are.
+/// The optional features in use: those that are also capabilities are in use if these are.
 fn optional_features(desc: &DeviceDesc, capabilities: Capabilities) -> OptionalFeatures {
     let own = Capabilities::all().optional_features();
     let mut stated = desc.optional_features.unwrap_or(OptionalFeatures::all());
@@ -129,7 +129,7 @@ impl Device {
     ///
     /// # Safety
     /// - The handles are alive and belong together, and live until [`Device::destroy`] has returned.
-    /// - `desc.enabled` holds nothing that the device and its instance were not created with.
+    /// - `desc.enabled` contains only what the device and its instance were created with.
     pub unsafe fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
@@ -246,7 +246,7 @@ impl Device {
         &self.shared.state.profile
     }
 
-    /// Why this device does not use tile memory; empty if it does.
+    /// The reasons why this device does not use tile memory; empty if it does.
     pub fn missing(&self) -> &[Missing] {
         &self.shared.missing
     }
@@ -278,7 +278,7 @@ impl Device {
         }
     }
 
-    /// Queries the memory requirements of every resource of `frame`; of a rewritten one, of the frame that runs.
+    /// Queries the memory requirements of every resource of `frame`; for a rewritten one, of the frame that is executed.
     ///
     /// # Errors
     /// When an image's format, usage or size is not supported, naming it, or the driver fails.
@@ -318,8 +318,8 @@ impl Device {
         planner.plan_now(runnable, &self.measure_runnable(runnable)?, options)
     }
 
-    /// Adds a plan that was made elsewhere, or shipped with the program ([`Plan::checked`]): [`Device::plan`] returns it for its inputs from
-    /// now on. See [`Planner::adopt`]. Also false if it is a plan for another device, or this device does not run its frame.
+    /// Adds a plan that was made elsewhere, or shipped with the program ([`Plan::checked`]): [`Device::plan`] returns it for its inputs from now on.
+    /// See [`Planner::adopt`]. Also returns false if it is a plan for another device, or this device does not run its frame.
     pub fn adopt(&self, plan: Arc<Checked<Plan>>) -> bool {
         let profile = self.profile();
         if plan.profile == *profile {
@@ -328,7 +328,7 @@ impl Device {
         if differs(&plan.profile, profile).is_some() || plan.frame.check_on(profile).is_err() {
             return false;
         }
-        // Nothing that the plan depends on is different, so it stays right.
+        // The plan depends on nothing that is different, so it stays valid.
         let plan = Checked::new(Plan {
             profile: profile.clone(),
             ..Plan::clone(&plan)
@@ -339,8 +339,8 @@ impl Device {
     /// The pipeline creation parameters of all render passes, before anything is bound: as [`Checked::targets`], with the render pass objects
     /// of passes that are not rendered dynamically.
     ///
-    /// Render pass objects live until the device is destroyed, and those of a plan that is bound later are compatible if its formats,
-    /// samples and attachments are the same.
+    /// Render pass objects exist until the device is destroyed, and those of a plan that is bound later are compatible if its formats, samples and
+    /// attachments are the same.
     ///
     /// # Errors
     /// If the plan is for another device, memory runs out, or the device is lost.
@@ -414,8 +414,8 @@ impl Device {
         }
     }
 
-    /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s are still waiting. Also frees what
-    /// the pool holds and no one has borrowed for a few hundred frames.
+    /// Destroys retired objects that are no longer in use on the device; returns the number of [`BoundFrame`]s that are still waiting. Also frees
+    /// everything in the pool that has not been borrowed for a few hundred frames.
     ///
     /// # Errors
     /// When the device is lost. Then nothing is freed before [`Device::destroy`].
@@ -436,12 +436,12 @@ impl Device {
         self.shared.state.pool.lock().bytes(None)
     }
 
-    /// How many blocks of memory, images, buffers and views the pool has created so far.
+    /// The number of blocks of memory, images, buffers and views that the pool has created so far.
     pub fn pool_created(&self) -> u64 {
         self.shared.state.pool.lock().created
     }
 
-    /// Whether another handle to it exists, or something created on it was neither retired nor destroyed.
+    /// Returns true if another handle to it exists, or something created on it was neither retired nor destroyed.
     pub(super) fn is_in_use(&self) -> bool {
         let Shared { state, retired, .. } = &*self.shared;
         // The device's own handle, that of its timelines, and one for each retired frame or series.
@@ -460,7 +460,7 @@ impl Device {
         unsafe { self.shared.retired.destroy() };
         // SAFETY: the caller's duty.
         unsafe { self.shared.timelines.destroy() };
-        // SAFETY: the caller's duty; what was borrowed is given back.
+        // SAFETY: the caller's duty; what was borrowed is returned.
         unsafe { self.shared.state.pool.destroy(&self.shared.state) };
         // SAFETY: the caller's duty.
         unsafe { self.shared.state.memory.destroy() };
@@ -477,7 +477,7 @@ impl fmt::Debug for Device {
 }
 
 impl Shared {
-    /// Destroys what is no longer used, `at_once` or after a while; returns how many retired frames are still in use.
+    /// Destroys objects that are no longer used, `at_once` or after a while; returns the number of retired frames still in use.
     fn free_unused(&self, at_once: bool) -> Result<usize> {
         self.state.check_not_lost()?;
         let waiting = self.retired.collect(&self.state)?;
@@ -485,7 +485,7 @@ impl Shared {
         Ok(waiting)
     }
 
-    /// The device queues of these indices, one for each queue of the frame.
+    /// The device queues at these indices, one for each queue of the frame.
     fn capable(&self, frame: &Frame, queues: &[usize]) -> Result<Vec<DeviceQueue>> {
         for (declared, &index) in frame.queues().iter().zip(queues) {
             if !self.queues[index].supports(declared.capabilities) {

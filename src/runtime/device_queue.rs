@@ -14,7 +14,7 @@ pub struct DeviceQueue {
 }
 
 impl DeviceQueue {
-    /// Whether the family can run work that requires `needed`. Graphics and compute families can always copy.
+    /// Returns true if the family can run work that requires `needed`. Graphics and compute families can always copy.
     pub(super) fn supports(&self, needed: vk::QueueFlags) -> bool {
         let copies = self
             .capabilities

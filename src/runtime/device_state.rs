@@ -1,4 +1,4 @@
-//! The state of a device that everything bound on it shares: handles, functions, profile, memory.
+//! Device state shared by everything that is bound on it: handles, functions, profile, memory.
 
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -29,9 +29,9 @@ pub(super) struct DeviceState {
     pub(super) pool: Pool,
     /// The requirements that the driver has reported so far.
     pub(super) measured: Mutex<Measured>,
-    /// Whether the driver reports how much memory is left (`VK_EXT_memory_budget`).
+    /// True if the driver reports how much memory is left (`VK_EXT_memory_budget`).
     pub(super) says_budget: bool,
-    /// The first call that returned `VK_ERROR_DEVICE_LOST`; unset while none has.
+    /// The first call that returned `VK_ERROR_DEVICE_LOST`, if any.
     pub(super) lost: OnceLock<&'static str>,
 }
 
@@ -41,7 +41,7 @@ impl DeviceState {
         self.profile.tile.as_ref().map_or(Bytes::ZERO, |tile| tile.size)
     }
 
-    /// Bytes in use of a memory type's heap, and how many this process may use; `None` if the driver does not report them.
+    /// Bytes in use in a memory type's heap, and the number that this process may use; `None` if the driver does not report them.
     pub(super) fn budget_of(&self, memory_type: u32) -> Option<(Bytes, Bytes)> {
         if !self.says_budget {
             return None;
@@ -79,8 +79,8 @@ impl DeviceState {
         result
     }
 
-    /// An error if the device is known to be lost. Calls that wait for the device or query its progress are not made then: `vkWaitSemaphores`
-    /// may return success for work that was never done.
+    /// Returns an error if the device is known to be lost. Calls that wait for the device or query its progress are not made in that case:
+    /// `vkWaitSemaphores` may return success for work that was never done.
     pub(super) fn check_not_lost(&self) -> Result<()> {
         let Some(&call) = self.lost.get() else {
             return Ok(());
@@ -108,7 +108,7 @@ impl DeviceState {
         let _ = unsafe { debug.set_debug_utils_object_name(&info) };
     }
 
-    /// A name to remember, so that an object is named only if its name changes; empty if there are no debug names.
+    /// A name to remember, so that an object is renamed only if its name changes; empty without debug names.
     pub(super) fn recorded_name(&self, name: &str) -> String {
         match self.functions.debug_utils {
             Some(_) => name.to_owned(),

@@ -1,4 +1,4 @@
-//! A frame whose description may change every time; what was bound before is reused.
+//! A frame whose description may change every time; existing objects are reused.
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ use crate::plan::{Plan, PlanOptions};
 use crate::units::Bytes;
 use crate::{Checked, Result};
 
-/// Frames after which a description that was not selected again is dropped.
+/// Number of frames after which a description that was not selected again is dropped.
 const IDLE_FRAMES: u64 = 1024;
 
 /// The interval, in frames, at which unused descriptions and objects are collected.
 const COLLECT_EVERY: u64 = 64;
 
-/// A frame whose description may change every time: passes come and go, images change their size.
+/// A frame whose description may change every time: passes are added and removed, images change their size.
 ///
-/// Each description is planned and bound once. All of them share the same blocks of memory, since their frames run one after another, and
-/// images and buffers that are identical; a new description creates only what none before had. Histories are identified by name: one that
-/// the new description declares as an older one did keeps its contents, whatever other descriptions came in between (its usage and queue
+/// Each description is planned and bound once. All of them share the same blocks of memory, since their frames run one after another, and images and
+/// buffers that are identical; a new description creates only objects that none before had. Histories are identified by name: one that the new
+/// description declares in the same way as an older one keeps its contents, whatever other descriptions were used in between (its usage and queue
 /// families have to be the same or fewer; [`ImageDesc::usage`](crate::frame::ImageDesc::usage) may declare more than a description needs).
 ///
-/// With [`Capabilities::DEBUG_UTILS`](super::Capabilities::DEBUG_UTILS), objects that several descriptions share have the names of the
-/// description that was selected last, so that a capture of a frame shows the names of that frame.
+/// With [`Capabilities::DEBUG_UTILS`](super::Capabilities::DEBUG_UTILS), objects that several descriptions share have the names of the most recently
+/// selected description, so that a capture of a frame shows the names of that frame.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -64,15 +64,15 @@ pub struct DynamicFrame {
     queue: Option<vk::Queue>,
     /// Frames selected so far.
     selected: u64,
-    /// The bound frame that the shared objects have their debug names from.
+    /// The bound frame whose debug names the shared objects have.
     named: u64,
-    /// The bound frame selected last: its place among those known, its number, and when it was selected.
+    /// The most recently selected bound frame: its index in `known`, its number, and when it was selected.
     last: usize,
     last_number: Option<u64>,
     pub(super) selected_stamp: UseStamp,
 }
 
-/// A description, its plan, and what is bound for it. One with several histories may occur twice, with the copies of some swapped.
+/// A description, its plan, and its bound frame. One with several histories may occur twice, with the copies of some swapped.
 struct Known {
     digest: u64,
     description: FrameBuilder,
@@ -114,21 +114,20 @@ impl Known {
 }
 
 impl DynamicFrame {
-    /// Changes the options that descriptions are planned with from now on; what was bound with other options stays known.
+    /// Changes the options for planning descriptions from now on; frames bound with other options stay known.
     pub fn set_options(&mut self, options: PlanOptions) {
         self.options = options;
     }
 
-    /// Drops what is bound for a description, so that it is planned and bound again when it is next selected: for example, because
-    /// [`Device::plan`] has found a better plan meanwhile. Its memory and objects stay in the pool for a while.
+    /// Drops the bound frame of a description, so that it is planned and bound again when it is next selected: for example, because [`Device::plan`]
+    /// has found a better plan meanwhile. Its memory and objects stay in the pool for a while.
     pub fn forget(&mut self, description: &FrameBuilder) {
         let digest = description.digest();
         self.known
             .retain(|known| !known.is_for(digest, description, &self.options));
     }
 
-    /// Forgets what is cached for an external image view, before the caller destroys the view: as [`BoundFrame::forget`], for all
-    /// descriptions.
+    /// Discards cached objects of an external image view, before the caller destroys the view: as [`BoundFrame::forget`], for all descriptions.
     ///
     /// # Safety
     /// No frame that uses the view is in flight.
@@ -141,21 +140,21 @@ impl DynamicFrame {
 
     /// The bound frame of a description: reused, or planned ([`Device::plan`]) and bound.
     ///
-    /// Finding one to reuse takes a comparison, and allocates nothing. When a frame needs a larger block of memory than all before, the
-    /// smaller block is given back, with everything bound to it: each of its frames is bound in the larger block when it is next selected,
-    /// and then has a new [`BoundFrame::number`].
+    /// Finding one to reuse takes a comparison, and allocates nothing. When a frame needs a larger block of memory than all before, the smaller block
+    /// is released with everything bound to it: each of its frames is bound in the larger block when it is next selected, and then has a new
+    /// [`BoundFrame::number`].
     ///
     /// Selecting a different description than last time may change debug names, and `vkSetDebugUtilsObjectNameEXT` requires that no other
     /// thread uses the object meanwhile. So if debug names are enabled, other threads must not use objects of its bound frames to record
     /// commands, create objects or update descriptors during this call.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is already bound stays bound.
+    /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; existing bound frames are kept.
     pub fn select(&mut self, description: &FrameBuilder) -> Result<SelectedFrame<'_>> {
         self.select_by(description, |device, frame, options| device.plan(frame, options))
     }
 
-    /// As [`DynamicFrame::select`], but an unknown description is planned at once ([`Device::plan_now`]).
+    /// As [`DynamicFrame::select`], but an unknown description is planned immediately ([`Device::plan_now`]).
     ///
     /// # Errors
     /// As [`DynamicFrame::select`].
@@ -210,14 +209,14 @@ impl DynamicFrame {
         Ok(bound.into())
     }
 
-    /// Binds a description that is not known, or not with its histories in their current state.
+    /// Binds a description that is unknown, or known only with its histories in a different state.
     fn bind(
         &mut self,
         digest: u64,
         description: &FrameBuilder,
         plan: Arc<Checked<Plan>>,
     ) -> Result<(usize, Parity)> {
-        // Binding renames what it borrows, even if it fails later.
+        // Binding renames the borrowed objects, even if it fails later.
         self.named = 0;
         let mut bound = self.device.bind_for(&plan, &self.series, &[])?;
         let parity = match bound.parity_for_histories() {
@@ -240,7 +239,7 @@ impl DynamicFrame {
         for known in &mut self.known {
             if let Some(bound) = known.bound.take_if(|bound| bound.is_superseded()) {
                 known.histories = bound.keep_histories();
-                // Gives the smaller block back; the device may use it until its last frame is complete.
+                // Releases the smaller block; the device may use it until its last frame is complete.
                 bound.retire();
             }
         }
@@ -259,7 +258,7 @@ impl DynamicFrame {
         Ok((self.known.len() - 1, parity))
     }
 
-    /// The bound frame that was selected last; `None` before the first, and after an error or [`DynamicFrame::forget`].
+    /// The most recently selected bound frame; `None` before the first, and after an error or [`DynamicFrame::forget`].
     pub fn last_selected(&self) -> Option<&BoundFrame> {
         let number = self.last_number?;
         let is_it = |bound: &&BoundFrame| bound.number == number;
@@ -277,7 +276,7 @@ impl DynamicFrame {
         self.known[index].bound.as_mut()
     }
 
-    /// Takes all bound frames out of it; what else it knows is dropped.
+    /// Removes and returns all bound frames; everything else that is known is dropped.
     pub(super) fn take_bound(&mut self) -> impl Iterator<Item = BoundFrame> {
         std::mem::take(&mut self.known)
             .into_iter()

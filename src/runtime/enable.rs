@@ -12,8 +12,8 @@ use crate::profile::OptionalFeatures;
 
 /// Extension names and feature structs to add to a `VkDeviceCreateInfo`, without duplicating what it has.
 ///
-/// A feature struct that the caller chains is not changed: a feature that it disables stays disabled. So the features of tile
-/// shading are those of the caller's struct, or all that the device supports if there is none.
+/// A feature struct that the caller chains is not changed: a feature that it disables stays disabled. The features of tile shading are therefore
+/// those of the caller's struct, or all that the device supports if there is none.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -70,7 +70,7 @@ impl Enable {
             optional_features: OptionalFeatures::empty(),
         };
         let usable = support.offers() & wanted;
-        // Whether to chain a struct of our own.
+        // Returns true if the crate's own struct has to be chained.
         let mut take = |capability: Capabilities| {
             let denied = chained.stated.contains(capability) && !chained.enabled.contains(capability);
             let there = usable.contains(capability);
@@ -100,7 +100,7 @@ impl Enable {
             enable.capabilities -= C::LOCAL_READ;
             enable.features.local = None;
         }
-        // Memory must allow device addresses where the caller enables them (VUID-vkBindBufferMemory-bufferDeviceAddress-03339).
+        // Memory must allow device addresses if the caller enables them (VUID-vkBindBufferMemory-bufferDeviceAddress-03339).
         enable.capabilities |= chained.enabled & support.offers() & C::BUFFER_DEVICE_ADDRESS;
         // SAFETY: the caller's duty.
         let optional = unsafe { optional_features(info) };
@@ -166,7 +166,7 @@ unsafe fn names_of<'a>(info: &vk::DeviceCreateInfo<'a>) -> &'a [*const c_char] {
     }
 }
 
-/// The optional features that the names of extensions stand for.
+/// The optional features that names of extensions imply.
 ///
 /// # Safety
 /// The names are valid.
@@ -181,9 +181,9 @@ unsafe fn features_of_extensions(names: &[*const c_char]) -> OptionalFeatures {
     features
 }
 
-/// Extensions whose name alone is taken to enable what descriptions use of them: their feature bits are not read.
+/// Extensions whose name is enough to enable the features that descriptions use of them: their feature bits are not read.
 const EXTENSION_FEATURES: [(&CStr, OptionalFeatures); 16] = [
-    // Its acceleration structures are built at the stage of those of the later extension.
+    // Its acceleration structures are built at the same stage as those of the later extension.
     (
         ash::nv::ray_tracing::NAME,
         OptionalFeatures::RAY_TRACING_PIPELINE.union(OptionalFeatures::ACCELERATION_STRUCTURE),

@@ -1,4 +1,4 @@
-//! A lowered frame as Vulkan structs, so that recording builds nothing.
+//! A lowered frame as Vulkan structs, so that recording does not have to build any.
 
 use ash::vk;
 
@@ -29,9 +29,9 @@ pub(super) struct EncodedFrame {
     renderings: Vec<Rendering>,
     /// Per row of views.
     views: Vec<vk::ImageView>,
-    /// Whether handles are imported for every frame.
+    /// True if handles are imported for every frame.
     imports: bool,
-    /// Whether the tables are the caller's: they are kept.
+    /// True if the tables are the caller's: they are kept.
     pub(super) adopted: bool,
 }
 
@@ -111,7 +111,7 @@ impl EncodedFrame {
         self.rows.partition_point(|&other| other < row)
     }
 
-    /// Writes the handles that were imported for this frame into the structs.
+    /// Writes the handles imported for this frame into the structs.
     pub(super) fn refresh(&mut self, with: &mut Encoding<'_>) -> Result<()> {
         if !self.imports {
             return Ok(());

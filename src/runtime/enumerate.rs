@@ -1,4 +1,4 @@
-//! Enumerate: what every Vulkan device of this machine supports, without creating one.
+//! Enumerate: the support of every Vulkan device of this machine, without creating one.
 
 use ash::vk;
 
@@ -9,14 +9,14 @@ use super::support::Support;
 use super::support::text_of;
 use crate::Result;
 
-/// A physical device and what it supports.
+/// A physical device and its support.
 #[derive(Debug)]
 pub struct DeviceSupport {
     /// Its name.
     pub name: String,
-    /// Discrete, integrated, virtual, CPU.
+    /// Discrete, integrated, virtual or CPU.
     pub kind: vk::PhysicalDeviceType,
-    /// What it supports, or why it cannot be used.
+    /// Its support, or the reason why it cannot be used.
     pub support: Result<Support>,
 }
 

@@ -89,7 +89,7 @@ pub enum RuntimeError {
     Unsupported {
         /// The resource.
         resource: String,
-        /// The demand and the limit.
+        /// The requirement and the limit.
         why: String,
     },
     /// A pass that cannot be recorded on the device.
@@ -97,31 +97,31 @@ pub enum RuntimeError {
     UnsupportedPass {
         /// The pass.
         pass: String,
-        /// The demand and the limit.
+        /// The requirement and the limit.
         why: &'static str,
     },
-    /// The caller's arguments or calls do not match each other or what is bound.
+    /// The caller's arguments or calls do not match each other or the bound objects.
     #[error("{message}")]
     Misuse {
         /// The rule.
         rule: RuntimeRule,
-        /// How it is broken, and what to do.
+        /// The violation, and what to do.
         message: String,
     },
 }
 
 impl RuntimeError {
-    /// Whether a Vulkan call returned `VK_ERROR_DEVICE_LOST`, whichever call it was.
+    /// Returns true if any Vulkan call returned `VK_ERROR_DEVICE_LOST`.
     pub fn is_device_lost(&self) -> bool {
         matches!(self, RuntimeError::Vulkan { result, .. } if *result == vk::Result::ERROR_DEVICE_LOST)
     }
 }
 
-/// The rules that a [`RuntimeError::Misuse`] can break.
+/// Rules that a [`RuntimeError::Misuse`] can report as broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuntimeRule {
-    /// Tables from elsewhere that do not belong to what is bound.
+    /// Tables from elsewhere that do not match the bound frame.
     OtherTables,
     /// A frame on several device queues, without timelines to order its frames.
     QueuesWithoutTimelines,
@@ -135,13 +135,13 @@ pub enum RuntimeRule {
     NotExternal,
     /// A pass was recorded out of order.
     Order,
-    /// A pass was recorded with the other kind of contents.
+    /// A pass was recorded with the wrong kind of contents.
     Contents,
-    /// A render area that is empty, or not inside of the described one; or commands for a pass that renders nothing in this frame.
+    /// A render area that is empty, or not inside the described one; or commands for a pass that renders nothing in this frame.
     RenderArea,
     /// A pass that is not optional was skipped.
     NotOptional,
-    /// Per-tile execution in a pass without tile shading, or inside of itself.
+    /// Per-tile execution in a pass without tile shading, or nested per-tile execution.
     PerTile,
     /// A command buffer is recorded twice in one frame, or submitted without having been recorded.
     Recording,

@@ -40,7 +40,7 @@ impl FrameProgress {
 }
 
 impl BoundFrame {
-    /// Its progress, for any thread.
+    /// The frame's progress, for any thread.
     pub fn progress(&self) -> FrameProgress {
         FrameProgress {
             state: self.state.clone(),
@@ -50,7 +50,7 @@ impl BoundFrame {
 }
 
 impl DynamicFrame {
-    /// Its progress, for any thread: of all its descriptions.
+    /// The progress of the frames of all descriptions, for any thread.
     pub fn progress(&self) -> FrameProgress {
         FrameProgress {
             state: self.device.state().clone(),

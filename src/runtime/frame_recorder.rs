@@ -167,15 +167,15 @@ impl FrameRecorder<'_> {
         refreshed
     }
 
-    /// Restricts a pass to a part of its described area in this frame, so that a resolution that changes every frame needs neither another
-    /// plan nor other objects: describe the frame for the largest one. `None` renders nothing, for a [strip](crate::execute::Strip::within)
-    /// that is outside; such a pass is not begun, and [`Commands::skip`] skips it, whether it is optional or not.
+    /// Restricts a pass to a part of its described area in this frame, so that a resolution that changes every frame needs neither another plan nor
+    /// other objects: describe the frame for the largest one. `None` renders nothing, for a [strip](crate::execute::Strip::within) that is outside;
+    /// such a pass is not begun, and [`Commands::skip`] skips it, whether it is optional or not.
     ///
-    /// Clears, load and store operations and resolves apply only to the area. Outside of it, an attachment that the pass
-    /// [loads](crate::frame::LoadOp::Load) keeps its contents; one that it clears or does not care about is undefined, whatever was there
-    /// before. Later reads, in this frame or as a history in the next, must stay inside the area: clamp filters and kernels to it. The
-    /// commands of the pass set viewport and scissor to [`PassCommands::viewport`](super::PassCommands::viewport) and
-    /// [`area`](super::PassCommands::area). Multiples of `vkGetRenderAreaGranularity` may be faster.
+    /// Clears, load and store operations and resolves apply only to the area. Outside the area, an attachment that the pass
+    /// [loads](crate::frame::LoadOp::Load) keeps its contents; one that it clears or does not care about is undefined, whatever its earlier contents.
+    /// Later reads, in this frame or as a history in the next, must stay inside the area: clamp filters and kernels to it. The commands of the pass
+    /// set viewport and scissor to [`PassCommands::viewport`](super::PassCommands::viewport) and [`area`](super::PassCommands::area). Multiples of
+    /// `vkGetRenderAreaGranularity` may be faster.
     ///
     /// ```no_run
     /// # use ash::vk;
@@ -247,7 +247,7 @@ impl FrameRecorder<'_> {
         &self.bound.encoded[self.encoded]
     }
 
-    /// Everything that several threads can use of it at once.
+    /// The functions that several threads can call at once.
     pub(super) fn shared(&self) -> SharedRecorder<'_> {
         SharedRecorder {
             bound: self.bound,
@@ -256,7 +256,7 @@ impl FrameRecorder<'_> {
         }
     }
 
-    /// The lowered tables of this frame: what each pass binds, waits for and attaches.
+    /// The lowered tables of this frame: bindings, waits and attachments of each pass.
     pub fn lowered(&self) -> &Checked<Lowered> {
         &self.encoded().tables
     }
@@ -328,8 +328,8 @@ impl FrameRecorder<'_> {
         self.shared().inheritance(pass, subpass, with)
     }
 
-    /// Binds the tile memory of a compute or transfer pass in a secondary command buffer, which inherits none outside render passes: call
-    /// it before the first action command. Records nothing if the pass runs without bound tile memory.
+    /// Binds the tile memory of a compute or transfer pass in a secondary command buffer, which inherits none outside render passes: call it before
+    /// the first action command. Records nothing if the pass runs without bound tile memory.
     ///
     /// # Safety
     /// `command_buffer` is a secondary one in the recording state.
@@ -346,7 +346,7 @@ impl FrameRecorder<'_> {
     /// When a declared command buffer was not recorded, a semaphore is not imported, or the driver fails.
     ///
     /// # Safety
-    /// Nothing outside of this device's frames uses the queues meanwhile; its own frames wait for each other.
+    /// Nothing outside this device's frames uses the queues meanwhile; its own frames wait for each other.
     pub unsafe fn submit(self) -> Result<FrameNumber> {
         let _span = tracing::trace_span!("submit", number = self.number.0).entered();
         self.bound.check_recorded()?;
@@ -371,7 +371,7 @@ impl FrameRecorder<'_> {
         self.bound.submit_by(self.encoded, |_, one| submit(one))
     }
 
-    /// The tiles in which the driver renders a pass, with as much tile memory bound as the plan binds for it.
+    /// The tiles in which the driver renders a pass, with the tile memory bound that the plan binds for it.
     ///
     /// `None` if `VK_QCOM_tile_properties` is not [enabled](super::Capabilities::TILE_PROPERTIES).
     ///

@@ -1,4 +1,4 @@
-//! The commands beyond Vulkan 1.1 that the runtime may use. Having one *is* the permission to call it.
+//! The commands in addition to Vulkan 1.1 that the runtime may use. Having one *is* the permission to call it.
 
 use std::ffi::{CStr, c_void};
 
@@ -7,10 +7,10 @@ use ash::vk;
 use super::capabilities::Capabilities;
 use crate::ffi::{tile_memory_heap, tile_properties, tile_shading};
 
-/// The loaded commands of what was enabled on the device.
+/// The loaded commands of the features and extensions enabled on the device.
 ///
-/// Commands that were promoted to core have the names that `ash` gives to their extensions, whichever name they were loaded by; the types
-/// are the same.
+/// Commands that were promoted to core have the names that `ash` gives to their extensions, whichever name they were loaded by; the types are the
+/// same.
 pub(super) struct Functions {
     pub(super) synchronization_2: Option<ash::khr::synchronization2::DeviceFn>,
     pub(super) dynamic_rendering: Option<ash::khr::dynamic_rendering::DeviceFn>,
@@ -34,7 +34,7 @@ impl Functions {
         capabilities: Capabilities,
     ) -> Functions {
         use Capabilities as C;
-        // A command that is core from version `core` on is loaded by its core name there, and by its KHR name below.
+        // A command that is core since version `core` is loaded by its core name from that version on, otherwise by its KHR name.
         let loader = |core: u32| {
             move |name: &CStr| -> *const c_void {
                 let mut core_name = name.to_bytes_with_nul().to_vec();

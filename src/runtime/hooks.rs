@@ -61,8 +61,8 @@ pub unsafe trait Hooks: Send + Sync {
         null()
     }
 
-    /// Whether each resource with this number gets a memory object of its own: a dedicated allocation in ordinary memory that is
-    /// never aliased. Exported memory needs this, and so does a memory priority for a single resource.
+    /// Returns true if each resource with this number gets its own memory object: a dedicated allocation in ordinary memory that is never aliased.
+    /// Exported memory needs this, and so does a memory priority for a single resource.
     ///
     /// The planner treats such a resource as if the driver required a dedicated allocation for it. Plans made with requirements that were
     /// not measured on this device ignore it, and keep their placements.
@@ -79,12 +79,11 @@ pub unsafe trait Hooks: Send + Sync {
     /// | `Arena` | the resource's for the memory of a history, which is not a dedicated allocation as a rule; 0 for memory that resources may share |
     /// | `Tile` | 0 |
     ///
-    /// A chain for `(Arena, 0)` makes a memory object of each block (`maxMemoryAllocationCount`).
+    /// With a chain for `(Arena, 0)`, each block is a separate memory object (`maxMemoryAllocationCount`).
     ///
-    /// A block with a chain is a memory object of its own, which the runtime allocates with `vkAllocateMemory`, not from the caller's
+    /// A block with a chain is a separate memory object, which the runtime allocates with `vkAllocateMemory`, not from the caller's
     /// [allocator](super::DeviceDesc::allocator) or the runtime's own. It still counts towards
-    /// [`DeviceDesc::memory_limit`](super::DeviceDesc::memory_limit). If this returns null, the block is allocated as if there were no
-    /// hooks.
+    /// [`DeviceDesc::memory_limit`](super::DeviceDesc::memory_limit). If this returns null, the block is allocated as if there were no hooks.
     fn memory(&self, _kind: MemoryKind, _hook: u32) -> *const c_void {
         null()
     }

@@ -73,7 +73,7 @@ pub struct ImportedSemaphore {
 }
 
 impl BoundFrame {
-    /// Forgets the handles that were imported for the frame before.
+    /// Discards the handles that were imported for the previous frame.
     pub(super) fn clear_imports(&mut self, number: FrameNumber) {
         let (handles, tables) = (&mut self.handles, &self.encoded[0].tables);
         for (image, row) in handles.images.iter_mut().zip(&tables.images) {
@@ -89,7 +89,7 @@ impl BoundFrame {
         handles.imported_views.clear();
         let signals = self.submission.semaphores_mut();
         for (signal, declared) in signals.iter_mut().zip(self.plan.frame.semaphores()) {
-            // Timelines of the frame count as its frames do; binary semaphores ignore the value.
+            // The frame's timelines advance by one per frame; binary semaphores ignore the value.
             signal.value = number.0 + 1;
             if declared.external {
                 signal.handle = vk::Semaphore::null();
@@ -97,7 +97,7 @@ impl BoundFrame {
         }
     }
 
-    /// An error if the imports do not match the frame, or what was imported before.
+    /// Returns an error if the imports do not match the frame, or earlier imports.
     pub(super) fn check_imports(&self, imports: &Imports<'_>) -> Result<()> {
         let frame = &self.plan.frame;
         for (resource, is_image) in resources_of(imports) {
@@ -124,7 +124,7 @@ impl BoundFrame {
                 if row.resource == import.resource {
                     let (handle, view) = (import.image, import.view);
                     handles.images[index as usize] = Image { handle, view };
-                    // These are views of the image that this one replaces.
+                    // These are views of the image that is replaced.
                     handles.imported_views.retain(|(image, _, _)| *image != index);
                 }
             }
@@ -150,7 +150,7 @@ impl BoundFrame {
         }
     }
 
-    /// Forgets the handles of these resources.
+    /// Discards the handles of these resources.
     pub(super) fn forget_imports(&mut self, imports: &Imports<'_>) {
         let (handles, tables) = (&mut self.handles, &self.encoded[0].tables);
         for (resource, _) in resources_of(imports) {
@@ -168,7 +168,7 @@ impl BoundFrame {
         }
     }
 
-    /// Lists what a lowered frame uses and is not imported.
+    /// Lists the resources that a lowered frame uses and that are not imported.
     pub(super) fn find_missing_imports(&mut self, encoded: usize) {
         let (frame, tables, handles) = (&self.plan.frame, &self.encoded[encoded].tables, &mut self.handles);
         let mut missing = std::mem::take(&mut handles.missing_imports);
@@ -195,7 +195,7 @@ impl BoundFrame {
         handles.missing_imports = missing;
     }
 
-    /// An error if a command buffer uses something that is not imported.
+    /// Returns an error if a command buffer uses something that is not imported.
     pub(super) fn check_imported(&self, tables: &Lowered, commands: CommandBufferId) -> Result<()> {
         if self.handles.missing_imports.is_empty() {
             return Ok(());
@@ -206,7 +206,7 @@ impl BoundFrame {
         rows.try_for_each(|row| self.check_imported_in(tables, row, &format!("command buffer `{commands}`")))
     }
 
-    /// An error if a recorded pass uses something that is not imported, as part of `user`.
+    /// Returns an error if a recorded pass uses something that is not imported, as part of `user`.
     pub(super) fn check_imported_in(&self, tables: &Lowered, row: &PassRow, user: &str) -> Result<()> {
         let frame = &self.plan.frame;
         let mut missing = self.handles.missing_imports.iter();
@@ -238,7 +238,7 @@ impl BoundFrame {
         )))
     }
 
-    /// An error if a semaphore that a batch waits for or signals is not imported.
+    /// Returns an error if a semaphore that a batch waits for or signals is not imported.
     pub(super) fn check_semaphores(&self) -> Result<()> {
         let frame = &self.plan.frame;
         let batches = frame.batches().iter();
@@ -255,7 +255,7 @@ impl BoundFrame {
         }
     }
 
-    /// An error if a command buffer that uses one of the resources is already recorded in this frame.
+    /// Returns an error if a command buffer that uses one of the resources is already recorded in this frame.
     pub(super) fn check_not_recorded(&self, tables: &Lowered, imports: &Imports<'_>) -> Result<()> {
         let frame = &self.plan.frame;
         for (resource, is_image) in resources_of(imports) {
@@ -326,7 +326,7 @@ impl BoundFrame {
         self.check_once(conflict, pairs, imported, same)
     }
 
-    /// Checks that none of `imports` is the same as another one, or as one of `known` that it does not replace.
+    /// Checks that none of `imports` equals another one, or one of `known` that it does not replace.
     fn check_once<T>(
         &self,
         [kind, same_one, conflict]: [&str; 3],
@@ -357,7 +357,7 @@ impl BoundFrame {
     }
 }
 
-/// The resources of imports, each with whether it is imported as an image.
+/// The resources of imports, each with a flag that is true if it is imported as an image.
 fn resources_of(imports: &Imports<'_>) -> impl Iterator<Item = (ResourceId, bool)> {
     let images = imports.images.iter().map(|import| import.resource);
     let images = images.chain(imports.views.iter().map(|import| import.resource));
@@ -378,7 +378,7 @@ fn check_external(frame: &Frame, id: ResourceId, is_image: bool) -> Result<()> {
     )))
 }
 
-/// Whether the view of the whole imported image can be used for this row.
+/// Returns true if the view of the whole imported image can be used for this row.
 fn shows_the_image(frame: &Frame, tables: &Lowered, view: &ViewRow) -> bool {
     let mut others = tables.views.iter().filter(|other| other.image == view.image);
     let is_only = others.all(|other| other.range == view.range);
@@ -389,7 +389,7 @@ fn shows_the_image(frame: &Frame, tables: &Lowered, view: &ViewRow) -> bool {
     is_only || view.range.levels.first == 0 && all_layers
 }
 
-/// Whether a recorded pass, or its barriers, use what is missing.
+/// Returns true if a recorded pass, or its barriers, use a missing import.
 fn uses(frame: &Frame, tables: &Lowered, row: &PassRow, missing: &MissingImport) -> bool {
     let accesses = &tables.accesses[frame.pass(row.pass).accesses.indices()];
     match *missing {
@@ -405,7 +405,7 @@ fn uses(frame: &Frame, tables: &Lowered, row: &PassRow, missing: &MissingImport)
     }
 }
 
-/// True if a recorded pass or its barriers use an object.
+/// Returns true if a recorded pass or its barriers use an object.
 fn uses_object(frame: &Frame, tables: &Lowered, row: &PassRow, is_it: impl Fn(Object) -> bool) -> bool {
     let is_in_barriers = |barriers: &DependencyRow| {
         let images = barriers.images.of(&tables.image_barriers).iter();

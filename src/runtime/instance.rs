@@ -25,31 +25,31 @@ pub struct Message {
     pub text: String,
 }
 
-/// Collects messages; the messenger holds its address, so it stays where it is.
+/// Collected messages; boxed, since the messenger holds the address.
 type Messages = Box<Mutex<Vec<Message>>>;
 
-/// An instance and everything that is destroyed with it: surface, messenger, and the device once there is one.
+/// An instance and everything that is destroyed with it: surface, messenger, and the device once it exists.
 pub(super) struct Instance {
     pub(super) entry: ash::Entry,
     pub(super) raw: ash::Instance,
     pub(super) api_version: u32,
     pub(super) device: Option<ash::Device>,
-    /// Whether `VK_EXT_debug_utils` is enabled.
+    /// True if `VK_EXT_debug_utils` is enabled.
     names: bool,
     messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     surface: Option<(ash::khr::surface::Instance, vk::SurfaceKHR)>,
     messages: Messages,
-    /// Whether dropping it destroys it: true until its context is complete.
+    /// True until its context is complete: dropping it destroys it.
     unfinished: bool,
 }
 
-/// The version and extensions to create the instance with, of those that the installation offers.
+/// The available version and extensions for creating the instance.
 struct Offer {
     api_version: u32,
     names: Vec<&'static CStr>,
     debug: bool,
     portability: bool,
-    /// Whether the validation layer accepts `VkLayerSettingsCreateInfoEXT`; `None` without it.
+    /// True if the validation layer accepts `VkLayerSettingsCreateInfoEXT`; `None` without the layer.
     validation: Option<bool>,
 }
 
@@ -147,12 +147,12 @@ impl Instance {
             .map_or(vk::SurfaceKHR::null(), |(_, surface)| *surface)
     }
 
-    /// Whether `VK_EXT_debug_utils` is enabled.
+    /// Returns true if `VK_EXT_debug_utils` is enabled.
     pub(super) fn names_objects(&self) -> bool {
         self.names
     }
 
-    /// Whether a queue family can present to the surface, if there is one.
+    /// Returns true if a queue family can present to the surface, or there is none.
     pub(super) fn presents(&self, physical_device: vk::PhysicalDevice, family: u32) -> Result<bool> {
         let Some((functions, surface)) = &self.surface else {
             return Ok(true);
@@ -170,12 +170,12 @@ impl Instance {
             .clone()
     }
 
-    /// The context is complete: it destroys the instance from now on.
+    /// Marks the context as complete: it destroys the instance from now on.
     pub(super) fn keep(&mut self) {
         self.unfinished = false;
     }
 
-    /// Destroys the device, surface, messenger and instance. Nothing of theirs may be used afterwards.
+    /// Destroys the device, surface, messenger and instance. None of their objects may be used afterwards.
     pub(super) fn destroy(&mut self) {
         self.unfinished = false;
         if let Some(device) = self.device.take() {
@@ -219,7 +219,7 @@ pub(super) fn no_device() -> RuntimeError {
     RuntimeError::NoDevice { wanted, found }
 }
 
-/// Looks up which of the context's own extensions are available; an error if something that the caller requested is missing.
+/// Looks up which of the context's own extensions are available; an error if anything that the caller requested is missing.
 fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     // SAFETY: the loader is loaded.
     let version = unsafe { entry.try_enumerate_instance_version() }
@@ -283,7 +283,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     })
 }
 
-/// Whether the validation layer accepts layer settings.
+/// Returns true if the validation layer accepts layer settings.
 fn find_validation(entry: &ash::Entry) -> Result<bool> {
     // SAFETY: the loader is loaded.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }

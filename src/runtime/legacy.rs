@@ -4,7 +4,7 @@ use ash::vk;
 
 use crate::ffi;
 
-/// The older access flags. Those that synchronization2 split are merged again.
+/// The older access flags. Flags that synchronization2 split are merged again.
 ///
 /// Source: VK_KHR_synchronization2, "Interactions": the low 32 bits are the same flags.
 pub(super) fn access(flags: vk::AccessFlags2) -> vk::AccessFlags {
@@ -87,7 +87,7 @@ pub(super) struct OlderBatch {
     signal_values: Vec<u64>,
 }
 
-/// The slice that a pointer and a count describe.
+/// The slice at a pointer, with a count.
 ///
 /// # Safety
 /// They come from one slice, which is alive.

@@ -102,7 +102,7 @@ impl DeviceState {
         }
     }
 
-    /// Whether the device can create images of this kind and size.
+    /// Returns true if the device can create images of this kind and size.
     pub(super) fn supports_image(
         &self,
         name: &str,
@@ -112,7 +112,7 @@ impl DeviceState {
         Ok(broken.is_none())
     }
 
-    /// The rule that an image breaks by what the driver says about its format, type, usage and flags.
+    /// The rule that an image breaks, given the driver's limits for its format, type, usage and flags.
     fn broken_limit(
         &self,
         name: &str,
@@ -128,7 +128,7 @@ impl DeviceState {
             .tiling(info.tiling)
             .usage(info.usage)
             .flags(info.flags);
-        // Some drivers fill it in unconditionally where the hook's chain is about external memory.
+        // Some drivers fill it in unconditionally if the hook's chain is about external memory.
         let mut external = vk::ExternalImageFormatProperties::default();
         let mut answer = vk::ImageFormatProperties2::default();
         // SAFETY: the hook's chain is valid.
@@ -179,7 +179,7 @@ impl DeviceState {
         Ok(broken.map(|(_, rule)| rule))
     }
 
-    /// An error if the device cannot create such an image.
+    /// Returns an error if the device cannot create such an image.
     pub(super) fn image_is_supported(
         &self,
         resource: &Resource,
@@ -196,7 +196,7 @@ impl DeviceState {
         Err(RuntimeError::unsupported(&resource.name, why))
     }
 
-    /// The requirements of an image with this creation info; an image is created only if the driver cannot tell without one.
+    /// The requirements of an image with this creation info; an image is created only if the driver cannot report them without one.
     pub(super) fn image_requirements(
         &self,
         name: &str,
@@ -242,7 +242,7 @@ impl DeviceState {
         Ok(answer)
     }
 
-    /// The requirements of a created image; `usage` is what it was created with.
+    /// The requirements of a created image; `usage` is the usage that it was created with.
     pub(super) fn requirements_of_image(
         &self,
         image: vk::Image,
@@ -256,7 +256,7 @@ impl DeviceState {
         })
     }
 
-    /// The requirements of a created buffer; `usage` is what it was created with.
+    /// The requirements of a created buffer; `usage` is the usage that it was created with.
     pub(super) fn requirements_of_buffer(
         &self,
         buffer: vk::Buffer,
@@ -288,7 +288,7 @@ impl MemoryRequirements {
             (vk::FALSE, _) => Dedicated::Preferred,
             _ => Dedicated::Required,
         };
-        // Size and alignment 0 mean that the driver refuses.
+        // Size and alignment 0 mean that the driver rejects it.
         let alignment = Alignment::new(tile.alignment).filter(|_| tile.size > 0);
         MemoryRequirements {
             size: Bytes(needs.size),
@@ -303,7 +303,7 @@ impl MemoryRequirements {
     }
 }
 
-/// Whether a chain has a structure of a type.
+/// Returns true if a chain has a structure of a type.
 ///
 /// # Safety
 /// The chain is valid.

@@ -1,8 +1,8 @@
-//! Device memory: the one place that allocates it.
+//! Device memory: the only module that allocates it.
 //!
-//! Ordinary memory comes in blocks from a [`BlockAllocator`], which is only ever offered a single memory type, the planned one, and never a
-//! tile type: [`DeviceProfile::ordinary_type_bits`] masks those out, for the planner and here. Tile and lazy objects are allocated from the
-//! driver directly, since a tile object must be exactly as large as planned and start at 0 of the heap.
+//! Ordinary memory is allocated in blocks from a [`BlockAllocator`]. Each request allows a single memory type, the planned one, and never a tile
+//! type: [`DeviceProfile::ordinary_type_bits`] masks those out, for the planner and here. Tile and lazy objects are allocated from the driver
+//! directly, since a tile object must be exactly as large as planned and start at 0 of the heap.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -46,7 +46,7 @@ pub struct BlockRequest<'a> {
     pub name: &'a str,
     /// Size, alignment and memory types, exactly one of which is allowed.
     pub requirements: vk::MemoryRequirements,
-    /// The one resource that it is for, if the driver wants a dedicated allocation.
+    /// The only resource that it is for, if the driver wants a dedicated allocation.
     pub dedicated_to: Option<DedicatedTo>,
 }
 
@@ -68,7 +68,7 @@ unsafe impl Send for AllocatedBlock {}
 // SAFETY: as above.
 unsafe impl Sync for AllocatedBlock {}
 
-/// Why a [`BlockAllocator`] returns no block.
+/// Error of a [`BlockAllocator`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockError {
@@ -80,15 +80,15 @@ pub enum BlockError {
     Other(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// gpu-allocator allocates through `&mut self`, so this mutex is held while it allocates from the driver and frees: threads that allocate
-/// from it wait for each other. An allocator without this limit implements [`BlockAllocator`] itself.
+/// gpu-allocator allocates through `&mut self`, so this mutex is held while it allocates from the driver and frees: threads that allocate from it
+/// wait for each other. An allocator without this limit implements [`BlockAllocator`] itself.
 // SAFETY: gpu-allocator's allocations are as requested, and are freed only by the holder of the token.
 unsafe impl BlockAllocator for Mutex<Allocator> {
     fn allocate(&self, request: &BlockRequest<'_>) -> std::result::Result<AllocatedBlock, BlockError> {
         let desc = AllocationCreateDesc {
             name: request.name,
             requirements: request.requirements,
-            // The plan has decided the type.
+            // The plan determines the type.
             location: MemoryLocation::Unknown,
             linear: matches!(request.dedicated_to, Some(DedicatedTo::Buffer(_))),
             allocation_scheme: match request.dedicated_to {
@@ -147,7 +147,7 @@ impl MemoryBlock {
         }
     }
 
-    /// Its bytes; `None` if its memory type is not host-visible. They are there for as long as the block.
+    /// Its bytes; `None` if its memory type is not host-visible. Valid for as long as the block exists.
     pub fn mapped_ptr(&self) -> Option<NonNull<[u8]>> {
         match &self.0 {
             Source::Allocated(block) => block.mapped,
@@ -184,11 +184,11 @@ pub struct MemoryDesc<'a> {
     pub size: Bytes,
     /// A multiple of the alignment of everything that is bound to it.
     pub alignment: Alignment,
-    /// Whether it is a memory object of its own, of exactly this size, as tile memory requires.
+    /// True for a separate memory object of exactly this size, as tile memory requires.
     pub own_object: bool,
-    /// The one resource that it is for, if the driver wants a dedicated allocation.
+    /// The only resource that it is for, if the driver wants a dedicated allocation.
     pub dedicated_to: Option<DedicatedTo>,
-    /// Whether the device address of a buffer in it is used; matters only for a memory object of its own.
+    /// True if the device address of a buffer in it is used; matters only for a separate memory object.
     pub device_address: bool,
 }
 
@@ -211,9 +211,9 @@ impl<'a> MemoryDesc<'a> {
 pub(super) struct MemoryAllocator {
     /// Taken when the runtime's own allocator is destroyed. The lock is not held while it allocates or frees.
     allocator: Mutex<Option<Arc<dyn BlockAllocator>>>,
-    /// Whether the caller brought it.
+    /// True if the caller supplied it.
     shared: bool,
-    /// Whether its blocks allow device addresses.
+    /// True if its blocks allow device addresses.
     device_address: bool,
 }
 
@@ -253,7 +253,7 @@ impl MemoryAllocator {
         })
     }
 
-    /// Allocates a block. One with a chain is a memory object of its own: allocators of blocks cannot chain anything.
+    /// Allocates a block. A block with a chain is a separate memory object: block allocators cannot chain anything.
     pub(super) fn allocate(
         &self,
         device: &ash::Device,

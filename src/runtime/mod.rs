@@ -5,9 +5,9 @@
 //!                               what is     wraps the   Requirements     images,        one per           one per
 //!                               supported   caller's    and Plan         memory         frame             command buffer
 //! ```
-//! The caller's instance, device, queues, command pools and command buffers stay the caller's; raw `ash` handles go in and
-//! out. What this module creates it owns, and destroys when told to ([`BoundFrame::destroy`], [`BoundFrame::retire`],
-//! [`Device::destroy`]); dropping something that was not destroyed leaks it and says so through `tracing`.
+//! The caller keeps its instance, device, queues, command pools and command buffers; the interface uses raw `ash` handles. This module owns the
+//! objects that it creates, and destroys them when told to ([`BoundFrame::destroy`], [`BoundFrame::retire`], [`Device::destroy`]); dropping something
+//! that was not destroyed leaks it and reports that through `tracing`.
 //!
 //! ```no_run
 //! # use ash::vk;
@@ -15,7 +15,7 @@
 //! # use tileheap::plan::PlanOptions;
 //! # use tileheap::runtime::*;
 //! # fn main() -> tileheap::Result<()> {
-//! // A program without a Vulkan device of its own gets one here; others call `Support::query` and `Device::new`.
+//! // A program without a Vulkan device of its own gets one here; other programs call `Support::query` and `Device::new`.
 //! let context = Context::new(&ContextDesc::from_env("demo"))?;
 //! let tile = context.tile();
 //!
@@ -130,7 +130,7 @@ pub mod access {
     pub use super::bound_access::{AccessKey, BoundObject};
 }
 
-/// Detects the devices of this machine, and what to enable on them.
+/// Detects the devices of this machine, and determines what to enable on them.
 pub mod detect {
     pub use super::enable::Enable;
     pub use super::enumerate::{DeviceSupport, enumerate_devices};

@@ -1,10 +1,10 @@
-//! Debug names of pooled objects: those of the resources and passes of the bound frame that was bound or selected last.
+//! Debug names of pooled objects: those of the resources and passes of the most recently bound or selected frame.
 //!
-//! A bound frame has exclusive use of what it has borrowed, except that the bound frames of one dynamic frame share objects. Those run one
-//! after another, and a capture should show the names of the frame that was captured, so the one that was selected last names the objects.
+//! A bound frame has exclusive use of the objects that it has borrowed, except that the bound frames of one dynamic frame share objects. Those run
+//! one after another, and a capture should show the names of the captured frame, so the most recently selected one names the objects.
 //!
-//! `vkSetDebugUtilsObjectNameEXT` requires that no other thread uses the object, so it is called only for borrowed objects, and only where
-//! the bound frame or its dynamic frame is borrowed mutably. Render passes have no borrower, and keep their name.
+//! `vkSetDebugUtilsObjectNameEXT` requires that no other thread uses the object, so it is called only for borrowed objects, and only while the bound
+//! frame or its dynamic frame is borrowed mutably. Render passes have no borrower, and keep their name.
 
 use ash::vk;
 
@@ -22,7 +22,7 @@ fn add<T: vk::Handle>(renamed: &mut Renamed, handle: T, name: &str) {
 }
 
 impl BoundFrame {
-    /// Gives its pooled objects the names of its own resources, passes and memory, where they have others.
+    /// Gives its pooled objects the names of its own resources, passes and memory, if they differ.
     pub(super) fn name_objects(&self) {
         let (Some(debug), Some(owned)) = (&self.state.functions.debug_utils, &self.owned) else {
             return;

@@ -1,12 +1,12 @@
-//! For crates that create resources of their own on a [`Device`]: memory, objects with one owner, commands that run once.
+//! Support for crates that create their own resources on a [`Device`]: memory, objects with one owner, one-shot commands.
 //!
 //! ```text
 //! Device::owned_objects ──► OwnedObjects ──► create_image, create_buffer ──► MemoryRequirements
 //!                                        ──► allocate(MemoryDesc) ─────────► MemoryBlock ──► bind, map
 //!                                        ──► destroy
 //! ```
-//! Memory comes from the runtime's allocator (or the caller's, [`DeviceDesc::allocator`](super::DeviceDesc::allocator)), never from
-//! tile memory types unless the caller says so. The caller submits by itself, or with [`OneShotCommands`] for uploads.
+//! Memory comes from the runtime's allocator (or the caller's, [`DeviceDesc::allocator`](super::DeviceDesc::allocator)), never from tile memory types
+//! unless the caller requests them. The caller submits by itself, or with [`OneShotCommands`] for uploads.
 
 use ash::vk;
 
@@ -30,7 +30,7 @@ impl Device {
         OwnedObjects::new(self.state().clone())
     }
 
-    /// Whether the device can create such an image: its format, usage, size, levels, layers and samples.
+    /// Returns true if the device can create such an image: its format, usage, size, levels, layers and samples.
     ///
     /// # Errors
     /// If the driver fails.

@@ -16,7 +16,7 @@ use crate::Result;
 /// let commands = OneShotCommands::begin(device, 0, "upload")?;
 /// // SAFETY: recording; both buffers are as large as the copies, with the usages of a copy.
 /// unsafe { device.raw().cmd_copy_buffer(commands.command_buffer(), from, to, copies) };
-/// // SAFETY: what was recorded is valid; the buffers live until it returns.
+/// // SAFETY: the recorded commands are valid; the buffers live until it returns.
 /// unsafe { commands.submit_and_wait() }?;
 /// # Ok(()) }
 /// ```
@@ -81,7 +81,7 @@ impl<'a> OneShotCommands<'a> {
     /// When memory runs out or the device is lost. In either case, nothing of it is in use on the device afterwards.
     ///
     /// # Safety
-    /// What was recorded is valid, and everything it uses is alive and used by no other queue meanwhile.
+    /// The recorded commands are valid, and everything that they use is alive and used by no other queue meanwhile.
     pub unsafe fn submit_and_wait(self) -> Result<()> {
         let device = self.owner.raw();
         let queue = self.owner.queues()[self.queue].handle;
@@ -91,7 +91,7 @@ impl<'a> OneShotCommands<'a> {
         let commands = [self.command_buffer];
         let info = vk::SubmitInfo::default().command_buffers(&commands);
         let locked = self.owner.lock_queues();
-        // SAFETY: the queues are locked; what was recorded is valid (the caller's duty).
+        // SAFETY: the queues are locked; the recorded commands are valid (the caller's duty).
         let submitted = unsafe { device.queue_submit(queue, &[info], self.fence) };
         drop(locked);
         let lost = Err(vk::Result::ERROR_DEVICE_LOST);
@@ -101,8 +101,8 @@ impl<'a> OneShotCommands<'a> {
         if result.is_ok() {
             // SAFETY: the fence was just submitted.
             let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
-            // What the commands use is destroyed next, and a wait can fail because memory ran out: wait once more, with a call that needs
-            // less. If that fails too, the device is lost or as good as lost.
+            // The objects that the commands use are destroyed next, and a wait can fail because memory ran out: wait once more, with a call that
+            // needs less. If that fails too, the device is lost or effectively lost.
             in_use = waited.is_err() && waited != lost;
             result = waited.with_call("vkWaitForFences", what);
         }

@@ -51,7 +51,7 @@ pub struct OwnedObjects {
     pub(super) pipelines: Vec<vk::Pipeline>,
     pub(super) semaphores: Vec<vk::Semaphore>,
     pub(super) fences: Vec<vk::Fence>,
-    /// What a bound frame has borrowed from the pool.
+    /// Objects that a bound frame has borrowed from the pool.
     pub(super) lease: Lease,
 }
 
@@ -219,7 +219,7 @@ impl OwnedObjects {
         self.recycle();
     }
 
-    /// Gives up ownership of the image or buffer that was created last, which the pool takes over.
+    /// Releases ownership of the most recently created image or buffer to the pool.
     pub(super) fn release(&mut self, last: Handle) {
         let Handle { image, buffer } = last;
         let owned = match buffer == vk::Buffer::null() {
@@ -229,7 +229,7 @@ impl OwnedObjects {
         assert!(owned, "nothing was created after it");
     }
 
-    /// Gives back what it has borrowed.
+    /// Returns the borrowed objects to the pool.
     pub(super) fn recycle(&mut self) {
         self.state.pool.lock().recycle(&mut self.lease);
     }
@@ -247,7 +247,7 @@ impl Guard {
         }
     }
 
-    /// Creation succeeded.
+    /// Ends the guard after successful creation.
     pub(super) fn keep(mut self) -> OwnedObjects {
         let empty = OwnedObjects::new(self.owned.state.clone());
         std::mem::replace(&mut self.owned, empty)
@@ -261,7 +261,7 @@ impl Drop for Guard {
     }
 }
 
-/// That a block is larger than its heap; its memory type is one of the device's.
+/// A message if a block is larger than its heap; its memory type is one of the device's.
 fn too_large(profile: &DeviceProfile, desc: &MemoryDesc<'_>) -> Option<String> {
     let heap = profile.memory_types[desc.memory_type as usize].heap;
     let (size, limit) = (desc.size, profile.heaps[heap as usize].size);

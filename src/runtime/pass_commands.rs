@@ -124,7 +124,7 @@ impl Commands<'_> {
 }
 
 impl PassCommands<'_> {
-    /// The command buffer, inside the render pass if the pass is one.
+    /// The command buffer, inside the render pass for a render pass.
     pub fn command_buffer(&self) -> vk::CommandBuffer {
         self.commands.handle
     }
@@ -153,11 +153,11 @@ impl PassCommands<'_> {
         self.commands.next_subpass(contents(self.contents()));
     }
 
-    /// Records per-tile execution of a pass with [tile shading](crate::frame::PassBuilder::tile_shading): the draws and dispatches that
-    /// `record` records run once for each tile of the render area. Draws need the feature `tileShadingPerTileDraw`, dispatches
-    /// `tileShadingPerTileDispatch` ([`DeviceProfile::may_have`](crate::profile::DeviceProfile::may_have)). Clears of attachments, queries
-    /// and events are not allowed meanwhile. Commands that depend on each other, or on draws before, need barriers with
-    /// `VK_DEPENDENCY_BY_REGION_BIT`, recorded by `record`: in dynamic rendering, which takes [`Capabilities::LOCAL_READ`](super::Capabilities::LOCAL_READ) for them.
+    /// Records per-tile execution of a pass with [tile shading](crate::frame::PassBuilder::tile_shading): the draws and dispatches that `record`
+    /// records run once for each tile of the render area. Draws need the feature `tileShadingPerTileDraw`, dispatches `tileShadingPerTileDispatch`
+    /// ([`DeviceProfile::may_have`](crate::profile::DeviceProfile::may_have)). Clears of attachments, queries and events are not allowed meanwhile.
+    /// Commands that depend on each other, or on draws before, need barriers with `VK_DEPENDENCY_BY_REGION_BIT`, recorded by `record`; in dynamic
+    /// rendering, these require [`Capabilities::LOCAL_READ`](super::Capabilities::LOCAL_READ).
     ///
     /// ```no_run
     /// # use tileheap::frame::PassId;
@@ -253,7 +253,7 @@ impl PassCommands<'_> {
     }
 }
 
-/// Clears a flag when it is dropped, also where a closure panics.
+/// Clears a flag when it is dropped, even if a closure panics.
 struct ClearOnDrop<'a>(&'a Cell<bool>);
 
 impl Drop for ClearOnDrop<'_> {

@@ -24,7 +24,7 @@ use crate::Result;
 use crate::frame::PassId;
 use crate::frame::tables::Contents;
 
-/// A part of a render pass, recorded in a command buffer of its own: [`Commands::begin_pass_in_parts`]. Another thread may record it.
+/// A part of a render pass, recorded in a separate command buffer: [`Commands::begin_pass_in_parts`]. Another thread may record it.
 ///
 /// A frame cannot be submitted while one of its parts is not [finished](PassPart::finish).
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl<'a> Commands<'a> {
             let begun = unsafe { device.begin_command_buffer(handle, &info) };
             if begun.is_err() {
                 for &before in &more[..index] {
-                    // SAFETY: recording, and empty. What the driver says of it changes nothing.
+                    // SAFETY: recording, and empty. The driver's result is irrelevant.
                     let _ = unsafe { device.end_command_buffer(before) };
                 }
             }
@@ -120,7 +120,7 @@ impl<'a> Commands<'a> {
         Ok(parts)
     }
 
-    /// An error if the pass cannot be suspended.
+    /// Returns an error if the pass cannot be suspended.
     fn check_suspendable(&self, pass: PassId) -> Result<()> {
         let why = match self.rendering() {
             None => "it is not a render pass",
@@ -141,13 +141,13 @@ impl<'a> Commands<'a> {
         self.bind_tile(self.row().tile_memory.get());
         let (rendering, area) = self.rendering().expect("checked when the first part began");
         let state = &self.bound.state;
-        // SAFETY: the command buffer is recording, outside render passes; the part before is suspended with the same attachments and area.
+        // SAFETY: the command buffer is recording, outside render passes; the previous part is suspended with the same attachments and area.
         unsafe { rendering.begin(&state.device, &state.functions, self.handle, area, flags) };
     }
 }
 
 impl PassPart<'_> {
-    /// The pass: its command buffer, which is this part's, and its resources.
+    /// The pass: this part's command buffer, and the pass's resources.
     pub fn pass_commands(&self) -> PassCommands<'_> {
         self.commands.pass_commands()
     }

@@ -2,8 +2,8 @@
 //!
 //! The flag `PER_TILE_EXECUTION` is never used: render passes must not have it (VUID-vkCmdBeginRendering-flags-10642,
 //! VUID-vkCreateRenderPass-flags-10646), and secondary command buffers only if they are executed inside per-tile execution
-//! (VUID-vkCmdExecuteCommands-pCommandBuffers-10624), which a subpass with secondary contents cannot begin. So secondary command buffers
-//! begin per-tile execution themselves.
+//! (VUID-vkCmdExecuteCommands-pCommandBuffers-10624), which a subpass with secondary contents cannot begin. Secondary command buffers therefore begin
+//! per-tile execution themselves.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use crate::frame::PassId;
 use crate::frame::tables::Pass;
 use crate::profile::OptionalFeatures;
 
-/// Per-tile execution that has begun, passed to the closure that records its commands.
+/// Begun per-tile execution, passed to the closure that records its commands.
 pub struct PerTile<'a> {
     state: &'a DeviceState,
     functions: &'a tile_shading::Device,
@@ -72,7 +72,7 @@ impl PerTile<'_> {
     /// When the features `tileShadingDispatchTile` and `tileShadingPerTileDispatch` are not both enabled.
     ///
     /// # Safety
-    /// - A compute pipeline is bound, and whatever its shader uses. The shader has the execution mode `TileShadingRateQCOM`.
+    /// - A compute pipeline is bound, with the resources that its shader uses. The shader has the execution mode `TileShadingRateQCOM`.
     /// - Its accesses of the attachments are described ([`tile_read`](crate::frame::PassBuilder::tile_read),
     ///   [`tile_write`](crate::frame::PassBuilder::tile_write)).
     pub unsafe fn dispatch_tile(&self) -> Result<()> {
@@ -92,7 +92,7 @@ impl PerTile<'_> {
     }
 }
 
-/// Ends per-tile execution when it is dropped, also where the closure panics.
+/// Ends per-tile execution when it is dropped, even if the closure panics.
 struct EndOnDrop<'a> {
     functions: &'a tile_shading::Device,
     commands: vk::CommandBuffer,

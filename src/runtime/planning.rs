@@ -25,7 +25,7 @@ impl DevicePlanner {
         }
     }
 
-    /// The plan made earlier for the same inputs.
+    /// The plan made earlier for the same inputs, if any.
     pub(super) fn known(&self, executed: &Executed, options: &PlanOptions) -> Option<Arc<Checked<Plan>>> {
         self.lock().known(executed, &self.profile, options)
     }
@@ -38,7 +38,7 @@ impl DevicePlanner {
         options: &PlanOptions,
     ) -> Result<Arc<Checked<Plan>>> {
         let _span = tracing::info_span!("plan", frame = runnable.executed().frame().name()).entered();
-        // Not under the lock: another thread may call `plan_now` meanwhile.
+        // Not under the lock, so that another thread may call `plan_now` meanwhile.
         let plan = Arc::new(plan_runnable(runnable, requirements, options)?);
         self.adopt(plan.clone());
         Ok(plan)

@@ -1,4 +1,4 @@
-//! The pool of a device: blocks of memory and what is bound to them, looked up by their parameters.
+//! The pool of a device: blocks of memory and the objects bound to them, looked up by their parameters.
 //!
 //! ```text
 //! block        type and size       ◄─ a memory object of a plan: any block of its type that is large enough
@@ -7,26 +7,25 @@
 //!              under the lock                          without it
 //! bind         find, and lend what is found ────────►
 //!              reserve the bytes of a new block ────►  allocate, create, bind
-//!              add the block or resident, lent  ◄────  (on failure: free it, then give the bytes back)
-//! trim         remove what nobody has borrowed  ────►  destroy, free
-//!              give the bytes back              ◄────
+//!              add the block or resident, lent  ◄────  (on failure: free it, then release the bytes)
+//! trim         remove what is not borrowed ──────►  destroy, free
+//!              release the bytes                ◄────
 //! ```
-//! A [`Borrower`] (a bound frame, or all that a [`DynamicFrame`](super::DynamicFrame) binds) has exclusive use of its blocks, and its bound
-//! frames run one after another. Each block records its last user and the timeline value of that use on each queue: the block's next user
-//! waits for those values on the device, never on the host. Blocks and residents that nobody has borrowed are freed after a number of
-//! frames, or when memory is short.
+//! A [`Borrower`] (a bound frame, or all that a [`DynamicFrame`](super::DynamicFrame) binds) has exclusive use of its blocks, and its bound frames
+//! run one after another. Each block records its last user and the timeline value of that use on each queue: the block's next user waits for those
+//! values on the device, never on the host. Blocks and residents that are not borrowed are freed after a number of frames, or when memory is short.
 //!
 //! # Threads
 //! The lock is not held while the driver or the caller's allocator creates, allocates, binds, destroys or frees anything. (Another one,
 //! [`Pool::freeing`], is held while memory is freed.) These rules make that safe:
-//! - Any thread may remove blocks and residents without references. So one that is found is lent before the lock is released, and a new one
-//!   is lent when it is added.
+//! - Any thread may remove blocks and residents without references. A block or resident that is found is therefore lent before the lock is released,
+//!   and a new one is lent when it is added.
 //! - Only the borrower of a block adds residents and views to it, and a borrower binds on one thread at a time. So no other thread can add
 //!   the same resident or view between the lookup and the insertion.
 //! - A block for one resource is added together with that resource, and both are removed together.
 //! - Render passes, and framebuffers without attachments, have no borrower: when two threads have created the same one, the one that is
 //!   added first is kept.
-//! - Bytes are [reserved](super::pool_budget) before they are allocated and given back after they are freed.
+//! - Bytes are [reserved](super::pool_budget) before they are allocated and released after they are freed.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -51,9 +50,9 @@ pub(super) type Ends = Vec<(usize, u64)>;
 #[derive(Default)]
 pub(super) struct Pool {
     contents: Mutex<PoolContents>,
-    /// Held while a thread frees: others that need memory wait until it is free. Locked before `contents`.
+    /// Held while a thread frees: other threads that need memory wait until it is free. Locked before `contents`.
     freeing: Mutex<()>,
-    /// Per queue of the device, its timeline; unset on devices without timelines, where everything that is given back is no longer in use.
+    /// Per queue of the device, its timeline; unset on devices without timelines, where everything that is returned is no longer in use.
     pub(super) timelines: OnceLock<Vec<vk::Semaphore>>,
 }
 
@@ -70,13 +69,13 @@ pub(super) struct PoolContents {
     pub(super) frames: u64,
     /// Blocks, images, buffers and views created so far.
     pub(super) created: u64,
-    /// The last number given to a borrower or a bound frame.
+    /// The last number assigned to a borrower or a bound frame.
     pub(super) number: u64,
     /// Scratch space of [`Pool::trim`].
     pub(super) values: Vec<u64>,
 }
 
-/// The user that blocks are borrowed for.
+/// The user for which blocks are borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Borrower {
     pub(super) number: u64,
@@ -106,9 +105,9 @@ pub(super) struct Block {
     pub(super) references: u32,
     /// The lease that took it last.
     pub(super) lease: u64,
-    /// `true` if a larger one of its kind has replaced it.
+    /// True if a larger one of its kind has replaced it.
     pub(super) superseded: bool,
-    /// Frames submitted when it was given back.
+    /// The number of frames submitted when it was returned.
     pub(super) idle_since: u64,
     /// The bound frame that used it last; 0 for none.
     pub(super) user: u64,
@@ -116,7 +115,7 @@ pub(super) struct Block {
     pub(super) ends: Ends,
     /// The state of a history's contents.
     pub(super) contents: Vec<ContentState>,
-    /// Frames submitted when it was written, that one included; 0 for never.
+    /// The number of frames submitted when it was written, including that one; 0 for never.
     pub(super) written: u64,
 }
 
@@ -129,13 +128,13 @@ pub(super) struct PooledResource {
     pub(super) handle: Handle,
     pub(super) address: vk::DeviceAddress,
     pub(super) views: Vec<(ViewRow, vk::ImageView)>,
-    /// Its debug name, which its views have too; empty without debug names.
+    /// Its debug name, which its views share; empty without debug names.
     pub(super) name: String,
     pub(super) references: u32,
     /// The lease that took it last.
     pub(super) lease: u64,
     pub(super) idle_since: u64,
-    /// The timeline values that queues had to reach when it was given back.
+    /// The timeline values that queues had to reach when it was returned.
     pub(super) ends: Ends,
 }
 
@@ -214,7 +213,7 @@ impl PoolContents {
         counted.map(|block| block.bytes).sum()
     }
 
-    /// Returns `true` if a user other than `user` used a borrowed block last; `waits` receives what to wait for on queues for which `is_own` is
+    /// Returns `true` if a user other than `user` used a borrowed block last; `waits` receives the required waits on queues for which `is_own` is
     /// false.
     pub(super) fn taken_over(
         &self,
@@ -257,12 +256,12 @@ impl PoolContents {
         &self.block(block).contents
     }
 
-    /// The frame that last wrote it; 0 for none.
+    /// The number of the frame that last wrote it; 0 for none.
     pub(super) fn written(&self, block: u32) -> u64 {
         self.block(block).written
     }
 
-    /// Keeps what the last submitted frame has left in it.
+    /// Keeps the contents that the last submitted frame has left in it.
     pub(super) fn keep_contents(
         &mut self,
         index: u32,
@@ -293,7 +292,7 @@ impl Block {
         self.borrower.is_none_or(|other| other == borrower.number)
     }
 
-    /// The properties that it is looked up by.
+    /// The properties by which it is looked up.
     pub(super) fn indexed(&self) -> IndexedBlock<'_> {
         IndexedBlock {
             key: &self.key,
@@ -303,7 +302,7 @@ impl Block {
         }
     }
 
-    /// Returns `true` if the resource in it can stand for another one.
+    /// Returns `true` if the resource in it can be used for another one.
     pub(super) fn covers(&self, resource: &ResourceKey) -> bool {
         matches!(&self.key, BlockKey::Own(_, made) if made.covers(resource))
     }

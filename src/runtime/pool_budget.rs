@@ -1,7 +1,7 @@
 //! The ordinary memory that a pool holds, and the limits that it stays within.
 //!
-//! Bytes are reserved before they are allocated and given back after they are freed, so that the allocations of all threads together stay
-//! within the limits, although no thread allocates under the pool's lock.
+//! Bytes are reserved before they are allocated and released after they are freed, so that the allocations of all threads together stay within the
+//! limits, although no thread allocates under the pool's lock.
 
 use ash::vk;
 
@@ -10,7 +10,7 @@ use crate::units::Bytes;
 /// Bytes of ordinary memory.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
-    /// The bytes of all blocks, those that are being allocated or freed included.
+    /// The bytes of all blocks, including those that are being allocated or freed.
     held: Bytes,
     /// Per heap, the bytes that are being allocated: the system may not count them yet.
     in_flight: [Bytes; vk::MAX_MEMORY_HEAPS],

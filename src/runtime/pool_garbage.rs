@@ -6,7 +6,7 @@ use super::device_state::DeviceState;
 use super::memory::MemoryBlock;
 use crate::units::Bytes;
 
-/// Objects that nothing refers to any more.
+/// Objects without any references.
 ///
 /// Order of destruction: framebuffers, views, buffers, images, memory.
 #[derive(Default)]
@@ -21,14 +21,14 @@ pub(super) struct Garbage {
 }
 
 impl Garbage {
-    /// Destroys everything, and then gives the bytes back to the budget, so that allocations never exceed it.
+    /// Destroys everything, and then returns the bytes to the budget, so that allocations never exceed it.
     ///
     /// # Safety
     /// None of it is in use on the device.
     pub(super) unsafe fn destroy(self, state: &DeviceState) {
         let device = &state.device;
         for framebuffer in self.framebuffers {
-            // SAFETY: the caller's duty; the pool, which was its only owner, has forgotten it.
+            // SAFETY: the caller's duty; the pool, which was its only owner, has removed it.
             unsafe { device.destroy_framebuffer(framebuffer, None) };
         }
         for view in self.views {

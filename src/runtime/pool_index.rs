@@ -6,7 +6,7 @@ use super::pool_key::{BlockKey, Label, ResourceKey};
 use crate::quick_hash::QuickHash;
 use crate::units::Bytes;
 
-/// The indices of blocks, by the properties that they are looked up by.
+/// The indices of blocks, by the properties used for lookups.
 #[derive(Default)]
 pub(super) struct BlockIndex {
     /// Blocks that several resources may share, by type, in order of size.
@@ -15,7 +15,7 @@ pub(super) struct BlockIndex {
     own: HashMap<OwnKey, BTreeSet<(u64, u32)>, QuickHash>,
 }
 
-/// The properties of a block that it is found by.
+/// The properties by which a block is found.
 pub(super) struct IndexedBlock<'a> {
     pub(super) key: &'a BlockKey,
     pub(super) bytes: Bytes,
@@ -29,7 +29,7 @@ pub(super) struct IndexedBlock<'a> {
 struct OwnKey {
     borrower: Option<u64>,
     label: Label,
-    /// `None` for a history: its parameters may be for more usages than those asked for.
+    /// `None` for a history: its parameters may include more usages than those requested.
     resource: Option<ResourceKey>,
 }
 

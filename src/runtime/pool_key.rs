@@ -15,7 +15,7 @@ use crate::units::{Bytes, Run};
 /// The purpose of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum BlockKey {
-    /// Resources at offsets, in memory of a type; for a memory object of its own, its exact size, and whether it has device addresses.
+    /// Resources at offsets, in memory of a type; for a separate memory object, its exact size, and true if it has device addresses.
     Shared(u32, Option<(Bytes, bool)>),
     /// One resource.
     Own(Label, ResourceKey),
@@ -26,7 +26,7 @@ pub(super) enum BlockKey {
 pub(super) struct Label {
     pub(super) memory_type: u32,
     pub(super) lazy: bool,
-    /// The name of a history, and which copy it is.
+    /// The name of a history, and the index of its copy.
     pub(super) history: Option<(String, u8)>,
 }
 
@@ -40,7 +40,7 @@ impl Label {
     }
 }
 
-/// The parameters of an image or a buffer, whatever resource it stands for.
+/// The parameters of an image or a buffer, whatever resource it is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
     Image(ImageRow),
@@ -69,7 +69,7 @@ impl Hash for Row {
     }
 }
 
-/// The requirements of images and buffers, in ordinary memory and in tile memory; the flag tells histories apart.
+/// The requirements of images and buffers, in ordinary memory and in tile memory; the flag is true for histories.
 pub(super) type Measured = HashMap<(Row, bool), ResourceRequirements, QuickHash>;
 
 impl From<ImageRow> for Row {
@@ -95,7 +95,7 @@ impl From<BufferRow> for Row {
     }
 }
 
-/// All parameters that an image or a buffer is created with.
+/// All creation parameters of an image or a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResourceKey {
     pub(super) row: Row,
@@ -128,7 +128,7 @@ impl ResourceKey {
         }
     }
 
-    /// Whether it was created with the same parameters, or for more usages and more families.
+    /// Returns true if it was created with the same parameters, or for more usages and more families.
     pub(super) fn covers(&self, other: &ResourceKey) -> bool {
         let row = match (self.row, other.row) {
             (Row::Image(one), Row::Image(other)) => {

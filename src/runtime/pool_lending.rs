@@ -1,4 +1,4 @@
-//! Lending blocks and residents of the pool, and taking them back.
+//! Lending of blocks and residents of the pool, and their return.
 
 use ash::vk;
 
@@ -111,7 +111,7 @@ impl PoolContents {
         resource: &ResourceKey,
         lease: &mut Lease,
     ) -> Option<LentResource> {
-        // Two rows of one plan do not share an image, even if they are placed in the same bytes: what this lease has taken comes last.
+        // Two rows of one plan do not share an image, even if they are placed in the same bytes: residents that this lease has taken come last.
         let index = {
             let there = self.block(block).residents.at(offset);
             let mut free = there.take_while(|&index| self.resident(index).lease != lease.number);

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::plan::MemoryKind;
 use crate::units::Bytes;
 
-/// Frames after which anything that is not borrowed is freed.
+/// Number of frames after which anything that is not borrowed is freed.
 const IDLE_FRAMES: u64 = 240;
 
 impl Pool {
@@ -37,10 +37,10 @@ impl Pool {
         }
     }
 
-    /// Borrows a block that several resources may share, or that is the memory object that tile memory requires.
+    /// Borrows a block that several resources may share, or a memory object as required for tile memory.
     ///
-    /// The borrower's first block of a kind has exactly the requested size, since most frames never change. A block that replaces a smaller
-    /// one of the same borrower is rounded up: a frame that has grown may grow again.
+    /// The borrower's first block of a kind has exactly the requested size, since most frames never change. A block that replaces a smaller one of
+    /// the same borrower is rounded up: a frame that has grown may grow again.
     pub(super) fn borrow_shared(
         &self,
         state: &DeviceState,
@@ -121,7 +121,7 @@ impl Pool {
         let heap = state.profile.memory_types[desc.memory_type as usize].heap as usize;
         let reserve = || {
             let mut contents = self.lock();
-            // Queried under the lock, which only reads counters: an earlier answer could miss what another thread has allocated since.
+            // Queried under the lock, which only reads counters: an earlier answer could miss allocations by other threads since.
             let system = state.budget_of(desc.memory_type);
             contents.budget.reserve(bytes, heap, system)
         };
@@ -148,7 +148,7 @@ impl Pool {
         }
     }
 
-    /// Returns everything in a lease, and frees the blocks that nobody else has borrowed.
+    /// Returns everything in a lease, and frees the blocks that are not borrowed by anyone else.
     ///
     /// # Safety
     /// No frame of `user`, whose lease it is, is in flight.
@@ -170,7 +170,7 @@ impl Pool {
         unsafe { garbage.destroy(state) };
     }
 
-    /// Removes a borrower, and frees everything that nothing has borrowed, whoever used it last.
+    /// Removes a borrower, and frees everything that is not borrowed, whoever used it last.
     ///
     /// # Safety
     /// Nothing is in use on the device.
@@ -189,7 +189,7 @@ impl Pool {
     /// Frees everything that has been unused for a while, or everything unused if `at_once`.
     pub(super) fn trim(&self, state: &DeviceState, at_once: bool) -> Result<()> {
         let _freeing = self.freeing();
-        // The timeline value that each queue has reached. Blocks given back after this query count as used until a later call.
+        // The timeline value that each queue has reached. Blocks returned after this query count as used until a later call.
         let mut values = std::mem::take(&mut self.lock().values);
         values.clear();
         for semaphore in self.timelines.get().into_iter().flatten() {
@@ -206,7 +206,7 @@ impl Pool {
     }
 }
 
-/// Reserved bytes of a block that is not in the pool yet; given back on drop, unless the pool has taken the block.
+/// Reserved bytes of a block that is not in the pool yet; released on drop, unless the pool has taken the block.
 struct Reservation<'a> {
     pool: &'a Pool,
     bytes: Bytes,
@@ -218,7 +218,7 @@ struct Reservation<'a> {
 }
 
 impl Reservation<'_> {
-    /// The driver has allocated the bytes: the system counts them from now on.
+    /// Records that the driver has allocated the bytes: the system counts them from now on.
     fn finish_allocation(&mut self) {
         if std::mem::take(&mut self.in_flight) {
             self.pool.lock().budget.finish_allocation(self.bytes, self.heap);
@@ -346,7 +346,7 @@ impl PoolContents {
     }
 }
 
-/// Rounds up to the next eighth of a power of two, so that a block serves frames that differ a little.
+/// Rounds up to the next eighth of a power of two, so that a block fits frames that differ a little.
 fn rounded(bytes: Bytes) -> Bytes {
     let step = (bytes.0 / 8 + 1).next_power_of_two() / 2;
     Bytes(bytes.0.next_multiple_of(step.max(1)))

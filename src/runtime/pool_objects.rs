@@ -57,7 +57,7 @@ impl Pool {
             Entry::Occupied(known) => *known.get(),
         };
         // Another thread has created it meanwhile.
-        // SAFETY: nobody else has it, and nothing was created with it.
+        // SAFETY: no other thread has it, and nothing was created with it.
         unsafe { state.device.destroy_render_pass(created, None) };
         Ok(known)
     }
@@ -85,7 +85,7 @@ impl Pool {
         };
         drop(contents);
         // Another thread has created it meanwhile. It has no attachments, since each view has only one borrower.
-        // SAFETY: nobody else has it.
+        // SAFETY: no other thread has it.
         unsafe { state.device.destroy_framebuffer(created, None) };
         Ok(known)
     }

@@ -16,22 +16,22 @@ pub struct FrameNumber(pub u64);
 /// Frames of a series, submitted and complete.
 pub(super) struct Progress {
     submitted: u64,
-    /// Set if a submission failed halfway: counts are not valid any more.
+    /// Set if a submission failed halfway: counts are no longer valid.
     failed: Option<(&'static str, vk::Result)>,
     counting: Counting,
 }
 
 /// The objects that count frames.
 enum Counting {
-    /// For each queue that frames are submitted to, its timeline, the queue's number and the last value it reaches; and for each frame that
-    /// is not known to be complete, oldest first, the values that they reach.
+    /// For each queue that frames are submitted to, its timeline, the queue's number and the last value it reaches; and for each frame that is not
+    /// known to be complete, oldest first, the values that they reach.
     Timelines {
         semaphores: Vec<vk::Semaphore>,
         numbers: Vec<usize>,
         latest: Vec<u64>,
         ends: VecDeque<u64>,
     },
-    /// Per frame in flight, a fence, and how many threads wait for it; there is one queue. `is_reset`: the next frame's fence is reset, and
+    /// Per frame in flight, a fence, and the number of threads that wait for it; there is one queue. `is_reset`: the next frame's fence is reset, and
     /// no longer counts the frame that used it before, which is complete.
     Fences {
         fences: [vk::Fence; FENCED_FRAMES],
@@ -99,7 +99,7 @@ impl Progress {
         }
     }
 
-    /// The frame whose fence the next frame uses again, and the fence; `None` if semaphores count, or the fence is unused.
+    /// The frame whose fence the next frame reuses, and the fence; `None` if semaphores count frames, or the fence is unused.
     pub(super) fn frame_to_reuse(&self) -> Option<(FrameNumber, usize)> {
         let Counting::Fences { .. } = self.counting else {
             return None;
@@ -120,7 +120,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Forgets the timeline values of frames that are complete.
+    /// Discards the timeline values of complete frames.
     pub(super) fn forget_complete(&mut self, state: &DeviceState) -> Result<()> {
         let complete = self.completed(state)?.map_or(0, |frame| frame.0 + 1);
         let open = self.submitted - complete;
@@ -131,7 +131,7 @@ impl Progress {
         Ok(())
     }
 
-    /// The fence for the last submission of the next frame; null if semaphores count.
+    /// The fence for the last submission of the next frame; null if semaphores count frames.
     pub(super) fn fence(&self) -> vk::Fence {
         match &self.counting {
             Counting::Fences { fences, .. } => fences[self.submitted as usize % FENCED_FRAMES],
@@ -171,12 +171,12 @@ impl Progress {
         error.into()
     }
 
-    /// `true` if a submission has failed halfway.
+    /// Returns `true` if a submission has failed halfway.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// Returns `true` if the first `count` frames are complete. Never, once a submission has failed halfway.
+    /// Returns `true` if the first `count` frames are complete. Always false once a submission has failed halfway.
     pub(super) fn is_past(&self, state: &DeviceState, count: u64) -> Result<bool> {
         if self.has_failed() {
             return Ok(false);
@@ -250,7 +250,7 @@ impl Progress {
         Ok(target)
     }
 
-    /// The threads that wait for a fence; it must not be reset or destroyed while there are any.
+    /// The number of threads that wait for a fence; it must not be reset or destroyed while there are any.
     pub(super) fn waiting_for(&mut self, fence: usize) -> &mut usize {
         match &mut self.counting {
             Counting::Fences { waiting, .. } => &mut waiting[fence],
@@ -260,7 +260,7 @@ impl Progress {
         }
     }
 
-    /// True if a thread waits for any of its fences.
+    /// Returns true if a thread waits for any of its fences.
     pub(super) fn has_waiting_threads(&self) -> bool {
         matches!(&self.counting, Counting::Fences { waiting, .. } if waiting.iter().any(|&threads| threads > 0))
     }
@@ -318,7 +318,7 @@ pub(super) fn semaphore(
     if timeline {
         info = info.push_next(&mut kind);
     }
-    // SAFETY: timeline semaphores are created only where the feature is enabled.
+    // SAFETY: timeline semaphores are created only if the feature is enabled.
     let semaphore =
         unsafe { state.device.create_semaphore(&info, None) }.with_call("vkCreateSemaphore", || "a frame")?;
     owned.semaphores.push(semaphore);

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-/// A frame's data about one of its queues while it is recorded and submitted.
+/// Data about one of a frame's queues while the frame is recorded and submitted.
 #[derive(Clone, Copy, Default)]
 pub(super) struct QueueBase {
     /// Number of the queue on the device.
@@ -11,14 +11,14 @@ pub(super) struct QueueBase {
     pub(super) semaphore: vk::Semaphore,
     /// Batches of the frame on it.
     pub(super) batches: u64,
-    /// Batches submitted to it when the frame began, or when the frame before ended.
+    /// Number of batches submitted to it when the frame began, or when the previous frame ended.
     pub(super) seen: u64,
     /// Batches submitted to it before this frame.
     pub(super) submitted: u64,
 }
 
 impl QueueBase {
-    /// Whether another frame was submitted since this one began.
+    /// Returns true if another frame was submitted since this one began.
     pub(super) fn is_overtaken(&self) -> bool {
         self.submitted != self.seen
     }

@@ -1,7 +1,7 @@
-//! Record: one command buffer's passes, with bindings, barriers and render passes around the caller's commands.
+//! Record: the passes of one command buffer, with bindings, barriers and render passes around the caller's commands.
 //!
-//! Nothing here allocates: barriers and attachments were turned into Vulkan structs when the frame was lowered. Nothing is decided here:
-//! the tables determine everything.
+//! Recording does not allocate: barriers and attachments were turned into Vulkan structs when the frame was lowered. It does not decide anything
+//! either: the tables determine everything.
 
 use std::cell::Cell;
 use std::fmt;
@@ -23,8 +23,8 @@ use crate::lower::tables::Object;
 use crate::lower::tables::clears::ClearRow;
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
 
-/// The recording of one declared command buffer. Passes come in declared order: [`pass`](Commands::pass) takes a closure that records the
-/// commands of one, [`begin_pass`](Commands::begin_pass) and [`end_pass`](Commands::end_pass) enclose commands recorded in any other way.
+/// The recording of one declared command buffer. Passes come in declared order: [`pass`](Commands::pass) takes a closure that records the commands of
+/// one, [`begin_pass`](Commands::begin_pass) and [`end_pass`](Commands::end_pass) enclose commands recorded in any other way.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -54,7 +54,7 @@ pub struct Commands<'a> {
     pub(super) tile: Cell<TileBinding>,
     /// The subpass that is being recorded.
     pub(super) subpass: Cell<u32>,
-    /// Inside of per-tile execution.
+    /// True inside per-tile execution.
     pub(super) per_tile: Cell<bool>,
     /// The pass that has begun and not ended.
     pub(super) begun: Option<PassId>,
@@ -134,7 +134,7 @@ impl<'a> Commands<'a> {
                 declared.name
             )));
         }
-        // It has no contents of either kind.
+        // It has no contents, inline or secondary.
         self.begin(pass, vk::RenderingFlags::empty());
         self.end();
         self.bound.skipped[pass.index()].store(true, Ordering::Release);
@@ -142,8 +142,7 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// The command buffer that is being recorded. Between passes it is for state and debugging commands: action commands belong in a
-    /// declared pass.
+    /// The command buffer that is being recorded. Between passes, use it for state and debugging commands: action commands belong in a declared pass.
     pub fn command_buffer(&self) -> vk::CommandBuffer {
         self.handle
     }
@@ -170,7 +169,7 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// An error if a pass has begun and not ended: also after a closure that panicked.
+    /// Returns an error if a pass has begun and not ended: also after a closure that panicked.
     fn check_ended(&self) -> Result<()> {
         let Some(pass) = self.begun else {
             return Ok(());
@@ -183,7 +182,7 @@ impl<'a> Commands<'a> {
         )))
     }
 
-    /// An error unless `pass` comes next.
+    /// Returns an error unless `pass` comes next.
     fn check_next(&self, pass: PassId) -> Result<()> {
         self.check_ended()?;
         let frame = &self.bound.plan.frame;
@@ -199,7 +198,7 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// An error unless `pass` comes next, and renders something if it is a render pass.
+    /// Returns an error unless `pass` comes next, and renders something if it is a render pass.
     pub(super) fn check_renders(&self, pass: PassId) -> Result<()> {
         self.check_next(pass)?;
         if self.bound.areas[pass.index()].is_some() {
@@ -210,7 +209,7 @@ impl<'a> Commands<'a> {
         Err(RuntimeRule::RenderArea.broken(why))
     }
 
-    /// An error unless `pass` comes next, with contents of this kind.
+    /// Returns an error unless `pass` comes next, with contents of this kind.
     pub(super) fn check_contents(&self, pass: PassId, recorded: Contents) -> Result<()> {
         self.check_renders(pass)?;
         let frame = &self.bound.plan.frame;
@@ -247,7 +246,7 @@ impl<'a> Commands<'a> {
         Some((self.encoded.rendering(index), area))
     }
 
-    /// The caller's pass that comes next.
+    /// The next pass of the caller.
     fn next_pass(&self) -> Option<PassId> {
         let row = (self.next < self.end).then(|| self.row())?;
         (row.contents == PassContents::Described).then_some(row.pass)
@@ -258,7 +257,7 @@ impl<'a> Commands<'a> {
         self.next_pass().map_or("no pass".to_owned(), name)
     }
 
-    /// Records the passes that come next and belong to the runtime, not to the caller.
+    /// Records the next passes that belong to the runtime, not to the caller.
     pub(super) fn own_passes(&mut self) {
         while self.next < self.end {
             match self.row().contents {
@@ -314,13 +313,13 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// Begins the caller's pass that comes next.
+    /// Begins the next pass of the caller.
     pub(super) fn begin(&mut self, pass: PassId, flags: vk::RenderingFlags) {
         self.before(flags);
         self.begun = Some(pass);
     }
 
-    /// Ends the caller's pass that has begun.
+    /// Ends the current pass of the caller.
     pub(super) fn end(&mut self) {
         self.begun = None;
         self.after();
@@ -385,7 +384,7 @@ impl<'a> Commands<'a> {
         unsafe { barriers.record(row, &state.device, &state.functions, self.handle) };
     }
 
-    /// Binds the tile memory that a pass runs with, unless it is already bound.
+    /// Binds the tile memory that a pass needs, unless it is already bound.
     pub(super) fn bind_tile(&self, memory: Option<u32>) {
         if self.tile.get() == TileBinding::Known(memory) || self.bound.state.functions.tile_memory.is_none() {
             return;
@@ -412,7 +411,7 @@ impl<'a> Commands<'a> {
     }
 }
 
-/// The beginning of a render pass with contents of this kind.
+/// Rendering flags for a render pass with contents of this kind.
 pub(super) fn contents(contents: Contents) -> vk::RenderingFlags {
     match contents {
         Contents::Secondary => vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,
@@ -430,7 +429,7 @@ impl fmt::Debug for Commands<'_> {
 }
 
 impl BoundFrame {
-    /// Records the binding of a row of memory as tile memory, or of none.
+    /// Binds a row of memory as tile memory, or none.
     ///
     /// # Safety
     /// `commands` is recording, outside a render pass.

@@ -1,4 +1,4 @@
-//! The runtime's frequent errors, as the crate's.
+//! Constructors of frequent errors of the runtime, converted to the crate's error type.
 
 use super::error::{RuntimeError, RuntimeRule};
 

@@ -49,7 +49,7 @@ impl PassObject {
         }
     }
 
-    /// Looks up the framebuffer of the attachments' views, or creates it: in the pool, if none of the views is imported.
+    /// Looks up or creates the framebuffer of the attachments' views: in the pool, if none of the views is imported.
     pub(super) fn refresh(
         &mut self,
         state: &DeviceState,
@@ -142,7 +142,7 @@ impl PassObject {
     }
 }
 
-/// The kind of contents that a subpass is begun with.
+/// The kind of contents with which a subpass is begun.
 pub(super) fn contents(flags: vk::RenderingFlags) -> vk::SubpassContents {
     if flags.contains(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS) {
         vk::SubpassContents::SECONDARY_COMMAND_BUFFERS
@@ -254,7 +254,7 @@ pub(super) fn create(
     })
 }
 
-/// The debug name of a render pass: passes of any frame share it on any thread, so it is named after what they have in common.
+/// The debug name of a render pass: passes of any frame share it on any thread, so it describes the attachments.
 fn render_pass_name(attachments: &[vk::AttachmentDescription]) -> String {
     let of = |one: &vk::AttachmentDescription| {
         let (operations, stencil) = (
@@ -271,7 +271,7 @@ fn render_pass_name(attachments: &[vk::AttachmentDescription]) -> String {
     }
 }
 
-/// The dependency of a subpass; the tables' barriers cover what comes before and after the render pass.
+/// The dependency of a subpass; the tables' barriers cover everything before and after the render pass.
 fn dependency(one: &SubpassDependencyRow) -> vk::SubpassDependency {
     vk::SubpassDependency::default()
         .src_subpass(one.src_subpass)

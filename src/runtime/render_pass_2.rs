@@ -1,4 +1,4 @@
-//! Creates render pass objects with `vkCreateRenderPass2`, for what `vkCreateRenderPass` cannot express: resolving depth and stencil.
+//! Creation of render pass objects with `vkCreateRenderPass2`, for features that `vkCreateRenderPass` cannot express: resolving depth and stencil.
 
 use std::ffi::c_void;
 
@@ -12,9 +12,9 @@ pub(super) struct Parameters<'a> {
     pub(super) attachments: &'a [vk::AttachmentDescription],
     pub(super) subpasses: &'a [Subpass<'a>],
     pub(super) dependencies: &'a [vk::SubpassDependency],
-    /// Of every subpass.
+    /// The view mask of every subpass.
     pub(super) view_mask: u32,
-    /// Chained to the structure that has all of these.
+    /// Chained to the creation info.
     pub(super) chain: *const c_void,
 }
 

@@ -136,7 +136,7 @@ impl Dynamic {
         }
     }
 
-    /// Calls `with` with the structure that begins the rendering, with everything about its tiles chained.
+    /// Calls `with` with the structure that begins the rendering, including chained structures about its tiles.
     pub(super) fn with_info<R>(
         &self,
         area: vk::Rect2D,
@@ -170,7 +170,7 @@ impl Dynamic {
 }
 
 impl LocalSubpass {
-    /// Lets draws write and read the attachments of the subpass.
+    /// Sets the attachment locations and input attachment indices of the subpass.
     ///
     /// # Safety
     /// `commands` is recording inside the render pass.

@@ -21,15 +21,15 @@ use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
 
-/// An image of a row; the view is only of imported ones.
+/// An image of a row; only imported ones have a view.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Image {
     pub(super) handle: vk::Image,
-    /// The caller's view, of all of it or of the one part that passes use.
+    /// The caller's view, of the whole image or of the only part that passes use.
     pub(super) view: vk::ImageView,
 }
 
-/// Something that the frame being recorded uses and that is not imported yet.
+/// An import that the frame being recorded needs and that is still missing.
 #[derive(Clone, Copy)]
 pub(super) enum MissingImport {
     /// An image or a buffer.
@@ -47,7 +47,7 @@ pub(super) struct Handles {
     pub(super) blocks: Vec<u32>,
     /// Per row of images; imported ones change from frame to frame, and are null in between.
     pub(super) images: Vec<Image>,
-    /// Per row of buffers; as above.
+    /// Per row of buffers; imported ones as for images.
     pub(super) buffers: Vec<Buffer>,
     /// Histories whose contents the pool keeps.
     pub(super) histories: Vec<History>,
@@ -73,7 +73,7 @@ impl Handles {
     /// The caller's view of a part of an imported image, if there is one for it.
     pub(super) fn imported_view(&self, row: &ViewRow) -> Option<vk::ImageView> {
         let part = |range: SubresourceRange| (range.levels, range.layers);
-        // Accesses of shaders name all slices of a level, which their view has as one layer.
+        // Shader accesses name all slices of a level, which their view has as one layer.
         let solid = row.view_type == vk::ImageViewType::TYPE_3D;
         let mut views = self.imported_views.iter();
         let found = views.find(|(image, range, _)| {
@@ -89,7 +89,7 @@ impl Handles {
         view.unwrap_or(self.images[row.image as usize].view)
     }
 
-    /// The view of a row, created if there is none like it; for an imported image, the caller's view.
+    /// The view of a row, created unless an equal one exists; for an imported image, the caller's view.
     pub(super) fn view(
         &self,
         row: &ViewRow,
@@ -107,7 +107,7 @@ impl Handles {
     }
 }
 
-/// A history, in blocks of its own.
+/// A history, in separate blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
     pub(super) resource: ResourceId,
@@ -119,23 +119,23 @@ pub(super) struct History {
     pub(super) written: bool,
 }
 
-/// Placeholder for the block of a row of memory that is for one resource, until that block exists.
+/// Placeholder for the block of a row of memory for a single resource, until that block exists.
 const OWN: u32 = u32::MAX;
 
 /// The result of creating a frame's resources.
 pub(super) enum Created {
     /// All were created; imported ones are empty.
     All(Handles),
-    /// Something needs more than was planned.
+    /// A resource needs more than was planned.
     Grown {
-        /// The requirements of everything now.
+        /// The current requirements of all resources.
         requirements: Requirements,
-        /// The first to have grown.
+        /// The error about the first that has grown.
         error: crate::Error,
     },
 }
 
-/// A place in a row of memory.
+/// The position of a resource in a row of memory.
 #[derive(Clone, Copy)]
 struct Place {
     memory: u32,
@@ -155,7 +155,7 @@ pub(super) struct Creation<'a> {
     pub(super) swapped: &'a [ResourceId],
 }
 
-/// Borrows everything from the pool, creating what it does not have.
+/// Borrows everything from the pool, and creates what is missing there.
 pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Result<Created> {
     let (state, tables) = (creation.state, creation.tables);
     let mut creator = Creator {
@@ -204,7 +204,7 @@ struct Creator<'a> {
     creation: &'a Creation<'a>,
     pool: &'a Pool,
     handles: Handles,
-    /// The requirements to plan again with, and the error about the first that grew.
+    /// The requirements for planning again, and the error about the first resource that grew.
     grown: Option<(Requirements, crate::Error)>,
 }
 
@@ -220,7 +220,7 @@ impl<'a> Creator<'a> {
     /// Borrows a block for each row of memory that several resources may share; other rows get theirs together with their only resource.
     fn borrow_blocks(&mut self, lease: &mut Lease) -> Result<()> {
         let tables = self.creation.tables;
-        // Per row: how many resources there are, and whether they are histories.
+        // Per row: the number of resources, and true if they are histories.
         let mut facts = vec![(0, false); tables.memory.len()];
         let images = tables.images.iter().map(|row| (row.resource, row.binding));
         let buffers = tables.buffers.iter().map(|row| (row.resource, row.binding));
@@ -309,7 +309,7 @@ impl<'a> Creator<'a> {
         Ok((lent.handle, lent.address))
     }
 
-    /// As `borrow`, for a resource with a block of its own.
+    /// As `borrow`, for a resource with a separate block.
     fn borrow_own(
         &mut self,
         key: ResourceKey,
@@ -441,7 +441,7 @@ impl<'a> Creator<'a> {
         true
     }
 
-    /// The requirements of a created resource, if its row does not provide it.
+    /// The requirements of a created resource, if its row does not satisfy them.
     fn needs_more(&self, place: Place, answer: &MemoryRequirements) -> Option<String> {
         let Place {
             memory,
@@ -465,7 +465,7 @@ impl<'a> Creator<'a> {
                 return Some("ordinary memory: the driver does not allow it in tile memory".to_owned());
             }
             (MemoryKind::Tile, Some(tile)) => (tile.size, tile.alignment),
-            // Its own allocation is made as large as it has to be.
+            // A separate allocation is made as large as necessary.
             (MemoryKind::Lazy, _) => return None,
             (MemoryKind::Arena | MemoryKind::Dedicated, _) => (answer.size, answer.alignment),
         };
@@ -519,10 +519,10 @@ fn has_address(row: &BufferRow) -> bool {
     row.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
 }
 
-/// The size from which a history has an allocation of its own.
+/// The size from which a history has its own allocation.
 const LARGE: Bytes = Bytes(1 << 18);
 
-/// A block with one resident can be dedicated to it, and must then be exactly as large.
+/// Adapts a block to its only resident: it can be dedicated to it, and must then be exactly as large.
 fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &LentResource) {
     if row.kind == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, only.answer.size);
@@ -540,7 +540,7 @@ fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &LentResource
     });
 }
 
-/// Raises the planned requirements to what is needed.
+/// Raises the planned requirements to the actual ones.
 fn grow(planned: &mut ResourceRequirements, memory: MemoryKind, answer: &MemoryRequirements) {
     let more = |size: &mut Bytes, alignment: &mut Alignment, new: (Bytes, Alignment)| {
         *size = Ord::max(*size, new.0);

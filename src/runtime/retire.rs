@@ -11,14 +11,14 @@ use crate::Result;
 pub(super) struct RetiredObjects {
     pub(super) owned: OwnedObjects,
     pub(super) progress: Arc<SharedProgress>,
-    /// Frames submitted by then.
+    /// Number of frames submitted when it was retired.
     pub(super) submitted: u64,
-    /// True for those of a bound frame.
+    /// True for the objects of a bound frame.
     pub(super) is_bound_frame: bool,
 }
 
 impl RetiredObjects {
-    /// True if the device has completed every submission that uses them, and the fences of a series have no other user.
+    /// Returns true if the device has completed every submission that uses them, and the fences of a series have no other user.
     fn is_complete(&self, state: &DeviceState) -> Result<bool> {
         // The fences of a series outlive its retired frames and handles to its progress, which query their status.
         if !self.is_bound_frame && Arc::strong_count(&self.progress) > 1 {

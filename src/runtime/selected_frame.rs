@@ -8,7 +8,7 @@ use super::import::Imports;
 use crate::Result;
 use crate::lower::{Lowered, Situation};
 
-/// The bound frame that [`DynamicFrame::select`](super::DynamicFrame::select) lends: everything that a [`BoundFrame`] can look up, and
+/// The bound frame that [`DynamicFrame::select`](super::DynamicFrame::select) lends: all lookups of a [`BoundFrame`], and
 /// [`begin`](SelectedFrame::begin).
 ///
 /// A function that records static and dynamic frames takes an `impl Into<SelectedFrame<'_>>`: `&mut BoundFrame` converts.

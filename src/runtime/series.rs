@@ -58,7 +58,7 @@ impl Series {
         self.progress.lock()
     }
 
-    /// Its progress, to be shared with threads that wait for its frames.
+    /// Its progress, to share with threads that wait for its frames.
     pub(super) fn shared_progress(&self) -> &Arc<SharedProgress> {
         &self.progress
     }
@@ -86,8 +86,7 @@ impl Series {
         }
     }
 
-    /// Destroys everything that was retired on the device, what nothing has borrowed from the pool any more, and the fences that count its
-    /// frames.
+    /// Destroys everything that was retired on the device, everything in the pool that is no longer borrowed, and the fences that count its frames.
     ///
     /// # Safety
     /// Nothing is in use on the device, nothing more is submitted to it, and the bound frames of the series are dropped.

@@ -38,7 +38,7 @@ impl SharedProgress {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prepares the next frame's fence, if fences count; waits for the oldest frame if none is free. Forgets frames that are complete.
+    /// Prepares the next frame's fence, if fences count frames; waits for the oldest frame if none is free. Discards complete frames.
     pub(super) fn prepare(&self, state: &DeviceState) -> Result<()> {
         let oldest = self.lock().frame_to_reuse();
         let Some((frame, fence)) = oldest else {
@@ -92,7 +92,7 @@ impl SharedProgress {
         Ok(true)
     }
 
-    /// Counts every submitted frame as complete, before the fences that count them are destroyed; waits for threads that wait for them.
+    /// Counts every submitted frame as complete, before its fences are destroyed, after waiting for the threads that wait for them.
     pub(super) fn end(&self) {
         let mut progress = self.lock();
         while progress.has_waiting_threads() {

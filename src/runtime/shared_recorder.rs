@@ -19,7 +19,7 @@ use crate::units::Bytes;
 
 /// A shared reference to a frame that is being recorded: the functions of a `FrameRecorder` that take `&self`.
 ///
-/// A `FrameRecorder` has them itself; programs that keep a [`DetachedRecorder`](super::detached::DetachedRecorder) get this from it.
+/// A `FrameRecorder` has these functions itself; programs that keep a [`DetachedRecorder`](super::detached::DetachedRecorder) get this from it.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedRecorder<'a> {
     pub(super) bound: &'a BoundFrame,
@@ -188,7 +188,7 @@ impl<'a> SharedRecorder<'a> {
         if let Some(shading) = &mut tiles.shading {
             info = info.push_next(shading);
         }
-        // Inside a render pass binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
+        // Inside a render pass, the binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
         let memory = encoded.row(pass).tile_memory.get();
         let memory = memory.map(|memory| self.bound.handles.memory[memory as usize]);
         let mut tile = TileMemoryBindInfoQCOM::default().memory(memory.unwrap_or_default());
@@ -211,7 +211,7 @@ impl<'a> SharedRecorder<'a> {
     }
 }
 
-/// True if an attachment of a render pass is imported.
+/// Returns true if an attachment of a render pass is imported.
 fn has_imports(tables: &Lowered, instance: &InstanceRow) -> bool {
     let mut attachments = instance.attachments.of(&tables.attachments).iter();
     attachments.any(|attachment| {

@@ -31,7 +31,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Removes a row, if it is there.
+    /// Removes the row at an index, if there is one.
     pub(super) fn remove(&mut self, index: u32) -> Option<T> {
         let row = self.rows.get_mut(index as usize)?.take()?;
         self.vacant.push(index);

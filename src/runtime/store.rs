@@ -1,4 +1,4 @@
-//! Stores: the passes that copy split lifetimes out of tile memory, which the runtime records itself.
+//! Stores: the passes that copy split lifetimes out of tile memory, recorded by the runtime itself.
 //!
 //! ```text
 //! pass 2 blur (the caller's) ──► store hdr: bind, barriers, begin, draw one triangle, end ──► pass 3 (the caller's)
@@ -43,7 +43,7 @@ impl StoreShader {
         stages.iter().map(|shader| (shader.stage, shader.words)).collect()
     }
 
-    /// The shader that reads what is stored.
+    /// The shader that reads the stored resource.
     fn reader(self) -> &'static Shader {
         match self {
             StoreShader::Float => &STORE_FLOAT_FRAG,
@@ -150,7 +150,7 @@ impl StorePass {
 }
 
 fn create_pool(state: &DeviceState, owned: &mut OwnedObjects, sets: u32) -> Result<vk::DescriptorPool> {
-    // Enough of each kind, as if all stores were of that kind.
+    // Enough descriptors of each kind, as if all stores were of that kind.
     let of = |shader: &'static Shader| pool_sizes(&set_layout_bindings(&[shader], 0), sets);
     let sizes = [of(&STORE_FLOAT_FRAG), of(&STORE_COMP)].concat();
     let info = vk::DescriptorPoolCreateInfo::default()
@@ -184,7 +184,7 @@ fn create_layouts(
     Ok((set_layout, layout))
 }
 
-/// A descriptor set with what the store reads and, for buffers, what it writes: the object that each access uses, its view and its layout.
+/// A descriptor set with the source of the store and, for buffers, its target: the object that each access uses, its view and its layout.
 fn write_set(
     state: &DeviceState,
     row: &StoreRow,

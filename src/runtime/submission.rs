@@ -1,4 +1,4 @@
-//! The semaphores and lists that submitting a bound frame needs.
+//! Semaphores and lists for submitting a bound frame.
 
 use ash::vk;
 
@@ -33,26 +33,26 @@ pub(super) struct Lists {
     pub(super) waits: Vec<vk::SemaphoreSubmitInfo<'static>>,
     pub(super) commands: Vec<vk::CommandBufferSubmitInfo<'static>>,
     pub(super) signals: Vec<vk::SemaphoreSubmitInfo<'static>>,
-    /// Per batch, its runs in those.
+    /// Per batch, its runs in those lists.
     pub(super) runs: Vec<[Run; 3]>,
     pub(super) infos: Vec<vk::SubmitInfo2<'static>>,
 }
 
-/// One submission call, as [`FrameRecorder::submit_with`](super::FrameRecorder::submit_with) hands it out.
+/// One submission call, as passed to the callback of [`FrameRecorder::submit_with`](super::FrameRecorder::submit_with).
 #[derive(Clone, Copy, Debug)]
 pub struct SubmitCall<'a> {
     /// The queue to submit to.
     pub queue: DeviceQueue,
-    /// Its batches, as synchronization2 describes them (also on devices without it).
+    /// Its batches in the structs of synchronization2 (also on devices without it).
     pub batches: &'a [vk::SubmitInfo2<'a>],
-    /// To be signalled by the call; null unless fences count the frames.
+    /// The fence that the call signals; null unless fences count the frames.
     pub fence: vk::Fence,
     /// True if the semaphores are timeline semaphores.
     pub(super) has_timelines: bool,
 }
 
 impl SubmitCall<'_> {
-    /// Calls `with` with its batches as `vkQueueSubmit` takes them, for devices without synchronization2.
+    /// Calls `with` with its batches in the structs of `vkQueueSubmit`, for devices without synchronization2.
     pub fn with_older<R>(&self, with: impl FnOnce(&[vk::SubmitInfo<'_>]) -> R) -> R {
         let older = self.batches.iter().map(|batch| {
             // SAFETY: `Lists::point` made the pointers from slices that live as long as the call.
@@ -79,7 +79,7 @@ impl Submission {
         let timeline = state.functions.timeline_semaphore.is_some();
         let mut semaphores = Vec::with_capacity(plan.frame.semaphores().len());
         for declared in plan.frame.semaphores() {
-            // External ones are the caller's: nothing to create or to name.
+            // External ones belong to the caller: nothing to create or to name.
             let mut handle = vk::Semaphore::null();
             if !declared.external {
                 handle = semaphore(state, owned, timeline)?;
@@ -102,7 +102,7 @@ impl Submission {
 }
 
 impl Lists {
-    /// Lists that never have to grow: for each queue, one wait more than the tables have.
+    /// Lists that never have to grow: for each queue, one more wait than the tables have.
     fn for_tables(tables: &Lowered) -> Lists {
         let batches = tables.batches.len();
         Lists {
@@ -122,7 +122,7 @@ impl Lists {
         self.infos.clear();
     }
 
-    /// The batches' structs, pointing into the lists, which do not change until the next call.
+    /// Points the batches' structs into the lists, which do not change until the next call.
     pub(super) fn point(&mut self) {
         for [waits, commands, signals] in &self.runs {
             let (waits, commands, signals) = (

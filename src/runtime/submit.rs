@@ -3,8 +3,9 @@
 //! ```text
 //!            frame n                          frame n + 1
 //! queue a    [batch 1]──s──┐                  [batch 2]──…      s: declared in the frame
-//! queue b        └─────────►[batch 1]╌╌╌╌╌╌╌╌►    …             ╌: a batch waits for a value of the other queue's timeline where it
-//! ```                                                              takes over bytes from there; on one queue barriers do that
+//! queue b        └─────────►[batch 1]╌╌╌╌╌╌╌╌►    …             ╌: a batch waits for a value of the other queue's timeline if it
+//!                                                                  takes over bytes from there; on one queue barriers do that
+//! ```
 
 use ash::vk;
 
@@ -123,7 +124,7 @@ impl BoundFrame {
                 Some(queue) => {
                     let base = &bases[queue.0 as usize];
                     let (handle, value) = (base.semaphore, base.value(row.semaphore.value));
-                    // Not needed if nothing was submitted by then, or if there is one queue and fences count.
+                    // Not needed if nothing was submitted by then, or if there is one queue and fences count frames.
                     let needed = handle != vk::Semaphore::null() && value > 0;
                     needed.then(|| signal_info(Signal { handle, value }, row.stages))
                 }
@@ -198,7 +199,7 @@ pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::pr
 }
 
 impl BoundFrame {
-    /// An error if a declared command buffer was not recorded in this frame, or a semaphore is not imported.
+    /// Returns an error if a declared command buffer was not recorded in this frame, or a semaphore is not imported.
     pub(super) fn check_recorded(&self) -> Result<()> {
         for (slot, declared) in self.slots.iter().zip(self.plan.frame.command_buffers()) {
             if !slot.is_done() {

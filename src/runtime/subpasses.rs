@@ -64,7 +64,7 @@ impl<'a> Subpass<'a> {
         }
     }
 
-    /// What the description lacks: the words of the resolve of depth and stencil.
+    /// The resolve of depth and stencil as words, which `VkSubpassDescription` does not contain.
     pub(super) fn words(&self) -> [u32; 3] {
         match self.depth_resolve {
             Some(DepthResolve { reference, mode }) => [

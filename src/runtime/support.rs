@@ -1,4 +1,4 @@
-//! Detect: what a physical device supports, and why it has no tile memory.
+//! Detect: the support of a physical device, and the reasons why it has no tile memory.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, FromBytesUntilNulError};
@@ -32,7 +32,7 @@ pub enum Missing {
     /// No memory type is on the tile heap.
     #[error("no memory type is on the tile heap")]
     MemoryType,
-    /// The device has no `vkCmdBindTileMemoryQCOM`, though everything else is there.
+    /// The device has no `vkCmdBindTileMemoryQCOM`, although everything else is present.
     #[error("vkGetDeviceProcAddr gives no vkCmdBindTileMemoryQCOM")]
     Function,
     /// The device was created without the extension or feature, or it is excluded by [`DeviceDesc::without`](super::DeviceDesc::without).
@@ -40,7 +40,7 @@ pub enum Missing {
     NotEnabled,
 }
 
-/// The support of a physical device, which is not what a device created on it has enabled.
+/// The support of a physical device, as opposed to the capabilities enabled on a device created on it.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -93,7 +93,7 @@ impl Support {
         let names = extensions
             .iter()
             .filter_map(|one| one.extension_name_as_c_str().ok());
-        // One after another: to collect them compiles a sort of its own.
+        // In a loop: collecting them instantiates a sort.
         let mut extensions = BTreeSet::new();
         extensions.extend(names.map(CStr::to_owned));
         let question = Question {
@@ -132,13 +132,13 @@ impl Support {
         &self.profile
     }
 
-    /// Why there is no tile memory; empty if there is.
+    /// The reasons why there is no tile memory; empty if there is.
     pub fn missing(&self) -> &[Missing] {
         &self.missing
     }
 
-    /// The name and version of the emulator that provides the tile heap; `None` for a driver's own heap, without a tile heap, and below
-    /// Vulkan 1.3, where it cannot be queried (`vkGetPhysicalDeviceToolProperties`).
+    /// The name and version of the emulator that provides the tile heap; `None` if the driver has its own tile heap, there is none, or the version is
+    /// below Vulkan 1.3, where the emulator cannot be queried (`vkGetPhysicalDeviceToolProperties`).
     pub fn emulator(&self) -> Option<&str> {
         self.emulator.as_deref()
     }
@@ -154,12 +154,12 @@ impl Support {
         self.offers
     }
 
-    /// The Vulkan version to be used: the lower of the device's and the instance's.
+    /// The Vulkan version to use: the lower of the device's and the instance's.
     pub fn version(&self) -> u32 {
         self.version
     }
 
-    /// Whether the driver lists a device extension.
+    /// Returns true if the driver lists a device extension.
     pub fn lists(&self, extension: &CStr) -> bool {
         self.extensions.contains(extension)
     }
@@ -183,14 +183,14 @@ pub(super) fn plan_features(capabilities: Capabilities) -> Features {
             Capabilities::DEPTH_STENCIL_RESOLVE,
             Features::DEPTH_STENCIL_RESOLVE,
         ),
-        // Only for colour and one sample: that is all that every implementation supports.
+        // Only for single-sampled colour: every implementation supports that much.
         (Capabilities::LOCAL_READ, Features::LOCAL_READ),
     ];
     let held = pairs.into_iter().filter(|(from, _)| capabilities.contains(*from));
     held.fold(Features::empty(), |features, (_, feature)| features | feature)
 }
 
-/// Completes the profile's tile heap, or reports what is missing.
+/// Completes the profile's tile heap, or reports the missing parts.
 fn missing_links(
     extensions: &BTreeSet<CString>,
     tile_feature: bool,
@@ -205,7 +205,7 @@ fn missing_links(
     }
     let heaps = profile.heaps.iter().enumerate();
     let tile_heaps = heaps.filter(|(_, heap)| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM));
-    // The largest heap; the first of equals.
+    // The largest heap; the first among equals.
     let heap = tile_heaps.rev().max_by_key(|(_, heap)| heap.size);
     let found = match heap {
         None => Err(Missing::Heap),
@@ -237,13 +237,13 @@ fn missing_links(
     missing
 }
 
-/// The block of the only driver whose source was read; used if a measured profile has to estimate.
+/// The tile block of the only driver whose source was read; used if a measured profile has to estimate.
 const TILE_BLOCK: TileBlock = TileBlock {
     bytes: Alignment::new(12_288).unwrap(),
     rows: 32,
 };
 
-/// A physical device that is queried.
+/// A physical device to be queried.
 struct Question<'a> {
     instance: &'a ash::Instance,
     physical_device: vk::PhysicalDevice,
@@ -256,7 +256,7 @@ impl Question<'_> {
         self.version >= core || self.extensions.contains(extension)
     }
 
-    /// The capabilities that the device could enable, whether it has the feature `tileMemoryHeap`, and the parts of tile shading.
+    /// The capabilities that the device could enable, the feature `tileMemoryHeap`, and the parts of tile shading.
     fn features(&self) -> (Capabilities, bool, OptionalFeatures) {
         use Capabilities as C;
         let listed = |capability: Capabilities| {
@@ -301,7 +301,7 @@ impl Question<'_> {
         (tile.queue_submit_boundary != 0, tile.tile_buffer_transfers != 0)
     }
 
-    /// The tool that emulates the tile heap.
+    /// The tool that emulates the tile heap, if any.
     fn emulator(&self) -> Result<Option<String>> {
         if self.version < vk::API_VERSION_1_3 {
             return Ok(None);
@@ -424,7 +424,7 @@ impl Question<'_> {
     }
 }
 
-/// `1.3.230`.
+/// Formats a version: `1.3.230`.
 pub(super) fn version_text(version: u32) -> String {
     format!(
         "{}.{}.{}",

@@ -12,7 +12,7 @@ use crate::lower::tables::objects::ViewRow;
 use crate::lower::{Lowered, Parity};
 use crate::plan::Plan;
 
-/// The accesses to histories with two copies, by access.
+/// The swapped copies of histories with two copies, by access.
 #[derive(Debug, Default)]
 pub(super) struct SwappedCopies(Vec<SwappedCopy>);
 
@@ -40,7 +40,7 @@ impl SwappedCopies {
             plan.frame.resource(id).persistence == Persistence::History
                 && plan.resources[id.index()].placements.len() == 2
         };
-        // The copies of a history are neighbours.
+        // The copies of a history are adjacent.
         let other = |row: u32, resource_of: &dyn Fn(u32) -> ResourceId| {
             let is_second = row > 0 && resource_of(row - 1) == resource_of(row);
             if is_second { row - 1 } else { row + 1 }
@@ -73,7 +73,7 @@ impl SwappedCopies {
         Ok(SwappedCopies(copies))
     }
 
-    /// The object of an access in frames of `parity`, and its view; `even` is what even frames use.
+    /// The object of an access in frames of `parity`, and its view; `even` is the one that even frames use.
     pub(super) fn used_in(
         &self,
         parity: Parity,

@@ -1,5 +1,4 @@
-//! The features of `VK_QCOM_tile_shading` beside `tileShading`: one table, from which querying, enabling and reading a caller's struct
-//! derive.
+//! The features of `VK_QCOM_tile_shading` other than `tileShading`: one table, from which querying, enabling and reading a caller's struct derive.
 
 use crate::ffi::PhysicalDeviceTileShadingFeaturesQCOM;
 use crate::profile::OptionalFeatures;

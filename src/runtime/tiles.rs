@@ -1,8 +1,8 @@
-//! The tiles of a render pass: what is declared about them, and what the driver makes of it.
+//! The tiles of a render pass: structures that declare them, and the driver's choice of them.
 //!
-//! While tile memory is bound, the driver has less to bin with, and its tiles are smaller. So if tile properties can be queried, every
-//! render pass chains the size of the bound tile memory (`VkTileMemorySizeInfoQCOM`). It is taken from the plan, so it always matches. A
-//! pass without bound tile memory chains a size of 0. An absent structure means the same, but the structure shows tools that the size is known.
+//! While tile memory is bound, the driver has less memory for binning, and its tiles are smaller. If tile properties can be queried, every render
+//! pass therefore chains the size of the bound tile memory (`VkTileMemorySizeInfoQCOM`). It is taken from the plan, so it always matches. A pass
+//! without bound tile memory chains a size of 0. An absent structure means the same, but the structure shows tools that the size is known.
 
 use super::capabilities::Capabilities;
 use super::device_state::DeviceState;

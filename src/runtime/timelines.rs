@@ -1,11 +1,10 @@
-//! The device's queues: the timeline of each, and what its tile memory was last used for.
+//! The device's queues: the timeline of each, and the last uses of its tile memory.
 //!
 //! ```text
 //! queue 0   batch 1 ─► batch 2 │ frame 7 of plan a: batches 3, 4 │ frame 2 of plan b: batch 5 …     each batch signals its number
 //! ```
-//! A frame is lowered for what earlier work left, which it reads when it begins. If another frame is submitted to one of its queues in
-//! between, its first batch there waits for all of that: the state that it was lowered for is then older than necessary, but the order is
-//! correct.
+//! A frame is lowered for the state that earlier work left, which it reads when it begins. If another frame is submitted to one of its queues in
+//! between, its first batch there waits for all of that: the state that it was lowered for is then older than necessary, but the order is correct.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,9 +34,9 @@ pub(super) struct Timelines {
 pub(super) struct QueueState {
     /// Batches submitted: the value that the timeline semaphore reaches.
     pub(super) submitted: u64,
-    /// The last uses of tile memory, as of the queue with index 0.
+    /// The last uses of tile memory, expressed for queue index 0.
     tile: Vec<ByteUse>,
-    /// The bound frame whose uses they are.
+    /// The bound frame that made those uses.
     tile_user: u64,
 }
 
@@ -59,7 +58,7 @@ impl Timelines {
         }
         let mut states = vec![QueueState::default(); queues.len()];
         if state.functions.timeline_semaphore.is_none() {
-            // Without them, frames that overtake each other cannot wait for each other.
+            // Without timelines, frames that overtake each other cannot wait for each other.
             states
                 .iter_mut()
                 .for_each(|one| one.forget_tile(state.tile_bytes()));
@@ -106,8 +105,8 @@ impl Timelines {
 }
 
 impl QueueState {
-    /// Adds the last uses of the queue's tile memory, as of the queue that a frame knows by `index`. Those of a bound frame other than
-    /// `user` count as uses of the whole `heap` by anything, so that one lowering is valid after whatever came before.
+    /// Adds the last uses of the queue's tile memory, expressed for the queue's `index` in a frame. Uses by a bound frame other than `user` count as
+    /// uses of the whole `heap` by anything, so that one lowering is valid after any earlier work.
     pub(super) fn tile_uses(&self, index: DeviceQueueIndex, user: u64, heap: Bytes, uses: &mut Vec<ByteUse>) {
         if self.tile_user != user && !self.tile.is_empty() {
             return uses.push(any_use(Space::tile(index), heap, index));
@@ -122,7 +121,7 @@ impl QueueState {
         }));
     }
 
-    /// Keeps what a frame leaves in the queue's tile memory.
+    /// Keeps the state that a frame leaves in the queue's tile memory.
     pub(super) fn keep_tile(&mut self, index: DeviceQueueIndex, user: u64, after: &[ByteUse]) {
         self.tile_user = user;
         self.tile.clear();
@@ -130,7 +129,7 @@ impl QueueState {
         self.tile.extend(uses);
     }
 
-    /// Assumes that anything may have used the tile memory, since its last uses are not known exactly.
+    /// Assumes any possible use of the tile memory, since its last uses are not known exactly.
     pub(super) fn forget_tile(&mut self, heap: Bytes) {
         self.tile.clear();
         if heap > Bytes::ZERO {
@@ -140,7 +139,7 @@ impl QueueState {
     }
 }
 
-/// Uses of the first bytes of a space by anything that was submitted to a queue so far.
+/// A use of the first bytes of a space by anything that was submitted to a queue so far.
 pub(super) fn any_use(space: Space, end: Bytes, queue: DeviceQueueIndex) -> ByteUse {
     ByteUse {
         space,

@@ -1,8 +1,8 @@
-//! Stamps that tell detached objects of a bound frame from those that are out of date.
+//! Stamps that distinguish valid detached objects of a bound frame from outdated ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The last selection, begin or submission of a bound frame. No other one in the process is equal.
+/// Stamp of the last selection, begin or submission of a bound frame; unique in the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UseStamp(u64);
 

@@ -1,4 +1,4 @@
-//! The formats of views: a driver is asked what images of a format allow, and here what views of another format allow.
+//! The formats of views: a driver is queried for images of a format elsewhere, and for views of other formats here.
 
 use ash::vk;
 
@@ -8,7 +8,7 @@ use crate::Result;
 use crate::frame::tables::{Access, ResourceKind};
 use crate::frame::{AccessKind, Frame, Persistence};
 
-/// What the format of a view must allow for a kind of access, and the rule; `None` for accesses without a view.
+/// The format features that a kind of access requires of a view, and the rule; `None` for accesses without a view.
 fn needed(kind: AccessKind, depth: bool) -> Option<(vk::FormatFeatureFlags, &'static str)> {
     use vk::FormatFeatureFlags as F;
     let attachment = if depth {
@@ -31,7 +31,7 @@ fn needed(kind: AccessKind, depth: bool) -> Option<(vk::FormatFeatureFlags, &'st
 }
 
 impl DeviceState {
-    /// An error if a pass uses an image through a view whose format does not allow that on this device.
+    /// Returns an error if a pass uses an image through a view whose format does not allow that on this device.
     pub(super) fn views_are_supported(&self, frame: &Frame) -> Result<()> {
         for pass in frame.pass_ids() {
             for access in frame.accesses_of(pass) {
@@ -49,14 +49,14 @@ impl DeviceState {
         Ok(())
     }
 
-    /// The format of an access's view, where it does not allow the access, and the rule that says so.
+    /// The format of an access's view, if it does not allow the access, and the violated rule.
     fn unsupported_view(&self, frame: &Frame, access: &Access) -> Option<(vk::Format, &'static str)> {
         let resource = frame.resource(access.resource);
         let ResourceKind::Image { desc, .. } = &resource.kind else {
             return None;
         };
         let format = access.view.format.unwrap_or(desc.format);
-        // Views of the image's own format allow what the image was asked about, unless it has more usage than its format allows.
+        // Views of the image's own format allow the usage that the image was queried with, unless it has more usage than its format allows.
         let asked = format == desc.format && !desc.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
         if asked || matches!(resource.persistence, Persistence::External(_)) {
             return None;

@@ -20,11 +20,11 @@ pub(super) struct Interpreted {
     pub(super) passes: Vec<Option<(PassKind, Vec<Access>)>>,
     /// Per resource, its accesses in the order of the passes.
     pub(super) by_resource: Vec<Vec<Access>>,
-    /// Per resource, whether it is an image.
+    /// Per resource, true if it is an image.
     pub(super) is_image: Vec<bool>,
-    /// Per resource, whether it is used or declared as depth attachment.
+    /// Per resource, true if it is used or declared as depth attachment.
     pub(super) as_depth: Vec<bool>,
-    /// Per resource, whether it is presented.
+    /// Per resource, true if it is presented.
     pub(super) presented: Vec<bool>,
 }
 

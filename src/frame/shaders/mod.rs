@@ -18,7 +18,7 @@
 //! for binding in &entry.bindings {
 //!     println!("set {} binding {}: {:?}", binding.set, binding.binding, binding.kind);
 //! }
-//! Bind what the pass binds, then compare its declared accesses with the shader's.
+//! // Bind the resources of the pass, then compare its declared accesses with those of the shader.
 //! let pipeline = PipelineShaders::new().shader(&entry).bind(0, 0, albedo).bind(0, 1, lit);
 //! for mismatch in check(&frame, lighting, &[pipeline]) {
 //!     println!("{mismatch}");

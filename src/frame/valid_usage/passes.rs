@@ -181,7 +181,7 @@ impl RenderPass<'_> {
 
     /// A written attachment of which shaders use an aspect in another way.
     ///
-    /// Source: VUID-vkCmdDraw-None-10795 to -10797, which allow that where the feedback loop is enabled.
+    /// Source: VUID-vkCmdDraw-None-10795 to -10797, which allow that if the feedback loop is enabled.
     fn feedback(&self) -> Option<&Access> {
         let written = |access: &&Access| access.kind.is_attachment() && access.writes;
         self.accesses.iter().filter(written).find(|attached| {

@@ -4,7 +4,7 @@
 //! structure ─► created objects, render passes ─► replay, from what earlier work left ─► what is left for the next frame
 //!  indices,     what the frame describes           batch ► pass ► pass ► … batch ► …
 //!  order        and the device allows                │ each step changes a model of
-//!                                                    ├ contents   of every image and buffer
+//!                                                    ├ contents   those of every image and buffer
 //!                                                    ├ layouts    and the queue family that owns it
 //!                                                    └ hazards    the order of accesses, by the model of `tileheap_sync`
 //! ```
