@@ -1,4 +1,4 @@
-//! Accesses: how a pass uses a resource, and what Vulkan calls that.
+//! Accesses: the ways in which a pass uses a resource, and their terms in Vulkan.
 
 use ash::vk;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -3,7 +3,7 @@
 //! ```text
 //! passes   0 draw   1 light   2 blur            …   9 compose
 //! before   w ────── r ─────── r ─────────────────── r          ten steps of tile memory
-//! after    w ────── r ─────── r ─ store                        four, of a resource of its own
+//! after    w ────── r ─────── r ─ store                        four, of a separate resource
 //!                                  └ w ──────────── r          the resource itself: ordinary memory will do
 //! ```
 //! The store is a pass of its own, which the runtime records ([`Contents::Store`]) with a draw or dispatch: tile images allow no transfers. Images

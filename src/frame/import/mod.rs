@@ -35,7 +35,7 @@
 //!   out) is a submit of one batch of one command buffer. Submits on different queues follow each other strictly, by
 //!   semaphores: the format does not say what could run in parallel.
 //! - `type` is `raster`, `compute` or `transfer`, or a synonym of these. A `present` pass does not become a pass.
-//! - `use` says how a resource is used; see [`uses`](self) below. A read and a write of one resource through one use are one
+//! - `use` is the kind of use; see [`uses`](self) below. A read and a write of one resource through one use are one
 //!   access that reads and writes.
 //! - A write without a read keeps nothing, with one exception: an attachment that was used earlier in the frame is drawn
 //!   over, so its contents are loaded, and the access still counts once.

@@ -7,7 +7,7 @@ use ash::vk;
 pub struct SyntheticDesc {
     /// Number of passes; at least 2 are made.
     pub passes: u32,
-    /// Number of resources; at least 4 are made: two externals that come in, the swapchain image, and one transient.
+    /// Number of resources; at least 4 are made: two external inputs, the swapchain image, and one transient.
     pub resources: u32,
     /// Number of batches; at least 1 and at most one for each pass. Submits of one or two batches, batches of one to
     /// three command buffers.

@@ -62,7 +62,7 @@ pub(super) fn exceeds(device: &DeviceProfile, what: &str, found: u32, limit: u32
     (found > limit).then(|| format!("{what} {found}, but `{}` allows {limit} ({name})", device.name))
 }
 
-/// The problem that a side of an image is longer than its type allows. If a driver is asked about each image, it decides; external images exist
+/// The problem that a side of an image is longer than its type allows. If a driver is queried about each image, it decides; external images exist
 /// already.
 fn too_long(image: &Image<'_>, device: &DeviceProfile, what: &str, side: u32) -> Problem {
     let limits = &device.limits;

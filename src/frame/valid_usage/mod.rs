@@ -5,7 +5,7 @@
 //! USED, PREVIOUS             buffers
 //! VIEWS, USES, PERFORMED     accesses     their views; stages and clear values; accesses that stages perform
 //! RENDER_PASSES              passes       attachments together
-//! EXTERNALS, SEMAPHORES      states that the caller hands over or waits in
+//! EXTERNALS, SEMAPHORES      entry and exit states, and waits of the caller
 //! EDGES                      queues     commands that the runtime records at the first and last use of a part
 //! device*.rs                 the same subjects against the limits and features of a device
 //! ```

@@ -9,7 +9,7 @@ use crate::frame::external::{ExternalDesc, ResourceState};
 use crate::frame::tables::{Access, Pass, Queue, Resource, Tables, Version};
 use tileheap_device::scopes;
 
-/// A use before or after which the runtime records a command of its own.
+/// A use before or after which the runtime records one of its own commands.
 pub(super) struct Edge<'a> {
     pub(super) resource: &'a Resource,
     pub(super) pass: &'a Pass,

@@ -114,8 +114,7 @@ fn makes_wait(stages: vk::PipelineStageFlags2) -> bool {
 
 /// Checks that uses of one resource on two queues are ordered if one of them writes; any number of queues may read at the same time.
 ///
-/// Batches of one queue are ordered, so the last use and the last write on each other queue stand for all before them:
-/// O(accesses x queues).
+/// Batches of one queue are ordered, so the last use and the last write on each other queue represent all before them: O(accesses x queues).
 pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
     if tables.before.is_empty() {
         return Ok(());
