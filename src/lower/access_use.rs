@@ -1,4 +1,4 @@
-//! The effect of an access on memory, including what the render pass does around it.
+//! The effect of an access on memory, including the render pass's own operations before and after it.
 
 use ash::vk;
 
@@ -13,7 +13,7 @@ pub(super) fn attached_as(depth: bool) -> AccessKind {
     }
 }
 
-/// The effect of an access on memory, including what the render pass does around it.
+/// The effect of an access on memory, including the render pass's own operations before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AccessUse {
     /// The stages that make it.

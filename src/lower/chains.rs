@@ -417,7 +417,7 @@ impl Gather<'_> {
         let is_stencil = part.range.aspects == vk::ImageAspectFlags::STENCIL;
         let (first, mut rest) = (epochs.len(), accesses);
         while let Some((&index, others)) = rest.split_first() {
-            // The accesses of one pass are one use, in GENERAL if they want different layouts.
+            // The accesses of one pass are one use, in GENERAL if they require different layouts.
             let access = &self.all[index as usize];
             let mut next = self.use_of(part, access);
             let same = |&&index: &&u32| self.all[index as usize].pass == access.pass;

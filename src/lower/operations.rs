@@ -43,7 +43,7 @@ impl<'a> AttachmentOperations<'a> {
         operations
     }
 
-    /// Marks the accesses whose results in a part of an image are wanted.
+    /// Marks the accesses whose results in a part of an image are needed later.
     fn mark(&mut self, frame: &Frame, id: ResourceId, part: SubresourceRange) {
         use vk::ImageAspectFlags as F;
         let (resource, accesses) = (frame.resource(id), frame.accesses());

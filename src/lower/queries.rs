@@ -76,7 +76,7 @@ pub(crate) fn queries_of(
     queries.into_iter().flatten()
 }
 
-/// Returns true if a device may be queried about an object in a kind of memory: what the extension forbids must not even be queried.
+/// Returns true if a device may be queried about an object in a kind of memory: objects that the extension forbids must not even be queried.
 fn is_possible(memory: MemoryKind, object: &QueriedObject, profile: &DeviceProfile) -> bool {
     match (memory, object) {
         (MemoryKind::Tile, QueriedObject::Image(_)) => profile.tile.is_some(),

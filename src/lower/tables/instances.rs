@@ -108,8 +108,8 @@ pub struct SubpassDependencyRow {
     pub scopes: Scopes,
 }
 
-/// A subpass: `VkSubpassDescription` (`VkSubpassDescription2` if a render pass object resolves depth), what is recorded to begin it in
-/// dynamic rendering, and what its pipelines are created with.
+/// A subpass: `VkSubpassDescription` (`VkSubpassDescription2` if a render pass object resolves depth), the commands that begin it in dynamic
+/// rendering, and creation parameters of its pipelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -150,7 +150,7 @@ pub struct SubpassRow {
     /// The aspects of depth and stencil that the subpass uses.
     #[serde(with = "names::bits")]
     pub depth_aspects: vk::ImageAspectFlags,
-    /// Samples of its pipelines: those of its attachments, or what the pass declares.
+    /// Samples of its pipelines: those of its attachments, or those declared by the pass.
     #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
 }

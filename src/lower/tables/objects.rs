@@ -1,4 +1,4 @@
-//! Objects created before a frame runs: memory objects, images, buffers and views, and what accesses name.
+//! Objects created before a frame runs: memory objects, images, buffers and views, and the objects used by accesses.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
