@@ -1,7 +1,7 @@
 //! Barriers: the tables' rows as Vulkan structs, recorded as one call before and one after each pass.
 //!
-//! Recording hands out slices and builds nothing. Only imported resources change from frame to frame; their handles are written into
-//! the structs when a frame begins.
+//! Recording passes slices and builds nothing. Only imported resources change from frame to frame; their handles are written into the structs when a
+//! frame begins.
 
 use ash::vk;
 

@@ -47,7 +47,7 @@ pub(super) struct Binder<'a> {
     pub(super) queues: Vec<DeviceQueue>,
     /// The series that it is bound for.
     pub(super) series: &'a Arc<Series>,
-    /// The histories whose second copy comes first.
+    /// The histories whose second copy is used first.
     pub(super) swapped: &'a [ResourceId],
 }
 

@@ -43,7 +43,7 @@ use crate::{Checked, Result};
 /// # fn f(tile: &Device, plan: Arc<Checked<Plan>>, wider: Arc<Checked<Plan>>) -> tileheap::Result<()> {
 /// let mut bound = tile.bind(&plan)?;
 /// // … frames …
-/// // Another size: what is bound goes when its last frame is complete.
+/// // Another size: the old objects are freed when their last frame is complete.
 /// std::mem::replace(&mut bound, tile.bind(&wider)?).retire();
 /// let waiting = tile.collect()?; // now and then; 0 once all of it is gone
 /// # let _ = waiting;

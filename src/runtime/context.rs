@@ -52,7 +52,7 @@ impl Context {
     /// # Errors
     /// As [`Context::new`].
     pub fn on(entry: ash::Entry, desc: &ContextDesc<'_>) -> Result<Context> {
-        // If it is dropped on an early return, it destroys what it has created.
+        // If it is dropped on an early return, it destroys everything that it has created.
         let mut instance = Instance::new(entry, desc)?;
         if let Some(maker) = desc.surface {
             instance.make_surface(maker)?;

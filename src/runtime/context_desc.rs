@@ -17,7 +17,7 @@ impl<'a> SurfaceMaker<'a> {
     /// A callback that creates surfaces, which the context then owns and destroys.
     ///
     /// # Safety
-    /// It creates surfaces of the instance that it is given. Their windows exist until the context is destroyed.
+    /// It creates surfaces of the instance that it is given. The window or display of a surface exists until the context is destroyed.
     pub unsafe fn new(make: &'a MakeSurface<'a>) -> SurfaceMaker<'a> {
         SurfaceMaker(make)
     }

@@ -10,7 +10,7 @@ use super::tile_shading_parts::{parts_of, with_parts};
 use crate::ffi::{PhysicalDeviceTileShadingFeaturesQCOM, PhysicalDeviceVulkan14Features};
 use crate::profile::OptionalFeatures;
 
-/// Extension names and feature structs to add to a `VkDeviceCreateInfo`, without duplicating what it has.
+/// Extension names and feature structs to add to a `VkDeviceCreateInfo`, without duplicating existing ones.
 ///
 /// A feature struct that the caller chains is not changed: a feature that it disables stays disabled. The features of tile shading are therefore
 /// those of the caller's struct, or all that the device supports if there is none.

@@ -25,7 +25,7 @@ use crate::{Checked, Result};
 /// A recorder that is dropped instead of submitted has no effect, even after an error: the next one has the same number and parity. The
 /// caller resets the command buffers that were recorded. Imported semaphores are neither waited for nor signalled, so the semaphore of an
 /// acquired swapchain image still has to be waited for. After an error of `vkQueueSubmit`, part of the frame may run, and no further frame
-/// can be begun: [retire](BoundFrame::retire) what is bound and bind it again, or [abandon](BoundFrame::abandon) it if the device is lost.
+/// can be begun: [retire](BoundFrame::retire) the bound frame and bind it again, or [abandon](BoundFrame::abandon) it if the device is lost.
 ///
 /// Recordings end before their frame is submitted, only one frame is recorded at a time, and a retired frame cannot be recorded:
 /// ```compile_fail,E0505

@@ -87,7 +87,7 @@ pub(super) struct OlderBatch {
     signal_values: Vec<u64>,
 }
 
-/// The slice at a pointer, with a count.
+/// The slice of `count` elements at `pointer`.
 ///
 /// # Safety
 /// They come from one slice, which is alive.

@@ -22,7 +22,7 @@ fn add<T: vk::Handle>(renamed: &mut Renamed, handle: T, name: &str) {
 }
 
 impl BoundFrame {
-    /// Gives its pooled objects the names of its own resources, passes and memory, if they differ.
+    /// Gives its pooled objects the names of its own resources, passes and memory, unless they already have them.
     pub(super) fn name_objects(&self) {
         let (Some(debug), Some(owned)) = (&self.state.functions.debug_utils, &self.owned) else {
             return;

@@ -151,7 +151,7 @@ pub(super) struct Creation<'a> {
     pub(super) borrower: Borrower,
     /// Queue families that may use a history, regardless of this plan; empty if there is only one.
     pub(super) families: &'a [u32],
-    /// Histories whose second copy comes first.
+    /// Histories whose second copy is used first.
     pub(super) swapped: &'a [ResourceId],
 }
 
