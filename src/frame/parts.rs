@@ -195,7 +195,7 @@ fn up_to(end: u32) -> Run {
 }
 
 /// Maximum number of parts of all images together.
-const MOST_PARTS: usize = 1 << 20;
+const MAX_PARTS: usize = 1 << 20;
 
 /// Fills in what accesses leave open; every range must be inside its image.
 pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
@@ -279,11 +279,11 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
                 vec![whole.aspects]
             };
             let count = levels.len() * layers.len() * aspects.len() + parts.len();
-            if count > MOST_PARTS {
+            if count > MAX_PARTS {
                 return Err(FrameRule::TooMany.broken(format!(
                     "the frame has {count} parts of images, and {limit} are the most that can be \
                      planned",
-                    limit = MOST_PARTS
+                    limit = MAX_PARTS
                 )));
             }
             for &levels in &levels {

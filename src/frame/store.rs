@@ -94,7 +94,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
                 return Err("a store needs it as a storage buffer, and no pass does");
             }
             if desc.size.0 % 4 != 0 {
-                return Err("its bytes are no whole number of words");
+                return Err("its size is not a multiple of 4 bytes");
             }
             Ok(Store {
                 kind: PassKind::Compute,

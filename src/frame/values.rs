@@ -16,7 +16,7 @@ use tileheap_units::CompactSort;
 
 use super::builder::FrameBuilder;
 use super::tables::{Access, Resource, ResourceKind, Version};
-use super::validate::LONGEST_NAME;
+use super::validate::MAX_NAME_BYTES;
 use super::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 
 /// One value of a resource that is a separate resource.
@@ -211,7 +211,7 @@ impl Resource {
 fn name_of_value(names: &mut HashSet<String>, resource: &str, value: SeparateValue) -> String {
     let SeparateValue { number, count, .. } = value;
     let name = |suffix: &str| {
-        let mut length = resource.len().min(LONGEST_NAME - suffix.len());
+        let mut length = resource.len().min(MAX_NAME_BYTES - suffix.len());
         while !resource.is_char_boundary(length) {
             length -= 1;
         }

@@ -150,7 +150,7 @@ impl BoundFrame {
                 "pass `{}` has no subpass {subpass}",
                 self.plan.frame.pass(pass).name
             ),
-            None => panic!("pass `{}` is no render pass", self.plan.frame.pass(pass).name),
+            None => panic!("pass `{}` is not a render pass", self.plan.frame.pass(pass).name),
         }
     }
 

@@ -118,7 +118,7 @@ impl Context {
 
     /// The runtime on the device.
     pub fn tile(&self) -> &Device {
-        self.tile.as_ref().expect("taken by `destroy` alone")
+        self.tile.as_ref().expect("only `destroy` takes it")
     }
 
     /// The queues: first one with graphics and compute (and presentation), then one of each other family.

@@ -212,7 +212,7 @@ impl FrameRecorder<'_> {
             format!("{width} x {height} at ({x}, {y})")
         };
         let why = match area {
-            _ if declared.kind != PassKind::Render => "it is no render pass".to_owned(),
+            _ if declared.kind != PassKind::Render => "it is not a render pass".to_owned(),
             _ if !self.bound.slots[declared.command_buffer.index()].is_free() => {
                 "its command buffer is already recorded".to_owned()
             }
@@ -386,7 +386,7 @@ impl FrameRecorder<'_> {
         let pass = bound.plan.pass_of_input(pass);
         let name = || format!("pass `{}`", frame.pass(pass).name);
         let rendering = self.encoded().row(pass).instance.get();
-        let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));
+        let rendering = rendering.unwrap_or_else(|| panic!("{} is not a render pass", name()));
         let user = format!("pass `{}`", frame.pass(pass).name);
         bound.check_imported_in(self.lowered(), self.encoded().row(pass), &user)?;
         let rendering = self.encoded().rendering(rendering);

@@ -22,7 +22,7 @@ use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
 /// The number of descriptions whose requirements are cached: a frame of another size adds a few dozen.
-const REMEMBERED: usize = 1 << 13;
+const MAX_CACHED_REQUIREMENTS: usize = 1 << 13;
 
 impl DeviceState {
     /// Queries the requirements of every resource of a frame. Querying resources that the device cannot create is invalid usage.
@@ -69,7 +69,7 @@ impl DeviceState {
                 needs.lazy_type_bits = 0;
             }
             let mut known = known();
-            if known.len() >= REMEMBERED {
+            if known.len() >= MAX_CACHED_REQUIREMENTS {
                 known.clear();
             }
             known.insert(key, needs);

@@ -93,7 +93,7 @@ impl Progress {
         match self.failed {
             None => Ok(FrameNumber(self.submitted)),
             Some((call, result)) => {
-                let what = "an earlier frame; bind anew".to_owned();
+                let what = "an earlier frame; bind again".to_owned();
                 Err(RuntimeError::Vulkan { call, result, what }.into())
             }
         }

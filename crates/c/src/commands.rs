@@ -165,7 +165,7 @@ fn record(
         Ok(begun) => recorder.detach(begun),
         Err(error) => {
             let removed = handles::remove::<CommandsObject>(handle);
-            debug_assert!(removed.is_ok(), "nobody else knows the handle");
+            debug_assert!(removed.is_ok(), "the handle was not returned yet");
             return Err(error.into());
         }
     };

@@ -67,7 +67,7 @@ use ash::vk;
 pub use error::ImportError;
 
 use super::json::{self, Dialect, dialect};
-use super::validate::{LONGEST_NAME, check_name};
+use super::validate::{MAX_NAME_BYTES, check_name};
 use super::{Frame, FrameBuilder, FrameError, FrameRule};
 use crate::format::texel_block;
 
@@ -236,7 +236,7 @@ fn unknown_fields(document: &document::Document) -> Vec<String> {
 /// Turns a title of any length and content into a frame name.
 fn printable_name(title: &str) -> String {
     let mut name: String = title.chars().filter(|c| !c.is_control()).collect();
-    let mut end = name.len().min(LONGEST_NAME);
+    let mut end = name.len().min(MAX_NAME_BYTES);
     while !name.is_char_boundary(end) {
         end -= 1;
     }

@@ -144,7 +144,7 @@ pub(super) struct Accepted(Vec<(S, A)>);
 
 impl Accepted {
     /// Maximum number of pairs: a longer search would take longer than the check.
-    const MOST: usize = 32;
+    const MAX_CACHED_PAIRS: usize = 32;
 
     /// As [`check_performed`].
     pub(super) fn check(&mut self, subject: &impl Subject, stages: S, access: A) -> Result<(), InvalidUsage> {
@@ -152,7 +152,7 @@ impl Accepted {
             return Ok(());
         }
         check_performed(subject, stages, access)?;
-        if self.0.len() < Accepted::MOST {
+        if self.0.len() < Accepted::MAX_CACHED_PAIRS {
             self.0.push((stages, access));
         }
         Ok(())

@@ -16,7 +16,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
         let id = Some(PassId(index as u32));
         if pass.contents == Contents::Secondary && pass.kind != PassKind::Render {
             return Err(FrameRule::SecondaryContents.broken(format!(
-                "pass `{pass}` is no render pass, so its contents are inline: record secondary \
+                "pass `{pass}` is not a render pass, so its contents are inline: record secondary \
                  command buffers inside it as you like",
                 pass = pass.name
             )));

@@ -22,15 +22,15 @@ use crate::quick_hash::QuickHash;
 use crate::units::Bytes;
 
 /// Maximum number of resources, passes, accesses, … of a frame: real ones have hundreds.
-const MOST: usize = 1 << 20;
+const MAX_ROWS: usize = 1 << 20;
 /// Maximum number of batches: their order is kept as one bit for each pair.
-const MOST_BATCHES: usize = 1 << 14;
+const MAX_BATCHES: usize = 1 << 14;
 /// Maximum number of queues.
-const MOST_QUEUES: usize = 1 << 8;
+const MAX_QUEUES: usize = 1 << 8;
 /// Maximum size of one resource (1 TiB). The sum over twice the maximum number of accesses to such resources does not overflow 64 bits.
-const MOST_BYTES: Bytes = Bytes(1 << 40);
+const MAX_RESOURCE_BYTES: Bytes = Bytes(1 << 40);
 /// Maximum length of a name in bytes.
-pub(super) const LONGEST_NAME: usize = 256;
+pub(super) const MAX_NAME_BYTES: usize = 256;
 
 /// Checks everything and fills in what follows from the description.
 pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
@@ -65,14 +65,14 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
 /// Checks that no index overflows 32 bits and no sum of sizes 64.
 fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     let counts = [
-        ("queues", tables.queues.len(), MOST_QUEUES),
-        ("semaphores", tables.semaphores.len(), MOST),
-        ("submits", tables.submits.len(), MOST),
-        ("batches", tables.batches.len(), MOST_BATCHES),
-        ("command buffers", tables.command_buffers.len(), MOST),
-        ("passes", tables.passes.len(), MOST),
-        ("accesses", tables.accesses.len(), MOST),
-        ("resources", tables.resources.len(), MOST),
+        ("queues", tables.queues.len(), MAX_QUEUES),
+        ("semaphores", tables.semaphores.len(), MAX_ROWS),
+        ("submits", tables.submits.len(), MAX_ROWS),
+        ("batches", tables.batches.len(), MAX_BATCHES),
+        ("command buffers", tables.command_buffers.len(), MAX_ROWS),
+        ("passes", tables.passes.len(), MAX_ROWS),
+        ("accesses", tables.accesses.len(), MAX_ROWS),
+        ("resources", tables.resources.len(), MAX_ROWS),
     ];
     for (what, count, limit) in counts {
         if count > limit {
@@ -135,14 +135,14 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameErro
     let breaks_line = |c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}';
     // Nearly every name is plain ASCII, and bytes are compared many at a time.
     let is_plain = name.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if !name.is_empty() && name.len() <= LONGEST_NAME && (is_plain || !name.contains(breaks_line)) {
+    if !name.is_empty() && name.len() <= MAX_NAME_BYTES && (is_plain || !name.contains(breaks_line)) {
         return Ok(());
     }
     Err(FrameRule::Name.broken(format!(
         "{what} name `{name}` cannot be used: give it 1 to {limit} bytes that print on \
          one line",
         name = shortened(name),
-        limit = LONGEST_NAME
+        limit = MAX_NAME_BYTES
     )))
 }
 
@@ -154,7 +154,7 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
         match &mut resource.kind {
             ResourceKind::Image { desc, extent, .. } => *extent = resolve_image(name, desc, base)?,
             ResourceKind::Buffer { desc, .. } if desc.size == Bytes::ZERO => return Err(no(name, "bytes")),
-            ResourceKind::Buffer { desc, .. } if desc.size > MOST_BYTES => return Err(too_large(name)),
+            ResourceKind::Buffer { desc, .. } if desc.size > MAX_RESOURCE_BYTES => return Err(too_large(name)),
             ResourceKind::Buffer { .. } => {}
         }
         valid_usage::check_declared(resource)?;
@@ -205,7 +205,7 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
         product.checked_mul(u64::from(factor))
     });
     match bytes {
-        Some(bytes) if bytes <= MOST_BYTES.0 => Ok(extent),
+        Some(bytes) if bytes <= MAX_RESOURCE_BYTES.0 => Ok(extent),
         _ => Err(too_large(name)),
     }
 }
@@ -218,7 +218,7 @@ fn no(resource: &str, what: &'static str) -> FrameError {
 
 fn too_large(resource: &str) -> FrameError {
     FrameRule::TooLarge.broken(format!(
-        "resource `{resource}` is larger than {MOST_BYTES}: make it smaller"
+        "resource `{resource}` is larger than {MAX_RESOURCE_BYTES}: make it smaller"
     ))
 }
 

@@ -38,9 +38,9 @@ pub(super) fn runs(order: &[TileResident]) -> impl Iterator<Item = (Span, Bytes,
 }
 
 /// The most tile memory objects of one plan: each is a `vkAllocateMemory`, of which a driver may allow few.
-const MOST_OBJECTS: usize = 16;
-/// The most sizes among which the best [`MOST_OBJECTS`] are looked for.
-const MOST_SIZES: usize = 512;
+const MAX_OBJECTS: usize = 16;
+/// The most sizes among which the best [`MAX_OBJECTS`] are looked for.
+const MAX_SIZES: usize = 512;
 
 /// Binds an object for each connected run of lifetimes in a window, or for each step of it; equal sizes share an object.
 ///
@@ -127,7 +127,7 @@ fn pays(
     steps.any(|step| binning_costs[step].of(tops[step].0) < binning_costs[step].of(highest.0))
 }
 
-/// The sizes of tile objects that serve passes of these tops: each its own, or, past [`MOST_OBJECTS`], those that reserve
+/// The sizes of tile objects that serve passes of these tops: each its own, or, past [`MAX_OBJECTS`], those that reserve
 /// least.
 fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
     let mut sorted: Vec<Bytes> = tops.iter().copied().filter(|&top| top > Bytes::ZERO).collect();
@@ -140,25 +140,25 @@ fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
             _ => sizes.push((top, index as u64 + 1)),
         }
     }
-    if sizes.len() <= MOST_OBJECTS {
+    if sizes.len() <= MAX_OBJECTS {
         return sizes.into_iter().map(|(size, _)| size).collect();
     }
-    if sizes.len() > MOST_SIZES {
-        let evenly = |rank: usize| sizes[rank * sizes.len() / MOST_OBJECTS - 1].0;
-        return (1..=MOST_OBJECTS).map(evenly).collect();
+    if sizes.len() > MAX_SIZES {
+        let evenly = |rank: usize| sizes[rank * sizes.len() / MAX_OBJECTS - 1].0;
+        return (1..=MAX_OBJECTS).map(evenly).collect();
     }
     fewest_reserved(&sizes)
 }
 
-/// Of sizes (each with the number of passes up to it) the [`MOST_OBJECTS`] that reserve least when every pass takes the
+/// Of sizes (each with the number of passes up to it) the [`MAX_OBJECTS`] that reserve least when every pass takes the
 /// next larger one.
 fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
     let passes = |from: usize, to: usize| sizes[to].1 - if from == 0 { 0 } else { sizes[from - 1].1 };
     // best[n][end]: the fewest bytes of the sizes up to `end` with n + 1 objects, and where the last one's stretch begins.
-    let mut best: Vec<Vec<(u64, usize)>> = Vec::with_capacity(MOST_OBJECTS);
+    let mut best: Vec<Vec<(u64, usize)>> = Vec::with_capacity(MAX_OBJECTS);
     let one = |end: usize| (passes(0, end) * sizes[end].0.0, 0);
     best.push((0..sizes.len()).map(one).collect());
-    for objects in 1..MOST_OBJECTS {
+    for objects in 1..MAX_OBJECTS {
         let before = &best[objects - 1];
         let with = |end: usize| {
             let from = |from: usize| (before[from - 1].0 + passes(from, end) * sizes[end].0.0, from);
@@ -166,7 +166,7 @@ fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
         };
         best.push((0..sizes.len()).map(with).collect());
     }
-    let mut chosen = Vec::with_capacity(MOST_OBJECTS);
+    let mut chosen = Vec::with_capacity(MAX_OBJECTS);
     let mut end = sizes.len();
     for of in best.iter().rev() {
         if end == 0 {
@@ -189,7 +189,7 @@ mod tests {
         let mut tops: Vec<Bytes> = (1..=17).map(Bytes).collect();
         tops.extend([Bytes(18); 100]);
         let sizes = object_sizes(&tops);
-        assert_eq!(sizes.len(), MOST_OBJECTS);
+        assert_eq!(sizes.len(), MAX_OBJECTS);
         let reserved = |top: &Bytes| sizes.iter().find(|size| *size >= top).unwrap().0;
         let sum: u64 = tops.iter().map(reserved).sum();
         let exact: u64 = tops.iter().map(|top| top.0).sum();

@@ -209,7 +209,7 @@ fn the_caller_may_submit() {
             .contains("ERROR_OUT_OF_HOST_MEMORY")
     );
     let over = rig.fake.record(&mut bound).unwrap_err();
-    assert!(over.to_string().contains("bind anew"), "{over}");
+    assert!(over.to_string().contains("bind again"), "{over}");
     // The loss of the device ends those of all.
     let mut other = rig.bind(&PlanOptions::default());
     let recorder = rig.fake.record(&mut other).unwrap();

@@ -165,7 +165,7 @@ fn no_second_structure_enables_timeline_semaphores() {
         assert!(chain.contains(&core), "{chain:?}");
         assert!(
             !chain.contains(&own),
-            "behind an unknown one: {strange}: {chain:?}"
+            "after an unknown structure: {strange}: {chain:?}"
         );
     }
 }

@@ -225,6 +225,6 @@ fn secondaries_outside_a_pass_bind_for_themselves_and_then_nothing_is_known_to_b
                 scene.act(commands);
             }
         });
-        assert_eq!(survivors, [expected; 2], "binds: {binds}, acts behind it: {acts}");
+        assert_eq!(survivors, [expected; 2], "binds: {binds}, acts after it: {acts}");
     }
 }

@@ -30,7 +30,7 @@ fn first_ordinary(rig: &Rig, bits: u32) -> u32 {
     assert_eq!(
         bits & !shown | bits >> rig.tile_type() & 1,
         0,
-        "tile memory is nobody's to import"
+        "tile memory cannot be imported"
     );
     assert_ne!(bits, 0);
     bits.trailing_zeros()

@@ -14,7 +14,7 @@ use super::past::{Commands, Draw, HOST, Past, Touch};
 use super::{edit, places};
 
 /// Maximum number of steps of a program.
-const MOST: usize = 8;
+const MAX_STEPS: usize = 8;
 
 /// A valid program of this seed.
 pub(crate) fn program(seed: u64) -> Program {
@@ -32,7 +32,7 @@ pub(crate) fn program(seed: u64) -> Program {
             }
         })
         .collect();
-    let count = 2 + random.below(MOST as u64 - 2) as usize;
+    let count = 2 + random.below(MAX_STEPS as u64 - 2) as usize;
     let queues = families.len();
     let values: Vec<u64> = (0..queues).map(|_| random.below(3)).collect();
     let draw = Draw {
@@ -201,7 +201,7 @@ impl Steps {
             if self.promise.as_ref().is_some_and(|promise| promise.by_host) {
                 return;
             }
-            if self.promise.is_some() || self.steps.len() + 3 > MOST {
+            if self.promise.is_some() || self.steps.len() + 3 > MAX_STEPS {
                 return self.submit();
             }
             self.ready(&access);
