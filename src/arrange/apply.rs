@@ -1,4 +1,4 @@
-//! From an arrangement to the frame that runs.
+//! Builds the executed frame of an arrangement.
 
 use ash::vk;
 
@@ -13,21 +13,22 @@ use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId
 use crate::units::Bytes;
 
 impl Arrangement {
-    /// The frame that runs so, beside the described one. Where the description [changes](Arrangement::description), the described frame is
-    /// `frame` with the changes: of a rewritten one, the frame that runs.
+    /// Builds the frame that runs in this arrangement, paired with the described one. If the arrangement [changes the
+    /// description](Arrangement::description), the described frame is `frame` with the changes; for a rewritten `frame`, the frame that runs with
+    /// them.
     ///
-    /// Its first resources are those of `frame`, under their ids; of those that strips divide, each strip has one of its own after them.
+    /// Its first resources are those of `frame`, with the same ids; after them comes one image per strip for each image that strips divide.
     ///
-    /// Passes that repeat are [charged](crate::execute::Charges) what they declare. [`Found::apply`](super::Found::apply) charges at the costs of a
-    /// search, and keeps the share one of the frame as described first where the description changes.
+    /// Repeated passes are [charged](crate::execute::Charges) the cost that they declare. [`Found::apply`](super::Found::apply) charges the costs of
+    /// a search instead, and if the description changes, keeps the share relative to the originally described frame.
     ///
     /// # Errors
-    /// As [`Arrangement::check`], and [`Error::Frame`](crate::Error::Frame) where strips are more than a frame may have passes.
+    /// As [`Arrangement::check`], and [`Error::Frame`](crate::Error::Frame) if the strips need more passes than a frame may have.
     pub fn apply(&self, frame: impl Into<Executed>) -> crate::Result<Executed> {
         self.apply_at(&frame.into(), &Costs::default(), None)
     }
 
-    /// The frame that runs so, charged at these costs; `described_traffic` is what the frame moves as described first.
+    /// As [`Arrangement::apply`], charged at `costs`; `described_traffic` is the traffic of the originally described frame.
     pub(super) fn apply_at(
         &self,
         input: &Executed,
@@ -49,7 +50,7 @@ impl Arrangement {
         })
     }
 
-    /// The frame that runs so, in place of one that describes the changes already.
+    /// Rewrites a frame whose description already has the changes.
     fn rewrite(&self, frame: &Frame) -> crate::Result<Executed> {
         self.check_described(frame)?;
         let mut work = Work::new(frame);
@@ -83,17 +84,17 @@ impl Arrangement {
     }
 }
 
-/// The frame as far as it is built.
+/// The frame under construction.
 struct Work<'a> {
     described: &'a Frame,
     builder: FrameBuilder,
-    /// The map, as far as it is built.
+    /// The map under construction.
     origins: OriginTables,
-    /// The described submit, and the described command buffer, that go on.
+    /// The described submit and command buffer that are being continued, with their new ids.
     submit: Option<(u32, crate::frame::SubmitId)>,
     batch: BatchId,
     commands: Option<(u32, CommandBufferId)>,
-    /// The first pass of each merged group, and how many passes it has.
+    /// The first pass of each merged group and the number of passes in the group.
     merges: Vec<(u32, usize)>,
 }
 
@@ -231,7 +232,7 @@ impl<'a> Work<'a> {
                     let part = |resource| part(resource).filter(|_| access.version == Version::Current);
                     let resource = part(access.resource).map(|(part, _)| part);
                     let measured = access.measured.map(|bytes| Bytes(bytes.0 / u64::from(count)));
-                    // Of the image of the strip, or of all of it; of what is read anywhere, each strip is taken to read a part.
+                    // Relative to the strip's image, or to the whole image; a resource that is read anywhere is assumed to be read in equal parts.
                     let touched = division.touched(described, &access, divided.halo, strip);
                     let share = match (touched, part(access.resource)) {
                         (Some(share), Some((_, texels))) => Share { of: texels, ..share },
@@ -242,7 +243,7 @@ impl<'a> Work<'a> {
                             of: u64::from(count),
                         },
                     };
-                    // Of what lives on, each strip changes its own part.
+                    // Each strip changes only its own part of a resource that is used after the run.
                     let partly =
                         resource.is_none() && access.writes && number > 0 && !access.kind.is_attachment();
                     Access {
@@ -264,7 +265,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Copies an area of an image into the image of a strip, or out of it, beside a pass.
+    /// Adds a copy of an area of an image into the image of a strip (if `enters`) or out of it, for the pass `beside`.
     fn border(
         &mut self,
         image: DividedImage,
@@ -312,7 +313,7 @@ impl<'a> Work<'a> {
         });
     }
 
-    /// The name of the image of one strip; of those at the border, there may be one of each run.
+    /// Name of the image of one strip. Each run has its own border images, so their names include the first pass of the run.
     fn part_name(&self, image: &DividedImage, (number, first): (u32, PassId)) -> String {
         let name = &self.described.resource(image.resource).name;
         match image.border {
@@ -321,7 +322,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The image of one strip of a run.
+    /// Adds the image of one strip of a run.
     fn part(&mut self, image: &DividedImage, (number, first): (u32, PassId), area: vk::Rect2D) -> ResourceId {
         let resource = image.resource;
         let described = self.described.resource(resource);
@@ -404,7 +405,7 @@ impl<'a> Work<'a> {
         let mut executed = Executed::new(frame, self.described.clone(), self.origins.into());
         for (first, count) in self.merges.into_iter().rev() {
             for _ in 1..count {
-                // The check has seen that they merge.
+                // `check_described` has verified that they can be merged.
                 executed = executed.merged(PassId(first)).expect("passes that merge")?;
             }
         }

@@ -1,4 +1,4 @@
-//! Images at the border of strips: on chip while a strip runs, in memory around it.
+//! Images at the border of strips: on chip while a strip runs, in memory before and after.
 //!
 //! ```text
 //! run          add (loads, blends hdr) │ fog (loads, blends hdr) │ down (reads hdr)        later: bloom reads hdr
@@ -13,32 +13,32 @@ use crate::frame::tables::{Access, PassKind, Version};
 use crate::frame::{AccessKind, PassId, Persistence, ReadReach, ResourceId, TileConstraint};
 use crate::units::Bytes;
 
-/// The size and halos of what a run writes.
+/// Size and halos of the images that a run writes.
 pub(super) struct Measures<'a> {
     pub(super) whole: vk::Extent2D,
     /// Per pass.
     pub(super) halos: &'a [u32],
-    /// Per pass, pixels of the whole to a texel of what it writes.
+    /// Per pass, pixels of the whole per texel of the image that it writes.
     pub(super) scales: &'a [u32],
-    /// Halos are multiples of it.
+    /// Halos are multiples of this.
     pub(super) unit: u32,
 }
 
 impl Measures<'_> {
-    /// How many pixels of the whole around its own a pass reads of an image, within so many texels of that.
+    /// Distance in pixels of the whole around its own area within which a pass reads an image, if it reads within `texels` texels of each.
     fn reach(&self, pass: usize, texels: u32, scale: u32) -> u32 {
         let exact = self.whole.width % scale == 0 && self.whole.height % scale == 0;
-        // Of sizes that were rounded up, a texel's place is known to one texel.
+        // If sizes were rounded up, the position of a texel is known only to one texel.
         let drift = u32::from(!exact && self.scales[pass] != scale);
         texels.saturating_add(drift).saturating_mul(scale)
     }
 }
 
 impl Uses<'_> {
-    /// An image at the border of the strips.
+    /// Describes an image at the border of the strips.
     ///
     /// # Errors
-    /// Why it cannot be one, for people.
+    /// Returns a human-readable reason if the image cannot be at the border.
     pub(super) fn border(
         &self,
         resource: ResourceId,
@@ -106,7 +106,7 @@ impl Uses<'_> {
         })
     }
 
-    /// Whether something needs what the run leaves in a resource that it writes first in a pass.
+    /// Returns true if contents that the run leaves in a resource are needed afterwards; `write` is the first pass of the run that writes it.
     fn is_kept_after(&self, resource: ResourceId, write: PassId) -> bool {
         let later = |access: &Access| {
             access.version == Version::Previous || access.pass > write && !self.run.contains(&access.pass)
@@ -115,7 +115,7 @@ impl Uses<'_> {
             || self.frame.accesses_to(resource).any(later)
     }
 
-    /// The images whose copies at the border of strips move less than the accesses that they spare.
+    /// Images whose copies at the border of strips move fewer bytes than the accesses that they replace.
     pub(super) fn saving_borders(&self, measures: &Measures<'_>) -> Vec<ResourceId> {
         let mut used: Vec<ResourceId> = Vec::new();
         for (_, access) in self.iter() {
@@ -141,7 +141,7 @@ impl Uses<'_> {
         all
     }
 
-    /// The bytes that a run spares where a resource is on chip in it, less those of its copies at the border.
+    /// Bytes saved by keeping a resource on chip during the run, minus those of its copies at the border.
     fn saved(&self, resource: ResourceId, border: Option<Border>) -> i64 {
         let size = self.frame.resource(resource).content_size();
         let moved: Bytes = self
@@ -152,7 +152,7 @@ impl Uses<'_> {
         moved.0 as i64 - (size.0 * copies) as i64
     }
 
-    /// Images in groups: those that a render pass renders to are divided together or not at all.
+    /// Groups images by render pass: the attachments of one pass are divided together or not at all.
     fn attached_together(&self, images: &[ResourceId]) -> Vec<Vec<ResourceId>> {
         let mut groups: Vec<Vec<ResourceId>> = images.iter().map(|&id| vec![id]).collect();
         let render = |pass: &&PassId| self.frame.pass(**pass).kind == PassKind::Render;

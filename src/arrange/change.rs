@@ -1,4 +1,4 @@
-//! Cheap changes of a frame's description: narrower formats, smaller extents, uses that go.
+//! Cheap changes to a frame's description: narrower formats, smaller extents, removed uses.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use crate::plan::{NotTile, PlacementReason, Plan, PlanOptions, Runnable, Strateg
 use crate::profile::TileRequirements;
 use crate::units::Bytes;
 
-/// A change of what a frame describes. Passes and resources keep their ids.
+/// A change to a frame's description. Passes and resources keep their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DescriptionChange {
-    /// An image has another format.
+    /// An image gets another format.
     Format {
         /// The image.
         image: ResourceId,
         /// Its new format.
         format: vk::Format,
     },
-    /// An image, and all that are attached in one pass with it or with one of those, are smaller.
+    /// An image becomes smaller, with all images attached in the same pass as it or as one of those.
     Extent {
-        /// One of the images.
+        /// One of these images.
         image: ResourceId,
-        /// Their new width and height, in quarters of the described ones: 1 to 3.
+        /// Their new width and height, in quarters of the described size: 1 to 3.
         quarters: u32,
     },
-    /// A pass does not use a resource any more.
+    /// A pass no longer uses a resource.
     Use {
         /// The resource.
         resource: ResourceId,
@@ -43,10 +43,10 @@ pub enum DescriptionChange {
 }
 
 impl DescriptionChange {
-    /// The frame with this change.
+    /// Returns the frame with this change.
     ///
     /// # Errors
-    /// [`ArrangeError::Change`] where the frame cannot be described so, or has no such image, use or quarter.
+    /// [`ArrangeError::Change`] if the changed description is invalid, there is no such image or use, or the quarters are out of range.
     pub fn apply(self, frame: &Frame) -> Result<Frame, ArrangeError> {
         let refused = |why: String| ArrangeError::Change {
             change: self.in_words(frame),
@@ -78,7 +78,7 @@ impl DescriptionChange {
         changed.map_err(|error| refused(error.to_string()))
     }
 
-    /// The images or the resource, and what of them changes.
+    /// Describes the change: the images or resource, and the new value.
     pub fn in_words(self, frame: &Frame) -> String {
         let name = |id: ResourceId| {
             let known = frame.resources().get(id.index());
@@ -102,7 +102,7 @@ impl DescriptionChange {
     }
 }
 
-/// The images that are attached in one pass with one, or with one of those; sorted.
+/// Images attached in the same pass as an image, or as one of those; sorted.
 fn attached_with(frame: &Frame, image: ResourceId) -> Vec<ResourceId> {
     let mut group = vec![image];
     let mut next = 0;
@@ -124,7 +124,7 @@ fn attached_with(frame: &Frame, image: ResourceId) -> Vec<ResourceId> {
     group
 }
 
-/// The frame with a group of images of so many quarters of their sides; `None` where a side does not divide, or a pass declares its render area.
+/// Scales an image and those attached with it to `quarters` of each side; `None` if a side is not divisible or a pass declares its render area.
 fn scaled(frame: &Frame, image: ResourceId, quarters: u32) -> Option<crate::Result<Frame>> {
     let group = attached_with(frame, image);
     let side = |texels: u32| (texels % 4 == 0).then_some(texels / 4 * quarters);
@@ -157,7 +157,7 @@ fn scaled(frame: &Frame, image: ResourceId, quarters: u32) -> Option<crate::Resu
     Some(frame.with_images(image))
 }
 
-/// The frame without what one pass does with a resource; `None` where that is nothing, or all that is done with it.
+/// Removes the accesses of one pass to a resource; `None` if it has none, or if no others would remain.
 fn without(frame: &Frame, resource: ResourceId, pass: PassId) -> Option<crate::Result<Frame>> {
     let mut uses = frame.accesses_to(resource).map(|access| access.pass);
     if !uses.any(|other| other != pass) {
@@ -177,14 +177,14 @@ fn without(frame: &Frame, resource: ResourceId, pass: PassId) -> Option<crate::R
     }
 }
 
-/// The frame with all of these changes, one after the other.
+/// Applies all of these changes in order.
 pub(super) fn changed(frame: &Frame, changes: &[DescriptionChange]) -> Result<Frame, ArrangeError> {
     changes
         .iter()
         .try_fold(frame.clone(), |frame, change| change.apply(&frame))
 }
 
-/// The changes that are worth a try: of what is the frame's own, moves off chip or takes room there.
+/// Changes worth trying: formats and extents of images that the frame owns, and uses that keep a resource out of tile memory.
 pub(super) fn candidates(
     plan: &Plan,
     described: &Frame,
@@ -227,7 +227,7 @@ pub(super) fn candidates(
     all
 }
 
-/// Whether not every device has storage images of it.
+/// Returns true if some devices do not support storage images of the format.
 fn is_packed(format: vk::Format) -> bool {
     matches!(
         format,
@@ -235,7 +235,7 @@ fn is_packed(format: vk::Format) -> bool {
     )
 }
 
-/// Whether an image is the frame's own, and as large as described.
+/// Returns true if an image is owned by the frame and has its described extent.
 fn is_whole(frame: &Frame, described: &Frame, image: ResourceId) -> bool {
     let extent = |frame: &Frame| match frame.resource(image).kind {
         ResourceKind::Image { extent, .. } => Some(extent),
@@ -245,7 +245,7 @@ fn is_whole(frame: &Frame, described: &Frame, image: ResourceId) -> bool {
     own && extent(frame) == extent(described)
 }
 
-/// The passes whose use keeps a resource out of tile memory, or makes its life longer.
+/// Passes whose use keeps a resource out of tile memory or extends its lifetime.
 fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = PassId> {
     let why = match plan.resources[resource.index()].reason {
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => Some(why),
@@ -277,7 +277,7 @@ fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = P
     forbidden.or(last).into_iter()
 }
 
-/// A plan of the frame with one more change, with sizes in proportion to those that are known; `None` where there is none.
+/// Plans the frame with one more change, scaling the known sizes in proportion; `None` if there is no such plan.
 pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option<Plan> {
     let before = plan_before.input.frame();
     let frame = change.apply(before).ok()?;
@@ -301,7 +301,7 @@ pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option
     make(runnable, &needs, &options, None).ok()
 }
 
-/// The bytes of an image's content, without padding; 0 for buffers.
+/// Content size of an image in bytes, without padding; 0 for buffers.
 fn content(frame: &Frame, id: ResourceId) -> u64 {
     match frame.resource(id).kind {
         ResourceKind::Image { desc, extent, .. } => {
@@ -323,8 +323,8 @@ fn in_proportion(needs: ResourceRequirements, new: u64, old: u64) -> ResourceReq
     }
 }
 
-/// Formats of the same class with fewer bytes a texel, as renderers accept them: as many channels (alpha may go), the same kind of
-/// number, none below 10 bits a channel where there were more.
+/// Formats of the same class with fewer bytes per texel that renderers accept: as many channels (alpha may be dropped), the same numeric type, and at
+/// least 10 bits per channel if there were more.
 fn narrower(format: vk::Format) -> &'static [vk::Format] {
     use vk::Format as F;
     match format {

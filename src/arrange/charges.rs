@@ -1,4 +1,4 @@
-//! What the passes of an arranged frame are charged.
+//! Charges for the passes of an arranged frame.
 
 use super::traffic::Costs;
 use crate::execute::{Charge, ChargeCause, Charges, Executed, PassRun};
@@ -6,7 +6,7 @@ use crate::frame::tables::Pass;
 use crate::units::Bytes;
 
 impl Costs {
-    /// What one more execution of a pass costs: nothing where the pass declares that, else what was measured, else what it declares.
+    /// Cost of one more execution of a pass: zero if the pass declares zero, else the measured cost, else the declared one.
     pub(super) fn repeat_of(&self, pass: &Pass) -> Bytes {
         let declared = pass.repeat_bytes.unwrap_or_default();
         match self.repeat {
@@ -15,7 +15,7 @@ impl Costs {
         }
     }
 
-    /// What the passes of a rewritten frame cost beyond what their accesses move.
+    /// Costs of a rewritten frame beyond the bytes that its accesses move.
     pub(super) fn charges(&self, rewrite: &Executed) -> Charges {
         let mut passes = Vec::new();
         for pass in rewrite.frame().pass_ids() {

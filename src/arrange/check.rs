@@ -1,4 +1,4 @@
-//! Whether every read of an arranged frame sees the writes that it saw in the described one.
+//! Checks that every read of an arranged frame sees the same writes as in the described one.
 
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
@@ -7,15 +7,15 @@ use crate::frame::tables::{Access, PassKind};
 use crate::frame::{BatchId, Frame, PassId, ResourceId};
 
 impl Arrangement {
-    /// Whether the frame can run so.
+    /// Checks that the frame can run in this arrangement.
     ///
     /// # Errors
-    /// [`ArrangeError`] with the first thing that is wrong.
+    /// [`ArrangeError`] with the first violation.
     pub fn check(&self, frame: &Frame) -> Result<(), ArrangeError> {
         self.check_described(&self.description(frame)?)
     }
 
-    /// The same for the frame with the changes of its description.
+    /// As [`Arrangement::check`], for a frame that already has the changes of its description.
     pub(super) fn check_described(&self, frame: &Frame) -> Result<(), ArrangeError> {
         self.check_batches(frame)?;
         self.check_order(frame)?;
@@ -74,7 +74,7 @@ impl Arrangement {
     }
 }
 
-/// Passes that must stay in order, and what both use; some more than once.
+/// Pairs of passes that must stay in order, with the resource that both use; some pairs more than once.
 pub(super) fn dependencies(frame: &Frame) -> impl Iterator<Item = (PassId, PassId, ResourceId)> {
     let access = |&index: &u32| &frame.accesses()[index as usize];
     let all = frame.resource_ids().flat_map(move |resource| {
@@ -88,7 +88,7 @@ pub(super) fn dependencies(frame: &Frame) -> impl Iterator<Item = (PassId, PassI
         .map(|(a, b, resource)| (a.pass, b.pass, resource))
 }
 
-/// These passes in an order that dependencies allow: as given, where what a pass depends on does not come later; that comes right before it.
+/// Sorts passes into an order that dependencies allow: as given, except that dependencies listed later move right before the pass.
 pub(super) fn in_order(frame: &Frame, wanted: &[PassId]) -> Vec<PassId> {
     let mut needs: Vec<Vec<PassId>> = vec![Vec::new(); frame.passes().len()];
     for (earlier, later, _) in dependencies(frame) {
@@ -114,12 +114,12 @@ pub(super) fn in_order(frame: &Frame, wanted: &[PassId]) -> Vec<PassId> {
     order
 }
 
-/// Whether two accesses of one resource must stay in order.
+/// Returns true if two accesses of one resource must stay in order.
 fn depend(a: &Access, b: &Access) -> bool {
     (a.writes || b.writes) && a.version == b.version && a.range.intersects(b.range)
 }
 
-/// Whether two batches in a row can be submitted as one.
+/// Checks that two consecutive batches can be submitted as one.
 pub(super) fn fusible(frame: &Frame, first: BatchId, second: BatchId) -> Result<(), ArrangeError> {
     let (before, after) = (&frame.batches()[first.index()], &frame.batches()[second.index()]);
     let queue = |batch: &crate::frame::tables::Batch| frame.submits()[batch.submit.index()].queue;
@@ -158,7 +158,7 @@ fn check_group(frame: &Frame, group: &Group) -> Result<(), ArrangeError> {
     })
 }
 
-/// Whether render passes in a row can be one; each pair by [`Frame::merges_with`].
+/// Checks that consecutive render passes can be merged: each pair by [`Frame::merges_with`].
 pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGroup> {
     let name = |pass: PassId| frame.pass(pass).name.clone();
     for (at, &second) in passes.iter().enumerate().skip(1) {

@@ -1,37 +1,37 @@
-//! Why a frame cannot be arranged so.
+//! Errors of arrangements.
 
 use tileheap_json::{JsonSyntaxError, written_by};
 
-/// Why an arrangement does not fit its frame; names passes and resources.
+/// The reason why an arrangement does not fit its frame; names passes and resources.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrangeError {
-    /// A pass or batch is left out, is there twice, or does not exist.
+    /// A pass or batch is missing, occurs twice, or does not exist.
     #[error("arrangement: {what} is there {times} times, and not once")]
     NotOnce {
-        /// Which.
+        /// The pass or batch.
         what: String,
-        /// How often.
+        /// Number of occurrences.
         times: usize,
     },
     /// Batches that a queue or a semaphore keeps apart.
     #[error("arrangement: batches {first} and {second} cannot be submitted as one: {why}")]
     CannotFuse {
-        /// The first, by number.
+        /// The first batch, by number.
         first: u32,
-        /// The second.
+        /// The second batch.
         second: u32,
-        /// What keeps them apart.
+        /// The reason why they cannot be fused.
         why: &'static str,
     },
     /// A pass runs before one that it depends on.
     #[error("arrangement: pass `{later}` runs before `{earlier}`, and both use `{resource}`")]
     Order {
-        /// Described first.
+        /// The pass described first.
         earlier: String,
-        /// Described later.
+        /// The pass described later.
         later: String,
-        /// Through which they depend on one another.
+        /// The resource through which they depend on one another.
         resource: String,
     },
     /// Passes that cannot run as one group.
@@ -41,64 +41,64 @@ pub enum ArrangeError {
         first: String,
         /// The last pass.
         last: String,
-        /// Why.
+        /// The reason.
         why: Box<CannotGroup>,
     },
-    /// Not JSON, or not what is expected at this place.
+    /// Not JSON, or not what is expected at this position.
     #[error("arrangement JSON, {0}")]
     Syntax(#[from] JsonSyntaxError),
-    /// Another document, or another version.
+    /// Another document format or version.
     #[error("arrangement JSON has format `{format}`, version {version} ({}only tileheap-arrangement, version 1, can be read)", written_by(*.version))]
     Format {
-        /// What the file says.
+        /// The format that the file states.
         format: String,
-        /// What the file says.
+        /// The version that the file states.
         version: u64,
     },
     /// A name that the frame does not have.
     #[error("arrangement JSON: the frame has no pass or resource `{0}`")]
     Unknown(String),
-    /// Passes that are not side by side any more.
+    /// Passes that are no longer adjacent.
     #[error("arrangement: the passes of a group are in several batches or groups: `{0}` and those with it")]
     Apart(String),
-    /// The description cannot be changed so.
+    /// The description cannot be changed this way.
     #[error("arrangement: {change}: {why}")]
     Change {
-        /// What was to change.
+        /// The change.
         change: String,
-        /// Why it cannot.
+        /// The reason.
         why: String,
     },
 }
 
-/// Why passes cannot run as one.
+/// The reason why passes cannot run as one group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum CannotGroup {
-    /// No strips, or more than there are texels.
+    /// A grid without strips, or with more than there are texels.
     #[error("{columns} x {rows} strips of {width} x {height} pixels")]
     Grid {
-        /// Columns asked for.
+        /// Requested columns.
         columns: u32,
-        /// Rows asked for.
+        /// Requested rows.
         rows: u32,
-        /// Of what is divided.
+        /// Width of the image that is divided.
         width: u32,
-        /// Of what is divided.
+        /// Height of the image that is divided.
         height: u32,
     },
-    /// The pass has not declared that it uses the origin it is given.
+    /// The pass has not declared that it uses the origin passed to it.
     #[error("pass `{0}` has not declared that it can run in strips")]
     NotDeclared(String),
-    /// A feature of the pass that strips have no answer to.
+    /// A property of the pass that strips do not support.
     #[error("pass `{pass}` {what}")]
     Pass {
         /// The pass.
         pass: String,
-        /// What is special about it.
+        /// The unsupported property.
         what: &'static str,
     },
-    /// Repeating the pass would change what it updates.
+    /// Repeating the pass would repeat its updates of a buffer.
     #[error("pass `{pass}` updates `{resource}`, which must happen once")]
     SideEffect {
         /// The pass.
@@ -106,20 +106,20 @@ pub enum CannotGroup {
         /// The buffer.
         resource: String,
     },
-    /// Made inside and read further than a strip knows.
+    /// A pass of the run reads a resource written in the run further away than strips can follow.
     #[error("pass `{pass}` reads `{resource}` anywhere, and `{writer}` in the same run makes it")]
     ReadsAnywhere {
         /// The reader.
         pass: String,
-        /// What it reads.
+        /// The resource.
         resource: String,
         /// The writer.
         writer: String,
     },
-    /// Its size is no whole fraction of the others'.
+    /// The size of an image is not a whole fraction of the others.
     #[error("`{0}` is no whole fraction of the largest image that the run writes")]
     Scale(String),
-    /// A pass that is repeated around each strip would change what is there already.
+    /// Repeating a pass around each strip would modify contents that exist already.
     #[error(
         "pass `{pass}` is repeated around each strip, and changes what `{resource}`, which lives on, contains"
     )]
@@ -129,7 +129,7 @@ pub enum CannotGroup {
         /// The resource.
         resource: String,
     },
-    /// A strip would read what the strip before has overwritten.
+    /// A strip would read texels that the strip before has overwritten.
     #[error(
         "`{resource}` lives on, is read around each strip by `{pass}`, and is overwritten later in the run"
     )]
@@ -139,31 +139,31 @@ pub enum CannotGroup {
         /// The resource.
         resource: String,
     },
-    /// An image that is to be copied at the border of strips, and cannot be.
+    /// An image that cannot be copied at the border of strips, though it is to be.
     #[error("`{resource}` cannot be on chip in strips and in memory around them: {why}")]
     Border {
         /// The image.
         resource: String,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// Nothing would become smaller.
+    /// No image would become smaller.
     #[error("nothing that the passes make is used by them alone")]
     NothingInside,
-    /// No render passes in a row that read one another at their own pixel.
+    /// Not consecutive render passes that read one another's output only at their own pixel.
     #[error(
         "pass `{second}` is no render pass of the same area, samples and command buffer that reads what `{first}` makes at its own pixel"
     )]
     NotOnePass {
-        /// The first.
+        /// The first pass.
         first: String,
-        /// The second.
+        /// The second pass.
         second: String,
     },
 }
 
 impl CannotGroup {
-    /// Whether what forbids a run forbids every run around it, too.
+    /// Returns true if the reason also applies to every longer run that contains this one.
     pub(super) fn is_in_longer_runs(&self) -> bool {
         !matches!(
             self,

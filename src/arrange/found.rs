@@ -1,4 +1,4 @@
-//! What the search found: an arrangement, what it moves, and what keeps it from moving less.
+//! Result of the search: an arrangement, the bytes that it moves, and the reasons why it does not move fewer.
 
 use super::change::replanned;
 use super::error::ArrangeError;
@@ -10,29 +10,29 @@ use crate::frame::ResourceId;
 use crate::plan::{MemoryKind, Plan, Traffic};
 use crate::units::Bytes;
 
-/// What the search found.
+/// Result of the search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The best arrangement.
     pub arrangement: Arrangement,
-    /// What the frame moves as described.
+    /// Traffic of the frame as described.
     pub described: Traffic,
-    /// What it moves so.
+    /// Traffic of the frame in this arrangement.
     pub traffic: Traffic,
-    /// The resources that no run of strips can hold, each with the read that forbids it.
+    /// The resources that no run of strips can hold, each with the read that prevents it.
     pub caps: Vec<Cap>,
-    /// What resources move at least that tile memory cannot hold: external, history, copied, or all without a tile heap.
+    /// Bytes moved at least by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
     pub fixed: Bytes,
-    /// What stands between the share and the cap, the most bytes first.
+    /// The difference between the share and the cap, by cause, largest first.
     pub shortfalls: Vec<Shortfall>,
-    /// Frames that were looked at.
+    /// Frames evaluated.
     pub steps: u64,
-    /// What running passes otherwise costs.
+    /// Costs of repeats, halos and merges.
     pub costs: Costs,
 }
 
 impl Found {
-    /// What an arrangement that is there already moves, and what caps it; nothing is searched.
+    /// Evaluates a given arrangement and its cap, without a search.
     ///
     /// # Errors
     /// As [`Arrangement::check`].
@@ -52,15 +52,15 @@ impl Found {
         Ok(found)
     }
 
-    /// The share that is left by what tile memory cannot hold, and by reads that look anywhere and so keep images out of strips. Neither
-    /// the described frame nor the arranged one is above it.
+    /// Upper bound on the share, given what tile memory cannot hold and reads anywhere, which keep images out of strips. Neither the described frame
+    /// nor the arranged one exceeds it.
     pub fn cap(&self) -> f64 {
         let capped: Bytes = self.caps.iter().map(|cap| cap.bytes).sum();
         1.0 - (self.fixed + capped).0 as f64 / self.described.described.0.max(1) as f64
     }
 
-    /// The frame that runs as it was found, with the [charges](crate::execute::Charges) at the costs of the search; `plan` is that of the described
-    /// frame.
+    /// Builds the frame that runs in this arrangement, with [charges](crate::execute::Charges) at the costs of the search; `plan` is the plan of the
+    /// described frame.
     ///
     /// # Errors
     /// As [`Arrangement::apply`].
@@ -69,7 +69,7 @@ impl Found {
         self.arrangement.apply_at(&plan.input, &self.costs, Some(described))
     }
 
-    /// Takes what the plan of the arranged frame moves, in place of what the search expected.
+    /// Replaces the expected traffic by that of the arranged frame's plan.
     pub fn planned(&mut self, executed: &Plan) {
         self.traffic = Traffic {
             shaded: self.traffic.shaded,
@@ -77,7 +77,7 @@ impl Found {
         };
     }
 
-    /// Takes the traffic of the plan itself where the arrangement is the frame as described.
+    /// Takes the plan's own traffic if the arrangement is the frame as described.
     pub(super) fn take_plan_if_described(&mut self, plan: &Plan) {
         if self.arrangement == Arrangement::described(plan.input.frame()) {
             self.traffic = self.described;
@@ -85,7 +85,7 @@ impl Found {
     }
 }
 
-/// The frame as described, found by a search that changes nothing.
+/// The frame as described: the result of a search that changes nothing.
 pub(super) fn as_described(plan: &Plan, costs: Costs) -> Found {
     let described = Traffic::of(plan);
     let start = Arrangement::described(plan.input.frame());
@@ -96,7 +96,7 @@ pub(super) fn as_described(plan: &Plan, costs: Costs) -> Found {
     }
 }
 
-/// The described resources that a plan places in tile memory, for their lifetimes or a stretch of them.
+/// The described resources that a plan places in tile memory, for their whole lifetime or a stretch of it.
 pub(super) fn residents(plan: &Plan) -> Vec<ResourceId> {
     let described = plan.input.frame().resource_ids();
     let is_resident = |id: &ResourceId| {
@@ -106,11 +106,11 @@ pub(super) fn residents(plan: &Plan) -> Vec<ResourceId> {
     described.filter(is_resident).collect()
 }
 
-/// Steps of the engine that chooses residents of what is found.
+/// Steps of the search for residents of the final arrangement.
 pub(super) const CHOICE: u64 = 2_000;
 
 impl Model<'_> {
-    /// What was found, with residents chosen with care.
+    /// Builds the result, with residents chosen by a thorough search.
     pub(super) fn found(
         mut self,
         arrangement: Arrangement,

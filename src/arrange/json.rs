@@ -1,4 +1,4 @@
-//! The JSON form of an arrangement: by names, so that it can be applied to the frame of another day.
+//! The JSON form of an arrangement: by name, so that it also applies to later versions of the frame.
 //!
 //! ```json
 //! { "format": "tileheap-arrangement", "version": 1, "frame": "deferred", "batches": [
@@ -36,17 +36,17 @@ struct Document {
     batches: Vec<Batch>,
 }
 
-/// One of the three.
+/// Exactly one of three changes.
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NamedChange {
     resource: String,
     #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
     format: Option<vk::Format>,
-    /// Of width and height, also of what is attached with it.
+    /// Quarters of width and height, also of the images attached with it.
     #[serde(default, skip_serializing_if = "is_default")]
     quarters: Option<u32>,
-    /// The pass that does not use it any more.
+    /// The pass that no longer uses it.
     #[serde(default, skip_serializing_if = "is_default")]
     not_in: Option<String>,
 }
@@ -99,7 +99,7 @@ impl NamedChange {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Batch {
-    /// How many described batches it is.
+    /// Number of described batches fused into this one.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     fuses: u32,
     groups: Vec<NamedGroup>,
@@ -114,7 +114,7 @@ struct NamedGroup {
     /// Columns and rows.
     #[serde(default, skip_serializing_if = "is_default")]
     strips: Option<[u32; 2]>,
-    /// Of strips, the images at their border.
+    /// Images at the border of the strips.
     #[serde(default, skip_serializing_if = "is_default")]
     borders: Vec<String>,
 }
@@ -128,7 +128,7 @@ fn is_one(number: &u32) -> bool {
 }
 
 impl Arrangement {
-    /// Writes the JSON form, in lines.
+    /// Writes the JSON form, on several lines.
     pub fn to_json(&self, frame: &Frame) -> String {
         let group = |group: &Group| NamedGroup {
             passes: group
@@ -164,10 +164,10 @@ impl Arrangement {
         })
     }
 
-    /// Reads the JSON form, for a frame that has its passes.
+    /// Reads the JSON form, for a frame with the same passes.
     ///
     /// # Errors
-    /// [`ArrangeError`] where the text is no arrangement, names a pass that the frame does not have, or does not [fit](Arrangement::check).
+    /// [`ArrangeError`] if the text is not an arrangement, names a pass that the frame does not have, or does not [fit](Arrangement::check).
     pub fn from_json(text: &str, frame: &Frame) -> Result<Arrangement, ArrangeError> {
         let document = document(text)?;
         let mut next = 0;
@@ -191,12 +191,12 @@ impl Arrangement {
         Ok(arrangement)
     }
 
-    /// Reads the JSON form for a frame that may have changed since, and says what it did not keep: what is gone is left out, what is new
-    /// runs behind the pass that it is described behind, the order is kept as far as dependencies allow, and groups that cannot run so any
-    /// more run pass by pass.
+    /// Reads the JSON form for a frame that may have changed since, and returns what could not be kept: missing passes are left out, new ones run
+    /// after the pass that precedes them in the description, the order is kept as far as dependencies allow, and groups that are no longer possible
+    /// run pass by pass.
     ///
     /// # Errors
-    /// [`ArrangeError`] where the text is no arrangement, or the frame has none of its passes.
+    /// [`ArrangeError`] if the text is not an arrangement, or the frame has none of its passes.
     pub fn repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<ArrangeError>), ArrangeError> {
         let document = document(text)?;
         let (mut repaired, mut lost) = (Arrangement::described(frame), Vec::new());
@@ -243,14 +243,14 @@ impl Arrangement {
         Ok((repaired, lost))
     }
 
-    /// The same with a group that can run so.
+    /// As `with_group`, with the result checked.
     fn with_checked(&self, frame: &Frame, group: &Group) -> Result<Arrangement, ArrangeError> {
         let apart = || ArrangeError::Apart(frame.pass(group.passes[0]).name.clone());
         let changed = self.with_group(group).ok_or_else(apart)?;
         changed.check(frame).map(|()| changed)
     }
 
-    /// These passes, all alone so far and in one batch, as one group where the first of them is.
+    /// Groups these passes, so far ungrouped and in one batch, at the position of the first of them.
     pub(super) fn with_group(&self, group: &Group) -> Option<Arrangement> {
         let mut changed = self.clone();
         let passes = &group.passes;
@@ -270,7 +270,7 @@ impl Arrangement {
     }
 }
 
-/// A batch's passes as a document wants them; each that it does not name behind the one that it is described behind.
+/// A batch's passes in the order of a document; each pass that it does not name follows its predecessor in the description.
 fn merged_orders(described: &[PassId], wanted: &[PassId]) -> Vec<PassId> {
     let mut order: Vec<PassId> = Vec::with_capacity(described.len());
     for pass in wanted.iter().filter(|pass| described.contains(pass)) {

@@ -1,4 +1,4 @@
-//! What images at the border of strips move, and save on chip.
+//! Bytes that images at the border of strips move, and keep on chip.
 
 use ash::vk;
 
@@ -13,7 +13,7 @@ use crate::profile::TileRequirements;
 use crate::units::Span;
 
 impl Model<'_> {
-    /// Lays the images at the border of a run behind what is there.
+    /// Adds the images at the border of a run to the layout.
     pub(super) fn lay_borders(
         &self,
         laid: &mut Layout,
@@ -48,7 +48,7 @@ impl Model<'_> {
         }
     }
 
-    /// The bytes that the passes of a run move of an image, and of its halos.
+    /// Bytes of an image that the passes of a run move, and those of its halos.
     fn in_run(
         &self,
         group: &Group,
@@ -70,7 +70,7 @@ impl Model<'_> {
         (used, halos)
     }
 
-    /// What a part of an image at the border of strips needs in tile memory; `None` where it may not be there.
+    /// Tile memory requirements of one part of an image at the border of strips; `None` if tile memory cannot hold it.
     fn tile_of_part(&self, image: ResourceId, part: vk::Extent2D) -> Option<TileRequirements> {
         let resource = self.plan.input.frame().resource(image);
         let ResourceKind::Image { desc, .. } = resource.kind else {
@@ -89,7 +89,7 @@ impl Layout {
         self.positions[pass.index()]
     }
 
-    /// The bytes that images at the border of strips move of a resource because they are not in tile memory.
+    /// Bytes of a resource moved because its images at the border of strips are not in tile memory.
     pub(super) fn moved_in_strips(&self, resource: ResourceId) -> u64 {
         let borders = self.borders.iter();
         let moved = borders.filter(|border| border.resource == resource && !border.is_resident);

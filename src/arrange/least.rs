@@ -1,4 +1,4 @@
-//! The bytes that a resource moves at least where strips hold it between copies at their border.
+//! Lower bound on the bytes that a resource moves if strips hold it between copies at their border.
 
 use super::check::can_merge;
 use super::strips::can_repeat;
@@ -9,7 +9,7 @@ use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId
 use crate::units::Bytes;
 use ash::vk;
 
-/// Whether no strip can make an access, whatever else is divided.
+/// Returns true if no strip can make an access, regardless of what is divided.
 fn is_of_whole(frame: &Frame, access: &Access) -> bool {
     access.version == Version::Previous
         || access.kind.is_transfer()
@@ -18,7 +18,7 @@ fn is_of_whole(frame: &Frame, access: &Access) -> bool {
         || can_repeat(frame, access.pass).is_err()
 }
 
-/// Whether strips may copy a resource in and out.
+/// Returns true if strips may copy a resource in and out.
 fn may_be_at_border(frame: &Frame, id: ResourceId) -> bool {
     let resource = frame.resource(id);
     let mut uses = frame.accesses_to(id);
@@ -31,7 +31,7 @@ fn may_be_at_border(frame: &Frame, id: ResourceId) -> bool {
         && resource.level_of.is_none()
 }
 
-/// Whether strips may hold a resource at all: between copies, or all its life.
+/// Returns true if strips may hold a resource: between copies, or for its whole lifetime.
 fn may_be_divided(frame: &Frame, id: ResourceId) -> bool {
     let resource = frame.resource(id);
     let plain = match resource.kind {
@@ -47,13 +47,13 @@ fn may_be_divided(frame: &Frame, id: ResourceId) -> bool {
 }
 
 impl Model<'_> {
-    /// The bytes that a resource moves at least if strips hold it wherever they can; `None` where none can.
+    /// Bytes that a resource moves at least if strips hold it wherever possible; `None` if no strip can hold it.
     pub(super) fn least_at_borders(&self, id: ResourceId) -> Option<Bytes> {
         let frame = self.plan.input.frame();
         if !may_be_divided(frame, id) {
             return None;
         }
-        // What one render pass renders to is divided together or not at all.
+        // The attachments of one render pass are divided together or not at all.
         let is_undivided = |pass: PassId| {
             let mut attached = frame
                 .accesses_of(pass)

@@ -1,4 +1,4 @@
-//! What keeps an arranged frame from 100 %: what no strips can hold, and what costs more than it saves.
+//! Reasons why an arranged frame stays below 100 %: resources that strips cannot hold, and costs above the savings.
 
 use tileheap_units::CompactSort;
 
@@ -10,33 +10,33 @@ use super::types::{Arrangement, Group};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A resource that must exist as a whole, and is too large to stay on chip beside much else.
+/// A resource that must exist as a whole, and is too large to stay on chip together with much else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cap {
     /// The resource.
     pub resource: ResourceId,
-    /// What it moves at least, whatever passes are merged, in bytes a frame.
+    /// Bytes per frame that it moves at least, even with merged passes.
     pub bytes: Bytes,
-    /// What keeps it whole.
+    /// The reason why it is not divided.
     pub why: CannotGroup,
 }
 
-/// Bytes a frame that an arrangement moves, or is charged, though the cap allows less.
+/// Bytes per frame that an arrangement moves or is charged, though the cap allows fewer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortfall {
-    /// How many.
+    /// Number of bytes.
     pub bytes: Bytes,
-    /// The cost or rule behind them.
+    /// The cost or rule that causes them.
     pub cause: Cause,
 }
 
-/// What an arrangement moves or is charged bytes for.
+/// The cause of bytes that an arrangement moves or is charged.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// A pass runs so many times more, once for every strip but the first.
+    /// A pass runs this many more times, once for every strip but the first.
     Repeats(PassId, u32),
-    /// What strips read and write around themselves of a resource that is not on chip.
+    /// Strips read and write around themselves in a resource that is not on chip.
     Halo(ResourceId),
     /// Render passes run as parts of others.
     Merged,
@@ -85,20 +85,20 @@ impl Cause {
     }
 }
 
-/// Why a pass runs alone, as described: what keeps it out of strips, and of a merged pass. `None` where it could, and saves no more than
-/// that costs.
+/// Reasons why a pass is not in a group: why it cannot run in strips, and why it cannot be merged. A reason is `None` if the pass could, but this
+/// would not save more than it costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alone {
     /// The pass.
     pub pass: PassId,
-    /// Of every run of strips.
+    /// Reason against every run of strips.
     pub strips: Option<CannotGroup>,
-    /// With every other render pass of its batch.
+    /// Reason against merging it with any other render pass of its batch.
     pub merge: Option<CannotGroup>,
 }
 
 impl Arrangement {
-    /// The passes that run alone, each with the reasons. The frame has the changes of its description.
+    /// Returns the ungrouped passes, each with the reasons; `frame` has the changes of its description.
     pub fn alone(&self, frame: &Frame) -> Vec<Alone> {
         let mut alone = Vec::new();
         for batch in &self.batches {
@@ -118,7 +118,7 @@ impl Arrangement {
     }
 }
 
-/// What keeps a pass out of every run of an order; `None` where one can be divided.
+/// Returns the reason why no run of an order that contains a pass can be divided; `None` if one can.
 fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> {
     let mut why = Division::of(frame, &order[at..=at], &[]).err()?;
     for start in (0..=at).rev() {
@@ -140,19 +140,19 @@ fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> 
     Some(why)
 }
 
-/// What no arrangement keeps on chip.
+/// Lower bounds on the traffic of any arrangement.
 pub(super) struct Bounds {
     /// Resources that no run of strips can hold.
     pub(super) caps: Vec<Cap>,
     /// Bytes of resources that tile memory cannot hold: external, history, copied, or without a tile heap.
     pub(super) fixed: Bytes,
-    /// Per resource, the bytes of those.
+    /// Per resource, its part of these bytes.
     least: Vec<u64>,
 }
 
 impl Model<'_> {
-    /// What no run can hold, because a read looks anywhere, and what is too large to be whole on chip beside what is there; and what is
-    /// never in tile memory. Resources that are on chip `as_described` are not capped.
+    /// Computes the caps of resources that no run can hold and that take more than half the heap whole, and the bytes of resources that are never in
+    /// tile memory. Resources that are on chip `as_described` are not capped.
     pub(super) fn bounds(&mut self, arrangement: &Arrangement, as_described: &[ResourceId]) -> Bounds {
         let frame = self.plan.input.frame();
         let mut bounds = Bounds {
@@ -174,7 +174,7 @@ impl Model<'_> {
             };
             let merges = |first, second| can_merge(frame, &[first, second]).is_ok();
             let bytes = self.least_off_chip(resource, merges);
-            // Where no strips can hold all its life, it is written to memory and read from there at least once.
+            // If strips cannot hold its whole lifetime, it is written to memory and read from there at least once.
             let is_split = why.as_ref().is_some_and(CannotGroup::is_in_longer_runs);
             let twice = Bytes(2 * self.counted_size(resource).0);
             let copied = if is_split { twice } else { Bytes::ZERO };
@@ -196,7 +196,7 @@ impl Model<'_> {
         bounds
     }
 
-    /// What else an arrangement, the one that was looked at last, moves or is charged.
+    /// Returns what the arrangement evaluated last moves or is charged above the bounds.
     pub(super) fn shortfalls(&mut self, arrangement: &Arrangement, bounds: &Bounds) -> Vec<Shortfall> {
         let shortfall = |bytes, cause| Shortfall { bytes, cause };
         let repeats = self.laid.repeats.iter();
@@ -234,7 +234,7 @@ impl Model<'_> {
         all
     }
 
-    /// Why no run of passes in a row can hold a resource; `None` where one can.
+    /// Returns the reason why no run of consecutive passes can hold a resource; `None` if one can.
     fn outside_every_run(&mut self, arrangement: &Arrangement, resource: ResourceId) -> Option<CannotGroup> {
         let frame = self.plan.input.frame();
         let uses = |pass: &PassId| {

@@ -1,26 +1,26 @@
-//! What merging passes keeps on chip: loads and stores between them, of resources that live on, too.
+//! Traffic that merging passes saves: loads and stores between them, also of resources that are used later.
 //!
 //! ```text
 //! passes      opaque         sky               transparent       tonemap
 //! hdr         clear, store   load, store       load, store       read       6 times
 //! merged      clear ·················· in the tiles ······· store    read       2 times
 //! ```
-//! A merged pass loads an attachment before its first subpass and stores it after its last, all of its area: at most once each, and not at
-//! all where a clear begins it, or where nothing uses it afterwards.
+//! A merged pass loads an attachment before its first subpass and stores it after its last, over its whole area: at most once each, no load if it
+//! begins with a clear, and no store if nothing uses it afterwards.
 
 use super::traffic::Model;
 use crate::frame::tables::Access;
 use crate::frame::{Frame, PassId, Persistence, ResourceId};
 use crate::units::Bytes;
 
-/// The attachments that passes in a row access, as one render pass would.
+/// The attachment accesses of consecutive passes, as those of one render pass.
 struct Attachments<'a> {
     frame: &'a Frame,
     passes: &'a [PassId],
 }
 
 impl<'a> Attachments<'a> {
-    /// Every access, with the number of its pass in the group.
+    /// Every access, with the index of its pass in the group.
     fn iter(&self) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
         let frame = self.frame;
         let passes = self.passes.iter().enumerate();
@@ -29,7 +29,7 @@ impl<'a> Attachments<'a> {
             .filter(|(_, access)| access.kind.is_attached())
     }
 
-    /// The accesses of the same attachment before another one.
+    /// The accesses of the same attachment that precede an access.
     fn before(&self, at: usize, access: &'a Access) -> impl Iterator<Item = &'a Access> + use<'a> {
         let place = (at, access.subpass);
         self.iter()
@@ -41,7 +41,7 @@ impl<'a> Attachments<'a> {
             .map(|(_, other)| other)
     }
 
-    /// The times that one pass moves an attachment for an access: loads and stores.
+    /// Number of loads and stores of an attachment for one access of one pass.
     fn times(&self, at: usize, access: &'a Access, is_kept: bool) -> u64 {
         let loads = access.reads && self.before(at, access).next().is_none();
         let stores = access.writes && is_kept && !self.before(at, access).any(|other| other.writes);
@@ -50,8 +50,8 @@ impl<'a> Attachments<'a> {
 }
 
 impl Model<'_> {
-    /// Per resource, the bytes that merging a group of passes keeps on chip; less than 0 where the pass renders more than its parts.
-    /// `runs_later` says of a pass whether it runs after the group.
+    /// Per resource, the bytes that merging a group of passes keeps on chip; negative if the merged pass renders a larger area than its parts.
+    /// `runs_later` returns true for passes that run after the group.
     pub(super) fn merge_savings(
         &self,
         passes: &[PassId],
@@ -86,7 +86,7 @@ impl Model<'_> {
         savings
     }
 
-    /// The bytes that a resource that is off chip moves at least, whatever passes are merged.
+    /// Bytes that a resource off chip moves at least, whatever passes are merged.
     pub(super) fn least_off_chip(&self, id: ResourceId, merges: impl Fn(PassId, PassId) -> bool) -> Bytes {
         let frame = self.plan.input.frame();
         let size = self.counted_size(id);

@@ -1,4 +1,4 @@
-//! Arrange: the same frame run another way, so that more of it stays on chip.
+//! Arrange: runs the same frame in another way, so that more of it stays on chip.
 //!
 //! ```text
 //! described   shadow │ gbuffer │ ssao │ light │ taa │ bloom …          depth, normal, albedo: 8 MiB each, a heap of 8 MiB
@@ -8,12 +8,13 @@
 //! reordered   what is read soon after it is written lives shorter
 //! fused       batches in one submission keep tile memory between them
 //! ```
-//! An [`Arrangement`] says in which batches, order and groups the passes of a described frame run. [`Arrangement::check`] judges it: every
-//! read must see the writes that it saw. [`Arrangement::apply`] gives the frame that runs, with the map to the described one
-//! ([`Executed`](crate::execute::Executed)); it is planned, lowered and recorded as any other. [`search`] finds good ones.
+//! An [`Arrangement`] lists the batches, order and groups in which the passes of a described frame run. [`Arrangement::check`] verifies that every
+//! read still sees the same writes. [`Arrangement::apply`] builds the frame that runs, with the map to the described one
+//! ([`Executed`](crate::execute::Executed)); it is planned, lowered and recorded like any other. [`search`] finds good arrangements.
 //!
-//! Strips need to know how far reads look ([`ReadReach`](crate::frame::ReadReach)): what a pass needs of an earlier one is computed around each strip,
-//! a *halo*, again in the neighbouring strip. What is read anywhere is finished before the run of strips begins.
+//! Strips need to know how far from the pixel passes read ([`ReadReach`](crate::frame::ReadReach)): what a pass needs of an earlier one is computed
+//! around each strip, in a *halo*, and again in the neighbouring strip. A resource that is read anywhere is completed before the run of strips
+//! begins.
 
 mod apply;
 mod borders;

@@ -1,4 +1,4 @@
-//! The search for a good arrangement: runs of strips by dynamic programming, then small changes, one after the other, as long as they help.
+//! The search for a good arrangement: runs of strips by dynamic programming, then one small change at a time, as long as that helps.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use super::types::{Arrangement, Grid, Group, Way};
 use crate::frame::{BatchId, PassId, ResourceId};
 use crate::plan::{Plan, Traffic};
 
-/// What the search may change, and what it counts.
+/// The changes that the search may make, and its costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Allowed {
     /// Run passes in another order.
@@ -23,17 +23,17 @@ pub struct Allowed {
     pub fuse: bool,
     /// Run passes strip by strip.
     pub strips: bool,
-    /// Give images a narrower format of the same kind: none below 10 bits a channel where it had more. Not by default.
+    /// Give images a narrower format of the same kind: at least 10 bits per channel if there were more. Not by default.
     pub format: bool,
-    /// Make images smaller, with all that is attached with them: to half of their width and height at the least. Not by default.
+    /// Make images smaller, with all images attached together with them: down to half of their width and height. Not by default.
     pub extent: bool,
-    /// Leave out a use that keeps a resource off chip. Not by default.
+    /// Remove a use that keeps a resource off chip. Not by default.
     pub usage: bool,
-    /// The most texels computed, over those computed as described.
+    /// Limit on the texels computed, relative to the frame as described.
     pub shaded: f64,
-    /// What running passes otherwise costs.
+    /// Costs of repeats, halos and merges.
     pub costs: Costs,
-    /// The most frames that are looked at.
+    /// Limit on the frames evaluated.
     pub steps: u64,
 }
 
@@ -54,11 +54,11 @@ impl Default for Allowed {
     }
 }
 
-/// Searches for the arrangement of a planned frame that moves the least. The same inputs give the same answer; `watch` sees the best
-/// share so far after every improvement and may end the search.
+/// Searches for the arrangement of a planned frame that moves the fewest bytes. Deterministic. `watch` receives the best share so far after every
+/// improvement and may end the search.
 ///
-/// The plan is one of the described frame; what is found is no plan, and [applied](Arrangement::apply) and planned like any frame.
-/// Where the description may change, the change that saves most comes first, and each saves at least a hundredth of the traffic.
+/// `plan` is the plan of the described frame. The result is not a plan: it is [applied](Arrangement::apply) and planned like any frame. If the
+/// description may change, the change that saves most comes first, and each one saves at least a hundredth of the traffic.
 pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>) -> Found {
     let ended = Cell::new(false);
     let watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()> = &mut |traffic| {
@@ -84,7 +84,7 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
     }
     best.described = Traffic::of(plan);
     best.take_plan_if_described(plan);
-    // The planner may know more of the frame as it is than the search does: splits, or what took it longer to find.
+    // The planner may know a better result for the unarranged frame than the search: splits, or residents that took longer to find.
     match best.traffic.off_chip() < best.described.off_chip() {
         true => best,
         false => Found {
@@ -94,7 +94,7 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
     }
 }
 
-/// The change of a description that saves most when the frame runs as it does so far, and a quick plan with it.
+/// Returns the change to the description that saves most in the current arrangement, and a quick plan with it.
 fn best_change(
     plan: &Plan,
     described: &Plan,
@@ -125,7 +125,7 @@ fn best_change(
     found
 }
 
-/// A change of the description saves more than this part of the described traffic.
+/// A change to the description must save more than the described traffic divided by this.
 const LEAST: u64 = 100;
 
 fn search_as_described(
@@ -146,7 +146,7 @@ fn search_as_described(
         ended: false,
         watch,
     };
-    // First with nothing at the border of strips: what pays there at once may lead to less in the end.
+    // First without images at the border: those that pay immediately may lead to a worse result.
     let starts = search.starts(&best.arrangement);
     let passes = [false, true].map(|with_borders| starts.iter().map(move |start| (with_borders, start)));
     for (with_borders, start) in passes.into_iter().flatten() {
@@ -162,7 +162,7 @@ fn search_as_described(
         while let Some(next) = better {
             best.offer(&next);
             here = next;
-            // One small change after the other, until none helps.
+            // One small change at a time, until none helps.
             let small = search.better(&here, &best, false);
             better = small.or_else(|| search.better(&here, &best, true));
         }
@@ -172,14 +172,14 @@ fn search_as_described(
         .found(best.arrangement, described, best.traffic, &residents(plan))
 }
 
-/// An arrangement, and what it moves.
+/// An arrangement and its traffic.
 type Judged = (Arrangement, Traffic);
 
-/// The best so far.
+/// The best arrangement so far.
 struct Best<'w> {
     arrangement: Arrangement,
     traffic: Traffic,
-    /// By whoever watches.
+    /// Set if `watch` ended the search.
     ended: bool,
     watch: &'w mut dyn FnMut(&Traffic) -> ControlFlow<()>,
 }
@@ -204,14 +204,14 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The traffic of an arrangement that fits the frame and the limits.
+    /// Evaluates an arrangement; `None` if it does not fit the frame or the limits.
     fn judged(&mut self, arrangement: &Arrangement) -> Option<Traffic> {
         let traffic = self.model.traffic(arrangement, 0)?;
         (traffic.shaded <= self.allowed.shaded).then_some(traffic)
     }
 
-    /// Where the search begins, every pass alone: as described, with batches fused, and each with passes right before those that need them.
-    /// Fusing and another order may pay with groups alone, which small changes do not reach.
+    /// Initial arrangements, all without groups: as described, with batches fused, and each of these with passes moved right before their first
+    /// dependent. Fusing and reordering may pay only together with groups, which small changes do not reach.
     fn starts(&self, described: &Arrangement) -> Vec<Arrangement> {
         let mut starts = vec![described.clone()];
         starts.extend(self.allowed.fuse.then(|| self.fused(described)));
@@ -226,7 +226,7 @@ impl Search<'_> {
         starts
     }
 
-    /// With each pass right before the first that depends on it.
+    /// Moves each pass right before the first one that depends on it.
     fn late(&self, arrangement: &Arrangement) -> Arrangement {
         let frame = self.model.plan.input.frame();
         let mut late = arrangement.clone();
@@ -244,7 +244,7 @@ impl Search<'_> {
         late
     }
 
-    /// A better one that differs in its runs of strips, or in one place.
+    /// Returns a better arrangement that differs in its runs of strips, or in one small change.
     fn better(&mut self, here: &Judged, best: &Best<'_>, strips: bool) -> Option<Judged> {
         let frame = self.model.plan.input.frame();
         let of = match strips {
@@ -269,8 +269,7 @@ impl Search<'_> {
         None
     }
 
-    /// A changed arrangement with the images at the border of its strips that they had before, as far as they can be there, and with those
-    /// that save most.
+    /// A changed arrangement with the border images that its strips had before, if they are still possible, and with those that save most.
     fn with_borders(&mut self, changed: Arrangement, before: &Arrangement) -> Vec<Arrangement> {
         let is_new = |group: &Group| {
             let mut others = before.groups();
@@ -292,7 +291,7 @@ impl Search<'_> {
         }
     }
 
-    /// With every two batches fused that nothing keeps apart.
+    /// Fuses all consecutive batches that can be fused.
     fn fused(&self, arrangement: &Arrangement) -> Arrangement {
         let frame = self.model.plan.input.frame();
         let mut fused = Arrangement {
@@ -314,14 +313,14 @@ impl Search<'_> {
         fused
     }
 
-    /// The best runs of strips that do not overlap, each valued as if it were alone.
+    /// The best runs of strips that do not overlap, each valued independently.
     fn divided(&mut self, arrangement: &Arrangement) -> Option<Arrangement> {
         let plain = ungrouped(arrangement);
         let base = self.judged(&plain)?.off_chip().0 as i64;
         let mut divided = plain.clone();
         for (number, batch) in plain.batches.iter().enumerate() {
             let order: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
-            // Per end, the best gain up to there, and the run that ends there, if one does.
+            // Per end position, the best gain up to there, and the run that ends there, if any.
             let mut best: Vec<(i64, Option<(usize, Group)>)> = vec![(0, None); order.len() + 1];
             let mut gains = Vec::new();
             for first in 0..order.len() {
@@ -373,7 +372,7 @@ impl Search<'_> {
         Some(divided)
     }
 
-    /// The strips of a run that save most, with some images at their border.
+    /// The grid that saves most for a run with the given border images.
     fn best_grid(
         &mut self,
         plain: &Arrangement,
@@ -401,7 +400,7 @@ impl Search<'_> {
         best
     }
 
-    /// Grids of about as many strips as make the inside fit.
+    /// Grids with about as many strips as are needed for the inside images to fit.
     fn grids(&self, division: &Division) -> Vec<Grid> {
         let heap = self.model.heap().max(1);
         let inside = division
@@ -422,7 +421,7 @@ impl Search<'_> {
         grids
     }
 
-    /// Everything that differs from an arrangement in one place.
+    /// All arrangements that differ by one small change.
     fn changes(&self, arrangement: &Arrangement) -> Vec<Arrangement> {
         let frame = self.model.plan.input.frame();
         let mut changes = Vec::new();
@@ -442,7 +441,7 @@ impl Search<'_> {
                             groups[at].borders.remove(border);
                         });
                     }
-                    // A pass more or less at either end: from beside it, or from anywhere where the order may change.
+                    // Adds or removes a pass at either end: an adjacent one, or any if the order may change.
                     for other in
                         (0..batch.groups.len()).filter(|&other| batch.groups[other].passes.len() == 1)
                     {
@@ -487,7 +486,7 @@ impl Search<'_> {
                     if can_merge(frame, &both).is_err() {
                         continue;
                     }
-                    // Where the first of them is, or the second.
+                    // At the position of the first pass, or of the second.
                     for place in [at, other - 1] {
                         with(&|groups| {
                             groups.remove(other);
@@ -508,7 +507,7 @@ impl Search<'_> {
                     }
                 }
             }
-            // Last, one run of strips as two, and two side by side as one.
+            // Last, splits one run of strips into two, and joins two adjacent ones.
             for (at, group) in batch.groups.iter().enumerate() {
                 let Way::Strips(grid) = group.way else { continue };
                 for cut in 2..group.passes.len().saturating_sub(1) {
@@ -540,7 +539,7 @@ impl Search<'_> {
     }
 }
 
-/// Every pass alone, in the same batches and order.
+/// Every pass ungrouped, in the same batches and order.
 fn ungrouped(arrangement: &Arrangement) -> Arrangement {
     let mut plain = arrangement.clone();
     for batch in &mut plain.batches {

@@ -1,4 +1,4 @@
-//! A run of passes strip by strip: what becomes as small as a strip, and how far around each strip every pass computes.
+//! Runs of passes in strips: the images that shrink to the size of a strip, and the halo that each pass computes around it.
 //!
 //! ```text
 //! blur reads lit within 3, lit reads normal within 32         halo, in pixels of the whole: blur 0, lit 3, normal 35
@@ -18,32 +18,32 @@ use super::uses::{DividedImage, Uses, extent_of, is_attached, scale_of};
 use crate::frame::tables::{Access, Contents, PassKind, Share};
 use crate::frame::{Frame, PassId, ReadReach, ResourceId};
 
-/// A run of passes, as it can be divided.
+/// A run of passes, and how it can be divided.
 #[derive(Clone, Debug)]
 pub(super) struct Division {
-    /// The largest image that the run writes, in texels: everything else is a whole fraction of it.
+    /// Extent in texels of the largest image that the run writes: all others are whole fractions of it.
     pub(super) whole: vk::Extent2D,
-    /// Strips begin at multiples of it, and halos are multiples of it.
+    /// Origins of strips and halos are multiples of this.
     unit: u32,
     /// Per pass of the run.
     pub(super) passes: Vec<DividedPass>,
-    /// What only the run uses, and what is copied at the border of its strips: as large as a strip and its halo.
+    /// Images that only the run uses, and those copied at the border of its strips: as large as a strip and its halo.
     pub(super) inside: Vec<DividedImage>,
 }
 
 /// A pass of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DividedPass {
-    /// How far around a strip it computes, in pixels of the whole.
+    /// Halo that it computes around a strip, in pixels of the whole.
     pub(super) halo: u32,
-    /// Pixels of the whole to a texel of what it writes.
+    /// Pixels of the whole per texel of the image that it writes.
     pub(super) scale: u32,
-    /// Whether what it renders to is inside.
+    /// True if its attachments are inside images.
     pub(super) attachments_inside: bool,
 }
 
 impl Division {
-    /// The images that pay at the border of the strips of a run.
+    /// Images for which copies at the border of the strips of a run pay.
     pub(super) fn saving_borders(frame: &Frame, run: &[PassId]) -> Vec<ResourceId> {
         let uses = Uses { frame, run };
         let measured = || {
@@ -64,7 +64,7 @@ impl Division {
         }
     }
 
-    /// Whether and how a run of passes can be divided at all, with some images at the border of its strips.
+    /// Divides a run of passes, with the given images at the border of its strips.
     pub(super) fn of(frame: &Frame, run: &[PassId], borders: &[ResourceId]) -> Result<Division, CannotGroup> {
         for &pass in run {
             can_repeat(frame, pass)?;
@@ -139,7 +139,7 @@ impl Division {
         })
     }
 
-    /// The strips of a grid, row by row, in pixels of the whole.
+    /// Returns the strips of a grid, row by row, in pixels of the whole.
     pub(super) fn strips(&self, grid: Grid) -> Result<Vec<vk::Rect2D>, CannotGroup> {
         let vk::Extent2D { width, height } = self.whole;
         let Grid { columns, rows } = grid;
@@ -159,17 +159,17 @@ impl Division {
         Ok(strips)
     }
 
-    /// All of the whole.
+    /// The whole as one area.
     pub(super) fn all(&self) -> vk::Rect2D {
         self.whole.into()
     }
 
-    /// Pixels of the whole to a texel of an image, where that is a whole number.
+    /// Pixels of the whole per texel of an image; `None` if that is not a whole number.
     pub(super) fn scale_of(&self, frame: &Frame, image: ResourceId) -> Option<u32> {
         scale_of(self.whole, extent_of(frame, image))
     }
 
-    /// What an access of a pass with a halo touches for one strip; of what is read anywhere, and of buffers, `None`.
+    /// The part of a resource that an access of a pass with a halo touches in one strip; `None` for reads anywhere and buffers.
     pub(super) fn touched(
         &self,
         frame: &Frame,
@@ -201,7 +201,7 @@ impl Division {
         starts.map(|start| (start, (start + step).min(length))).collect()
     }
 
-    /// A strip with a halo around it, cut off at the borders, in texels that are `scale` pixels of the whole.
+    /// A strip with a halo around it, clipped to the whole, in texels of `scale` pixels of the whole.
     pub(super) fn region(&self, strip: vk::Rect2D, halo: u32, scale: u32) -> vk::Rect2D {
         let side = |start: i32, length: u32, limit: u32| {
             let first = (start as u32).saturating_sub(halo);
@@ -227,7 +227,7 @@ fn rect(left: u32, top: u32, right: u32, bottom: u32) -> vk::Rect2D {
     }
 }
 
-/// Whether a pass can run several times, each time for another place.
+/// Checks that a pass can run several times, each time for another area.
 pub(super) fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
     let pass = frame.pass(id);
     let what = match pass {
@@ -266,7 +266,7 @@ fn lcm(a: u32, b: u32) -> u32 {
 }
 
 impl<'a> Uses<'a> {
-    /// The largest extent that is written.
+    /// The largest extent that the run writes.
     fn whole(&self) -> Result<vk::Extent2D, CannotGroup> {
         let written = self.iter().filter(|(_, access)| access.writes);
         let extents = written.map(|(_, access)| extent_of(self.frame, access.resource));
@@ -280,13 +280,13 @@ impl<'a> Uses<'a> {
             .ok_or(CannotGroup::NothingInside)
     }
 
-    /// Per pass, pixels of the whole to a texel of what it writes; 1 where it writes nothing.
+    /// Per pass, pixels of the whole per texel of the image that it writes; 1 if it writes nothing.
     fn scales(&self, whole: vk::Extent2D) -> Result<Vec<u32>, CannotGroup> {
         let mut scales = vec![1; self.run.len()];
         let is_image = |access: &Access| self.frame.resource(access.resource).is_image();
         for (at, access) in self.iter().filter(|(_, access)| access.writes) {
             let mut written = self.frame.accesses_of(self.run[at]).iter().filter(|it| it.writes);
-            // Buffers count where a pass writes nothing else.
+            // Buffers count only if a pass writes nothing else.
             if !is_image(access) && written.any(is_image) {
                 continue;
             }
@@ -297,7 +297,7 @@ impl<'a> Uses<'a> {
         Ok(scales)
     }
 
-    /// Per pass, how far around a strip it must compute, from the last one back.
+    /// Per pass, the halo that it must compute around a strip, from the last pass to the first.
     fn halos(&self, whole: vk::Extent2D, scales: &[u32], unit: u32) -> Result<Vec<u32>, CannotGroup> {
         let mut halos = vec![0u32; self.run.len()];
         for at in (0..self.run.len()).rev() {
@@ -319,11 +319,11 @@ impl<'a> Uses<'a> {
                             });
                         }
                     };
-                    // What was read before it is overwritten is not what this pass computes.
+                    // Contents read before they are overwritten are not computed by this pass.
                     if reader < at {
                         continue;
                     }
-                    // Of sizes that were rounded up, a texel's place is known to one texel.
+                    // If sizes were rounded up, the position of a texel is known only to one texel.
                     let drift = u32::from(!exact && scales[reader] != scale);
                     let reach = texels.saturating_add(drift).saturating_mul(scale);
                     halos[at] = halos[at].max(halos[reader].saturating_add(reach));
@@ -334,7 +334,7 @@ impl<'a> Uses<'a> {
         Ok(halos)
     }
 
-    /// Whether what lives on is the same afterwards, though the passes of the run are repeated around every strip.
+    /// Checks that resources used after the run end up with the same contents, though passes repeat texels around every strip.
     fn outside_keeps(&self, inside: &[ResourceId], halos: &[u32]) -> Result<(), CannotGroup> {
         for (at, written) in self.iter().filter(|(_, access)| access.writes) {
             if inside.contains(&written.resource) {

@@ -1,4 +1,4 @@
-//! What an arrangement moves: the bytes that stay off chip, and what halos and repeats cost on top.
+//! Traffic of an arrangement: the bytes that move off chip, and the additional cost of halos and repeats.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -20,16 +20,16 @@ use crate::plan::{NotTile, PlacementReason, Plan, Traffic};
 use crate::profile::{DeviceProfile, TileRequirements};
 use crate::units::{Alignment, Bytes, Span};
 
-/// What running a pass otherwise costs, in bytes of memory traffic.
+/// Costs of repeats, halos and merges, in bytes of memory traffic.
 ///
-/// The defaults are assumptions, on the careful side; [`Costs::of`] has what was measured on a device.
+/// The defaults are conservative assumptions; [`Costs::of`] has the values measured on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// One more execution of a pass, in place of what it [declares](crate::frame::tables::Pass::repeat_bytes) where that is not 0.
+    /// One more execution of a pass, in place of the cost that it [declares](crate::frame::tables::Pass::repeat_bytes) if that is not 0.
     pub repeat: Option<Bytes>,
-    /// What a byte of a halo that is read or written off chip once more costs. Default: 1, no cache helps.
+    /// Cost per byte of a halo that is read or written off chip again. Default: 1, no cache helps.
     pub halo: f64,
-    /// A render pass that runs as part of another one. Default: 0.
+    /// Cost of a render pass that runs as part of another one. Default: 0.
     pub merged: Bytes,
 }
 
@@ -44,7 +44,7 @@ impl Default for Costs {
 }
 
 impl Costs {
-    /// Those that a profile has, where they were measured; else the defaults.
+    /// The costs measured in a profile; defaults for those that were not.
     pub fn of(profile: &DeviceProfile) -> Costs {
         profile.costs.map_or_else(Costs::default, |measured| Costs {
             repeat: Some(measured.repeat),
@@ -54,43 +54,43 @@ impl Costs {
     }
 }
 
-/// The passes of a run, and the images at the border of its strips.
+/// The passes of a run and the images at the border of its strips.
 type DividedRun = (Vec<PassId>, Vec<ResourceId>);
 
-/// A planned frame, as the search looks at it.
+/// The search's model of a planned frame.
 pub(super) struct Model<'a> {
     pub(super) plan: &'a Plan,
     pub(super) costs: Costs,
-    /// What the described frame moves with nothing in tile memory.
+    /// Traffic of the described frame with nothing in tile memory.
     described: Bytes,
     heap: Bytes,
     submit_boundary: bool,
     /// Per resource.
     candidates: Vec<Candidate>,
     divisions: HashMap<DividedRun, Rc<Result<Division, CannotGroup>>>,
-    /// Per run, the images that pay at the border of its strips.
+    /// Cache: per run, the images for which copies at the border of its strips pay.
     saving_borders: HashMap<Vec<PassId>, Vec<ResourceId>>,
-    /// Whether images may be at the border of strips.
+    /// True if images may be at the border of strips.
     pub(super) with_borders: bool,
-    /// How often a frame was looked at.
+    /// Number of frames evaluated.
     pub(super) steps: u64,
-    /// What the frame that was looked at last has in tile memory.
+    /// Residents of tile memory in the frame evaluated last.
     pub(super) residents: Vec<ResourceId>,
-    /// How that is laid out.
+    /// Layout of that frame.
     pub(super) laid: Layout,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Candidate {
-    /// Whether the rules let it be in tile memory, as described or in other batches.
+    /// True if the rules admit it to tile memory, as described or in other batches.
     admitted: bool,
-    /// Bytes that it moves off chip with nothing in tile memory; 0 for an attachment of one render pass.
+    /// Bytes that it moves with nothing in tile memory; 0 for an attachment of only one render pass.
     traffic: u64,
     size: u64,
     alignment: u64,
 }
 
-/// Whether the rules let a resource of a planned frame be in tile memory, were there room and the batches one.
+/// Returns true if the rules admit a resource to tile memory, given enough room and a single batch.
 fn is_admitted(reason: PlacementReason) -> bool {
     match reason {
         PlacementReason::Tile { .. } => true,
@@ -106,7 +106,7 @@ fn is_admitted(reason: PlacementReason) -> bool {
 }
 
 impl<'a> Model<'a> {
-    /// A plan of the frame as described, or of one that describes it otherwise.
+    /// Creates the model from a plan of the frame, whose description may have changed since the plan `described`.
     pub(super) fn new(plan: &'a Plan, described: &Plan, costs: Costs) -> Model<'a> {
         let (frame, needs) = (plan.input.frame(), &plan.input_requirements);
         let candidate = |id: ResourceId| {
@@ -139,22 +139,22 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The bytes of the tile heap.
+    /// Size of the tile heap.
     pub(super) fn heap(&self) -> u64 {
         self.heap.0
     }
 
-    /// The bytes of a resource in tile memory.
+    /// Size of a resource in tile memory.
     pub(super) fn counted_size(&self, resource: ResourceId) -> Bytes {
         Bytes(self.candidates[resource.index()].size)
     }
 
-    /// Whether the rules let a resource be in tile memory, and the heap is as large.
+    /// Returns true if the rules admit a resource to tile memory and it fits the heap.
     pub(super) fn could_be_resident(&self, resource: ResourceId) -> bool {
         self.candidates[resource.index()].admitted && self.heap > Bytes::ZERO
     }
 
-    /// The bytes that a resource still moves in the arrangement that was looked at last.
+    /// Bytes that a resource still moves in the arrangement evaluated last.
     pub(super) fn still_moved(&self, resource: ResourceId) -> u64 {
         let in_strips = self.laid.moved_in_strips(resource);
         match self.residents.contains(&resource) {
@@ -163,7 +163,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The bytes that a resource moves outside of tile memory: what it moves as described, less what merged passes keep of it.
+    /// Bytes that a resource moves outside tile memory: those as described, minus the savings of merged passes.
     fn off_chip(&self, laid: &Layout, resource: ResourceId) -> u64 {
         let traffic = self.candidates[resource.index()].traffic;
         match traffic {
@@ -184,7 +184,7 @@ impl<'a> Model<'a> {
         entry.or_insert_with(divide).clone()
     }
 
-    /// The images that pay at the border of the strips of a run; none without a tile heap.
+    /// Images for which copies at the border of the strips of a run pay; none without a tile heap.
     pub(super) fn saving_borders(&mut self, run: &[PassId]) -> Vec<ResourceId> {
         if self.heap == Bytes::ZERO || !self.with_borders {
             return Vec::new();
@@ -197,8 +197,8 @@ impl<'a> Model<'a> {
         saving
     }
 
-    /// What an arrangement moves, which must be one that fits; `steps` for choosing residents, none for a quick choice by density.
-    /// `None` where a run cannot be divided so.
+    /// Traffic of a valid arrangement. `steps` limits the search for residents; 0 means a quick choice by density. `None` if a run cannot be divided
+    /// into its strips.
     pub(super) fn traffic(&mut self, arrangement: &Arrangement, steps: u64) -> Option<Traffic> {
         self.steps += 1;
         let frame = self.plan.input.frame();
@@ -241,7 +241,7 @@ impl<'a> Model<'a> {
         Some(traffic)
     }
 
-    /// Whether the driver runs merged passes as one.
+    /// Returns true if the driver runs these merged passes as one.
     fn driver_merges(&self, passes: &[PassId]) -> bool {
         let Some(limits) = self.plan.profile.merge else {
             return true;
@@ -267,7 +267,7 @@ impl<'a> Model<'a> {
         attached.len() <= limits.attachments as usize && bits <= limits.color_bits
     }
 
-    /// Lays a group behind those before it; texels computed, and as described.
+    /// Appends a group to the layout; returns the texels computed, and those computed as described.
     fn lay(
         &mut self,
         laid: &mut Layout,
@@ -368,7 +368,7 @@ impl<'a> Model<'a> {
         Some((computed, described))
     }
 
-    /// The bytes that an access of a pass with a halo moves more in strips.
+    /// Additional bytes that an access of a pass with a halo moves in strips.
     pub(super) fn halo_bytes(
         &self,
         access: &Access,
@@ -388,7 +388,7 @@ impl<'a> Model<'a> {
 }
 
 impl Model<'_> {
-    /// What may be in tile memory, where it must be to be there; counts what cannot as moved.
+    /// Candidates for tile memory, each with its time span; counts the traffic of all others as moved.
     fn items(&self, all: &Layout, traffic: &mut Traffic) -> Vec<Placeable> {
         let mut items = Vec::new();
         for (resource, (candidate, laid)) in (0..)
@@ -436,7 +436,7 @@ impl Model<'_> {
         items
     }
 
-    /// Those that are placed in tile memory, by number.
+    /// Indices of the items placed in tile memory.
     fn choose(&self, items: &[Placeable], steps: u64) -> Vec<usize> {
         if steps > 0 {
             let packed = items
@@ -471,10 +471,10 @@ impl Model<'_> {
     }
 }
 
-/// What may be in tile memory.
+/// A candidate for tile memory.
 struct Placeable {
     resource: ResourceId,
-    /// Of an image at the border of strips, its number.
+    /// Index of an image at the border of strips.
     border: Option<usize>,
     span: Span,
     size: u64,
@@ -482,10 +482,10 @@ struct Placeable {
     savings: u64,
 }
 
-/// The position of a pass that has not been laid yet.
+/// Position of a pass that has not been laid out yet.
 const NOT_LAID: u32 = u32::MAX;
 
-/// The frame laid out along time, strips on top of one another.
+/// The frame laid out along time; the strips of a run share its time span.
 #[derive(Default)]
 pub(super) struct Layout {
     /// Per pass, its position.
@@ -494,9 +494,9 @@ pub(super) struct Layout {
     end: u32,
     pub(super) resources: Vec<Laid>,
     pub(super) borders: Vec<LaidBorder>,
-    /// Passes that run more than once: how often more, and what that costs.
+    /// Passes that run more than once: number of additional executions, and their cost.
     pub(super) repeats: Vec<(PassId, u32, Bytes)>,
-    /// What merged passes cost.
+    /// Cost of merged passes.
     pub(super) merges: Bytes,
 }
 
@@ -514,27 +514,27 @@ impl Layout {
 #[derive(Clone, Copy)]
 pub(super) struct LaidBorder {
     pub(super) resource: ResourceId,
-    /// Where strips use it.
+    /// Time span in which strips use it.
     pub(super) span: Span,
-    /// What the largest part needs in tile memory, where it may be there.
+    /// Tile memory requirements of the largest part; `None` if tile memory cannot hold it.
     pub(super) tile: Option<TileRequirements>,
     /// Bytes that move only if it is not in tile memory.
     pub(super) savings: u64,
-    /// Whether it is.
+    /// True if it is in tile memory.
     pub(super) is_resident: bool,
 }
 
-/// What is known of a resource by its uses.
+/// Properties of a resource derived from its uses.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Laid {
-    /// All of a run of strips, where it lives on.
+    /// Covers the whole run of strips if it is used outside the run.
     span: Option<Span>,
-    /// The first and last window that use it.
+    /// The first and last window with a use.
     pub(super) windows: Option<(u32, u32)>,
-    /// What merged passes keep of it on chip, and strips at whose border it is, in bytes; less than 0 where they move more.
+    /// Bytes kept on chip by merged passes, and by strips with it at their border; negative if they move more.
     pub(super) merged: i64,
-    /// The largest part, where it is divided.
+    /// The largest part, if it is divided.
     pub(super) part: Option<vk::Extent2D>,
-    /// What halos move of it off chip.
+    /// Bytes of its halos that move off chip.
     pub(super) halos: u64,
 }

@@ -1,4 +1,4 @@
-//! An arrangement: batches, groups, and how they run.
+//! Arrangements: batches, groups, and how the groups run.
 
 use ash::vk;
 
@@ -7,53 +7,53 @@ use super::error::ArrangeError;
 use crate::frame::{BatchId, Frame, PassId, ResourceId};
 use crate::units::Run;
 
-/// Another way to run a described frame: its passes in batches, in an order, in groups.
+/// Another way to run a described frame: a partition of its passes into batches and groups, in an order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Arrangement {
-    /// What the frame describes otherwise first, one after the other.
+    /// Changes to the description that are applied first, in order.
     pub changes: Vec<DescriptionChange>,
     /// In submission order.
     pub batches: Vec<ArrangedBatch>,
 }
 
-/// One batch, in place of one or several described ones in a row.
+/// One batch, in place of one or several consecutive described ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrangedBatch {
     /// The described batches.
     pub batches: Run,
-    /// Their passes, in the order in which they run.
+    /// Groups of their passes, in execution order.
     pub groups: Vec<Group>,
 }
 
-/// Passes that run one after the other.
+/// Passes that run consecutively.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
-    /// In order.
+    /// In execution order.
     pub passes: Vec<PassId>,
-    /// How.
+    /// The way in which they run.
     pub way: Way,
-    /// Of strips, the images at their border: on chip while a strip runs, copied in before it where it needs what is there, and out
-    /// afterwards where something else needs what it leaves there.
+    /// Images at the border of the strips: on chip while a strip runs, copied in before it if the strip needs their contents, and out after it if a
+    /// later access needs them.
     pub borders: Vec<ResourceId>,
 }
 
-/// How a group of passes runs.
+/// The way in which a group of passes runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
     /// Each pass once, as described.
     Once,
-    /// As one render pass.
+    /// Merged into one render pass.
     Merged,
-    /// All of them for one part of the image, then all for the next.
+    /// All passes for one part of the image, then all for the next.
     Strips(Grid),
 }
 
 /// Columns and rows of strips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
-    /// Strips beside one another.
+    /// Number of strips side by side.
     pub columns: u32,
-    /// Strips below one another.
+    /// Number of strips one below the other.
     pub rows: u32,
 }
 
@@ -63,7 +63,7 @@ impl Grid {
         self.columns * self.rows
     }
 
-    /// Others of about as many strips.
+    /// Other grids with about as many strips.
     pub(super) fn neighbours(self) -> Vec<Grid> {
         let around = |side: u32| side.saturating_sub(1)..=side + 1;
         let mut near = Vec::new();
@@ -81,7 +81,7 @@ impl Grid {
 }
 
 impl Group {
-    /// Passes that run one after the other, with nothing at the border of strips.
+    /// Creates a group of consecutive passes, without images at the border of strips.
     pub fn new(passes: Vec<PassId>, way: Way) -> Group {
         Group {
             passes,
@@ -100,7 +100,7 @@ impl Group {
 }
 
 impl Arrangement {
-    /// A frame as it is described.
+    /// The arrangement of a frame as described.
     pub fn described(frame: &Frame) -> Arrangement {
         let batches = (0..frame.batches().len() as u32).map(|batch| {
             let passes = frame
@@ -120,7 +120,7 @@ impl Arrangement {
         }
     }
 
-    /// The frame with the changes of its description; passes and resources keep their ids.
+    /// Returns the frame with the changes of its description; passes and resources keep their ids.
     ///
     /// # Errors
     /// As [`DescriptionChange::apply`].
@@ -128,7 +128,7 @@ impl Arrangement {
         changed(frame, &self.changes)
     }
 
-    /// Batches and their groups, one a line.
+    /// Lists batches and their groups, one per line.
     pub fn in_words(&self, frame: &Frame) -> String {
         let mut words = String::new();
         for (number, batch) in self.batches.iter().enumerate() {
@@ -158,7 +158,7 @@ impl Arrangement {
         self.batches.iter().flat_map(|batch| &batch.groups)
     }
 
-    /// Every pass, in the order in which they run first.
+    /// Every pass, in order of first execution.
     pub fn passes(&self) -> impl Iterator<Item = PassId> + use<'_> {
         self.groups().flat_map(|group| group.passes.iter().copied())
     }

@@ -12,45 +12,45 @@ pub(super) struct DividedImage {
     pub(super) resource: ResourceId,
     /// In pixels of the whole.
     pub(super) halo: u32,
-    /// Pixels of the whole to a texel.
+    /// Pixels of the whole per texel.
     pub(super) scale: u32,
-    /// How it is copied, if something else uses it.
+    /// Its copies at the border, if it is used outside the run.
     pub(super) border: Option<Border>,
 }
 
 impl DividedImage {
-    /// Whether a strip copies its part in right before it runs a pass of the run.
+    /// Returns true if a strip copies its part in right before it runs a pass of the run.
     pub(super) fn is_copied_before(&self, pass: usize) -> bool {
         self.border
             .is_some_and(|border| border.enters && border.uses.0 == pass)
     }
 
-    /// Whether a strip copies its part out right after it has run a pass of the run.
+    /// Returns true if a strip copies its part out right after it has run a pass of the run.
     pub(super) fn is_copied_after(&self, pass: usize) -> bool {
         self.border
             .is_some_and(|border| border.leaves && border.uses.1 == pass)
     }
 }
 
-/// How a strip copies its part of an image.
+/// Copies of a strip's part of an image at the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Border {
-    /// Before the strip, with what its passes read around it.
+    /// Copied in before the strip, with the texels that its passes read around it.
     pub(super) enters: bool,
-    /// After the strip: its own part.
+    /// Copied out after the strip, only its own part.
     pub(super) leaves: bool,
-    /// The first and the last pass of the run that use it, by number.
+    /// Indices of the first and last pass of the run that use it.
     pub(super) uses: (usize, usize),
-    /// The kind of the access that copies it.
+    /// Access kind of the copy.
     pub(super) attachment: AccessKind,
 }
 
-/// Whether an access is of what the render pass renders to or reads as input attachment: all of one size.
+/// Returns true if an access is to an attachment or input attachment of its render pass: all have the same size.
 pub(super) fn is_attached(access: &Access) -> bool {
     access.kind.is_attachment() || access.kind == AccessKind::InputAttachment
 }
 
-/// The texels of an image; a buffer is taken to have one element for each pixel of the frame.
+/// Extent of an image in texels; a buffer is assumed to have one element per pixel of the frame.
 pub(super) fn extent_of(frame: &Frame, resource: ResourceId) -> vk::Extent3D {
     match frame.resource(resource).kind {
         ResourceKind::Image { extent, .. } => extent,
@@ -58,13 +58,13 @@ pub(super) fn extent_of(frame: &Frame, resource: ResourceId) -> vk::Extent3D {
     }
 }
 
-/// How many texels of `whole` a texel of `extent` is wide and high, where that is a whole number.
+/// Texels of `whole` per texel of `extent`, in width and in height; `None` if that is not a whole number.
 pub(super) fn scale_of(whole: vk::Extent2D, extent: vk::Extent3D) -> Option<u32> {
     let nearest = whole.width.checked_div(extent.width)?;
     let fits = |scale: &u32| {
         whole.width.div_ceil(*scale) == extent.width && whole.height.div_ceil(*scale) == extent.height
     };
-    // Halves of halves are rounded up each time: the quotient may be one too small.
+    // Repeated halving rounds up each time: the quotient may be too small by one.
     (nearest.max(1)..=nearest + 1)
         .find(fits)
         .filter(|_| extent.depth == 1)
@@ -77,7 +77,7 @@ pub(super) struct Uses<'a> {
 }
 
 impl<'a> Uses<'a> {
-    /// Every access to the current version, with the number of its pass in the run.
+    /// Every access to the current version, with the index of its pass in the run.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
         let frame = self.frame;
         let passes = self.run.iter().enumerate();
@@ -98,7 +98,7 @@ impl<'a> Uses<'a> {
         self.frame.resource(access.resource).name.clone()
     }
 
-    /// What only the run makes and uses, and can be as large as a strip, and what is copied at the border of strips.
+    /// Images that can be as large as a strip: those that only the run writes and uses, and those copied at the border of strips.
     pub(super) fn inside(&self, whole: vk::Extent2D, borders: &[ResourceId]) -> Vec<ResourceId> {
         let alone = |resource: ResourceId| {
             let described = self.frame.resource(resource);
@@ -119,7 +119,7 @@ impl<'a> Uses<'a> {
             .collect();
         inside.compact_sort();
         inside.dedup();
-        // What one render pass renders to is all of one size.
+        // The attachments of one render pass all have the same size.
         loop {
             let before = inside.len();
             for &pass in self.run {
@@ -141,7 +141,7 @@ impl<'a> Uses<'a> {
         }
     }
 
-    /// Whether an image is one level and layer in 2D.
+    /// Returns true if an image is 2D with one level and one layer.
     pub(super) fn is_plain(&self, resource: ResourceId) -> bool {
         match self.frame.resource(resource).kind {
             ResourceKind::Image { desc, .. } => {
