@@ -1,4 +1,4 @@
-//! Areas of images: what strips of a pass cover together.
+//! Areas of images: unions of the strips of a pass.
 
 use ash::vk;
 
@@ -6,14 +6,14 @@ use crate::frame::tables::{PassKind, Resource, ResourceKind};
 use crate::frame::{Frame, PassId};
 use crate::units::CompactSort;
 
-/// First and end of a rectangle, as columns and as rows.
+/// The sides of a rectangle: `[first, end)` columns, then rows.
 fn sides(area: vk::Rect2D) -> [[i64; 2]; 2] {
     let vk::Rect2D { offset, extent } = area;
     let side = |first: i32, length: u32| [i64::from(first), i64::from(first) + i64::from(length)];
     [side(offset.x, extent.width), side(offset.y, extent.height)]
 }
 
-/// The smallest rectangle around areas.
+/// The bounding rectangle of areas.
 pub(super) fn around(areas: impl Iterator<Item = vk::Rect2D>) -> vk::Rect2D {
     let both = |a: vk::Rect2D, b: vk::Rect2D| {
         let [[left, right], [top, bottom]] = [0, 1].map(|axis| {
@@ -34,7 +34,7 @@ pub(super) fn around(areas: impl Iterator<Item = vk::Rect2D>) -> vk::Rect2D {
     areas.reduce(both).unwrap_or_default()
 }
 
-/// Whether an image has all texels of an area.
+/// Returns true if an image contains all texels of an area.
 pub(super) fn holds(image: &Resource, area: vk::Rect2D) -> bool {
     let ResourceKind::Image { extent, .. } = image.kind else {
         return false;
@@ -43,7 +43,7 @@ pub(super) fn holds(image: &Resource, area: vk::Rect2D) -> bool {
     left >= 0 && top >= 0 && right <= i64::from(extent.width) && bottom <= i64::from(extent.height)
 }
 
-/// What a pass computes: its render area, or all of the first image that it writes; `None` if it writes buffers only.
+/// The area that a pass computes: its render area, or all of the first image that it writes; `None` if it writes only buffers.
 pub(super) fn computed_area(frame: &Frame, pass: PassId) -> Option<vk::Rect2D> {
     if frame.pass(pass).kind == PassKind::Render {
         return Some(frame.pass(pass).area);
@@ -58,9 +58,9 @@ pub(super) fn computed_area(frame: &Frame, pass: PassId) -> Option<vk::Rect2D> {
     })
 }
 
-/// Whether every texel of an area is in one of several others. O(areas³).
+/// Returns true if every texel of an area is in at least one of the others. O(areas³).
 pub(super) fn is_covered(area: vk::Rect2D, by: &[vk::Rect2D]) -> bool {
-    // Between two of these, a column or row is in the same areas.
+    // Within each interval between adjacent coordinates, all columns or rows are in the same areas.
     let [columns, rows] = [0, 1].map(|axis| {
         let [first, end] = sides(area)[axis];
         let inside = by.iter().flat_map(|one| sides(*one)[axis]);

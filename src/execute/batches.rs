@@ -1,4 +1,4 @@
-//! Batches and submits: a frame that runs may submit described batches in a row as one.
+//! Batches and submits: an executed frame may submit consecutive described batches as one.
 
 use super::check::Checker;
 use super::error::OriginRule;
@@ -8,7 +8,7 @@ use crate::frame::{BatchId, PassId};
 use crate::units::Run;
 
 impl Checker<'_> {
-    /// Every batch stands for described batches in a row, and the submits are those of the described ones.
+    /// Checks that every batch replaces consecutive described batches, and that the submits match the described ones.
     pub(super) fn check_batches(&mut self) {
         if let Some(why) = self.differing_batches() {
             self.report(OriginRule::Batches, why);
@@ -38,7 +38,7 @@ impl Checker<'_> {
             {
                 return Some(format!("batch {index} is submitted to another queue"));
             }
-            // Fused batches belong to one submit, which goes on where the last of them does.
+            // Fused batches belong to one submit, which continues if that of the last fused batch does.
             if let Some(before) = before {
                 let last = &described.batches()[before.end as usize - 1];
                 let one = frame.batches()[index - 1].submit == batch.submit;
@@ -74,7 +74,7 @@ impl Checker<'_> {
         (left > 0).then(|| format!("{left} described batches are not submitted"))
     }
 
-    /// Whether a described batch runs nothing, waits for nothing and signals nothing.
+    /// Returns true if a described batch runs nothing, waits for nothing and signals nothing.
     fn is_idle(&self, batch: u32) -> bool {
         let described = self.executed.described();
         let one = described.batches().get(batch as usize);
@@ -82,7 +82,8 @@ impl Checker<'_> {
         one.is_some_and(|one| one.waits.is_empty() && one.signals.is_empty()) && !passes.any(|of| of == batch)
     }
 
-    /// The described batches from `next` on that a batch stands for: up to the last whose passes it runs, and to what it signals.
+    /// The described batches, beginning with `next`, that a batch replaces: at least up to the last one with a pass of the batch, and up to the one
+    /// with the same signals.
     fn described_batches(&self, batch: BatchId, next: u32) -> Option<Run> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let ours = &frame.batches()[batch.index()];
@@ -96,7 +97,7 @@ impl Checker<'_> {
         let silent = from
             .windows(2)
             .take_while(|pair| pair[0].signals.is_empty() && pair[1].waits.is_empty());
-        // As many as could be one.
+        // The number of batches that could be fused.
         let most = next + 1 + silent.count() as u32;
         if from.first()?.waits != ours.waits {
             return None;

@@ -1,4 +1,4 @@
-//! The part of the checker that judges the borders of strips: what a strip copies in and out of its images.
+//! The part of the checker for the borders of strips: copies into and out of the images of strips.
 
 use ash::vk;
 
@@ -9,14 +9,14 @@ use super::origins::{PassOrigin, ResourceOrigin};
 use crate::frame::tables::{Access, Contents, ResourceKind, Version};
 use crate::frame::{PassId, Persistence, ResourceId};
 
-/// A copy between an image and that of a strip.
+/// A copy between an image and the image of a strip.
 #[derive(Clone, Copy)]
 struct Border {
     pass: PassId,
     /// The image of the strip.
     part: ResourceId,
     whole: ResourceId,
-    /// Whether it copies into the image of the strip.
+    /// True if it copies into the image of the strip.
     enters: bool,
 }
 
@@ -25,7 +25,7 @@ impl Checker<'_> {
         self.origins.resources[resource.index()]
     }
 
-    /// The copy that a pass is, where it copies between a part and a whole.
+    /// The copy that a pass makes between a part and a whole; `None` if it makes none.
     fn border(&self, pass: PassId) -> Option<Border> {
         let [read, write] = self.executed.frame().accesses_of(pass) else {
             return None;
@@ -44,7 +44,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Why a pass is not a copy of a resource at the border of a strip, beside a described pass.
+    /// Returns why a pass is not a copy of a resource at the border of a strip, next to the described pass `beside`.
     pub(super) fn is_not_border(
         &self,
         pass: PassId,
@@ -88,8 +88,8 @@ impl Checker<'_> {
         (next != Some(true)).then_some("the pass beside it is another one")
     }
 
-    /// Images of strips are copied into before anything else uses them, and out of after everything that writes them; what is needed of an
-    /// image after a run of strips is copied out of all its parts.
+    /// Checks that images of strips are copied into before any use, and out of after all writes, and that all parts of an image that is needed after
+    /// a run of strips are copied out.
     pub(super) fn check_borders(&mut self) {
         let frame = self.executed.frame();
         let passes = frame.pass_ids().zip(&self.origins.passes);
@@ -128,7 +128,7 @@ impl Checker<'_> {
         }
     }
 
-    /// How the contents of a strip's image are not those of the image, or do not get there.
+    /// Returns why the contents of a strip's image differ from the image's, or are not copied back.
     fn is_lost(&self, part: ResourceId, borders: &[Border]) -> Option<&'static str> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let origin = self.origin_of(part);
@@ -146,7 +146,7 @@ impl Checker<'_> {
         }
         let is_own = |access: &&Access| frame.pass(access.pass).contents.is_own();
         let is_written = uses().any(|access| access.writes && !is_own(&access));
-        // The strips of a run are the parts that the same described pass uses.
+        // The strips of a run are the parts used by the same described pass.
         let pass_of = |id: ResourceId| {
             let mut runs = frame.accesses_to(id).filter(|access| !is_own(access));
             runs.next().map(|access| {

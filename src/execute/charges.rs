@@ -1,4 +1,4 @@
-//! What a rewritten frame costs beyond the bytes that its accesses move.
+//! Costs of a rewritten frame beyond the bytes that its accesses move.
 
 use tileheap_units::CompactSort;
 
@@ -6,30 +6,30 @@ use super::origins::Origins;
 use crate::frame::PassId;
 use crate::units::Bytes;
 
-/// What running a frame another way costs, in bytes of memory traffic a frame, beyond what its accesses move.
+/// Costs of running a frame in another way, beyond what its accesses move, in bytes of memory traffic per frame.
 ///
 /// ```text
 /// share on chip = 1 - (bytes that move off chip + charges) / bytes that the described frame moves
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charges {
-    /// What passes cost, in the order of the passes.
+    /// Costs of passes, in pass order.
     pub passes: Vec<Charge>,
-    /// What a byte costs that strips move once more around themselves, in thousandths of a byte. 1000, no cache helps, unless measured.
+    /// Cost of a byte that strips move again around themselves, in thousandths of a byte. 1000 (no cache helps) unless measured.
     pub halo_thousandths: u32,
-    /// What the frame moves as it was described first, if its description was [changed](crate::arrange::DescriptionChange): the share is of
-    /// this. `None`: what the described frame moves.
+    /// Traffic of the originally described frame, if the description was [changed](crate::arrange::DescriptionChange): the base of the share. `None`:
+    /// the base is the traffic of the described frame.
     pub described_traffic: Option<Bytes>,
 }
 
-/// What one pass costs.
+/// The cost of one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charge {
     /// The pass of the executed frame.
     pub pass: PassId,
     /// The reason.
     pub cause: ChargeCause,
-    /// The bytes of memory traffic that cost as much.
+    /// The equivalent in bytes of memory traffic.
     pub bytes: Bytes,
 }
 
@@ -54,23 +54,23 @@ impl ChargeCause {
 }
 
 impl Charges {
-    /// No charges; halos cost what they move.
+    /// No charges; halos cost the bytes that they move.
     pub const NONE: Charges = Charges {
         passes: Vec::new(),
         halo_thousandths: 1000,
         described_traffic: None,
     };
 
-    /// The bytes that passes are charged for one reason.
+    /// Total bytes charged to passes for one reason.
     pub fn of(&self, cause: ChargeCause) -> Bytes {
         let charges = self.passes.iter().filter(|charge| charge.cause == cause);
         charges.map(|charge| charge.bytes).sum()
     }
 
-    /// These charges and those of a later rewrite: each of these moves to the first pass that runs the pass there.
+    /// Combines these charges with those of a later rewrite: each of these moves to the first pass that runs the charged pass.
     pub(crate) fn then(&self, later: &Charges, rewrite: &Origins) -> Charges {
         let before = self.passes.iter().map(|charge| Charge {
-            // One that none runs stays, for the checker to find.
+            // A charge whose pass is not run stays, for the checker to find.
             pass: rewrite
                 .executed_passes(charge.pass)
                 .next()

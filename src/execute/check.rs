@@ -1,7 +1,6 @@
-//! The checker of maps: judges a rewritten frame by the described one, and knows nothing of the rewrites.
+//! The checker of maps: compares a rewritten frame with the described one, independently of the rewrites.
 //!
-//! Not judged: the order of passes, and whether a stretch of a lifetime is used before its store. The checkers of plans and of lowered tables
-//! judge those.
+//! Not checked: the order of passes, and uses of a stretch of a lifetime before its store. The checkers of plans and of lowered tables check those.
 
 use ash::vk;
 
@@ -23,9 +22,9 @@ pub(super) struct Checker<'a> {
 }
 
 impl Executed {
-    /// Checks that the frame that runs does what the described one does, as far as the map says.
+    /// Checks that the executed frame does the same as the described one, according to the map.
     ///
-    /// O(passes * accesses of a pass): for tests, debug builds and maps that come from elsewhere.
+    /// O(passes * accesses of a pass): for tests, debug builds and maps from other sources.
     ///
     /// # Errors
     /// The first fault of [`Executed::violations`].
@@ -33,7 +32,7 @@ impl Executed {
         self.violations().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Everything in which the frame that runs, its map and the described frame disagree.
+    /// Returns every discrepancy between the executed frame, its map and the described frame.
     pub fn violations(&self) -> Vec<OriginError> {
         let mut checker = Checker {
             executed: self,
@@ -53,7 +52,7 @@ impl Executed {
             checker.check_borders();
             checker.check_charges();
         }
-        // What accesses see can only be followed along sound origins.
+        // The contents that accesses see can only be followed along valid origins.
         if checker.faults.is_empty() {
             checker.faults = check_values::faults(self, &checker.origins);
         }
@@ -167,7 +166,7 @@ impl Checker<'_> {
         }
     }
 
-    /// How a pass differs from the described passes that it is said to run.
+    /// Returns how a pass differs from the described passes that it is said to run.
     fn differs(&self, pass: PassId, runs: &[PassRun]) -> Option<String> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let ours = frame.pass(pass);
@@ -220,7 +219,7 @@ impl Checker<'_> {
         (strip.is_none() && ours.name != first.name).then(|| format!("the first of them is `{}`", first.name))
     }
 
-    /// Why a pass is not the store of a resource after a described pass.
+    /// Returns why a pass is not the store of a resource after a described pass.
     fn is_not_store(&self, pass: PassId, resource: ResourceId, after: PassId) -> Option<&'static str> {
         let frame = self.executed.frame();
         if frame.pass(pass).contents != Contents::Store {
@@ -333,7 +332,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Why an access is not the described one that its origin names.
+    /// Returns why an access is not the described one that its origin names.
     fn is_not_described(&self, index: usize, access: &Access) -> Option<&'static str> {
         let described = self.executed.described();
         let origin = self.origins.accesses[index];
@@ -364,7 +363,7 @@ impl Checker<'_> {
             subpass: theirs.subpass,
             resource: whole(access.resource),
             resolves: access.resolves.map(whole),
-            // Follows from the subpasses before.
+            // Follows from the earlier subpasses.
             goes_on: theirs.goes_on,
             ..as_described
         };
@@ -374,11 +373,11 @@ impl Checker<'_> {
         (ours != *theirs).then_some("it is another kind of access")
     }
 
-    /// An access of a strip, as if its pass ran whole: the bytes and the part that it moves follow from the strip.
+    /// Converts an access of a strip to that of the whole pass: its bytes and share follow from the strip.
     fn of_whole_image(&self, access: &Access, theirs: &Access, strip: Strip) -> Access {
         let part = |bytes: Bytes| Bytes(bytes.0 / u64::from(strip.of));
         let apart = self.origins.resources[access.resource.index()].area.is_some();
-        // Of what lives on, each strip but the first changes its own part.
+        // Each strip but the first changes only its own part of a resource that is used after the run.
         let partly = strip.number > 0 && !apart && access.writes && !access.kind.is_attachment();
         let share = access.share.is_some_and(|share| share.part <= share.of);
         Access {
@@ -395,7 +394,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is wrong with the executions of a described pass; `None` if it runs once, whole or in all of its strips.
+    /// Returns why a described pass is not executed exactly once; `None` if it runs once, whole or in all of its strips.
     fn is_not_run_once(&self, pass: PassId, runs: &[PassRun]) -> Option<String> {
         let [first, ..] = runs else {
             return Some("runs 0 times instead of once".to_owned());

@@ -1,7 +1,7 @@
-//! The part of the checker that judges values: every access sees in its value, or in the image of its strip, what the described access sees
-//! in the whole resource.
+//! The part of the checker for values: every access sees, in its value or in the image of its strip, the same contents as the described access in the
+//! whole resource.
 //!
-//! Contents are followed by part, as the writes since the part was last replaced. A pass that runs strip by strip may repeat its writes.
+//! Contents are tracked per part, as the writes since the part was last replaced. A pass that runs in strips may repeat its writes.
 
 use super::error::{OriginError, OriginRule};
 use super::executed::Executed;
@@ -10,13 +10,13 @@ use crate::frame::tables::{Access, Version};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::units::CompactSort;
 
-/// What one part of a resource holds: the described writes to it, by index, since one replaced all of it.
+/// The contents of one part of a resource: indices of the described writes to it, from the last one that replaced it.
 type PartContents = Vec<u32>;
 
-/// The contents that external and history resources have before the frame.
+/// Contents of external and history resources before the frame.
 const BEFORE_FRAME: u32 = u32::MAX;
 
-/// What is wrong with the values of a frame whose passes and accesses have sound origins.
+/// Returns the faults in the values of a frame whose passes and accesses have valid origins.
 pub(super) fn faults(executed: &Executed, origins: &OriginTables) -> Vec<OriginError> {
     let mut divided: Vec<ResourceId> = Vec::new();
     for origin in &origins.resources {
@@ -61,11 +61,11 @@ struct Checker<'a> {
     resource: ResourceId,
 }
 
-/// A described access and the contents that it sees of each part that it needs.
+/// A described access, and the contents that it sees in each part that it needs.
 type Sight = (u32, Vec<PartContents>);
 
 impl Checker<'_> {
-    /// The resources of the frame that runs which are parts of the described one.
+    /// Resources of the executed frame that are parts of the described resource.
     fn holders(&self) -> impl Iterator<Item = (ResourceId, ResourceOrigin)> + '_ {
         let ids = self
             .executed
@@ -79,7 +79,7 @@ impl Checker<'_> {
         self.executed.described().resource(self.resource).persistence != Persistence::Transient
     }
 
-    /// How the numbers are not those of the values, in the order of the described passes.
+    /// Returns why the numbers are not those of the values, in the order of the described passes.
     fn is_misnumbered(&self) -> Option<String> {
         let mut values: Vec<(ValueOf, ResourceId)> = Vec::new();
         for (id, origin) in self.holders() {
@@ -92,7 +92,7 @@ impl Checker<'_> {
         values.compact_sort_by_key(|(value, _)| value.number);
         let count = values.first()?.0.count;
         let numbers: Vec<u32> = values.iter().map(|(value, _)| value.number).collect();
-        // An external or history resource holds its last value itself, and perhaps the first.
+        // An external or history resource itself holds its last value, and possibly the first.
         let numbered = match self.is_persistent() {
             true => {
                 (1..count).eq(numbers.iter().copied()) || count > 2 && (2..count).eq(numbers.iter().copied())
@@ -128,7 +128,7 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// The first access that sees something else than the described one does.
+    /// Returns the first access that sees other contents than the described access.
     fn sees_other_contents(&self) -> Option<String> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let mut whole = Contents::new(described, self.resource, self.is_persistent());
@@ -186,7 +186,7 @@ impl Checker<'_> {
             .then(|| "after the frame, the resource holds something else than described".to_owned())
     }
 
-    /// The described accesses of one run of a described pass to one resource of the frame that runs.
+    /// The described accesses to one resource of the executed frame by one run of a described pass.
     fn accesses_in(&self, pass: PassId, run: PassRun, id: ResourceId) -> Vec<u32> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let accesses = frame.pass(pass).accesses.indices();
@@ -198,7 +198,7 @@ impl Checker<'_> {
     }
 }
 
-/// The contents of a resource of the frame that runs, or of the described one, while passes go by.
+/// The contents of a resource of the executed or described frame, updated pass by pass.
 #[derive(Clone)]
 struct Contents<'a> {
     described: &'a Frame,
@@ -219,8 +219,8 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Runs some accesses of a described pass, and returns the contents that each of them sees from before the pass. A pass that
-    /// `repeats` runs in a strip after the first: what it and later passes wrote by then is in other strips.
+    /// Runs some accesses of a described pass, and returns the contents that each of them sees from before the pass. A pass that `repeats` runs in a
+    /// strip after the first: its earlier writes and those of later passes are in other strips.
     fn pass(&mut self, pass: PassId, accesses: &[u32], repeats: bool) -> Vec<Sight> {
         let (described, resource) = (self.described, self.resource);
         let access_of = |index: u32| &described.accesses()[index as usize];

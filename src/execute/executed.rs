@@ -1,4 +1,4 @@
-//! The frame that runs, beside the frame as it was described.
+//! The executed frame, paired with the described frame.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::origins::{Origins, PassRun, ValueOf};
 use super::strip::Strip;
 use crate::frame::{Frame, PassId, ResourceId};
 
-/// A frame that runs in place of one that was described, and the map between them.
+/// A frame that runs in place of a described one, and the map between them.
 ///
 /// ```
 /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
@@ -31,25 +31,25 @@ pub struct Executed {
     frame: Frame,
     described: Frame,
     origins: Origins,
-    /// `None`: there are none.
+    /// `None`: no charges.
     charges: Option<Arc<Charges>>,
 }
 
-/// The part of a declared resource that a resource of an executed frame is: all of it where no field says more.
+/// The part of a declared resource that a resource of an executed frame is: all of it if all fields are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// One mip level of an image whose levels are [images of their own](crate::frame::ImageDesc::separate_levels).
     pub level: Option<u32>,
-    /// The stretch of its lifetime that a store after this described pass ends.
+    /// The described pass after which a store ends this stretch of the lifetime.
     pub until: Option<PassId>,
-    /// A part of the image, as small as a strip.
+    /// An area of the image, for the image of a strip.
     pub area: Option<vk::Rect2D>,
     /// One value of a resource that has several.
     pub value: Option<ValueOf>,
 }
 
 impl PartialEq for Executed {
-    /// Frames that are as described are compared once.
+    /// Frames that run as described are compared only once.
     fn eq(&self, other: &Executed) -> bool {
         let is_one = |executed: &Executed| executed.frame.shares_tables(&executed.described);
         self.origins == other.origins
@@ -67,7 +67,7 @@ impl From<&Frame> for Executed {
 }
 
 impl From<&Executed> for Executed {
-    /// A clone, which shares both frames and the map.
+    /// A clone that shares both frames and the map.
     fn from(executed: &Executed) -> Executed {
         executed.clone()
     }
@@ -79,7 +79,7 @@ impl Executed {
         Executed::new(frame.clone(), frame.clone(), Origins::IDENTITY)
     }
 
-    /// A frame that another program rewrote: [`Executed::check`] judges it.
+    /// A frame rewritten by another program: [`Executed::check`] validates it.
     pub fn new(frame: Frame, described: Frame, origins: Origins) -> Executed {
         Executed {
             frame,
@@ -95,18 +95,18 @@ impl Executed {
         Executed { charges, ..self }
     }
 
-    /// What running the frame this way costs beyond what its accesses move.
+    /// Costs of running the frame this way, beyond what its accesses move.
     pub fn charges(&self) -> &Charges {
         static NONE: Charges = Charges::NONE;
         self.charges.as_deref().unwrap_or(&NONE)
     }
 
-    /// Whether the frame runs as it is described.
+    /// Returns true if the frame runs as described.
     pub fn is_as_described(&self) -> bool {
         self.origins.is_identity() && self.frame == self.described
     }
 
-    /// The frame that runs.
+    /// The executed frame.
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -116,27 +116,27 @@ impl Executed {
         &self.described
     }
 
-    /// The map from the frame that runs to the described one.
+    /// The map from the executed frame to the described one.
     pub fn origins(&self) -> &Origins {
         &self.origins
     }
 
-    /// The frame that runs, the described frame, and the map.
+    /// The executed frame, the described frame, and the map.
     pub fn into_parts(self) -> (Frame, Frame, Origins) {
         (self.frame, self.described, self.origins)
     }
 
-    /// The described passes that a pass runs, in order; none for a store.
+    /// The described passes that a pass runs, in order; empty for a store.
     pub fn described_passes(&self, pass: PassId) -> impl Iterator<Item = PassRun> + use<'_> {
         self.origins.runs(pass)
     }
 
-    /// Every pass that runs a described one, in order.
+    /// Every pass that runs a given described one, in order.
     pub fn executed_passes(&self, described: PassId) -> impl Iterator<Item = PassId> + use<'_> {
         self.origins.executed_passes(described)
     }
 
-    /// The resource that was declared, of which this one is a [part](Executed::part).
+    /// The declared resource of which this one is a [part](Executed::part).
     pub fn described_resource(&self, resource: ResourceId) -> ResourceId {
         let origin = self.origins.resource(resource).resource;
         let level_of = self.described.resource(origin).level_of;
@@ -160,38 +160,37 @@ impl Executed {
         self.origins.runs(pass).next()?.strip
     }
 
-    /// Where the first texel of a resource is in the described image.
+    /// Offset in the described image of the first texel of a resource.
     pub fn first_texel(&self, resource: ResourceId) -> vk::Offset2D {
         let area = self.origins.resource(resource).area;
         area.map_or_else(vk::Offset2D::default, |area| area.offset)
     }
 
-    /// The resource that stands for a described one in a pass: the part that the pass uses first; if it uses none, the resource itself or
-    /// its first value.
+    /// The resource that a pass uses for a described one: the first part that the pass uses, else the whole resource or its first value.
     ///
     /// # Panics
-    /// If no resource is all of the described one, which [`Executed::check`] finds.
+    /// If no resource is all of the described one, a fault that [`Executed::check`] finds.
     pub fn resource_in(&self, pass: PassId, described: ResourceId) -> ResourceId {
         let mut used = self.frame.accesses_of(pass).iter().map(|access| access.resource);
         used.find(|&used| self.origins.resource(used).resource == described)
             .unwrap_or_else(|| self.origins.whole(described))
     }
 
-    /// The first subpass of a pass in which it runs a described one; `None` if it does not run it.
+    /// The first subpass in which a pass runs a described one; `None` if it does not run it.
     pub fn subpass_in(&self, pass: PassId, described: PassId) -> Option<u32> {
         let mut runs = self.origins.runs(pass);
         Some(runs.find(|run| run.pass == described)?.subpass)
     }
 
-    /// The index of the described access that an access is; `None` for those of stores.
+    /// The index of the described access to which an access corresponds; `None` for those of stores.
     pub fn described_access(&self, access: usize) -> Option<usize> {
         self.origins.access(access)
     }
 
-    /// This rewrite followed by another one. What a pass is charged here, the first pass that runs it is charged.
+    /// Composes this rewrite with a later one. Charges of a pass move to the first pass that runs it.
     ///
     /// # Panics
-    /// If the other one does not rewrite the frame that runs here.
+    /// If the other one does not rewrite this executed frame.
     pub fn then(&self, rewrite: &Executed) -> Executed {
         assert!(
             rewrite.described == self.frame,

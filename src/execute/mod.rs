@@ -1,8 +1,8 @@
-//! Frames that run in place of described ones, and one map from the first to the second.
+//! Frames that run in place of described ones, and the map from the first to the second.
 //!
-//! A *rewrite* turns a frame into another one that means the same: the values of a resource become resources, lifetimes are split by stores,
-//! passes are merged, reordered or run strip by strip. Planning, lowering and recording see an ordinary [`Frame`](crate::frame::Frame); [`Origins`] leads from its passes, resources and
-//! accesses back to the described ones. Rewrites compose, and so do their maps.
+//! A *rewrite* turns a frame into another one with the same meaning: the values of a resource become resources, lifetimes are split by stores, passes
+//! are merged, reordered or run strip by strip. Planning, lowering and recording see an ordinary [`Frame`](crate::frame::Frame); [`Origins`] maps its
+//! passes, resources and accesses back to the described ones. Rewrites and their maps compose.
 //!
 //! ```text
 //! described   0 draw         1 light                    2 blur          resource: hdr
@@ -12,8 +12,8 @@
 //!             runs 0 and 1              stores hdr      runs 2          hdr (until light) is hdr until pass 1
 //!                                       after pass 1
 //! ```
-//! [`Executed`] holds both frames and the map, and [checks](Executed::check) that they agree. The map of a frame that runs as it is described
-//! has no tables and costs nothing. What running a frame another way costs beyond what its accesses move, [`Charges`] say.
+//! [`Executed`] holds both frames and the map, and [checks](Executed::check) that they agree. The map of a frame that runs as described has no tables
+//! and costs nothing. [`Charges`] are the costs of running a frame in another way, beyond what its accesses move.
 
 mod areas;
 mod batches;

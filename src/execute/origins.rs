@@ -7,13 +7,13 @@ use ash::vk;
 use super::strip::Strip;
 use crate::frame::{Frame, PassId, ResourceId};
 
-/// The described passes, resources and accesses that those of an executed frame come from.
+/// Maps the passes, resources and accesses of an executed frame to the described ones.
 ///
-/// Cloning shares the tables; the identity has none. Ids are positions in the two frames, which an [`Executed`](super::Executed) keeps together
-/// with the map.
+/// Cloning shares the tables; the identity has none. Ids are positions in the two frames, which an [`Executed`](super::Executed) keeps together with
+/// the map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origins {
-    /// `None`: everything is itself.
+    /// `None`: the identity.
     tables: Option<Arc<Tables>>,
 }
 
@@ -22,14 +22,14 @@ struct Tables {
     own: OriginTables,
     /// Per described pass, the first executed pass that runs it.
     executed: Vec<Option<PassId>>,
-    /// Per described resource, the first executed one that is all of it, or a value of it.
+    /// Per described resource, the first executed one that is all of it, or one of its values.
     wholes: Vec<Option<ResourceId>>,
 }
 
-/// The tables of [`Origins`], as plain data: to build or edit a map.
+/// The tables of [`Origins`] as plain data, to build or edit a map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OriginTables {
-    /// Per pass of the executed frame, what it runs.
+    /// Per pass of the executed frame, its origin.
     pub passes: Vec<PassOrigin>,
     /// Per resource of the executed frame, the described one.
     pub resources: Vec<ResourceOrigin>,
@@ -38,19 +38,19 @@ pub struct OriginTables {
     pub accesses: Vec<Option<u32>>,
 }
 
-/// What a pass of an executed frame does.
+/// Origin of a pass of an executed frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PassOrigin {
-    /// It runs described passes, in this order: several where they were merged.
+    /// The pass runs described passes in this order: several if they were merged.
     Runs(Vec<PassRun>),
-    /// It ends a stretch of a lifetime: the runtime records it.
+    /// The pass ends a stretch of a lifetime; the runtime records it.
     Store {
         /// The described resource that it stores.
         resource: ResourceId,
         /// The described pass after which it runs.
         after: PassId,
     },
-    /// It copies a part of an image into the image of a strip before the strip uses it, or out of that afterwards: the runtime records it.
+    /// The pass copies a part of an image into the image of a strip before the strip uses it, or back afterwards; the runtime records it.
     ///
     /// ```text
     /// strip 1    load lit   │ tone #1   │ blur #1   │ store out
@@ -59,7 +59,7 @@ pub enum PassOrigin {
     Border {
         /// The described resource.
         resource: ResourceId,
-        /// The described pass of the strip that comes next, where it copies into the strip's image; else the one before.
+        /// The next described pass of the strip if the copy is into the strip's image, else the previous one.
         beside: PassId,
     },
 }
@@ -69,9 +69,9 @@ pub enum PassOrigin {
 pub struct PassRun {
     /// The described pass.
     pub pass: PassId,
-    /// The subpass of the executed pass that is its first one: merged passes are subpasses of one.
+    /// The subpass of the executed pass that is its first one: merged passes become subpasses of one pass.
     pub subpass: u32,
-    /// The part of its image that it computes; `None` for all of it.
+    /// The part of the image that the pass computes; `None` for all of it.
     pub strip: Option<Strip>,
 }
 
@@ -86,22 +86,22 @@ impl PassRun {
     }
 }
 
-/// What a resource of an executed frame stands for. Images of [separate levels](crate::frame::ImageDesc::separate_levels) are resources of the
-/// described frame: [`Executed::part`](super::Executed::part) leads on to the image that was declared.
+/// Origin of a resource of an executed frame. Images of [separate levels](crate::frame::ImageDesc::separate_levels) are resources of the described
+/// frame: [`Executed::part`](super::Executed::part) resolves them to the declared image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceOrigin {
     /// The resource of the described frame.
     pub resource: ResourceId,
-    /// Where it is the stretch of a lifetime: the described pass after which it is stored.
+    /// For a stretch of a lifetime: the described pass after which it is stored.
     pub until: Option<PassId>,
-    /// Where it is as small as a strip: the part of the described image.
+    /// For the image of a strip: its area in the described image.
     pub area: Option<vk::Rect2D>,
-    /// Where it is one value of a resource that has several.
+    /// For one of several values of a resource: which one.
     pub value: Option<ValueOf>,
 }
 
 impl ResourceOrigin {
-    /// All of a resource.
+    /// All of a described resource.
     pub const fn whole(resource: ResourceId) -> ResourceOrigin {
         ResourceOrigin {
             resource,
@@ -111,13 +111,13 @@ impl ResourceOrigin {
         }
     }
 
-    /// Whether it is all of the resource.
+    /// Returns true if it is all of the described resource.
     pub fn is_whole(&self) -> bool {
         *self == ResourceOrigin::whole(self.resource)
     }
 }
 
-/// The part of a described image that is `later` of the part that is `whole`.
+/// Translates the area `later`, relative to `whole`, to the described image.
 fn part_of_part(whole: Option<vk::Rect2D>, later: Option<vk::Rect2D>) -> Option<vk::Rect2D> {
     let (Some(whole), Some(later)) = (whole, later) else {
         return whole.or(later);
@@ -131,7 +131,7 @@ fn part_of_part(whole: Option<vk::Rect2D>, later: Option<vk::Rect2D>) -> Option<
     })
 }
 
-/// Sets an entry of a table that grows as needed, unless it is set.
+/// Sets an entry of a table, which grows as needed, unless it is already set.
 fn set_first<T: Copy>(table: &mut Vec<Option<T>>, index: usize, value: T) {
     if table.len() <= index {
         table.resize(index + 1, None);
@@ -139,14 +139,14 @@ fn set_first<T: Copy>(table: &mut Vec<Option<T>>, index: usize, value: T) {
     table[index].get_or_insert(value);
 }
 
-/// The value of a resource, a version of its contents, that a resource of an executed frame [is](super::Executed::separate_values).
+/// A value of a resource, that is a version of its contents, that a resource of an executed frame [holds](super::Executed::separate_values).
 ///
 /// Displayed as `value 2 of 3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueOf {
-    /// Its number, from 1, in the order of the passes.
+    /// Its number from 1, in pass order.
     pub number: u32,
-    /// How many values the resource has.
+    /// Number of values of the resource.
     pub count: u32,
 }
 
@@ -160,7 +160,7 @@ impl std::fmt::Display for ValueOf {
 impl From<OriginTables> for Origins {
     fn from(own: OriginTables) -> Origins {
         let (mut executed, mut wholes) = (Vec::new(), Vec::new());
-        // A map that names more passes or resources than it can cover is refused by the checker.
+        // The checker refuses a map that names more passes or resources than it can cover.
         let runs = own.passes.iter().map(|origin| match origin {
             PassOrigin::Runs(runs) => runs.len(),
             PassOrigin::Store { .. } | PassOrigin::Border { .. } => 0,
@@ -189,15 +189,15 @@ impl From<OriginTables> for Origins {
 }
 
 impl Origins {
-    /// The map of a frame that runs as it is described.
+    /// The map of a frame that runs as described.
     pub const IDENTITY: Origins = Origins { tables: None };
 
-    /// Whether everything is itself.
+    /// Returns true if the map is the identity.
     pub fn is_identity(&self) -> bool {
         self.tables.is_none()
     }
 
-    /// The described passes that a pass of the executed frame runs, in order; none for a store or a copy at the border of a strip.
+    /// The described passes that a pass of the executed frame runs, in order; empty for a store or a copy at the border of a strip.
     pub fn runs(&self, pass: PassId) -> impl Iterator<Item = PassRun> + use<'_> {
         let (itself, runs) = match self.own(pass) {
             None => (Some(PassRun::whole(pass)), &[][..]),
@@ -207,8 +207,8 @@ impl Origins {
         itself.into_iter().chain(runs.iter().copied())
     }
 
-    /// The described pass that a pass of the executed frame runs: of several the first, of a store the one that it follows, of a copy at the
-    /// border of a strip the one beside it.
+    /// The described pass for a pass of the executed frame: the first one that it runs; for a store the pass that it follows; for a copy at the
+    /// border of a strip the pass next to it.
     ///
     /// # Panics
     /// If the map has no such pass.
@@ -224,7 +224,7 @@ impl Origins {
     /// The first pass of the executed frame that runs a described one.
     ///
     /// # Panics
-    /// If none does, which [`Executed::check`](super::Executed::check) finds.
+    /// If none does, a fault that [`Executed::check`](super::Executed::check) finds.
     pub fn executed_pass(&self, described: PassId) -> PassId {
         match &self.tables {
             None => described,
@@ -236,7 +236,7 @@ impl Origins {
 
     /// Every pass of the executed frame that runs a described one, in order.
     ///
-    /// O(passes of the executed frame) where it is not the identity.
+    /// O(passes of the executed frame) unless the map is the identity.
     pub fn executed_passes(&self, described: PassId) -> impl Iterator<Item = PassId> + use<'_> {
         let itself = self.is_identity().then_some(described);
         let tables = self.tables.iter();
@@ -249,7 +249,7 @@ impl Origins {
         itself.into_iter().chain(later.map(|(pass, _)| pass))
     }
 
-    /// The stores of the executed frame, in order: their passes, the described resource and the described pass that each follows.
+    /// The stores of the executed frame, in order: the pass, the described resource, and the described pass that the store follows.
     pub fn stores(&self) -> impl Iterator<Item = (PassId, ResourceId, PassId)> + use<'_> {
         let tables = self.tables.iter();
         let passes = tables.flat_map(|tables| (0..).map(PassId).zip(&tables.own.passes));
@@ -259,7 +259,7 @@ impl Origins {
         })
     }
 
-    /// What a resource of the executed frame stands for.
+    /// Origin of a resource of the executed frame.
     ///
     /// # Panics
     /// If the map has no such resource.
@@ -270,10 +270,10 @@ impl Origins {
         }
     }
 
-    /// The first resource of the executed frame that is all of a described one, or the first of its values.
+    /// The first resource of the executed frame that is all of a described one, or its first value.
     ///
     /// # Panics
-    /// If none is, which [`Executed::check`](super::Executed::check) finds.
+    /// If there is none, a fault that [`Executed::check`](super::Executed::check) finds.
     pub fn whole(&self, described: ResourceId) -> ResourceId {
         match &self.tables {
             None => described,
@@ -282,7 +282,7 @@ impl Origins {
         }
     }
 
-    /// The index of the described access that an access of the executed frame is; `None` for those that the runtime records.
+    /// The index of the described access for an access of the executed frame; `None` if its pass is recorded by the runtime.
     ///
     /// # Panics
     /// If the map has no such access.
@@ -293,7 +293,7 @@ impl Origins {
         }
     }
 
-    /// The tables, as plain data; `executed` is the frame that runs, whose tables those of the identity are as long as.
+    /// The tables as plain data. The tables of the identity have the lengths of those of `executed`, the executed frame.
     pub fn to_tables(&self, executed: &Frame) -> OriginTables {
         if let Some(tables) = &self.tables {
             return tables.own.clone();
@@ -306,10 +306,10 @@ impl Origins {
         }
     }
 
-    /// The map of this rewrite followed by another one, whose described frame is the executed frame of this one.
+    /// Composes the map of this rewrite with that of a later one, whose described frame is the executed frame of this one.
     ///
     /// # Panics
-    /// If the other map names what this one does not have, or merges a store with something.
+    /// If the later map names something that this one does not have, or merges a store with another pass.
     pub fn then(&self, later: &Origins) -> Origins {
         let (Some(_), Some(tables)) = (&self.tables, &later.tables) else {
             return if self.is_identity() { later } else { self }.clone();
@@ -319,7 +319,7 @@ impl Origins {
             let whole = self.resource(later.resource);
             ResourceOrigin {
                 resource: whole.resource,
-                // The stretch of a stretch ends where the shorter one does.
+                // A stretch of a stretch ends with the shorter one.
                 until: later.until.map(|pass| self.last_run(pass)).or(whole.until),
                 area: part_of_part(whole.area, later.area),
                 // A value is never divided again.
@@ -335,7 +335,7 @@ impl Origins {
         })
     }
 
-    /// An origin in the executed frame of this map, translated to the described one.
+    /// Translates an origin in the executed frame of this map to the described one.
     fn pass_before(&self, origin: &PassOrigin) -> PassOrigin {
         let runs = match origin {
             PassOrigin::Runs(runs) => runs,
@@ -373,13 +373,13 @@ impl Origins {
         PassOrigin::Runs(described.collect())
     }
 
-    /// The origin of a pass that the tables have; `None` for the identity.
+    /// The origin of a pass in the tables; `None` for the identity.
     fn own(&self, pass: PassId) -> Option<&PassOrigin> {
         let tables = self.tables.as_ref()?;
         Some(&tables.own.passes[pass.index()])
     }
 
-    /// The last described pass that a pass runs; of a store the one that it follows.
+    /// The last described pass that a pass runs; for a store the one that it follows.
     fn last_run(&self, pass: PassId) -> PassId {
         let last = self.runs(pass).last();
         last.map_or_else(|| self.described_pass(pass), |run| run.pass)

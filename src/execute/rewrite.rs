@@ -1,18 +1,18 @@
-//! The rewrites of one resource or pass: splits of lifetimes and merges of passes.
+//! Rewrites of one resource or pass: splits of lifetimes and merges of passes.
 
 use super::executed::Executed;
 use super::origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin};
 use crate::frame::{Frame, PassId, ResourceId};
 
 impl Executed {
-    /// The resources and passes of the frame that runs after which a lifetime may be [split](Executed::split).
+    /// Pairs of a resource and a pass of the executed frame after which its lifetime may be [split](Executed::split).
     pub fn splittable(&self) -> impl Iterator<Item = (ResourceId, PassId)> + use<'_> {
         let frame = self.frame();
         let resources = frame.resource_ids().filter(|&id| frame.splits(id).is_ok());
         resources.flat_map(|id| frame.accesses_to(id).map(move |access| (id, access.pass)))
     }
 
-    /// As [`Frame::split`] does to the frame that runs.
+    /// Applies [`Frame::split`] to the executed frame.
     ///
     /// # Errors
     /// As [`Frame::split`].
@@ -32,7 +32,7 @@ impl Executed {
         }))
     }
 
-    /// As [`Frame::merged`] does to the frame that runs.
+    /// Applies [`Frame::merged`] to the executed frame.
     ///
     /// # Errors
     /// As [`Frame::merged`].

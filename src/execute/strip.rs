@@ -1,10 +1,10 @@
-//! Strips: passes that compute a part of their image at a time.
+//! Strips: passes that compute one part of their image at a time.
 
 use ash::vk;
 
 use crate::frame::{intersection, viewport};
 
-/// The part of its image that a pass computes, and what its recording needs to know.
+/// The part of its image that a pass computes, and the values needed to record it.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -33,22 +33,22 @@ use crate::frame::{intersection, viewport};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Strip {
-    /// From 0, in the order in which strips run.
+    /// Index from 0, in execution order.
     pub number: u32,
-    /// How many there are.
+    /// Number of strips.
     pub of: u32,
-    /// What is computed, halo included, in texels of the described image that the pass writes; where it writes buffers, in pixels of the
-    /// frame.
+    /// The computed area including the halo, in texels of the described image that the pass writes, or in pixels of the frame if it writes only
+    /// buffers.
     pub area: vk::Rect2D,
-    /// The texel of the described image that is texel (0, 0) of what the pass writes: `area.offset` where that is as small as the
-    /// strip, zero where it is the described image itself.
+    /// The texel of the described image that is texel (0, 0) of the written image: `area.offset` if that image is as small as the strip, zero if it
+    /// is the described image itself.
     pub origin: vk::Offset2D,
-    /// How far the area reaches beyond the strip's own part, in the same texels.
+    /// Distance by which the area exceeds the strip's own part, in the same texels.
     pub halo: u32,
 }
 
 impl Strip {
-    /// All that a pass computes, as one strip.
+    /// The whole area of a pass, as one strip.
     pub fn whole(area: vk::Rect2D) -> Strip {
         Strip {
             number: 0,
@@ -59,14 +59,14 @@ impl Strip {
         }
     }
 
-    /// The viewport with which a draw of the whole image, of `extent` texels, lands in this strip.
+    /// The viewport that maps a draw of the whole image of `extent` texels to this strip.
     pub fn viewport(&self, extent: vk::Extent2D) -> vk::Viewport {
         let vk::Offset2D { x, y } = self.origin;
         let offset = vk::Offset2D { x: -x, y: -y };
         viewport(vk::Rect2D { offset, extent })
     }
 
-    /// The scissor, in texels of what the pass writes.
+    /// The scissor, in texels of the written image.
     pub fn scissor(&self) -> vk::Rect2D {
         vk::Rect2D {
             offset: vk::Offset2D {
@@ -77,8 +77,8 @@ impl Strip {
         }
     }
 
-    /// The part of the strip inside of an area of the described image, for frames that render to
-    /// [less](crate::runtime::FrameRecorder::set_area) than is described; `None` where there is none.
+    /// The part of the strip inside an area of the described image, for frames that render to [less](crate::runtime::FrameRecorder::set_area) than
+    /// the described area; `None` if it is empty.
     pub fn within(&self, area: vk::Rect2D) -> Option<Strip> {
         let area = intersection(self.area, area)?;
         Some(Strip { area, ..*self })
@@ -86,8 +86,8 @@ impl Strip {
 
     /// The first work group and the number of work groups, of `size` texels each, that compute this strip.
     ///
-    /// Groups begin at multiples of their size in the described image, so that each texel is computed by the same invocation as in
-    /// the described frame; what lies outside of [`area`](Strip::area) must not be written.
+    /// Groups begin at multiples of their size in the described image, so that each texel is computed by the same invocation as in the described
+    /// frame; nothing outside [`area`](Strip::area) may be written.
     pub fn groups(&self, size: [u32; 2]) -> ([u32; 2], [u32; 2]) {
         let side = |start: i32, length: u32, size: u32| {
             let first = start as u32 / size;
@@ -98,7 +98,7 @@ impl Strip {
         ([x, y], [columns, rows])
     }
 
-    /// A strip of what this strip computes, by its place in the described image.
+    /// A strip of the area that this strip computes, positioned in the described image.
     pub(super) fn then(&self, later: &Strip) -> Strip {
         let moved = |offset: vk::Offset2D| vk::Offset2D {
             x: offset.x + self.origin.x,

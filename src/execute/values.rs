@@ -1,12 +1,12 @@
-//! The rewrite that gives each value of a resource a resource of its own.
+//! The rewrite that turns each value of a resource into a separate resource.
 
 use super::executed::Executed;
 use super::origins::{Origins, ResourceOrigin, ValueOf};
 use crate::frame::{ResourceId, SeparateValue};
 
 impl Executed {
-    /// The frame in which each *value* of a resource is a resource of its own, which is placed on its own: a value is a version of the
-    /// contents, from where it begins to be written until nothing needs it any more. An image that a pool lends three times has three.
+    /// Rewrites the frame so that each *value* of a resource is a separate resource with its own placement. A value is a version of the contents,
+    /// from its first write to its last use. An image that a pool lends three times has three.
     ///
     /// ```text
     /// passes                 0 ao    1 apply   2 down   3 up     4 blur   5 tone
@@ -15,16 +15,16 @@ impl Executed {
     /// pool (value 2 of 3)                      w ────── r                          with other things in between
     /// pool (value 3 of 3)                                        w ────── r
     /// ```
-    /// A value ends before a pass where no part of the resource (level, layer, aspect) holds anything that a later access needs: each part is
-    /// next cleared or overwritten as a whole, or is not used again. What is written in part, loaded, blended on, or written by a pass that
-    /// a frame may [leave out](crate::frame::tables::SkippedOutputs) does not begin one.
+    /// A value ends before a pass if no part of the resource (level, layer, aspect) has contents that a later access needs: each part is next cleared
+    /// or overwritten as a whole, or is not used again. A partial write, a load, blending, or a write by a pass that a frame may [leave
+    /// out](crate::frame::tables::SkippedOutputs) does not begin a value.
     ///
-    /// External and history resources hold their last value, and the first one if that needs what was there before the frame (or, of an external
-    /// resource, is of another queue). The caller knows them as before: their [part](Executed::part) has no value. The other
-    /// values are transient.
+    /// External and history resources hold their last value, and also the first one if it needs the contents from before the frame (or, for an
+    /// external resource, is on another queue). For the caller they are unchanged: their [part](Executed::part) has no value. The other values are
+    /// transient.
     ///
-    /// Resources with a [`TileConstraint`](crate::frame::TileConstraint), those of stores, stretches of lifetimes and values are left as they
-    /// are. Make values before merging passes, reordering them or splitting lifetimes: more is possible then.
+    /// Resources with a [`TileConstraint`](crate::frame::TileConstraint), and resources of stores, stretches of lifetimes and values, are left
+    /// unchanged. Separate values before merging passes, reordering them or splitting lifetimes: more is possible then.
     ///
     /// # Errors
     /// As [`FrameBuilder::build`](crate::frame::FrameBuilder::build): the frame may have too many resources.
@@ -32,8 +32,8 @@ impl Executed {
         self.separate_values_of(|_| true)
     }
 
-    /// As [`Executed::separate_values`], of some resources of the frame that runs: not of one whose handle the caller keeps, in a descriptor set
-    /// that all passes share for example.
+    /// As [`Executed::separate_values`], for selected resources of the executed frame: not for one whose handle the caller keeps, for example in a
+    /// descriptor set that all passes share.
     ///
     /// # Errors
     /// As [`Executed::separate_values`].
