@@ -1,4 +1,4 @@
-//! Ordinary memory: arenas, allocations of their own, lazily allocated attachments.
+//! Ordinary memory: arenas, dedicated allocations, lazily allocated attachments.
 
 use super::context::{Context, Ruling};
 use super::packing::{Arena, pack_arenas};
@@ -11,13 +11,13 @@ use crate::units::{Alignment, Bytes, Run, Span};
 use tileheap_pack::Item;
 use tileheap_units::CompactSort;
 
-/// Every placement, and the run of each resource.
+/// All placements, and each resource's run of them.
 pub(super) struct Placed {
     pub(super) placements: Vec<Placement>,
     pub(super) of_resource: Vec<Run>,
 }
 
-/// Gives every resource its placements: residents where they are, the rest in ordinary memory.
+/// Creates the placements of every resource: residents at their offsets, all others in ordinary memory.
 pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Result<Placed, PlanError> {
     let (frame, rulings) = (context.frame, &context.rulings);
     let (requirements, profile, options) = (context.requirements, context.profile, context.options);
@@ -26,8 +26,8 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
     let always = Span::new(0, frame.passes().len() as u32);
     let mut placements = Vec::with_capacity(rulings.len() + 4);
     let mut of_resource = Vec::with_capacity(rulings.len());
-    // Placements in arenas, whose object and offset follow when all are known: (memory type and group, placement). A history
-    // is a group of its own: it shares no bytes, and the plan that comes next may have it too.
+    // Placements in arenas; their object and offset are set once all are known: (memory type and group, placement). Each history is a separate group:
+    // it shares no bytes, and the next plan may keep it.
     let mut waiting: Vec<((u32, u32), u32)> = Vec::with_capacity(rulings.len());
     let mut histories = Vec::new();
     let mut resident_of = vec![u32::MAX; rulings.len()];
@@ -94,8 +94,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
                     placement.span = always;
                 }
                 for _ in 0..1 + u32::from(history && reads_previous(frame, id)) {
-                    // A preference for an allocation of its own is heeded where the resource shares no bytes anyway:
-                    // what aliasing saves is that save more.
+                    // A preferred dedicated allocation is granted only if the resource shares no bytes anyway: otherwise aliasing saves memory.
                     let own = needs.dedicated == Dedicated::Required
                         || (needs.dedicated == Dedicated::Preferred && (history || !options.aliasing));
                     if own {
@@ -119,7 +118,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
         }
         of_resource.push(Run::new(first, placements.len() as u32));
     }
-    // Of one memory type, they are in order now.
+    // Already in order within one memory type.
     waiting.append(&mut histories);
     waiting.compact_sort();
     for group in waiting.chunk_by(|a, b| a.0 == b.0) {
@@ -160,11 +159,11 @@ fn pack_group(
         let placement = &mut placements[index as usize];
         let mut alignment = requirements.resources[placement.resource.index()].alignment;
         let mut size = placement.size;
-        // A buffer that starts and ends on the granularity shares no page with an image, wherever that one lies.
+        // A buffer that starts and ends on the granularity shares no page with an image, wherever the image is placed.
         if images && granularity > Alignment::ONE && !frame.resource(placement.resource).is_image() {
             alignment = alignment.lcm(granularity).unwrap_or(alignment);
             size = size.align_up(granularity);
-            // The rest of its last page is taken as well: an image there later is an alias that takes over.
+            // The rest of its last page is reserved as well: an image placed there later is an alias that takes it over.
             placement.size = size;
         }
         let span = if options.aliasing { placement.span } else { always };
@@ -225,11 +224,11 @@ fn too_large(
     })
 }
 
-/// Pairs that must not share bytes although their lifetimes are disjoint in submission order: some use of one is not
-/// ordered before some use of the other, on two queues.
+/// Pairs that must not share bytes although their lifetimes are disjoint in submission order: some use of one is not ordered before some use of the
+/// other, on two queues.
 ///
-/// The batches of a queue that come after a batch of another one are its last: what is not ordered behind a last use is first used in
-/// a stretch of passes.
+/// On each queue, the batches ordered after a batch of another queue are its last ones: placements not ordered after a last use are first used
+/// within one contiguous range of passes.
 ///
 /// ```text
 /// queue 0   … last use of a ──► signal ─┐

@@ -1,4 +1,4 @@
-//! What every stage of the planner reads.
+//! Input of every stage of the planner.
 
 use std::sync::Arc;
 
@@ -11,36 +11,36 @@ use crate::measure::Requirements;
 use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::Bytes;
 
-/// The inputs of planning, and what the rules say of them before any choice.
+/// The inputs of planning, and the rulings that precede any choice.
 pub(super) struct Context<'a> {
     pub(super) frame: &'a Frame,
-    /// The frame, beside the described one.
+    /// The executed frame, paired with the described one.
     pub(super) executed: &'a Executed,
     /// The same without stores.
     pub(super) input: &'a Executed,
     pub(super) requirements: &'a Arc<Requirements>,
     pub(super) profile: &'a Arc<DeviceProfile>,
     pub(super) options: &'a PlanOptions,
-    /// The tile heap, as large as the options let it be; `None` where there is none, or the strategy leaves it alone.
+    /// The tile heap, limited by the options; `None` if there is none, or the strategy does not use it.
     pub(super) heap: Option<TileHeap>,
     pub(super) timeline: Timeline,
-    /// Per resource of the frame, where the rules let it be placed.
+    /// Per resource of the frame, where the rules allow its placement.
     pub(super) rulings: Vec<Ruling>,
-    /// Per pass, what reserving tile memory costs; empty where the strategy does not weigh it.
+    /// Per pass, the cost of reserving tile memory; empty if the strategy does not weigh it.
     pub(super) binning_costs: Vec<BinningCost>,
 }
 
-/// What the rules say of one resource.
+/// The result of the placement rules for one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ruling {
-    /// Nothing uses it.
+    /// No pass uses it.
     Unused,
     /// The caller owns it.
     External,
-    /// Fits into lazily allocated memory.
+    /// Can be lazily allocated.
     Lazy(PassId),
-    /// May be placed in tile memory, where it saves so many bytes per frame.
+    /// May be placed in tile memory, which saves this many bytes per frame.
     Tile(Bytes),
-    /// Must live in ordinary memory.
+    /// Must be in ordinary memory.
     Ordinary(NotTile),
 }

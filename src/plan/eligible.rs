@@ -1,4 +1,4 @@
-//! Who may live where: the rules, before any choice.
+//! Eligibility: the placement rules, applied before any choice.
 
 use ash::vk;
 
@@ -57,7 +57,7 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
         }
     }
     match needs.tile {
-        // An allocation of its own cannot be a place in the heap.
+        // A dedicated allocation cannot be at an offset in the heap.
         _ if needs.dedicated == Dedicated::Required => Ruling::Ordinary(NotTile::Refused),
         None => Ruling::Ordinary(NotTile::Refused),
         Some(tile) if tile.size > heap.size => Ruling::Ordinary(NotTile::TooLarge {
@@ -77,7 +77,7 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
     }
 }
 
-/// The pass that stores a resource out of tile memory, if one does.
+/// The pass that stores a resource out of tile memory, if any.
 pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
     let mut written = frame
         .accesses_to(id)
@@ -86,7 +86,7 @@ pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
     written.find(|pass| frame.pass(*pass).contents == Contents::Store)
 }
 
-/// The first rule of the specification that keeps a resource out of tile memory over some of its uses, by index.
+/// The first rule of the specification that keeps a resource out of tile memory over some of its uses, given by index.
 pub(super) fn barred(
     context: &Context<'_>,
     heap: &TileHeap,
@@ -138,7 +138,7 @@ pub(super) fn barred(
     declared.then_some(NotTile::DeclaredUsage)
 }
 
-/// What a tile buffer may be used for, besides transfers where `tileBufferTransfers` allows them.
+/// The permitted usage of a tile buffer, except transfers with `tileBufferTransfers`.
 ///
 /// Source: VUID-VkBufferCreateInfo-usage-10764.
 const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
@@ -162,7 +162,7 @@ impl Uses<'_> {
     }
 }
 
-/// Whether the resource is one of which a stretch is in tile memory, and that could be there as a whole but for the room.
+/// Returns true if a stretch of the resource is in tile memory, and only lack of room keeps it out as a whole.
 pub(super) fn could_be_whole(context: &Context<'_>, id: ResourceId) -> bool {
     let (frame, timeline, rulings) = (context.frame, &context.timeline, &context.rulings);
     let Ruling::Ordinary(NotTile::Stored { pass }) = rulings[id.index()] else {

@@ -1,27 +1,27 @@
-//! What makes planning impossible.
+//! Errors that make planning impossible.
 
 use crate::units::Bytes;
 
-/// What makes planning impossible.
+/// An error that makes planning impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The requirements are those of another frame.
+    /// The requirements belong to another frame.
     #[error(
         "frame `{frame}` has {resources} resources and the requirements are for {requirements}: measure this frame"
     )]
     Requirements {
         /// The frame.
         frame: String,
-        /// Its resources.
+        /// Number of its resources.
         resources: usize,
-        /// Entries of the requirements.
+        /// Number of entries in the requirements.
         requirements: usize,
     },
-    /// The device cannot run the frame: it breaks a rule of its limits or features.
+    /// The device cannot run the frame: it violates a rule for its limits or features.
     #[error(transparent)]
     InvalidUsage(#[from] crate::frame::valid_usage::InvalidUsage),
-    /// The frame has stores of split lifetimes, which planning itself adds.
+    /// The frame already has stores of split lifetimes, which only planning may add.
     #[error(
         "frame `{frame}` has the store `{pass}` already: plan the frame without splits, and let `PlanOptions::split` split lifetimes"
     )]
@@ -64,7 +64,7 @@ pub enum PlanError {
         frame: String,
         /// The memory type.
         memory_type: u32,
-        /// What is needed.
+        /// The required size.
         height: Bytes,
         /// The heap size.
         limit: Bytes,
@@ -74,9 +74,9 @@ pub enum PlanError {
     Pinned {
         /// The resource.
         resource: String,
-        /// The rule that keeps it out, with its VUID where it has one.
+        /// The rule that keeps it out, with its VUID if it has one.
         rule: &'static str,
-        /// The rule applied to this frame, and what would help.
+        /// The rule applied to this frame, and a remedy.
         why: String,
     },
     /// The sizes cannot be packed.

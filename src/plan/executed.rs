@@ -1,4 +1,4 @@
-//! How a plan translates between the frame that runs and the described one: through its map alone.
+//! Translation between the executed frame and the described one, only by the plan's map.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use crate::execute::{Charges, Executed, ValueOf};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// Per access of the described frame, the resource of the frame that runs which holds all that the access uses: the described resource, or
-/// the value of it. Images of strips and stretches of lifetimes are parts of those.
+/// Per access of the described frame, the resource of the executed frame that holds everything that the access uses: the described resource, or its
+/// value. Images of strips and stretches of lifetimes are parts of those.
 pub(super) fn holders_of_accesses(executed: &Executed) -> Vec<ResourceId> {
     let (frame, origins) = (executed.frame(), executed.origins());
     let mut of_value: HashMap<(ResourceId, Option<ValueOf>), ResourceId> = HashMap::new();
@@ -31,12 +31,12 @@ pub(super) fn holders_of_accesses(executed: &Executed) -> Vec<ResourceId> {
 }
 
 impl Plan {
-    /// The frame as it was described: without rewrites, and without the stores of split lifetimes.
+    /// The frame as described: without rewrites, and without the stores of split lifetimes.
     pub fn described(&self) -> &Frame {
         self.input.described()
     }
 
-    /// The frame that runs, beside the described one.
+    /// The executed frame, paired with the described one.
     pub fn executed(&self) -> Executed {
         let charges = self.input.charges().then(&Charges::NONE, &self.splits);
         Executed::new(self.frame.clone(), self.described().clone(), self.origins.clone()).with_charges(charges)
@@ -61,7 +61,7 @@ impl Plan {
         self.splits.executed_pass(pass)
     }
 
-    /// The pass of [`Plan::input`]'s frame that this pass of [`Plan::frame`] is; of a store, the one that it follows.
+    /// The pass of [`Plan::input`]'s frame that this pass of [`Plan::frame`] runs; for a store, the one that it follows.
     pub fn input_pass(&self, pass: PassId) -> PassId {
         self.splits.described_pass(pass)
     }
@@ -71,20 +71,20 @@ impl Plan {
         self.origins.executed_pass(described)
     }
 
-    /// The pass of [`Plan::described`] that this pass of [`Plan::frame`] runs; of a store, the one that it follows.
+    /// The pass of [`Plan::described`] that this pass of [`Plan::frame`] runs; for a store, the one that it follows.
     pub fn described_pass(&self, pass: PassId) -> PassId {
         self.origins.described_pass(pass)
     }
 
-    /// The resource that was declared, of which this resource of [`Plan::frame`] is a part: a stretch of its lifetime, or a level.
+    /// The declared resource of which this resource of [`Plan::frame`] is a part: a stretch of its lifetime, or a level.
     pub fn described_resource(&self, resource: ResourceId) -> ResourceId {
         let origin = self.origins.resource(resource).resource;
         let level_of = self.described().resource(origin).level_of;
         level_of.map_or(origin, |level_of| level_of.image)
     }
 
-    /// Whether [`Plan::frame`]'s `used` is a part of `resource`, of the described frame or of the input's: where both have such a
-    /// number, they are one resource.
+    /// Returns true if [`Plan::frame`]'s `used` is a part of `resource`, which belongs to the described frame or to the input's: an id that exists in
+    /// both means the same resource.
     #[cfg(feature = "runtime")]
     pub(crate) fn stands_for(&self, used: ResourceId, resource: ResourceId) -> bool {
         let described = self.origins.resource(used).resource;
@@ -93,12 +93,12 @@ impl Plan {
                 && self.described().level_of(described, resource).is_some()
     }
 
-    /// The pass of [`Plan::frame`] that a store follows, other stores aside.
+    /// The pass of [`Plan::frame`] that a store follows, ignoring other stores.
     pub(super) fn pass_stored_after(&self, store: &Store) -> PassId {
         self.pass_of_input(self.input_pass(store.pass))
     }
 
-    /// What a store writes to memory: all of the resource, by its size in tile memory.
+    /// Bytes that a store writes to memory: the whole resource, with its size in tile memory.
     pub fn stored_bytes(&self, store: &Store) -> Bytes {
         let tile = self.requirements.resources[store.from.index()].tile;
         tile.map_or(Bytes::ZERO, |tile| tile.size)

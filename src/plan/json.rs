@@ -1,4 +1,4 @@
-//! A plan as JSON: versioned, self-contained but for the frame, everything by name.
+//! A plan as JSON: versioned, self-contained except for the frame, everything by name.
 //!
 //! ```json
 //! {
@@ -22,14 +22,13 @@
 //!   "totals": { "eligible_bytes": 1105920, "…": "see Totals" }
 //! }
 //! ```
-//! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` says what kept it out of
-//! tile memory where it is not there, and `"dedicated": true` that the driver wants an allocation for it alone. Numbers
-//! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. So are `runs` and
-//! `origin` in the plan of a rewritten frame: the described passes that a pass runs, and the described resource that a resource is.
-//! `charges`, `{ "passes": [{ "pass": "blur #1", "cause": "repeat", "bytes": 1500000 }], "halo_thousandths": 1000 }`, are what running that
-//! costs. A field
-//! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring; and so is `arrangement`,
-//! which `tileheap plan --json --best` wrote: it says how the described frame became this one.
+//! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` is the reason why it is not in tile memory, and
+//! `"dedicated": true` means that the driver requests a dedicated allocation. Derived numbers (`count`, `bound_bytes`, `first_pass`, `within`, …) are
+//! for readers, and must be consistent. So are `runs` and `origin` in the plan of a rewritten frame: the described passes that a pass runs, and the
+//! described resource of a resource. `charges` are the costs of running it:
+//! `{ "passes": [{ "pass": "blur #1", "cause": "repeat", "bytes": 1500000 }], "halo_thousandths": 1000 }`. The fields
+//! `advice` (from `tileheap plan --json --advice`: the gains of other plans) and `arrangement` (from `tileheap plan --json --best`: how the
+//! described frame became this one) are ignored.
 
 mod error;
 mod form;
@@ -42,8 +41,8 @@ use super::Plan;
 use crate::execute::Executed;
 
 impl Plan {
-    /// The plan as indented JSON; [`Plan::from_json`] gives the same plan back if its tables are in the order of the resources, as the
-    /// planner's are.
+    /// The plan as indented JSON; [`Plan::from_json`] returns an equal plan if its tables are in the order of the resources, as those of the planner
+    /// are.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -64,21 +63,21 @@ impl Plan {
         write::names_of(&self.frame).with(|| tileheap_json::write(&write::document(self)))
     }
 
-    /// Reads the plan of `frame` from JSON: of a described frame, or of one that was rewritten as it was for the plan.
+    /// Reads the plan of `frame` from JSON. `frame` is a described frame, or one rewritten as it was for the plan.
     ///
-    /// Only the format is checked here. The plan can be lowered or bound only after [`Plan::checked`] has accepted it.
+    /// Checks only the format. The plan can be lowered or bound only after [`Plan::checked`] has accepted it.
     ///
     /// # Errors
-    /// [`Error::PlanJson`](crate::Error::PlanJson) where the text is no plan, is the plan of another frame, names something
-    /// that the frame or the plan does not have, or contradicts itself.
+    /// [`Error::PlanJson`](crate::Error::PlanJson) if the text is not a plan, is the plan of another frame, names something that the frame or the
+    /// plan does not have, or is inconsistent.
     pub fn from_json(frame: impl Into<Executed>, text: &str) -> crate::Result<Plan> {
         read::plan(frame.into(), text)
     }
 
-    /// Whether a text has the form of a plan, for readers that do not have its frame: `tileheap diff` and `tileheap report`.
+    /// Checks that a text has the form of a plan, for readers without its frame: `tileheap diff` and `tileheap report`.
     ///
-    /// That is every field and its type, and that the passes, resources and objects that are named are there. What the frame
-    /// would tell besides is for [`Plan::from_json`], what the rules say for [`Plan::check`].
+    /// Checks every field and its type, and that all named passes, resources and objects exist. [`Plan::from_json`] checks the plan against its
+    /// frame, [`Plan::check`] against the rules.
     ///
     /// ```
     /// let fault = tileheap::plan::Plan::check_json(r#"{ "format": "list", "version": 3 }"#).unwrap_err();
@@ -86,7 +85,7 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// [`Error::PlanJson`](crate::Error::PlanJson) with the place, what stands there, and what was expected.
+    /// [`Error::PlanJson`](crate::Error::PlanJson) with the position, the value found, and the expected one.
     pub fn check_json(text: &str) -> crate::Result<()> {
         read::check_alone(text)
     }

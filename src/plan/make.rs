@@ -1,4 +1,4 @@
-//! From a frame to its plan: the stages in order.
+//! The stages of planning, in order.
 
 use std::sync::Arc;
 
@@ -11,17 +11,16 @@ use crate::execute::Executed;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
-/// Plans a frame: decides where every resource lives and when, what is bound, every barrier and every load and store
-/// operation.
+/// Plans a frame: decides the placement of every resource over time, the memory bound in each pass, every barrier and every load and store operation.
 ///
-/// Pure and deterministic: no driver, no clock, no hash order. The frame is a [described](crate::frame::Frame) one, or a
-/// [rewritten](Executed) one: the plan then keeps its map to the described frame, in whose terms [`Plan::totals`](Plan) are. `requirements` are
-/// in the order of the resources of the frame that runs, measured or estimated for the same `profile`.
+/// Pure and deterministic: no driver, no clock, no hash order. The frame is a [described](crate::frame::Frame) or a [rewritten](Executed) one; for
+/// the latter, the plan keeps the map to the described frame, to which [`Plan::totals`](Plan) refer. `requirements` are in the order of the resources
+/// of the executed frame, measured or estimated for the same `profile`.
 ///
 /// # Errors
-/// [`Error::Plan`](crate::Error::Plan) when the frame breaks a limit or needs a feature of the profile, when ordinary memory cannot hold the frame, or a
-/// [pinned](crate::frame::TileConstraint::Pinned) resource cannot be placed in tile memory. What else does not fit into tile memory is
-/// no error, but a reason in the plan. [`Error::Origin`](crate::Error::Origin) when the map of a rewritten frame is wrong.
+/// [`Error::Plan`](crate::Error::Plan) if the frame exceeds a limit or needs a missing feature of the profile, if ordinary memory cannot hold the
+/// frame, or if a [pinned](crate::frame::TileConstraint::Pinned) resource cannot be placed in tile memory. For any other resource that does not fit
+/// into tile memory, the plan has a reason instead. [`Error::Origin`](crate::Error::Origin) if the map of a rewritten frame is wrong.
 pub fn plan(
     frame: impl Into<Executed>,
     requirements: &Arc<Requirements>,
@@ -48,7 +47,7 @@ pub(super) fn checked(plan: Plan) -> crate::Result<Checked<Plan>> {
     Ok(Checked::new(plan))
 }
 
-/// As [`plan`], not checked; `old` is a plan whose residents are kept where they still fit, instead of searching.
+/// As [`plan`], without the check; if `old` is given, its residents are kept if they still fit, instead of a search.
 pub(crate) fn make(
     runnable: Runnable<'_>,
     requirements: &Arc<Requirements>,

@@ -1,4 +1,4 @@
-//! Plan: a frame, its requirements and a device profile in; the placement of every resource, and when, out.
+//! Plan: from a frame, its requirements and a device profile to the placement of every resource over time.
 //!
 //! ```text
 //! passes      0 gbuffer   1 cull   2 lighting   3 bloom   4 tonemap
@@ -7,9 +7,8 @@
 //! arena       ├── hdr … ─────────────────────────────────────────┤
 //! barriers    │           │        │            │         │          before each pass, batched
 //! ```
-//! A [`Plan`] is a value: the same inputs give the same plan on every machine. [`check`](Plan::check) judges one without
-//! knowing how it was made. Lowering and binding take a [`Checked`](crate::Checked) plan: one that [`plan()`] made, or any other that
-//! [`Plan::checked`] accepts.
+//! A [`Plan`] is a value: the same inputs give the same plan on every machine. [`check`](Plan::check) checks a plan independently of the planner.
+//! Lowering and binding take a [`Checked`](crate::Checked) plan: one made by [`plan()`], or any other that [`Plan::checked`] accepts.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -25,14 +24,14 @@
 //! let best = plan(&frame, &needs, &profile, &PlanOptions::default())?;
 //! best.check()?;
 //!
-//! // Where things live, in bytes of the objects that `best.objects` lists.
+//! // The placements, in bytes of the objects that `best.objects` lists.
 //! for placement in &best.placements {
 //!     let name = &frame.resource(placement.resource).name;
 //!     if placement.memory == MemoryKind::Tile {
 //!         println!("{name}: {} at {} over passes {}", placement.size, placement.offset, placement.span);
 //!     }
 //! }
-//! // Beside what the vendor's sample does.
+//! // Compare with the vendor's sample.
 //! let options = PlanOptions { strategy: Strategy::FirstCome, ..PlanOptions::default() };
 //! let theirs = plan(&frame, &needs, &profile, &options)?;
 //! assert!(best.totals.on_chip_bytes >= theirs.totals.on_chip_bytes);

@@ -1,13 +1,12 @@
-//! The model: what tile memory saves and what reserving it costs, both in bytes of DRAM traffic a frame.
+//! The cost model: savings of tile memory and costs of reserving it, both in bytes of DRAM traffic per frame.
 //!
 //! ```text
 //! savings       albedo  8 MB, written once, read once    2 x 8 MB that do not cross the bus
 //! binning cost   GMEM 12 MiB │ reserved 8 MiB │ left 4 MiB │  a pass of 16 bytes a pixel at 1080p: 3 bins become 8
 //!        each additional bin re-reads commands and visibility, and the vertices on its borders
 //! ```
-//! Both are plain functions of plain numbers. The binning cost of a bin can be replaced by another number
-//! ([`PlanOptions::bin_cost`](super::PlanOptions::bin_cost)), 0 included; the savings of an access by a measured one
-//! ([`Frame::with_weights`](crate::frame::Frame::with_weights)):
+//! Both are pure functions. The binning cost of a bin can be replaced by another number ([`PlanOptions::bin_cost`](super::PlanOptions::bin_cost)),
+//! including 0; the savings of an access by a measured one ([`Frame::with_weights`](crate::frame::Frame::with_weights)):
 //!
 //! ```text
 //!                              gbuffer writes   lighting reads   together   of a heap that holds one of them
@@ -16,9 +15,9 @@
 //! albedo, measured             5.2 MB           3.1 MB            8.3 MB    (it compresses well, and half of it is in the cache)
 //! normal, measured             7.9 MB           7.6 MB           15.5 MB    ◄ stays
 //! ```
-//! Shares and totals of a plan count traffic by the model in either case.
+//! Shares and totals of a plan always count traffic by the model.
 //!
-//! A lifetime that is [split](super::PlanOptions::split) saves the accesses of its stretch on chip, less the store that ends it:
+//! A lifetime that is [split](super::PlanOptions::split) saves the accesses of its stretch on chip, minus the store that ends it:
 //!
 //! ```text
 //! passes      0 draw   1 light   2 blur                     9 compose
@@ -26,7 +25,7 @@
 //! savings     8 MB   + 8 MB    + 8 MB   - 8 MB = 16 MB      0
 //! ```
 //!
-//! Not weighed: what a ladder ([`Ladder`](super::Ladder)) costs besides, the layout `GENERAL` and an image for each object.
+//! Not weighed: other costs of a ladder ([`Ladder`](super::Ladder)), such as the layout `GENERAL` and an image per object.
 
 use crate::format::texel_block;
 use crate::frame::tables::{Access, PassKind, ResourceKind};
@@ -35,21 +34,19 @@ use crate::profile::DeviceProfile;
 use crate::profile::binning::{Sides, binning};
 use crate::units::Bytes;
 
-/// What one additional bin of a render pass costs unless something else is said.
+/// Default cost of one additional bin of a render pass.
 ///
-/// Conservative: a command stream of a few kilobytes, the visibility stream of a bin, and the vertices of some hundred
-/// triangles that lie on its borders. No driver documents it, and no public measurement isolates it; the one public
-/// measurement of a reservation (a compute chain at 1080p on Adreno 830: 5.6 % slower with 1.66 MB reserved and unused)
-/// includes more than bins.
+/// Conservative: a command stream of a few kilobytes, the visibility stream of a bin, and the vertices of some hundred triangles on its borders. No
+/// driver documents it, and no public measurement isolates it; the one public measurement of a reservation (a compute chain at 1080p on Adreno 830:
+/// 5.6 % slower with 1.66 MB reserved and unused) includes more than bins.
 pub(crate) const BIN_COST: Bytes = Bytes(16 << 10);
 
-/// Bytes that cross the memory bus for one access of a resource of `size` bytes that is placed in DRAM: as measured, or by
-/// [`Frame::traffic_of`].
+/// Bytes that cross the memory bus for one access of a resource of `size` bytes placed in DRAM: as measured, or by [`Frame::traffic_of`].
 pub fn savings(frame: &Frame, access: &Access, size: Bytes) -> Bytes {
     access.measured.unwrap_or_else(|| frame.traffic_of(access, size))
 }
 
-/// What a render pass asks of the driver's binning.
+/// Properties of a render pass that determine the driver's binning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PassShape {
     /// Width and height in pixels.
@@ -58,8 +55,8 @@ pub(crate) struct PassShape {
     pub(crate) bytes_per_pixel: u64,
 }
 
-/// The shape of a render pass with attachments; `None` for other passes, which are not cut in bins, and for stores: they draw one
-/// triangle and load nothing, so that another bin costs them nothing.
+/// The shape of a render pass with attachments; `None` for other passes, which are not binned, and for stores: they draw one triangle and load
+/// nothing, so that an additional bin costs nothing.
 pub(crate) fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
     if frame.pass(pass).kind != PassKind::Render || frame.pass(pass).contents.is_own() {
         return None;
@@ -86,8 +83,7 @@ pub(crate) fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
     shape
 }
 
-/// The binning cost of `reserved` bytes in one pass of a frame; none in a pass that is not cut in bins, and on devices whose GMEM is not
-/// known.
+/// The binning cost of `reserved` bytes in one pass of a frame; zero in a pass that is not binned, and on devices with unknown GMEM size.
 pub(crate) fn binning_cost_in_pass(
     frame: &Frame,
     profile: &DeviceProfile,
@@ -103,7 +99,7 @@ pub(crate) fn binning_cost_in_pass(
     }
 }
 
-/// What `reserved` bytes of `gmem` cost a render pass: `bin_cost` for every bin that it has more than without them.
+/// The cost of `reserved` bytes of `gmem` for a render pass: `bin_cost` per additional bin.
 pub(crate) fn binning_cost(gmem: Bytes, reserved: Bytes, shape: PassShape, bin_cost: Bytes) -> Bytes {
     let more = tiles(gmem, reserved, shape).saturating_sub(tiles(gmem, Bytes::ZERO, shape));
     Bytes(more.saturating_mul(bin_cost.0))

@@ -1,4 +1,4 @@
-//! Options of the planner: how residents are chosen, what bounds the search, what is allowed.
+//! Options of the planner: the strategy, limits of the search, permitted techniques.
 
 use serde::{Deserialize, Serialize};
 use tileheap_json::is_default;
@@ -7,16 +7,16 @@ use super::model;
 use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::Bytes;
 
-/// How residency in the tile heap is chosen.
+/// The strategy for choosing residents of the tile heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// The best possible, by a search that proves it or says how far from it the answer can be.
+    /// The best choice, found by a search that proves it or bounds the distance to it.
     #[default]
     Optimal,
     /// By savings per byte and step, with time slicing: the best of several greedy orders.
     Greedy,
-    /// By savings per byte and step in one pass: the fast mode.
+    /// By savings per byte and step, in a single greedy order: the fast mode.
     Fast,
     /// The vendor sample's policy: resources in declaration order, first fit, no time slicing, whole heap always bound.
     FirstCome,
@@ -24,35 +24,35 @@ pub enum Strategy {
     Off,
 }
 
-/// The stretch over which tile memory keeps its contents.
+/// The period for which tile memory keeps its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowRule {
-    /// A batch, or a submit where the device says `queueSubmitBoundary`.
+    /// A batch, or a submit if the device has `queueSubmitBoundary`.
     #[default]
     Device,
-    /// The whole frame is one window, the requirements alone say what may be placed in tile memory, and worth is access count
-    /// times size: for comparison with published tables, not for execution.
+    /// The whole frame is one window, only the requirements determine what may be placed in tile memory, and savings are access count times size: for
+    /// comparison with published tables, not for execution.
     WholeFrame,
 }
 
-/// Whether one run of lifetimes is served by several tile memory objects, each as large as what is alive in its passes.
+/// Use of several tile memory objects for one connected run of lifetimes, each as large as the residents alive in its passes.
 ///
-/// What lives on while another object is bound has an image in each (`VK_IMAGE_CREATE_ALIAS_BIT`, same offset), and all of
-/// them stay in `GENERAL`: layouts are not shared between memory objects.
+/// A resident that stays alive while another object is bound has an image in each (`VK_IMAGE_CREATE_ALIAS_BIT`, same offset), and all of them stay in
+/// `GENERAL`: layouts are not shared between memory objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ladder {
     /// One object for each connected run of lifetimes.
     Off,
-    /// Where [`model`] has a lower binning cost with several. Only [`Strategy::Optimal`] asks it.
+    /// Several objects if [`model`] gives them a lower binning cost. Only used by [`Strategy::Optimal`].
     #[default]
     Auto,
-    /// Wherever fewer bytes are reserved.
+    /// Several objects whenever that reserves fewer bytes.
     Always,
 }
 
-/// Options of the planner besides frame, requirements and profile.
+/// Options of the planner, apart from frame, requirements and profile.
 ///
 /// ```
 /// use tileheap::plan::{Ladder, PlanOptions, Strategy};
@@ -67,38 +67,38 @@ pub enum Ladder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanOptions {
-    /// How residency is chosen.
+    /// The strategy for choosing residents.
     pub strategy: Strategy,
-    /// What a discard window is.
+    /// The extent of a discard window.
     pub windows: WindowRule,
-    /// Whether resources of disjoint lifetimes may share bytes at all.
+    /// True if resources with disjoint lifetimes may share bytes.
     pub aliasing: bool,
-    /// Whether what is bound falls within a run of lifetimes. Not without `aliasing`.
+    /// When the bound size shrinks within a run of lifetimes. Requires `aliasing`.
     pub ladder: Ladder,
-    /// Whether a resource may be placed in tile memory for a first stretch of its lifetime, where that saves more than the pass that then
-    /// stores it. Only [`Strategy::Optimal`] asks it, and not without `aliasing`. The runtime records the stores:
-    /// [`Plan::frame`](super::Plan::frame) has passes then that [`Plan::described`](super::Plan::described) has not.
+    /// True if a resource may be placed in tile memory for a first stretch of its lifetime, if that saves more than the pass that then stores it.
+    /// Only used by [`Strategy::Optimal`], and requires `aliasing`. The runtime records the stores: [`Plan::frame`](super::Plan::frame) then has
+    /// passes that [`Plan::described`](super::Plan::described) does not have.
     #[serde(default, skip_serializing_if = "is_default")]
     pub split: bool,
-    /// Whether lazily allocated memory may be used.
+    /// True if lazily allocated memory may be used.
     pub lazy: bool,
-    /// The most steps of the search: branches that it looks at, and placements that it tries. `u64::MAX` for a proof at any price;
-    /// [`Planner::improve`](super::Planner::improve) spends more step by step.
+    /// Limit on the steps of the search: branches evaluated and placements tried. `u64::MAX` for a proof at any cost;
+    /// [`Planner::improve`](super::Planner::improve) increases it call by call.
     pub budget: u64,
-    /// The binning cost of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
+    /// The binning cost of each bin that a reservation adds to a render pass, in bytes of traffic per frame; 0 for none.
     pub bin_cost: Bytes,
-    /// The most bytes of the tile heap that may be bound; `None` for all of it.
+    /// Limit on the bytes of the tile heap that may be bound; `None` for all of it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tile_limit: Option<Bytes>,
 }
 
 impl PlanOptions {
-    /// Whether these options let the search split lifetimes.
+    /// Returns true if these options let the search split lifetimes.
     pub(super) fn splits(&self) -> bool {
         self.split && self.strategy == Strategy::Optimal && self.aliasing
     }
 
-    /// The tile heap of a device, as large as these options let it be; `None` where there is none.
+    /// The tile heap of a device, limited by these options; `None` if there is none.
     pub fn tile_heap(&self, profile: &DeviceProfile) -> Option<TileHeap> {
         let heap = profile.tile?;
         let size = self.tile_limit.map_or(heap.size, |limit| heap.size.min(limit));
@@ -106,7 +106,7 @@ impl PlanOptions {
     }
 }
 
-/// What a plan may cost to find, unless something else is said: a millisecond with 256 passes and 400 resources.
+/// Default limit on the steps of the search: a millisecond for 256 passes and 400 resources.
 pub const DEFAULT_BUDGET: u64 = 2_000;
 
 impl Default for PlanOptions {

@@ -1,4 +1,4 @@
-//! The planner that remembers: a frame seen before costs a comparison, a frame that differs little a repair.
+//! A planner with a cache: a known frame costs a comparison, a slightly changed one a repair.
 //!
 //! ```text
 //! resize      plan       a search of a fixed number of steps: a millisecond at most
@@ -18,13 +18,13 @@ use crate::execute::Executed;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
-/// Plans that are remembered: features that come and go make few frames.
+/// Number of cached plans: features that are toggled lead to few different frames.
 const REMEMBERED: usize = 8;
 
-/// Plans frames and remembers the last few plans.
+/// Plans frames and caches the last few plans.
 ///
-/// A renderer describes its frame whenever size or features may have changed and hands it in; as long as topology, extents and
-/// device are those of a plan at hand, that plan is given back.
+/// A renderer describes its frame and passes it in whenever size or features may have changed; if topology, extents and device are those of a cached
+/// plan, that plan is returned.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -43,7 +43,7 @@ const REMEMBERED: usize = 8;
 ///     let (frame, needs, profile) = (frame.clone(), needs.clone(), profile.clone());
 ///     move || plan(&frame, &needs, &profile, &options)
 /// });
-/// // … frames go by on `now` …
+/// // … render some frames with `now` …
 /// let exact = Arc::new(exact.join().expect("planning does not panic")?);
 /// assert!(planner.adopt(exact.clone()));
 /// assert!(Arc::ptr_eq(&planner.plan_now(&frame, &needs, &profile, &options)?, &exact));
@@ -51,37 +51,37 @@ const REMEMBERED: usize = 8;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
-    /// The last used first.
+    /// Most recently used first.
     known: Vec<Known>,
 }
 
 #[derive(Clone, Debug)]
 struct Known {
     plan: Arc<Checked<Plan>>,
-    /// The steps that its search was allowed, at least as many as its options ask for; 0 where it was repaired or made fast.
+    /// The steps allowed for its search, at least as many as its options specify; 0 if it was repaired or made with [`Strategy::Fast`].
     budget: u64,
 }
 
 impl Known {
-    /// Whether it was made as its options ask.
+    /// Returns true if it was made according to its options.
     fn is_whole(&self) -> bool {
         self.budget > 0
     }
 }
 
 impl Planner {
-    /// A planner without a plan.
+    /// Creates a planner without plans.
     pub fn new() -> Planner {
         Planner::default()
     }
 
-    /// As [`plan()`](super::plan()), or a plan at hand that was made so from equal inputs.
+    /// As [`plan()`](super::plan()), or a cached plan that was made with equal inputs.
     ///
-    /// Inputs that share their tables with those of the plan (clones) are recognised without looking at them; others are
-    /// compared, which is linear in their size.
+    /// Inputs that share their tables with those of the plan (clones) are recognised without comparing their contents; others are compared, in linear
+    /// time.
     ///
     /// # Errors
-    /// As [`plan()`](super::plan()); the plans at hand are kept then.
+    /// As [`plan()`](super::plan()); the cached plans are kept then.
     pub fn plan(
         &mut self,
         frame: impl Into<Executed>,
@@ -113,11 +113,11 @@ impl Planner {
         Ok(plan)
     }
 
-    /// The plan at hand for equal inputs, or a better one: by a search of twice as many steps as it was made with, until no choice is
-    /// better. Together, the calls up to a proof take twice as long as the last of them.
+    /// Returns the cached plan for equal inputs, or a better one: found by a search with twice as many steps as before, unless the plan is proved
+    /// optimal. All calls up to a proof together take twice as long as the last one.
     ///
     /// # Errors
-    /// As [`plan()`](super::plan()); the plans at hand are kept then.
+    /// As [`plan()`](super::plan()); the cached plans are kept then.
     pub fn improve(
         &mut self,
         frame: impl Into<Executed>,
@@ -149,14 +149,14 @@ impl Planner {
         Ok(plan)
     }
 
-    /// A plan at once: one at hand for equal inputs, or else one at hand for the same device and options, repaired: what was in tile
-    /// memory stays where it was, as far as it still fits (the heap may be [limited](PlanOptions::tile_limit) otherwise). Without
-    /// any, [`Strategy::Fast`]'s.
+    /// Returns a plan without a search: the cached one for equal inputs, or else a repaired one for the same device and options, in which residents
+    /// stay at their offsets if they still fit (the heap may have another [limit](PlanOptions::tile_limit)). If there is neither, a plan of
+    /// [`Strategy::Fast`].
     ///
-    /// What is not [searched](super::Optimality) has no bound beside it. It keeps every rule.
+    /// A plan made without a search has no [bound](super::Optimality). It obeys every rule.
     ///
     /// # Errors
-    /// As [`plan()`](super::plan()); the plans at hand are kept then.
+    /// As [`plan()`](super::plan()); the cached plans are kept then.
     pub fn plan_now(
         &mut self,
         frame: impl Into<Executed>,
@@ -200,7 +200,7 @@ impl Planner {
                     ..*options
                 };
                 checked(Plan {
-                    // What it stands in for.
+                    // The options of the plan that it replaces.
                     options: *options,
                     ..make(runnable, requirements, &fast, None)?
                 })?
@@ -214,8 +214,8 @@ impl Planner {
         Ok(plan)
     }
 
-    /// The plan at hand that was made for such a frame as its options ask, whatever its requirements were: for callers that have
-    /// measured them before, since measuring takes longer than this.
+    /// Returns the cached plan for an equal frame that was made according to its options, whatever its requirements: for callers that
+    /// have already measured them, since measuring takes longer than this call.
     pub fn known(
         &mut self,
         frame: impl Into<Executed>,
@@ -234,9 +234,9 @@ impl Planner {
         self.known.first().map(|known| known.plan.clone())
     }
 
-    /// Takes a plan that was made elsewhere, on another thread or by a tool: from now on it is the one for its inputs.
+    /// Adds a plan that was made elsewhere, on another thread or by a tool, as the one for its inputs.
     ///
-    /// Refused, and false, where the plan at hand for equal inputs is proved to be no worse.
+    /// Returns false, without adding it, if the cached plan for equal inputs is proved to be at least as good.
     pub fn adopt(&mut self, plan: Arc<Checked<Plan>>) -> bool {
         let (input, requirements) = (&plan.input, &plan.input_requirements);
         if let Some(known) = self.recall(input, requirements, &plan.profile, &plan.options) {
@@ -251,7 +251,7 @@ impl Planner {
         true
     }
 
-    /// The plan at hand for equal inputs, which becomes the last used.
+    /// Returns the cached plan for equal inputs, and makes it the most recently used one.
     fn recall(
         &mut self,
         input: &Executed,
@@ -269,7 +269,7 @@ impl Planner {
         self.known.first()
     }
 
-    /// Puts a plan first, in place of the one for equal inputs.
+    /// Adds a plan as the most recently used one, in place of the one for equal inputs.
     fn remember(&mut self, new: Known) {
         let plan = &new.plan;
         let (input, requirements) = (&plan.input, &plan.input_requirements);

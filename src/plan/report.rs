@@ -1,4 +1,4 @@
-//! A plan as text, for a terminal: the placement of every resource, over which passes, and why.
+//! A plan as text for a terminal: the placement of every resource, its passes, and the reason.
 
 mod map;
 mod table;
@@ -13,21 +13,21 @@ use super::{Ladder, MemoryKind, Placement, PlacementReason, Plan, WindowRule};
 use crate::frame::PassId;
 use crate::units::{Bytes, Span};
 
-/// The most characters of a resource's name.
+/// Maximum length of a resource's name.
 const NAME: usize = 28;
-/// The characters of a device's name that are there however long the frame's is.
+/// Minimum length of a device's name, however long the frame's is.
 const DEVICE: usize = 30;
-/// The most characters of a pass's name.
+/// Maximum length of a pass's name.
 const PASS: usize = 20;
 
-/// A placement; of a tile resident with an image in several memory objects, all of them: they share offset, size and lifetime.
+/// A placement; for a tile resident with an image in several memory objects, all its placements: they share offset, size and lifetime.
 struct Row<'a> {
     placement: &'a Placement,
     /// Their indices, ascending.
     objects: Vec<usize>,
 }
 
-/// The report: header, placements with reasons, passes, the tile heap drawn, totals. No line is longer than 110 columns.
+/// The report: header, placements with reasons, passes, a map of the tile heap, totals. No line is longer than 110 columns.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_header(f)?;
@@ -50,7 +50,7 @@ impl Plan {
         let extent = self.frame.base_extent();
         let (name, device) = (quoted(self.frame.name()), printable(&self.profile.name));
         let between = format!(", {} x {}, on ", extent.width, extent.height);
-        // The device gives way first, then the frame.
+        // The device's name is shortened first, then the frame's.
         let room = WIDTH - "Frame ".len() - between.len();
         let device = table::cut(&device, room.saturating_sub(name.chars().count()).max(DEVICE));
         let name = table::cut(&name, room - device.chars().count());
@@ -128,7 +128,7 @@ impl Plan {
         table.write(f)
     }
 
-    /// What is in this kind of memory, by object and offset. External resources have no object: they are listed by name.
+    /// The placements in one kind of memory, by object and offset. External resources have no object: they are listed by name.
     fn rows(&self, memory: MemoryKind) -> Vec<Row<'_>> {
         let mut rows: Vec<Row<'_>> = Vec::new();
         for placement in self
@@ -213,7 +213,7 @@ impl Plan {
     fn write_totals(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let totals = &self.totals;
         let mut table = Table::new(vec![Column::left("", 40), Column::right(""), Column::right("")]);
-        // Bytes, and their share of others.
+        // Bytes, and their share of other bytes.
         let mut row_of = |what: &str, bytes: Bytes, share: String, note: &str| {
             table.row(vec![what.to_owned(), bytes.to_string(), share], note.to_owned());
         };
@@ -333,8 +333,7 @@ fn objects_in_words(objects: &[usize]) -> String {
     runs.collect::<Vec<_>>().join(" ")
 }
 
-/// A share with a tenth of a percent, rounded down: what is just not enough does not look like enough. Nothing of nothing is
-/// nothing to say.
+/// A share with a tenth of a percent, rounded down, so that what just fails a threshold does not appear to meet it. Empty if `whole` is 0.
 fn percent(part: Bytes, whole: Bytes) -> String {
     if whole == Bytes::ZERO {
         return String::new();
@@ -342,7 +341,7 @@ fn percent(part: Bytes, whole: Bytes) -> String {
     in_tenths(u128::from(part.0) * 1000 / u128::from(whole.0))
 }
 
-/// What is lost, or may be missing, rounded up.
+/// The share of a loss or of a possible gap, rounded up.
 fn percent_up(part: Bytes, whole: Bytes) -> String {
     if whole == Bytes::ZERO {
         return String::new();

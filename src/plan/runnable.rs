@@ -17,7 +17,7 @@ impl<'a> Runnable<'a> {
     /// Checks a frame, and its map to the described one.
     ///
     /// # Errors
-    /// The first rule that the frame breaks on the device, the first fault of [`Executed::check`], or a store in the frame.
+    /// The first rule that the frame violates on the device, the first fault of [`Executed::check`], or a store in the frame.
     pub(crate) fn new(
         executed: &'a Executed,
         profile: &'a Arc<DeviceProfile>,
@@ -34,7 +34,7 @@ impl<'a> Runnable<'a> {
         Ok(Runnable { executed, profile })
     }
 
-    /// The frame that runs, beside the described one.
+    /// The executed frame, paired with the described one.
     pub(crate) fn executed(self) -> &'a Executed {
         self.executed
     }

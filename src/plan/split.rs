@@ -1,4 +1,4 @@
-//! Split lifetimes: which stretches of lifetimes are worth a store, and the plan of the frame that has those stores.
+//! Split lifetimes: the stretches of lifetimes that save more than a store, and the plan of the frame with those stores.
 //!
 //! ```text
 //! passes       0 draw   1 light   2 blur            …   9 compose
@@ -6,9 +6,9 @@
 //! tile heap    ├ hdr (until blur) ───────┤                         three accesses on chip
 //! arena                                 ├ hdr ──────────────────┤  stored by a pass of its own, read there
 //! ```
-//! The search weighs every stretch that the frame offers beside the whole lives ([`super::residency`]); what it chooses becomes
-//! passes and resources of another frame ([`Frame::split`]), which is then planned as any frame is. Everything else (barriers,
-//! aliasing, arenas, the checker) knows of passes and resources alone.
+//! The search weighs every stretch that the frame offers in addition to the whole lifetimes ([`super::residency`]); its choice becomes passes and
+//! resources of another frame ([`Frame::split`]), which is then planned like any frame. Everything else (barriers, aliasing, arenas, the checker)
+//! only sees passes and resources.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::frame::{Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
 
-/// The plan of `whole`'s frame in which lifetimes are split where that saves more; `whole` itself where it is not.
+/// The plan of `whole`'s frame with split lifetimes if that saves more; else `whole`.
 pub(super) fn improve(context: &Context<'_>, whole: Plan) -> crate::Result<Plan> {
     let Some(found) = residency::choose_stretches(context, &whole) else {
         return Ok(whole);
@@ -43,14 +43,14 @@ pub(super) fn improve(context: &Context<'_>, whole: Plan) -> crate::Result<Plan>
     plan.optimality = Some(Optimality {
         value: split_value,
         upper_bound: found.optimality.upper_bound.max(split_value),
-        // Of other stretches of the same value, some may reserve less.
+        // Other stretches with the same value may reserve less.
         least_reserved: false,
         steps: steps + own.steps,
     });
     Ok(plan)
 }
 
-/// The plan without stores, with what the search for them has found out.
+/// The plan without stores, with the optimality found by the search for them.
 fn kept(whole: Plan, found: Optimality, steps: u64) -> Plan {
     let optimality = whole.optimality.map(|own| Optimality {
         upper_bound: found.upper_bound.max(own.value),
@@ -61,8 +61,7 @@ fn kept(whole: Plan, found: Optimality, steps: u64) -> Plan {
     Plan { optimality, ..whole }
 }
 
-/// The plan of `whole`'s frame with the stores of `old`, as far as they are still possible, and its residents where they still fit;
-/// without stores where none is left.
+/// The plan of `whole`'s frame with the stores of `old` that are still possible, and its residents that still fit; without stores if none is left.
 pub(super) fn repair(context: &Context<'_>, whole: Plan, old: &Plan) -> crate::Result<Plan> {
     let frame = &whole.frame;
     let mut stretches = match old.stores().next() {
@@ -78,7 +77,7 @@ pub(super) fn repair(context: &Context<'_>, whole: Plan, old: &Plan) -> crate::R
     Ok(resident(&whole, stretches, Some(old))?.unwrap_or(whole))
 }
 
-/// The plan of `whole`'s frame with stores for these stretches, less those that then are not in tile memory.
+/// The plan of `whole`'s frame with stores for these stretches, except those that are not in tile memory afterwards.
 fn resident(
     whole: &Plan,
     mut stretches: Vec<(ResourceId, PassId)>,
@@ -121,9 +120,9 @@ fn resident(
     Ok(None)
 }
 
-/// The frame with a store after each of these stretches; those that it cannot have are left out of them.
+/// The frame with a store after each of these stretches; removes those that are not possible.
 pub(super) fn with_stores(frame: &Frame, stretches: &mut Vec<(ResourceId, PassId)>) -> Option<Executed> {
-    // The last first: what is added leaves the numbers of all passes before it.
+    // The last first: additions then keep the ids of all earlier passes.
     stretches.compact_sort_by_key(|&(resource, after)| (std::cmp::Reverse(after), resource));
     let mut executed = Executed::as_described(frame);
     stretches.retain(|&(resource, after)| match executed.split(resource, after) {
@@ -131,7 +130,7 @@ pub(super) fn with_stores(frame: &Frame, stretches: &mut Vec<(ResourceId, PassId
             executed = split;
             true
         }
-        // A name that is too long, or taken.
+        // A name that is too long, or already used.
         _ => false,
     });
     (!executed.origins().is_identity()).then_some(executed)

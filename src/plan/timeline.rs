@@ -1,4 +1,4 @@
-//! The frame's passes as discard windows on queues.
+//! The discard windows of a frame's passes.
 
 use super::WindowRule;
 use crate::frame::{Frame, PassId, QueueId};
@@ -15,7 +15,7 @@ pub(super) struct Timeline {
     pub(super) window: Vec<u32>,
     /// Per pass, its queue.
     pub(super) queue: Vec<QueueId>,
-    /// Whether queues keep tile contents apart: no, only where the whole frame is looked at as one window.
+    /// True if queues have separate tile contents: always, except if the whole frame is one window.
     pub(super) queues_apart: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the plan amounts to: per pass, per resource with reasons, in sum.
+//! The totals of a plan, and the reason for every resource.
 
 use super::arena::Placed;
 use super::context::{Context, Ruling};
@@ -35,7 +35,7 @@ pub(super) fn plan_passes(context: &Context<'_>, residency: &Residency) -> Vec<P
     passes
 }
 
-/// The reason of every resource, and the table of who kept whom out.
+/// The reason for every resource, and the table of conflicting residents.
 pub(super) fn explain(
     context: &Context<'_>,
     placed: &Placed,
@@ -96,7 +96,7 @@ pub(super) fn explain(
     (resources, conflicts)
 }
 
-/// The residents of a window that are alive at some time of a lifetime there. They are sorted by window and first step.
+/// The residents of a window that are alive at some time of a lifetime there, from residents sorted by window and first step.
 fn alive_in<'a>(
     residents: &'a [TileResident],
     lifetime: Span,
@@ -114,7 +114,7 @@ fn alive_in<'a>(
         .filter(move |resident| resident.span.end > lifetime.first)
 }
 
-/// The end of the lowest room for a resource beside residents that live at the same time, if there is any.
+/// The end of the lowest free range for a resource among the residents alive at the same time, if there is any.
 fn room_beside<'a>(
     context: &Context<'_>,
     beside: impl Iterator<Item = &'a TileResident>,
@@ -129,7 +129,7 @@ fn room_beside<'a>(
     Some(offset + tile.size)
 }
 
-/// The binning cost that reserving up to `end` in some passes adds to what is reserved there.
+/// The binning cost that reserving up to `end` in some passes adds to that of the current reservation.
 fn added_binning_cost(
     context: &Context<'_>,
     residency: &Residency,
@@ -225,7 +225,7 @@ pub(super) fn sum(
         described: totals.traffic_bytes,
         ..Traffic::charged(executed, moved, halos)
     };
-    // What merged passes no longer move stays on chip, too.
+    // Traffic that merged passes save also stays on chip.
     totals.on_chip_bytes = traffic.on_chip();
     totals.charged_bytes = traffic.charges();
     totals.eligible_bytes = Bytes(
@@ -247,7 +247,7 @@ pub(super) fn sum(
             .filter(|placement| placement.memory == MemoryKind::Arena)
     };
     totals.arena_bytes_without_aliasing = arena().map(|placement| placement.size).sum();
-    // Most arenas are of one history each.
+    // Most arenas contain a single history.
     let mut placed_in = vec![(0, Bytes::ZERO); objects.len()];
     for placement in arena() {
         if let Some(object) = placement.object {
@@ -270,7 +270,7 @@ pub(super) fn sum(
     totals
 }
 
-/// The most bytes alive at once.
+/// The peak of bytes alive at once.
 fn peak<'a>(placements: impl Iterator<Item = &'a Placement>, passes: usize) -> Bytes {
     let mut born = vec![0u64; passes + 1];
     let mut died = vec![0u64; passes + 1];
@@ -286,7 +286,7 @@ fn peak<'a>(placements: impl Iterator<Item = &'a Placement>, passes: usize) -> B
     Bytes(peak)
 }
 
-/// Whether all that keeps a resource out is that tile memory is finite, or the frame's own demand.
+/// Returns true if a resource is kept out only by the size of tile memory, or by a constraint of the frame.
 fn is_room_alone(why: NotTile) -> bool {
     matches!(
         why,

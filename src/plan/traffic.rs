@@ -3,9 +3,10 @@
 //! ```text
 //! share on chip = 1 - (bytes that still move off chip + charges) / bytes that the described frame moves
 //! ```
-//! Every access counts by [`Frame::traffic_of`]; an attachment that one render pass makes and drops moves nothing, since binning keeps it
-//! on chip; what is in tile memory moves nothing; stores of split lifetimes move what they write. [Charges](crate::execute::Charges) are what
-//! arrangements pay for: repeated passes, halos, merged passes. [`Traffic`] is the only place that computes the share.
+//! Every access counts by [`Frame::traffic_of`]; an attachment used by only one render pass, whose contents are discarded, moves nothing, since
+//! binning keeps it on chip; resources in tile memory move nothing; stores of split lifetimes move the bytes that they write.
+//! [Charges](crate::execute::Charges) are the costs of arrangements: repeated passes, halos, merged passes. [`Traffic`] is the only place that
+//! computes the share.
 
 use ash::vk;
 
@@ -17,8 +18,8 @@ use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
 
-/// The bytes that count as a resource's: in tile memory where it may be placed there, else in ordinary memory; of external resources,
-/// which require no memory, those of their contents.
+/// The size that counts for a resource: in tile memory if it may be placed there, else in ordinary memory; for external resources, which require no
+/// memory, that of their contents.
 pub(crate) fn counted_size(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
     let (resource, needs) = (frame.resource(id), &requirements.resources[id.index()]);
     match resource.persistence {
@@ -27,7 +28,7 @@ pub(crate) fn counted_size(frame: &Frame, requirements: &Requirements, id: Resou
     }
 }
 
-/// The bytes that a frame moves of a resource that is off chip. Stores do not count: they are not the frame's.
+/// Bytes of a resource that a frame moves if it is off chip, without stores, which do not belong to the frame.
 pub(crate) fn traffic_off_chip(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
     let size = counted_size(frame, requirements, id);
     let uses = frame.accesses_to(id);
@@ -35,8 +36,7 @@ pub(crate) fn traffic_off_chip(frame: &Frame, requirements: &Requirements, id: R
     described.map(|access| frame.traffic_of(access, size)).sum()
 }
 
-/// The render pass that makes and drops a resource, which is an attachment of that pass and used by no other; published tables
-/// make no such difference.
+/// The only render pass that uses a resource, as an attachment whose contents it discards; published tables do not make this distinction.
 pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRule) -> Option<PassId> {
     let first = frame.accesses_to(id).next()?.pass;
     let attached = |kind| {
@@ -54,7 +54,7 @@ pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRul
     is_only.then_some(first)
 }
 
-/// The bytes that the described frame moves with nothing in tile memory.
+/// Traffic of the described frame with nothing in tile memory.
 pub(super) fn described_traffic(executed: &Executed, requirements: &Requirements, windows: WindowRule) -> Bytes {
     if let Some(first) = executed.charges().described_traffic {
         return first;
@@ -75,8 +75,8 @@ pub(super) fn described_traffic(executed: &Executed, requirements: &Requirements
     bytes.sum()
 }
 
-/// The bytes that strips move off chip beyond what their passes move as described: around themselves, and where images of strips are padded.
-/// `is_moved` says of a resource of the frame that runs whether it moves anything off chip.
+/// Bytes that strips move off chip beyond those of their passes as described: around themselves, and for padding of their images. `is_moved` returns
+/// true for resources of the executed frame that move bytes off chip.
 pub(super) fn halos(
     executed: &Executed,
     requirements: &Requirements,
@@ -86,10 +86,10 @@ pub(super) fn halos(
     if frame.pass_ids().all(|pass| executed.strip(pass).is_none()) {
         return Bytes::ZERO;
     }
-    /// One described access in strips.
+    /// One described access, in strips.
     #[derive(Clone, Copy, Default)]
     struct InStrips {
-        /// How often, and how often off chip.
+        /// Number of accesses in total, and off chip.
         times: [u64; 2],
         moved: Bytes,
     }
@@ -119,26 +119,26 @@ pub(super) fn halos(
     halos.sum()
 }
 
-/// The traffic of a described frame's resources, in bytes a frame, as described or as arranged.
+/// The traffic of a described frame's resources, in bytes per frame, as described or as arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Traffic {
-    /// What all resources move as first described, with nothing in tile memory: [`Totals::traffic_bytes`](super::Totals). An arrangement does
+    /// Traffic of all resources as originally described, with nothing in tile memory: [`Totals::traffic_bytes`](super::Totals). An arrangement does
     /// not change it.
     pub described: Bytes,
-    /// What still moves off chip, charges aside.
+    /// Bytes that still move off chip, without charges.
     pub moved: Bytes,
-    /// What repeated passes cost.
+    /// Cost of repeated passes.
     pub repeats: Bytes,
-    /// What halos move off chip once more.
+    /// Bytes of halos that move off chip again.
     pub halos: Bytes,
-    /// What merged passes cost.
+    /// Cost of merged passes.
     pub merges: Bytes,
-    /// Texels computed, over those computed as described.
+    /// Texels computed, relative to the frame as described.
     pub shaded: f64,
 }
 
 impl Traffic {
-    /// What a plan moves and is charged, of a described frame or of an [executed](Executed) one.
+    /// Traffic and charges of a plan, for a described or an [executed](Executed) frame.
     pub fn of(plan: &Plan) -> Traffic {
         let executed = plan.executed();
         let is_moved = |id| plan.moves(id);
@@ -150,7 +150,7 @@ impl Traffic {
         }
     }
 
-    /// What moves and is charged, if accesses and stores move so many bytes, and so many of these are halos'.
+    /// Traffic and charges if accesses and stores move `moved` bytes, of which `halos` are for halos.
     pub(super) fn charged(executed: &Executed, moved: Bytes, halos: Bytes) -> Traffic {
         let charges = executed.charges();
         let cost = u128::from(halos.0) * u128::from(charges.halo_thousandths) / 1000;
@@ -163,8 +163,8 @@ impl Traffic {
         }
     }
 
-    /// 1 - (what still moves + charges) / what moves as described: 1 where everything stays on chip at no cost, less than 0 where an
-    /// arrangement costs more than the described frame moves with nothing in tile memory.
+    /// 1 - (bytes still moved + charges) / bytes moved as described: 1 if everything stays on chip at no cost, negative if an arrangement costs more
+    /// than the described frame moves with nothing in tile memory.
     pub fn share(&self) -> f64 {
         let described = self.described.0 as f64;
         if described == 0.0 {
@@ -173,23 +173,23 @@ impl Traffic {
         1.0 - self.off_chip().0 as f64 / described
     }
 
-    /// What stays on chip, less charges.
+    /// Bytes that stay on chip, minus charges.
     pub fn on_chip(&self) -> Bytes {
         Bytes(self.described.0.saturating_sub(self.off_chip().0))
     }
 
-    /// What repeats, halos and merges cost together.
+    /// Total cost of repeats, halos and merges.
     pub fn charges(&self) -> Bytes {
         self.repeats + self.halos + self.merges
     }
 
-    /// What still moves, and charges: less is better.
+    /// Bytes that still move, plus charges: less is better.
     pub fn off_chip(&self) -> Bytes {
         self.moved + self.charges()
     }
 }
 
-/// Texels that passes compute, over those that they compute as described.
+/// Texels that passes compute, relative to the frame as described.
 fn shaded(executed: &Executed) -> f64 {
     let area = |extent: vk::Extent2D| u64::from(extent.width) * u64::from(extent.height);
     let described = executed.described();
@@ -207,7 +207,7 @@ fn shaded(executed: &Executed) -> f64 {
     let (mut computed, mut whole) = (0, 0);
     for pass in executed.frame().pass_ids() {
         for run in executed.described_passes(pass) {
-            // A part of what the pass computes: strips cover all of it, and halos more.
+            // A fraction of the area that the pass computes: strips cover all of it, plus halos.
             computed += match run.strip {
                 Some(strip) => area(strip.area.extent).min(texels(run.pass)),
                 None => texels(run.pass),
@@ -224,14 +224,14 @@ fn shaded(executed: &Executed) -> f64 {
 }
 
 impl Plan {
-    /// Whether a resource of [`Plan::frame`] moves anything off chip.
+    /// Returns true if a resource of [`Plan::frame`] moves any bytes off chip.
     fn moves(&self, id: ResourceId) -> bool {
         let is_tile = matches!(self.resources[id.index()].reason, PlacementReason::Tile { .. });
         !is_tile && only_render_pass(&self.frame, id, self.options.windows).is_none()
     }
 
-    /// The bytes that cross the memory bus in a frame: those of all resources that are not in tile memory, and what stores write.
-    /// [Charges](crate::execute::Charges) are not among them.
+    /// Bytes that cross the memory bus per frame: those of all resources that are not in tile memory, and those that stores write.
+    /// [Charges](crate::execute::Charges) are not included.
     pub fn dram_traffic(&self) -> Bytes {
         let off_chip = self.frame.resource_ids().filter(|&id| self.moves(id));
         let moved: Bytes = off_chip

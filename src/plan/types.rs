@@ -14,58 +14,58 @@ use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 use crate::units::{Bytes, Run, Span};
 
-/// The placement of every resource of a frame, and which memory is bound when. How it is executed, [`lower`](crate::lower) says.
+/// The placement of every resource of a frame, and the memory bound in each pass. [`lower`](crate::lower) determines how it is executed.
 ///
 /// The flat tables refer to each other by index; `passes` and `resources` run parallel to the frame's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The frame that runs: [`Plan::input`]'s, with the stores of split lifetimes.
+    /// The executed frame: [`Plan::input`]'s, with the stores of split lifetimes.
     pub frame: Frame,
-    /// The map from the frame that runs to the [described](Plan::described) one, stores included.
+    /// The map from the executed frame to the [described](Plan::described) one, including stores.
     pub origins: Origins,
-    /// The frame that was planned, as described or rewritten, beside the described one. The runtime's calls take its passes.
+    /// The planned frame, described or rewritten, paired with the described one. The runtime's functions take its passes.
     pub input: Executed,
-    /// The map from the frame that runs to the input's: the stores of split lifetimes, and the stretches that they end.
+    /// The map from the executed frame to the input's: the stores of split lifetimes, and the stretches that they end.
     pub splits: Origins,
-    /// The device it is planned for.
+    /// The device for which it is planned.
     pub profile: Arc<DeviceProfile>,
-    /// What the resources need there.
+    /// The requirements of the resources of [`Plan::frame`] on that device.
     pub requirements: Arc<Requirements>,
-    /// What the resources of [`Plan::input`] need.
+    /// The requirements of the resources of [`Plan::input`].
     pub input_requirements: Arc<Requirements>,
-    /// The options it was made with.
+    /// The options with which it was made.
     pub options: PlanOptions,
     /// Per resource of the frame, its placement and the reason.
     pub resources: Vec<ResourcePlan>,
-    /// Every stay of a resource in memory.
+    /// Every placement of a resource.
     pub placements: Vec<Placement>,
     /// Every memory object.
     pub objects: Vec<Object>,
-    /// Per pass of the frame, what is bound.
+    /// Per pass of the frame, the bound tile memory.
     pub passes: Vec<PassPlan>,
-    /// Residents that kept others out; [`NotTile::NoRoom`] refers to runs of this table.
+    /// Residents that keep others out; [`NotTile::NoRoom`] refers to runs of this table.
     pub conflicts: Vec<ResourceId>,
-    /// How good the choice of residents is; `None` where the strategy does not search.
+    /// Quality of the choice of residents; `None` if the strategy does not search.
     pub optimality: Option<Optimality>,
     /// Sums over the frame.
     pub totals: Totals,
 }
 
-/// How good a choice of residents is.
+/// Quality of a choice of residents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Optimality {
-    /// Bytes of traffic that it saves a frame, less what stores write, and less the binning cost of what it reserves.
+    /// Bytes of traffic saved per frame, minus those that stores write, and minus the binning cost of the reservation.
     pub value: i64,
-    /// No choice has a higher value.
+    /// Upper bound on the value of any choice.
     pub upper_bound: i64,
-    /// Of the choices of this value, none reserves fewer bytes, summed over the passes.
+    /// True if no choice of this value reserves fewer bytes, summed over the passes.
     pub least_reserved: bool,
-    /// Branches of the search.
+    /// Number of branches searched.
     pub steps: u64,
 }
 
 impl Optimality {
-    /// Whether no choice is better.
+    /// Returns true if the choice is proved optimal.
     pub fn is_proved(&self) -> bool {
         self.value >= self.upper_bound
     }
@@ -78,11 +78,11 @@ impl Optimality {
 pub enum MemoryKind {
     /// A lazily allocated attachment that is used only inside one render pass.
     Lazy,
-    /// An offset in the tile heap.
+    /// A range of the tile heap.
     Tile,
-    /// An offset in a planned block of ordinary memory.
+    /// A range of a planned block of ordinary memory.
     Arena,
-    /// An allocation of its own, or the caller's.
+    /// A dedicated allocation, or the caller's.
     Dedicated,
 }
 
@@ -90,7 +90,7 @@ pub enum MemoryKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Object {
-    /// What it is for: placements in it have this kind.
+    /// Its kind: that of the placements in it.
     pub memory: MemoryKind,
     /// Its memory type.
     pub memory_type: u32,
@@ -106,12 +106,12 @@ macro_rules! plan_ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// The id of the thing at this position, for plans made by other planners.
+            /// Creates an id from a position, for plans made by other planners.
             pub const fn new(index: u32) -> $name {
                 $name(index)
             }
 
-            /// Position in the plan's table of such things.
+            /// Position in the corresponding table of the plan.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -126,7 +126,7 @@ plan_ids! {
     ObjectId;
 }
 
-/// One stay of a resource in memory.
+/// A range of memory that a resource occupies over a span of passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// The resource that is placed here.
@@ -139,35 +139,35 @@ pub struct Placement {
     pub offset: Bytes,
     /// Size there.
     pub size: Bytes,
-    /// The steps in which the bytes are taken. A history resource holds its bytes always: the whole frame. Aliases of one
-    /// resident, one per memory object, all have its lifetime.
+    /// The steps in which the bytes are reserved. A history resource keeps its bytes for the whole frame. Aliases of one resident, one per memory
+    /// object, all have its lifetime.
     pub span: Span,
 }
 
-/// Where a resource lives, and why there.
+/// The placements of a resource, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourcePlan {
-    /// Its placements: none if nothing uses it, two for a history resource of which the previous version is read, one per
-    /// memory object that is bound where a tile resident is used, that of its first use first.
+    /// Its placements: none if it is unused, two for a history resource whose previous version is read, one per memory object that is bound when a
+    /// tile resident is used, that of its first use first.
     ///
-    /// Of a history pair, the first is the current version in even frames and the previous one in odd frames.
+    /// For a history pair, the first is the current version in even frames and the previous one in odd frames.
     pub placements: Run,
     /// The reason for its placement.
     pub reason: PlacementReason,
 }
 
-/// Why a resource is placed where it is.
+/// The reason for a resource's placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PlacementReason {
     /// No pass uses it: it gets no memory.
     Unused,
-    /// One render pass alone uses it, as an attachment whose contents nobody needs afterwards.
+    /// Only one render pass uses it, as an attachment whose contents are not needed afterwards.
     Lazy {
         /// The pass.
         pass: PassId,
     },
-    /// It earned its place in tile memory.
+    /// Its savings justify a place in tile memory.
     Tile {
         /// Bytes per frame that do not cross the memory bus.
         savings: Bytes,
@@ -177,18 +177,18 @@ pub enum PlacementReason {
     /// Shares a block of ordinary memory.
     #[serde(untagged)]
     Arena(NotTile),
-    /// The driver asks for an allocation of its own.
+    /// The driver requests a dedicated allocation.
     #[serde(untagged)]
     Dedicated(NotTile),
 }
 
-/// What kept a resource out of tile memory.
+/// The reason why a resource is not in tile memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NotTile {
-    /// The device has no tile heap (or the strategy leaves it alone).
+    /// The device has no tile heap, or the strategy does not use it.
     NoTileHeap,
-    /// The next frame reads it, and tile contents die with the batch.
+    /// The next frame reads it, and tile contents are lost at the end of the batch.
     History,
     /// Used in two discard windows.
     CrossesWindows {
@@ -197,7 +197,7 @@ pub enum NotTile {
         /// First pass that uses it in another.
         next: PassId,
     },
-    /// Used on two queues, each of which has tile contents of its own.
+    /// Used on two queues, which have separate tile contents.
     CrossesQueues {
         /// Last pass on the first queue.
         last: PassId,
@@ -216,26 +216,26 @@ pub enum NotTile {
     },
     /// It was in tile memory until this pass stored it.
     Stored {
-        /// The pass, which the runtime records.
+        /// The store pass, which the runtime records.
         pass: PassId,
     },
     /// A buffer use outside the permitted set (VUID-VkBufferCreateInfo-usage-10764).
     BufferUse {
-        /// The first pass that uses it so.
+        /// The first pass with such a use.
         pass: PassId,
         /// The use.
         #[serde(rename = "access")]
         kind: AccessKind,
     },
-    /// One render pass alone uses it, as an attachment: the driver's own binning keeps it on chip already, and the device
-    /// has no lazily allocated memory that would spare its bytes.
+    /// Only one render pass uses it, as an attachment: the driver's binning already keeps it on chip, and the device has no lazily allocated memory
+    /// to save its bytes.
     OnePass {
         /// The pass.
         pass: PassId,
     },
     /// Usage declared beyond the accesses is outside the permitted set.
     DeclaredUsage,
-    /// The driver reports no tile requirement for it, or requires an allocation of its own.
+    /// The driver reports no tile requirement for it, or requires a dedicated allocation.
     Refused,
     /// Larger than the whole heap.
     TooLarge {
@@ -244,23 +244,23 @@ pub enum NotTile {
         /// The heap's size.
         heap: Bytes,
     },
-    /// There is room, but what would have to be reserved for it costs more than it saves; see [`model`].
+    /// There is room, but the reservation would cost more than it saves; see [`model`].
     CostExceedsSavings {
-        /// What it would save, in bytes of traffic a frame.
+        /// Potential savings, in bytes of traffic per frame.
         savings: Bytes,
-        /// The binning cost in its passes, if it lay in the lowest room there is.
+        /// The binning cost in its passes, at the lowest free offset.
         binning_cost: Bytes,
     },
-    /// The frame asks for ordinary memory ([`TileConstraint::Excluded`](crate::frame::TileConstraint::Excluded)), and nothing else keeps it out.
+    /// The frame requests ordinary memory ([`TileConstraint::Excluded`](crate::frame::TileConstraint::Excluded)), and nothing else keeps it out.
     Excluded {
-        /// What it would save, in bytes of traffic a frame.
+        /// Potential savings, in bytes of traffic per frame.
         savings: Bytes,
     },
-    /// Residents that save more took the room.
+    /// The room is used by residents that save more.
     NoRoom {
-        /// What it would save, in bytes of traffic a frame.
+        /// Potential savings, in bytes of traffic per frame.
         savings: Bytes,
-        /// The residents alive with it: a run of [`Plan::conflicts`].
+        /// The residents alive at the same time: a run of [`Plan::conflicts`].
         #[serde(skip)]
         conflicts: Run,
     },
@@ -271,63 +271,63 @@ pub enum NotTile {
 pub struct PassPlan {
     /// The tile memory object that is bound while the pass runs.
     pub bound_object: Option<ObjectId>,
-    /// Bytes of tile residents alive in the pass, of its own queue.
+    /// Bytes of the tile residents of its queue that are alive in the pass.
     pub live_tile: Bytes,
 }
 
 /// Sums over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// The traffic of all resources of the described frame, with nothing in tile memory, by [`Frame::traffic_of`]: as it was described first,
-    /// if its description was changed. Shares are of this.
+    /// The traffic of all resources of the described frame, with nothing in tile memory, by [`Frame::traffic_of`]: as originally described, if its
+    /// description was changed. Shares are relative to this.
     ///
-    /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is.
+    /// Attachments of one render pass do not count, since binning already keeps their bytes on chip.
     pub traffic_bytes: Bytes,
-    /// The part of it that the frame that runs does not move, or moves of resources that the rules admit to tile memory, whether they fit or
-    /// not. If the strategy leaves tile memory alone: what merged passes no longer move.
+    /// The part of it that the executed frame does not move, or moves for resources that the rules admit to tile memory, whether they fit or not. If
+    /// the strategy does not use tile memory: the traffic that merged passes save.
     pub eligible_bytes: Bytes,
-    /// The part of it that stays on chip: all but what the frame that runs moves off chip. That is the traffic of the residents of tile
-    /// memory and what merged passes no longer move, less what stores write and what the arrangement is charged; 0 where that is more.
+    /// The part of it that stays on chip: all but the bytes that the executed frame moves off chip. That is the traffic of the residents of tile
+    /// memory and the savings of merged passes, minus the bytes that stores write and the charges of the arrangement; 0 if those are more.
     pub on_chip_bytes: Bytes,
-    /// What the arrangement is charged: repeated passes, merged passes, and halos that move off chip once more.
+    /// Charges of the arrangement: repeated passes, merged passes, and halos that move off chip again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub charged_bytes: Bytes,
-    /// What the stores of split lifetimes write to ordinary memory. What they read does not count: without them, it would not be read.
+    /// Bytes that the stores of split lifetimes write to ordinary memory. Their reads do not count: without stores, there would be none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stored_bytes: Bytes,
     /// Bytes of all arenas.
     pub arena_bytes: Bytes,
-    /// Bytes of the arenas' contents if nothing were aliased.
+    /// Bytes of the arenas' contents without aliasing.
     pub arena_bytes_without_aliasing: Bytes,
-    /// The most bytes alive at once in each arena, summed over the arenas: no packing can need less.
+    /// The peak of bytes alive in each arena, summed over the arenas: no packing can need less.
     pub arena_peak_live: Bytes,
-    /// The most bytes alive at once in tile memory.
+    /// The peak of bytes alive in tile memory.
     pub tile_peak_live: Bytes,
     /// The largest tile object.
     pub tile_bytes: Bytes,
     /// Tile memory bound, summed over the passes.
     pub reserved_bytes: Bytes,
-    /// The same if each connected run of lifetimes had one object, as large as its highest end.
+    /// As `reserved_bytes`, if each connected run of lifetimes had one object, as large as its highest end.
     pub reserved_bytes_by_runs: Bytes,
     /// Bytes of tile residents alive, summed over the passes.
     pub live_bytes: Bytes,
 }
 
 impl Plan {
-    /// The placements of a resource: none if nothing uses it, two for a history pair.
+    /// The placements of a resource: none if it is unused, two for a history pair.
     pub fn placements_of(&self, resource: ResourceId) -> &[Placement] {
         self.resources[resource.index()].placements.of(&self.placements)
     }
 
-    /// The kind of memory a resource is placed in; `None` if nothing uses it.
+    /// The kind of memory in which a resource is placed; `None` if it is unused.
     pub fn memory_of(&self, resource: ResourceId) -> Option<MemoryKind> {
         self.placements_of(resource)
             .first()
             .map(|placement| placement.memory)
     }
 
-    /// The placement that an access uses: of a history that of the version (as in even frames), of a tile resident with an image in
-    /// several memory objects the one in the object that is bound.
+    /// The placement that an access uses: for a history that of its version (as in even frames), for a tile resident with an image in several memory
+    /// objects the one in the bound object.
     pub fn placement_of(&self, access: &Access) -> PlacementId {
         let run = self.resources[access.resource.index()].placements;
         match access.version {
@@ -348,9 +348,9 @@ impl Plan {
         PlacementId(found.map_or(run.first, |index| index as u32))
     }
 
-    /// The binning cost of what is bound, in bytes of traffic a frame, as [`model`] has it, summed over the passes.
+    /// The binning cost of the bound memory by [`model`], in bytes of traffic per frame, summed over the passes.
     ///
-    /// Worked out when asked for: it takes a microsecond a pass.
+    /// Computed on each call: a microsecond per pass.
     pub fn binning_cost(&self) -> Bytes {
         let passes = self.frame.pass_ids().zip(&self.passes);
         let binning_costs = passes.filter_map(|(id, pass)| {
@@ -367,13 +367,13 @@ impl Plan {
     }
 }
 
-/// A pass that ends a stretch in tile memory: recorded by the runtime, not by the caller.
+/// A pass that ends a stretch in tile memory, recorded by the runtime instead of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
     /// The pass, in [`Plan::frame`].
     pub pass: PassId,
     /// The stretch of a lifetime, in tile memory: a resource that only [`Plan::frame`] has.
     pub from: ResourceId,
-    /// The resource of [`Plan::frame`] that has the contents from then on.
+    /// The resource of [`Plan::frame`] that has the contents afterwards.
     pub to: ResourceId,
 }

@@ -1,4 +1,4 @@
-//! From a frame to its plan with every lifetime whole: the stages in order.
+//! The stages of planning with every lifetime whole, in order.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Plans a frame without splitting lifetimes; `old` is a plan whose residents are kept where they still fit.
+/// Plans a frame without splitting lifetimes; if `old` is given, its residents are kept if they still fit.
 pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Result<Plan> {
     let mut resident = match old {
         None => residency::choose(context),
@@ -80,7 +80,7 @@ pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Re
     Ok(plan)
 }
 
-/// Every pinned resource is in tile memory, or never leaves the chip anyway.
+/// Checks that every pinned resource is in tile memory, or never leaves the chip anyway.
 fn check_pinned(plan: &Plan) -> Result<(), PlanError> {
     for (id, resource) in plan.frame.resource_ids().zip(plan.frame.resources()) {
         let rule = match plan.resources[id.index()].reason {

@@ -1,4 +1,4 @@
-//! The reasons of a plan in words: why each resource is placed where it is, and what would bring it on chip.
+//! The reasons of a plan as text: why each resource is placed where it is, and a remedy if it is off chip.
 
 use ash::vk;
 
@@ -32,7 +32,7 @@ impl Strategy {
 }
 
 impl Ladder {
-    /// Every way, the default first.
+    /// Every variant, the default first.
     pub const ALL: [Ladder; 3] = [Ladder::Auto, Ladder::Always, Ladder::Off];
 
     /// The name that JSON and the command line use.
@@ -46,7 +46,7 @@ impl Ladder {
 }
 
 impl NotTile {
-    /// The rule that keeps a resource (an image or a buffer) out, with its VUID where it has one.
+    /// The rule that keeps a resource (an image or a buffer) out, with its VUID if it has one.
     pub const fn rule(&self, image: bool) -> &'static str {
         match self {
             NotTile::NoTileHeap => "VUID-vkAllocateMemory-tileMemoryHeap-10976",
@@ -260,7 +260,7 @@ impl Plan {
         }
     }
 
-    /// The first residents by name, and how many more.
+    /// The names of the first residents, and the number of others.
     fn conflicts_text(&self, conflicts: Run) -> String {
         const NAMED: usize = 3;
         let residents = conflicts.of(&self.conflicts);
@@ -287,7 +287,7 @@ impl Plan {
     }
 }
 
-/// A name between backticks, on one line.
+/// A name in backticks, on one line.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", printable(name))
 }

@@ -1,5 +1,5 @@
-//! Bytes: memory objects on the right heaps, placements aligned, large enough and inside, and no two alive in the same
-//! bytes.
+//! Bytes: memory objects on the right heaps; placements aligned, large enough and inside their object; no overlap of placements with overlapping
+//! lifetimes.
 
 use super::checker::Checker;
 use super::error::Rule;
@@ -78,7 +78,7 @@ fn check_objects(checker: &mut Checker<'_>) {
 fn check_placement(checker: &mut Checker<'_>, index: usize) {
     let plan = checker.plan;
     let placement = plan.placements[index];
-    // The caller's memory is the caller's: residence checks that only external resources are there.
+    // The caller's memory is not checked here; the residence checks verify that only external resources are in it.
     let Some(id) = placement.object else { return };
     let object = plan.objects[id.index()];
     let requirement = plan.requirements.resources[placement.resource.index()];
@@ -93,7 +93,7 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
         );
         checker.report(Rule::WrongObject, message);
     }
-    // What tile memory accepts is said by the tile requirement alone; residence checks that there is one.
+    // Only the tile requirement determines what tile memory accepts; the residence checks verify that there is one.
     let (needs, alignment, bits, rule) = match memory {
         MemoryKind::Tile => match requirement.tile {
             Some(tile) => (
@@ -142,7 +142,7 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
         );
         checker.report(Rule::PastObject, message);
     }
-    // A lazily allocated object of one resource is as dedicated as any; who shares it is judged by pairs.
+    // A lazily allocated object with one resource counts as dedicated; sharing is checked pair by pair.
     let dedicated = matches!(memory, MemoryKind::Dedicated | MemoryKind::Lazy) && offset == Bytes::ZERO;
     if requirement.dedicated == Dedicated::Required && !dedicated {
         let message = format!(
@@ -153,7 +153,7 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
     }
 }
 
-/// Who must be alone in its object is.
+/// Checks that placements that need an object of their own do not share it.
 fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
     let plan = checker.plan;
     let (a, b) = (plan.placements[first], plan.placements[second]);
@@ -176,7 +176,7 @@ fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
     }
 }
 
-/// Two placements that are the same memory take turns.
+/// Checks that two placements in the same memory have disjoint lifetimes, in an order.
 fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: usize) {
     let plan = checker.plan;
     let granularity = plan.profile.limits.buffer_image_granularity;
@@ -214,7 +214,7 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
         checker.report(Rule::AgainstOptions, message);
     }
     if sites[first].space == Space::Tile(None) {
-        // One window for all queues is for comparison, not for execution: steps are the only order there.
+        // A single window for all queues is for comparison, not for execution: steps are the only order there.
         return;
     }
     let (earlier, later) = if a.span.first < b.span.first {

@@ -1,93 +1,93 @@
-//! What is wrong with a plan.
+//! Violations of the rules of plans.
 
-/// What is wrong with a plan.
+/// A violation of a rule by a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct CheckError {
-    /// The rule that is broken.
+    /// The broken rule.
     pub rule: Rule,
-    /// How: with the names, the demand and the limit.
+    /// Description, with the names, the demand and the limit.
     pub message: String,
 }
 
-/// The rules of plans, in the order in which they are judged.
+/// The rules of plans, in the order in which they are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// A table that must run parallel to one of the frame does so.
+    /// A table that runs parallel to one of the frame has the same length.
     Length,
     /// A profile has no more memory types than Vulkan has (`VK_MAX_MEMORY_TYPES`).
     MemoryTypes,
-    /// The frame breaks no limit and needs no missing feature of the profile.
+    /// The frame exceeds no limit of the profile and needs no missing feature.
     Device,
     /// Indices and runs are inside their tables.
     Index,
     /// Every placement is in one run.
     Covered,
-    /// Runs refer to placements of their own resource.
+    /// Runs of a resource contain only its own placements.
     Foreign,
-    /// A resource has no placement if unused, one for each version that is kept, at least one if transient.
+    /// A resource has no placement if unused, one per version that is kept, at least one if transient.
     PlacementCount,
-    /// Some pass uses each placement.
+    /// Every placement is used by some pass.
     Idle,
-    /// The span of a placement holds its uses.
+    /// The span of a placement contains its uses.
     SpanMissesUse,
-    /// A span is not empty and inside the frame.
+    /// A span is not empty and is inside the frame.
     SpanOutside,
-    /// The reason names the kind of memory of the placements.
+    /// The reason matches the kind of memory of the placements.
     PlacementReason,
-    /// Every store of a split lifetime is one.
+    /// Every store of a split lifetime is a valid store.
     Store,
     /// A stretch of a split lifetime ends with its store.
     Stretch,
-    /// Without its stores, the frame is the one that was described.
+    /// Without its stores, the frame is the described one.
     Described,
-    /// The memory type of an object is one for its kind of memory.
+    /// The memory type of an object suits its kind of memory.
     ObjectType,
-    /// Objects have bytes (VUID-VkMemoryAllocateInfo-allocationSize-07897).
+    /// Objects are not empty (VUID-VkMemoryAllocateInfo-allocationSize-07897).
     ObjectEmpty,
-    /// No object is larger than its heap, or than what the device allocates or binds at once.
+    /// No object is larger than its heap, or than the device can allocate or bind at once.
     ObjectTooLarge,
-    /// A placement is in an object of its kind.
+    /// A placement is in an object of the same kind.
     WrongObject,
     /// The resource allows the memory type (VUID-vkBindImageMemory-memory-01047, -vkBindBufferMemory-memory-01035).
     TypeNotAllowed,
-    /// Offsets are multiples of the alignment there.
+    /// Offsets are multiples of the alignment.
     Misaligned,
-    /// A placement has the bytes that the resource needs there.
+    /// A placement has at least the size that the resource requires there.
     TooSmall,
-    /// A placement ends inside of its object (VUID-VkBindImageMemoryInfo-pNext-12330 and -01617 and their like).
+    /// A placement ends inside its object (VUID-VkBindImageMemoryInfo-pNext-12330 and -01617 and similar ones).
     PastObject,
-    /// What is alive at once shares no bytes.
+    /// Placements that are alive at the same time share no bytes.
     Overlap,
-    /// Nor does a buffer share a page with an image (`bufferImageGranularity`).
+    /// A buffer and an image alive at the same time share no page (`bufferImageGranularity`).
     Granularity,
-    /// Uses of shared bytes on two queues are in an order.
+    /// Uses of shared bytes on two queues are ordered.
     Concurrent,
-    /// What needs an allocation of its own shares none.
+    /// A resource that needs a dedicated allocation does not share it.
     Shared,
-    /// What requires a dedicated allocation is in one (VUID-vkBindImageMemory-image-01445).
+    /// A resource that requires a dedicated allocation has one (VUID-vkBindImageMemory-image-01445).
     NotDedicated,
-    /// Nothing is shared, or placed, that the options forbid.
+    /// Nothing is shared or placed against the options.
     AgainstOptions,
     /// The device has a tile heap.
     NoTileHeap,
-    /// What is in tile memory is transient: its contents may be forgotten.
+    /// Resources in tile memory are transient: their contents may be lost.
     TileNotTransient,
-    /// The driver reports a tile requirement for it.
+    /// The driver reports a tile requirement for a resource in tile memory.
     TileRefused,
-    /// It requires no dedicated allocation, which cannot be one of many aliases of the heap.
+    /// A resource in tile memory requires no dedicated allocation, which cannot be one of many aliases of the heap.
     TileDedicated,
-    /// It is used on one queue: each has tile contents of its own.
+    /// A resource in tile memory is used on one queue: each queue has separate tile contents.
     TileTwoQueues,
-    /// It is used in one discard window.
+    /// A resource in tile memory is used in one discard window.
     TileTwoWindows,
-    /// It is not copied, nor declared so.
+    /// A resource in tile memory is not copied, nor declared with transfer usage.
     TileTransfer,
-    /// Nothing resolves into it.
+    /// A resource in tile memory is not a resolve target.
     TileResolveTarget,
-    /// A tile buffer has no usage but the permitted (VUID-VkBufferCreateInfo-usage-10764).
+    /// A tile buffer has only permitted usage (VUID-VkBufferCreateInfo-usage-10764).
     TileBufferUsage,
     /// Only attachments of one render pass are lazily allocated.
     Lazy,
@@ -95,15 +95,15 @@ pub enum Rule {
     History,
     /// External resources, and no others, are in the caller's memory.
     External,
-    /// The object of a tile resource is bound where it is used (VUID-vkCmdDraw-commandBuffer-10746).
+    /// The memory object of a tile resource is bound where the resource is used (VUID-vkCmdDraw-commandBuffer-10746).
     WrongObjectBound,
-    /// While contents of tile memory are live, as much is bound (VK_QCOM_tile_memory_heap, "Tile Memory").
+    /// While tile memory contents are live, at least that much is bound (VK_QCOM_tile_memory_heap, "Tile Memory").
     BoundTooSmall,
-    /// What is bound is tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
+    /// The bound object is tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
     BoundNotTile,
-    /// It is bound on queues that draw or compute (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
+    /// Tile memory is bound on graphics or compute queues (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
     BoundOnTransferQueue,
-    /// The live bytes of a pass are the sum of its residents.
+    /// The live bytes of a pass are the sum over its residents.
     Live,
     /// The totals are the sums over the frame.
     Total,

@@ -1,11 +1,10 @@
-//! The plan checker: judges a plan by the rules, and knows nothing of how it was made.
+//! The plan checker: checks a plan against the rules, independently of the planner.
 //!
-//! Slow and obvious on purpose: every rule is looked up where it is stated, quadratic loops are fine, and no code is
-//! shared with the planner. If the tables do not even refer to each other soundly, or the map to the described frame is wrong, nothing else is
-//! judged.
+//! Slow and obvious on purpose: every rule is looked up where it is stated, quadratic loops are acceptable, and no code is shared with the planner.
+//! If the tables do not refer to each other consistently, or the map to the described frame is wrong, nothing else is checked.
 //!
-//! Not judged: whether a plan is a good one; the truth of the reasons that it gives; how it is executed, which
-//! [`Lowered::check`](crate::lower::Lowered::check) judges.
+//! Not checked: the quality of a plan; the truth of the reasons that it gives; its execution, which [`Lowered::check`](crate::lower::Lowered::check)
+//! checks.
 
 mod bytes;
 mod checker;
@@ -23,9 +22,9 @@ use super::Plan;
 use crate::Checked;
 
 impl Plan {
-    /// Judges the plan by the rules of the specification, without knowing how it was made.
+    /// Checks the plan against the rules of the specification, independently of the planner.
     ///
-    /// O(placements²). Meant for tests, debug builds, and plans that come from elsewhere.
+    /// O(placements²). For tests, debug builds, and plans from other sources.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -39,7 +38,7 @@ impl Plan {
     ///
     /// let mut plan = plan(&frame, &needs, &profile, &PlanOptions::default())?.into_inner();
     /// plan.check()?;
-    /// // Whoever changes it by a byte is told so.
+    /// // A change of one byte is reported.
     /// let moved = plan.placements.iter_mut().find(|one| one.memory == MemoryKind::Tile).expect("a resident");
     /// moved.offset += Bytes(1);
     /// assert!(plan.check().is_err());
@@ -82,7 +81,7 @@ impl Plan {
         Ok(Checked::new(self))
     }
 
-    /// Everything that is wrong with the plan. Empty for a plan that may be lowered.
+    /// Returns every fault of the plan. Empty for a plan that may be lowered.
     pub fn violations(&self) -> Vec<CheckError> {
         let mut checker = Checker {
             plan: self,

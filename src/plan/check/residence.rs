@@ -1,4 +1,4 @@
-//! Residence: what may be placed in which kind of memory, and what must be bound for it.
+//! Residence: the kinds of memory in which resources may be placed, and the objects that must be bound for them.
 
 use ash::vk;
 
@@ -25,7 +25,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     check_live(checker);
 }
 
-/// The rule that keeps `resource` out of tile memory, if any, and how: the rules alone, not whether there is room.
+/// The rule that keeps `resource` out of tile memory, if any, and a description; ignores whether there is room.
 pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(Rule, String)> {
     let broken = |rule, how: &str| Some((rule, how.to_owned()));
     let plan = checker.plan;
@@ -44,7 +44,7 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(
         let how = "only transient resources may forget their contents";
         return broken(Rule::TileNotTransient, how);
     }
-    // There, of transient resources the requirements alone decide.
+    // There, only the requirements decide for transient resources.
     if plan.options.windows == WindowRule::WholeFrame {
         return None;
     }
@@ -87,7 +87,7 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(
     }
 }
 
-/// The usage that tile buffers may have, copies aside.
+/// The permitted usage of tile buffers, except copies.
 const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER.as_raw()
         | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER.as_raw()
@@ -98,14 +98,14 @@ const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
         | 0x0800_0000,
 );
 
-/// The stretch over which tile memory keeps what passes write.
+/// The period for which tile memory keeps its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
-    /// `queueSubmitBoundary`.
+    /// A submit, with `queueSubmitBoundary`.
     Submit(SubmitId),
-    /// Without it.
+    /// A batch, without it.
     Batch(BatchId),
-    /// For comparison with published tables.
+    /// The whole frame, for comparison with published tables.
     Frame,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn window_of(plan: &Plan, batch: BatchId) -> Window {
     }
 }
 
-/// All of `uses` are on one queue and in one window.
+/// Checks that all `uses` are on one queue and in one window.
 fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<(Rule, String)> {
     let frame = &checker.plan.frame;
     let first = uses.first()?;
@@ -164,7 +164,7 @@ fn against_options(checker: &mut Checker<'_>, index: usize, option: &str) {
     checker.report(Rule::AgainstOptions, message);
 }
 
-/// Lazily allocated memory is used only inside one render pass, as an attachment.
+/// Checks that lazily allocated memory is used only inside one render pass, as an attachment.
 fn check_lazy(checker: &mut Checker<'_>, index: usize) {
     let plan = checker.plan;
     let id = plan.placements[index].resource;
@@ -196,7 +196,7 @@ fn check_lazy(checker: &mut Checker<'_>, index: usize) {
     );
 }
 
-/// Histories keep their bytes, external resources bring theirs.
+/// Checks that histories keep their bytes, and that external resources use the caller's memory.
 fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
     let plan = checker.plan;
     let Placement {
@@ -241,7 +241,7 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
     }
 }
 
-/// Every pass has the right object bound for what it uses.
+/// Checks that every pass has the right object bound for its accesses.
 fn check_bindings(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (id, pass) in plan.frame.pass_ids().zip(&plan.passes) {
@@ -287,7 +287,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
     }
 }
 
-/// While a tile placement is live, every pass of its queue binds as much: an action command with less bound loses what is above.
+/// Checks that every pass of the queue binds enough while a tile placement is live: an action command with less bound loses the contents above.
 fn check_live(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for placement in plan
@@ -318,7 +318,7 @@ fn check_live(checker: &mut Checker<'_>) {
     }
 }
 
-/// Whether such an access of an attachment needs no memory behind it while its render pass runs.
+/// Returns true if such an access of an attachment needs no memory while its render pass runs.
 pub(super) fn stays_on_chip(kind: AccessKind) -> bool {
     kind.is_attachment() || kind == AccessKind::InputAttachment
 }

@@ -1,15 +1,15 @@
-//! Sites: which placement an access uses, and which bytes of which memory that takes.
+//! Sites: the placement that an access uses, and the bytes of memory that it occupies.
 
 use crate::frame::tables::{Access, Version};
 use crate::frame::{QueueId, ResourceId};
 use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
 use crate::units::{Alignment, Bytes};
 
-/// A range of addresses in which equal offsets mean the same byte.
+/// An address space, in which equal offsets mean the same byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
-    /// The tile heap as one queue sees it: every tile object starts at its address 0, and each queue has contents of its
-    /// own (`None` where the whole frame is one window).
+    /// The tile heap of one queue: every tile object starts at its address 0, and each queue has separate contents (`None` if the whole frame is one
+    /// window).
     Tile(Option<QueueId>),
     /// An ordinary memory object.
     Object(usize),
@@ -23,12 +23,12 @@ pub(super) struct Site {
     pub(super) space: Space,
     pub(super) first: u64,
     pub(super) end: u64,
-    /// Whether a buffer lives here: buffers are linear, images optimally tiled.
+    /// True for a buffer: buffers are linear, images optimally tiled.
     pub(super) linear: bool,
 }
 
 impl Site {
-    /// Whether two sites are the same memory, in whole or in part.
+    /// Returns true if two sites overlap in memory.
     ///
     /// A buffer and an image in one page of `granularity` bytes alias each other even if no byte is shared (Vulkan
     /// specification, "Buffer-Image Granularity"); tile memory has no such pages.
@@ -37,7 +37,7 @@ impl Site {
         self.space == other.space && mine.0 < other.end && other.first < mine.1
     }
 
-    /// The bytes of this site as far as `other` is concerned: whole pages where one is linear and the other is not.
+    /// The bytes of this site that count for an overlap with `other`: whole pages if one is linear and the other is not.
     pub(super) fn seen_by(self, other: Site, granularity: Alignment) -> (u64, u64) {
         if self.linear == other.linear || !matches!(self.space, Space::Object(_)) {
             return (self.first, self.end);
@@ -50,9 +50,8 @@ impl Site {
     }
 }
 
-/// The placement that an access uses: the second for the previous version of a history, which has one for each version. Of images of one
-/// resource in several objects, the pass can use the one in the object that is bound (VUID-vkCmdDraw-commandBuffer-10746); where none is
-/// there, it uses the first.
+/// The placement that an access uses: the second for the previous version of a history, which has one per version. If a resource has images in
+/// several objects, the pass uses the one in the bound object (VUID-vkCmdDraw-commandBuffer-10746), or the first if none is there.
 pub(super) fn placement_of(plan: &Plan, access: &Access) -> usize {
     let mut run = plan.resources[access.resource.index()].placements.indices();
     if access.version == Version::Previous {
@@ -64,7 +63,7 @@ pub(super) fn placement_of(plan: &Plan, access: &Access) -> usize {
         .unwrap_or(first)
 }
 
-/// The site of every placement. Of a tile placement on several queues (a fault) the first counts.
+/// The site of every placement. For a tile placement on several queues (a fault), the first queue counts.
 pub(super) fn sites(plan: &Plan) -> Vec<Site> {
     let site = |(index, placement): (usize, &Placement)| Site {
         space: space(plan, index, placement),

@@ -1,4 +1,4 @@
-//! Rewrites and split lifetimes: the map leads from the frame that runs to the described one, and every stretch is in tile memory.
+//! Rewrites and split lifetimes: the map leads from the executed frame to the described one, and every stretch is in tile memory.
 
 use super::checker::Checker;
 use super::error::Rule;
@@ -19,7 +19,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     }
 }
 
-/// The frame that runs does what the described one does.
+/// Checks that the executed frame does the same as the described one.
 pub(super) fn check_origins(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     if plan.origins.is_identity() {
@@ -35,7 +35,7 @@ pub(super) fn check_origins(checker: &mut Checker<'_>) {
         plan.input.frame().clone(),
         plan.splits.clone(),
     );
-    // What is as described needs no map, and the stores' is all there is.
+    // If the planned frame runs as described, the map of the stores is the only one.
     let input = (!plan.input.is_as_described()).then(|| [plan.input.clone(), split]);
     let maps = std::iter::once(plan.executed()).chain(input.into_iter().flatten());
     for fault in maps.flat_map(|map| map.violations()) {
@@ -51,7 +51,7 @@ pub(super) fn check_origins(checker: &mut Checker<'_>) {
     }
 }
 
-/// A stretch ends with its store, and what is stored begins there.
+/// Checks that a stretch ends with its store, and that the stored resource begins there.
 fn check_stretches(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for store in plan.stores() {
@@ -84,7 +84,7 @@ fn check_stretches(checker: &mut Checker<'_>) {
     }
 }
 
-/// Passes are recorded and submitted where the planned frame does.
+/// Checks that passes are recorded and submitted in the same places as in the planned frame.
 fn check_submits(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     let (runs, planned) = (&plan.frame, plan.input.frame());
@@ -103,8 +103,8 @@ fn check_submits(checker: &mut Checker<'_>) {
     }
 }
 
-/// Of a resource whose lifetime is split, all parts are created alike, with the usage of the whole: they need the same of memory. Those of a
-/// resource whose values are apart are created for the accesses of each.
+/// Checks the requirements: all parts of a resource with a split lifetime are created alike, with the usage of the whole, and so have the same
+/// requirements. Separate values of a resource are created for the accesses of each.
 fn check_needs(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     let made = |resource: &Resource| {
@@ -119,7 +119,7 @@ fn check_needs(checker: &mut Checker<'_>) {
         let whole = plan.origins.whole(origin.resource);
         let ours = made(plan.frame.resource(id));
         let same_as_whole = ours == made(plan.frame.resource(whole));
-        // The image of a strip is smaller. At its border, passes that the runtime records use the whole image, too.
+        // The image of a strip is smaller. At its border, passes that the runtime records also use the whole image.
         let mut uses = plan.frame.accesses_to(id);
         let at_border =
             uses.any(|access| matches!(plan.frame.pass(access.pass).contents, Contents::Border { .. }));
@@ -145,7 +145,7 @@ fn check_needs(checker: &mut Checker<'_>) {
     }
 }
 
-/// Whether a resource is made as another one, with no more usage, and levels kept together or not.
+/// Returns true if a resource is created like another one, with no more usage; separate levels may differ.
 fn is_made_within(ours: ResourceKind, theirs: ResourceKind) -> bool {
     match (ours, theirs) {
         (

@@ -1,4 +1,4 @@
-//! Structure: table lengths, indices, runs; every placement in its one place; spans that cover the uses.
+//! Structure: table lengths, indices and runs; each placement in exactly one run; spans that cover the uses.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use crate::frame::{Persistence, ResourceId};
 use crate::plan::{MemoryKind, NotTile, PlacementReason};
 use crate::units::Run;
 
-/// Lengths, indices and runs: what must hold before anything else can be read.
+/// Checks lengths, indices and runs, which everything else relies on.
 pub(super) fn check_tables(checker: &mut Checker<'_>) {
     check_lengths(checker);
     if checker.faults.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn check_tables(checker: &mut Checker<'_>) {
     }
 }
 
-/// What the indices mean: spans, reasons.
+/// Checks spans and reasons.
 pub(super) fn check_lifetimes(checker: &mut Checker<'_>) {
     check_spans(checker);
     check_reasons(checker);
@@ -101,7 +101,7 @@ fn check_runs(checker: &mut Checker<'_>) {
         if let PlacementReason::Arena(NotTile::NoRoom { conflicts, .. })
         | PlacementReason::Dedicated(NotTile::NoRoom { conflicts, .. }) = resource.reason
         {
-            // Runs of collisions may share entries: what they cover is of no interest.
+            // Runs of conflicts may overlap, so the entries that they cover are not counted.
             let mut ignored = vec![0; plan.conflicts.len()];
             check_run(checker, &by, "conflicts", conflicts, &mut ignored);
         }
@@ -127,7 +127,7 @@ fn check_references(checker: &mut Checker<'_>) {
     }
 }
 
-/// Runs refer to placements of their own resource.
+/// Checks that the runs of a resource contain only its own placements.
 fn check_owners(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
@@ -213,7 +213,7 @@ fn check_reasons(checker: &mut Checker<'_>) {
         let (reason, fits) = match resource.reason {
             PlacementReason::Unused => ("unused", memories.is_empty()),
             PlacementReason::Lazy { .. } => ("lazy", all(MemoryKind::Lazy)),
-            // Of a lifetime that is split, a part may live elsewhere.
+            // If a lifetime is split, a part may be in other memory.
             PlacementReason::Tile { .. } => ("tile", memories.contains(&MemoryKind::Tile)),
             PlacementReason::Arena(_) => ("arena", all(MemoryKind::Arena)),
             PlacementReason::Dedicated(_) => ("dedicated", all(MemoryKind::Dedicated) && !external),
@@ -229,7 +229,7 @@ fn check_reasons(checker: &mut Checker<'_>) {
     }
 }
 
-/// Whether some pass reads what the frame before left in `resource`.
+/// Returns true if some pass reads what the previous frame left in `resource`.
 pub(super) fn reads_previous(checker: &Checker<'_>, resource: ResourceId) -> bool {
     let accesses = checker.plan.frame.accesses();
     accesses

@@ -1,4 +1,4 @@
-//! Totals: every sum of the plan, from scratch.
+//! Totals: every sum of the plan, recomputed.
 
 use super::checker::Checker;
 use super::error::Rule;
@@ -32,7 +32,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
             .filter(move |object| object.memory == memory)
             .map(|object| object.size)
     };
-    // What is bound in each pass.
+    // Objects bound in each pass.
     let bound = plan.passes.iter().filter_map(|pass| pass.bound_object);
     let reserved = bound.filter_map(|object| Some(plan.objects.get(object.index())?.size));
     let says = plan.totals;
@@ -43,7 +43,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     let charges = charges(plan, &holders);
     let is = Totals {
         traffic_bytes: described,
-        // What merged passes no longer move is on chip.
+        // Traffic that merged passes save counts as on chip.
         eligible_bytes: less(add(eligible(checker), described), executed),
         on_chip_bytes: {
             let off_chip = add(less(executed, on_chip(checker)), stored(checker));
@@ -82,7 +82,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     }
 }
 
-/// Bytes of tile residents of the pass's own queue whose spans hold the pass; aliases of one resident count once.
+/// Bytes of the tile residents of the pass's queue whose spans contain the pass; aliases of one resident count once.
 fn live_tile(placements: &[Placement], sites: &[Site], checker: &Checker<'_>, pass: PassId) -> Bytes {
     let alive = alive_in(checker, sites, pass);
     let first = |&index: &usize| {
@@ -95,7 +95,7 @@ fn live_tile(placements: &[Placement], sites: &[Site], checker: &Checker<'_>, pa
     once.map(|&index| placements[index].size).fold(Bytes::ZERO, add)
 }
 
-/// The tile placements of a pass's own queue whose spans hold the pass.
+/// The tile placements of the pass's queue whose spans contain the pass.
 fn alive_in(checker: &Checker<'_>, sites: &[Site], pass: PassId) -> Vec<usize> {
     let queue = checker.plan.frame.queue_of(pass);
     let here = |site: &Site| match site.space {
@@ -108,7 +108,7 @@ fn alive_in(checker: &Checker<'_>, sites: &[Site], pass: PassId) -> Vec<usize> {
     alive.map(|(index, _)| index).collect()
 }
 
-/// What would be reserved if all passes that lives connect, one to the next of the same window, reserved alike.
+/// Bytes reserved if all passes of a window that are connected by lifetimes reserved the same amount.
 fn reserved_by_runs(checker: &Checker<'_>, sites: &[Site]) -> Bytes {
     let plan = checker.plan;
     let window = |pass: PassId| window_of(plan, plan.frame.batch_of(pass));
@@ -118,7 +118,7 @@ fn reserved_by_runs(checker: &Checker<'_>, sites: &[Site]) -> Bytes {
         let (of_window, others): (Vec<PassId>, Vec<PassId>) =
             left.iter().partition(|&&pass| window(pass) == window(first));
         left = others;
-        // The run at hand: who is alive at its end, its passes and its highest end.
+        // The current run: placements alive at its end, number of passes, and highest end.
         let (mut before, mut passes, mut top): (Vec<usize>, u64, u64) = (Vec::new(), 0, 0);
         for pass in of_window {
             let alive = alive_in(checker, sites, pass);
@@ -135,7 +135,7 @@ fn reserved_by_runs(checker: &Checker<'_>, sites: &[Site]) -> Bytes {
     sum
 }
 
-/// The most bytes alive at once in an arena; nothing for other objects.
+/// The peak of bytes alive in an arena; 0 for other objects.
 fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
     let plan = checker.plan;
     let here = |placement: &&Placement| {
@@ -152,8 +152,8 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
     (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
 }
 
-/// What all accesses of a frame move but those of stores, and of attachments of one render pass, which binning keeps on chip. `whole` gives
-/// the resource of the frame that runs by whose needs one counts.
+/// Traffic of all accesses of a frame except those of stores, and of attachments of one render pass, which binning keeps on chip. `whole` returns the
+/// resource of the executed frame whose requirements determine the size.
 fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> Bytes {
     let mut sum = Bytes::ZERO;
     for (id, resource) in frame.resource_ids().zip(frame.resources()) {
@@ -176,15 +176,15 @@ fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> 
     sum
 }
 
-/// What an arrangement is charged.
+/// Charges of an arrangement.
 struct Charged {
-    /// What strips move off chip beyond what their passes move as described.
+    /// Bytes that strips move off chip beyond those of their passes as described.
     moved: Bytes,
-    /// What that, repeats and merges cost.
+    /// Cost of these bytes, of repeats and of merges.
     cost: Bytes,
 }
 
-/// Sums charges; halos are what the accesses of strips move off chip beyond their part of what the described access moves.
+/// Sums charges; halos are the bytes that the accesses of strips move off chip beyond their part of the described access.
 fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
     let charges = plan.input.charges();
     let mut moved = Bytes::ZERO;
@@ -214,7 +214,7 @@ fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
     }
 }
 
-/// Whether an access moves bytes off chip: its resource is not in tile memory, and others than one render pass use it.
+/// Returns true if an access moves bytes off chip: its resource is not in tile memory, and is used outside a single render pass.
 fn is_off_chip(plan: &Plan, access: &Access) -> bool {
     if plan.placements[placement_of(plan, access)].memory == MemoryKind::Tile {
         return false;
@@ -228,7 +228,7 @@ fn is_off_chip(plan: &Plan, access: &Access) -> bool {
     !stays
 }
 
-/// The bytes by which a resource of the frame that runs counts.
+/// The counted size of a resource of the executed frame.
 fn size_of(plan: &Plan, resource: ResourceId) -> Bytes {
     let needs = &plan.requirements.resources[resource.index()];
     match plan.frame.resource(resource).persistence {
@@ -237,7 +237,7 @@ fn size_of(plan: &Plan, resource: ResourceId) -> Bytes {
     }
 }
 
-/// Per described access, the resource of the frame that runs that holds all that it uses: the described resource, or its value.
+/// Per described access, the resource of the executed frame that holds everything that it uses: the described resource, or its value.
 fn holders(plan: &Plan) -> Vec<ResourceId> {
     let mut holders = vec![None; plan.described().accesses().len()];
     for (index, access) in plan.frame.accesses().iter().enumerate() {
@@ -258,10 +258,10 @@ fn holders(plan: &Plan) -> Vec<ResourceId> {
         .collect()
 }
 
-/// Access count times tile size over every resource that the rules admit to tile memory, room or not.
+/// Access count times tile size, summed over every resource that the rules admit to tile memory, whether it fits or not.
 ///
-/// Attachments of one render pass do not count, lazily allocated or not: binning keeps their bytes on chip as it is. Nor
-/// does anything where the plan was asked to leave tile memory alone.
+/// Attachments of one render pass do not count, lazily allocated or not: binning already keeps their bytes on chip. Nothing counts if the options
+/// exclude tile memory.
 fn eligible(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
     if plan.options.strategy == Strategy::Off {
@@ -280,7 +280,7 @@ fn eligible(checker: &Checker<'_>) -> Bytes {
             tile_rule(checker, resource).is_none() && !in_one_render_pass(plan, &plan.frame, resource);
         let admitted = admitted
             && stored_apart(checker, resource).is_none_or(|from| {
-                // What was stored counts if only room was wanting to keep it on chip as a whole.
+                // A stored resource counts if only lack of room prevented keeping it on chip as a whole.
                 let mut uses = plan.frame.accesses().iter().filter(|access| {
                     (access.resource == from || access.resource == resource) && !in_store(checker, access)
                 });
@@ -301,12 +301,12 @@ fn eligible(checker: &Checker<'_>) -> Bytes {
     sum
 }
 
-/// Whether the access is a store's.
+/// Returns true if the access belongs to a store.
 fn in_store(checker: &Checker<'_>, access: &Access) -> bool {
     checker.plan.frame.pass(access.pass).contents == Contents::Store
 }
 
-/// What is stored in the resource, by a pass that the runtime records.
+/// The resource whose contents a pass recorded by the runtime stores in `resource`.
 fn stored_apart(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceId> {
     let frame = &checker.plan.frame;
     let accesses = frame.accesses();
@@ -316,7 +316,7 @@ fn stored_apart(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceI
     Some(accesses.iter().find(read)?.resource)
 }
 
-/// What stores of tile placements write.
+/// Bytes written by the stores of tile placements.
 fn stored(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
     let accesses = plan.frame.accesses().iter();
@@ -326,7 +326,7 @@ fn stored(checker: &Checker<'_>) -> Bytes {
     of_tile.map(|placement| placement.size).fold(Bytes::ZERO, add)
 }
 
-/// Whether one render pass alone uses the resource, as an attachment; published tables make no such difference.
+/// Returns true if only one render pass uses the resource, as an attachment; published tables do not make this distinction.
 fn in_one_render_pass(plan: &Plan, frame: &Frame, resource: ResourceId) -> bool {
     let mut uses = frame
         .accesses()
@@ -338,7 +338,7 @@ fn in_one_render_pass(plan: &Plan, frame: &Frame, resource: ResourceId) -> bool 
         && uses.all(|access| stays_on_chip(access.kind))
 }
 
-/// Access count times size over the accesses of tile placements.
+/// Access count times size, summed over the accesses of tile placements.
 fn on_chip(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
     let accesses = plan.frame.accesses().iter();
@@ -356,12 +356,12 @@ fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
     checker.plan.frame.traffic_of(access, size)
 }
 
-/// Takes away without overflow.
+/// Subtraction without underflow.
 fn less(sum: Bytes, part: Bytes) -> Bytes {
     Bytes(sum.0.saturating_sub(part.0))
 }
 
-/// Adds without overflow: the plan may come from anywhere.
+/// Addition without overflow: the plan may come from any source.
 fn add(sum: Bytes, more: Bytes) -> Bytes {
     Bytes(sum.0.saturating_add(more.0))
 }

@@ -1,9 +1,9 @@
-//! Why a text is no plan for a frame.
+//! Errors of reading a plan from JSON.
 
-/// Why a text is no plan for a frame.
+/// The reason why a text is not a plan of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plan JSON: {what}")]
 pub struct PlanJsonError {
-    /// The place, what stands there, and what was expected.
+    /// The position, the value found, and the expected one.
     pub what: String,
 }

@@ -1,4 +1,4 @@
-//! The document: the plan's own types, and around them what is nested, named or added for readers.
+//! The document: the plan's own types, and types for what is nested, named or added for readers.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,7 +15,7 @@ use tileheap_device::profile::DeviceProfile;
 
 /// The value of the field `format`.
 pub(super) const FORMAT: &str = "tileheap-plan";
-/// The version that is read and written.
+/// The supported version.
 pub(super) const VERSION: u64 = 3;
 
 #[derive(Serialize, Deserialize)]
@@ -26,26 +26,26 @@ pub(super) struct Document {
     pub(super) frame: String,
     pub(super) base_extent: [u32; 2],
     pub(super) options: PlanOptions,
-    /// What the frame does not have and the plan has: passes that end stretches in tile memory.
+    /// Passes that end stretches in tile memory: part of the plan, not of the frame.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) stores: Vec<Store>,
     pub(super) profile: DeviceProfile,
     pub(super) objects: Vec<Object>,
     pub(super) resources: Vec<Resource>,
     pub(super) passes: Vec<Pass>,
-    /// Follows from the rest: for readers.
+    /// Derived, for readers.
     pub(super) binning_cost_bytes: Bytes,
-    /// Null where the strategy does not search.
+    /// Null if the strategy does not search.
     #[serde(default)]
     pub(super) optimality: Option<OptimalityEntry>,
     pub(super) totals: Totals,
-    /// What running the frame another way costs, where it is charged anything.
+    /// Costs of running the frame in another way, if there are any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) charges: Option<Charges>,
-    /// What `tileheap plan --advice` found would help: for readers, neither read back nor compared.
+    /// The output of `tileheap plan --advice`, for readers: neither read nor compared.
     #[serde(default, skip_serializing, rename = "advice")]
     pub(super) _advice: Option<serde::de::IgnoredAny>,
-    /// How `tileheap plan --best` arranged the frame: for readers, too.
+    /// The arrangement found by `tileheap plan --best`, for readers: neither read nor compared.
     #[serde(default, skip_serializing, rename = "arrangement")]
     pub(super) _arrangement: Option<serde::de::IgnoredAny>,
 }
@@ -54,9 +54,9 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 pub(super) struct Charges {
     pub(super) passes: Vec<Charge>,
-    /// What a byte of a halo costs, in thousandths.
+    /// Cost of a byte of a halo, in thousandths.
     pub(super) halo_thousandths: u32,
-    /// What the frame moves as described first, where its description was changed.
+    /// Traffic of the originally described frame, if the description was changed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) described_traffic_bytes: Option<Bytes>,
 }
@@ -76,15 +76,15 @@ pub(super) struct Store {
     pub(super) resource: String,
     /// The pass of the planned frame after which it is stored.
     pub(super) after: String,
-    /// The store itself. Follows from the others: for readers.
+    /// The store pass. Derived, for readers.
     pub(super) pass: String,
-    /// What is stored: the resource's stretch in tile memory. Follows from the others: for readers.
+    /// The stored resource: the stretch in tile memory. Derived, for readers.
     pub(super) from: String,
 }
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct OptimalityEntry {
-    /// Follows from the others: for readers.
+    /// Derived, for readers.
     pub(super) proved: bool,
     #[serde(flatten)]
     pub(super) found: Optimality,
@@ -94,7 +94,7 @@ pub(super) struct OptimalityEntry {
 #[serde(deny_unknown_fields)]
 pub(super) struct Resource {
     pub(super) name: ResourceId,
-    /// The described resource, where a rewritten frame was planned. Follows from the frame.
+    /// The described resource, if a rewritten frame was planned. Derived from the frame.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) origin: Option<String>,
     pub(super) reason: ReasonEntry,
@@ -104,25 +104,25 @@ pub(super) struct Resource {
     pub(super) requirements: ResourceRequirements,
 }
 
-/// Unknown fields are found by the comparison with what would be written: `flatten` cannot deny them.
+/// Unknown fields are found by comparison with the text that would be written: `flatten` cannot deny them.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReasonEntry {
-    /// Not [`PlacementReason::Dedicated`]: `dedicated` says so.
+    /// Never [`PlacementReason::Dedicated`], which is represented by `dedicated`.
     #[serde(flatten, deserialize_with = "reason")]
     pub(super) reason: PlacementReason,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) first_conflict: Option<u32>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) conflicts: Option<Vec<ResourceId>>,
-    /// The driver wants an allocation of its own besides.
+    /// True if the driver requests a dedicated allocation.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) dedicated: bool,
-    /// For people; not read back.
+    /// For readers; not read back.
     #[serde(default)]
     pub(super) text: String,
 }
 
-/// One `kind` says what is two enums in a plan.
+/// Reads one `kind` for two nested enums of the plan.
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlacementReason, D::Error> {
     #[derive(Deserialize)]
     #[serde(tag = "kind", rename_all = "snake_case")]
@@ -155,7 +155,7 @@ pub(super) struct ResourceAccess {
     pub(super) version: Version,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// How often the resource's bytes cross the memory bus.
+    /// Number of times that the resource's bytes cross the memory bus.
     pub(super) count: u32,
 }
 
@@ -178,10 +178,10 @@ pub(super) struct Placement {
 #[serde(deny_unknown_fields)]
 pub(super) struct Pass {
     pub(super) name: PassId,
-    /// Where it is recorded and submitted. Follows from the frame: for readers, who may leave it out.
+    /// Where it is recorded and submitted. Derived from the frame: for readers, and optional.
     #[serde(default)]
     pub(super) within: Option<Within>,
-    /// The described passes that it runs, where a rewritten frame was planned. Follows from the frame.
+    /// The described passes that it runs, if a rewritten frame was planned. Derived from the frame.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) runs: Option<Vec<PassRun>>,
     pub(super) bound_object: Option<ObjectId>,
@@ -208,7 +208,7 @@ pub(super) struct Within {
     pub(super) command_buffer: String,
 }
 
-/// What is read of a document first: whose plan it is, and the names that the rest of it uses.
+/// The part of a document that is read first: the frame's name, and the names used in the rest.
 #[derive(Deserialize)]
 pub(super) struct Head {
     pub(super) frame: String,

@@ -1,4 +1,4 @@
-//! From a text to a plan, through its document.
+//! From a text to a plan, by way of its document.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::plan::{NotTile, ObjectId, PassPlan, Placement, PlacementReason, Plan,
 use crate::units::{Run, Span};
 use tileheap_json::{LARGEST, clip, largest};
 
-/// The plan of a frame.
+/// Reads the plan of a frame.
 pub(super) fn plan(input: Executed, text: &str) -> crate::Result<Plan> {
     if !input.is_as_described() {
         input.check()?;
@@ -27,7 +27,7 @@ pub(super) fn plan(input: Executed, text: &str) -> crate::Result<Plan> {
     let plan = write::names_of(split.frame()).with(|| {
         let (document, value) = document(text)?;
         let plan = read_plan(input, &split, &head, document)?;
-        // What follows from the rest is written for readers; whoever changed one and not the other is told so.
+        // Derived values are written for readers; if one was changed without its source, that is an error.
         let again =
             serde_json::to_value(write::document(&plan)).map_err(|error| fault(clip(&error.to_string())))?;
         match difference(&value, &again, "") {
@@ -38,12 +38,12 @@ pub(super) fn plan(input: Executed, text: &str) -> crate::Result<Plan> {
     Ok(plan)
 }
 
-/// What can be told of a plan's text without its frame.
+/// Checks a plan's text without its frame.
 pub(super) fn check_alone(text: &str) -> crate::Result<()> {
     let head = read_as::<Head>(text)?;
     let resources = unique("resource", &head.resources)?;
     let passes = unique("pass", &head.passes)?;
-    // Queues are named by the frame alone.
+    // Only the frame has the names of queues.
     let names = IdNames::default().of("resource", resources).of("pass", passes);
     let (document, _) = names.with(|| document(text))?;
     read_resources(&head, &document)?;
@@ -60,12 +60,12 @@ fn read_as<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, PlanJsonErro
     tileheap_json::read(text, FORMAT, VERSION).map_err(|error| fault(error.to_string()))
 }
 
-/// The document, and its fields as they stand there, advice and arrangement apart.
+/// Parses the document, and its fields as written, except advice and arrangement.
 fn document(text: &str) -> Result<(Document, Value), PlanJsonError> {
     let document = read_as(text)?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     if let Some(fields) = value.as_object_mut() {
-        // They follow from no field of the plan.
+        // They are not derived from any field of the plan.
         fields.remove("advice");
         fields.remove("arrangement");
     }
@@ -107,7 +107,7 @@ fn read_plan(
     })
 }
 
-/// The charges of the document, by the passes of the planned frame: what things cost follows from no frame.
+/// The charges of the document, by pass of the planned frame: a frame does not determine costs.
 fn charges(document: &Document, split: &Executed) -> Charges {
     let Some(charges) = &document.charges else {
         return Charges::NONE;
@@ -124,7 +124,7 @@ fn charges(document: &Document, split: &Executed) -> Charges {
     }
 }
 
-/// No number of a plan is so large that sums over the plan overflow 64 bits. (The profile's limits may be.)
+/// Checks that no number of a plan is so large that sums over the plan overflow 64 bits. (The profile's limits may be.)
 fn check_numbers(document: &Value) -> Result<(), PlanJsonError> {
     for part in ["objects", "resources", "passes", "charges", "totals"] {
         let number = largest(&document[part]);
@@ -137,7 +137,7 @@ fn check_numbers(document: &Value) -> Result<(), PlanJsonError> {
     Ok(())
 }
 
-/// Whether the document is about this frame: names and counts; the rest is compared at the end.
+/// Checks that the document matches this frame: names and counts; everything else is compared at the end.
 fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     if head.frame != frame.name() {
         let (plan, frame) = (clip(&head.frame), frame.name());
@@ -157,7 +157,7 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     same_names("pass", &head.passes, frame.passes().iter().map(|pass| &pass.name))
 }
 
-/// A planned frame with the stores of the document.
+/// Adds the stores of the document to a planned frame.
 fn read_stores(frame: &Frame, head: &Head) -> Result<Executed, PlanJsonError> {
     if head.stores.is_empty() {
         return Ok(Executed::as_described(frame));
@@ -246,7 +246,7 @@ type ResourceTables = (Vec<ResourcePlan>, Vec<Placement>, Vec<ResourceId>);
 
 fn read_resources(head: &Head, document: &Document) -> Result<ResourceTables, PlanJsonError> {
     let mut resources = Vec::with_capacity(document.resources.len());
-    // In the order of the resources: the comparison at the end finds those that are numbered otherwise.
+    // In the order of the resources: the comparison at the end detects other numbering.
     let (mut placements, mut conflicts) = (Vec::new(), Vec::new());
     for (named, resource) in head.resources.iter().zip(&document.resources) {
         let by = format!("resource `{}`", clip(&named.name));
@@ -322,7 +322,7 @@ fn read_passes(head: &Head, document: &Document) -> Result<Vec<PassPlan>, PlanJs
     head.passes.iter().zip(&document.passes).map(pass).collect()
 }
 
-/// The first place where `given` is not what would be written, and how; texts for people apart.
+/// The first position at which `given` differs from the text that would be written, and the difference; ignores texts for readers.
 fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
     match (given, written) {
         (Value::Object(given), Value::Object(written)) => {
@@ -343,7 +343,7 @@ fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
                 } else {
                     format!("{path}.{key}")
                 };
-                // What may be left out is null.
+                // Optional values are null.
                 difference(given.get(key).unwrap_or(&Value::Null), written, &inside)
             })
         }

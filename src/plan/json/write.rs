@@ -8,7 +8,7 @@ use crate::plan::Store;
 use crate::plan::{NotTile, PlacementReason, Plan};
 use crate::units::{Bytes, Step};
 
-/// The names of a frame, by which its plan's JSON refers to its parts.
+/// The names of a frame, by which its plan's JSON refers to passes, resources and queues.
 pub(super) fn names_of(frame: &Frame) -> IdNames {
     IdNames::default()
         .of(
@@ -44,7 +44,7 @@ pub(super) fn document(plan: &Plan) -> Document {
     }
 }
 
-/// What the passes of the plan's frame are charged; `None` if nothing is.
+/// Charges of the passes of the plan's frame; `None` if there are none.
 fn charges(plan: &Plan) -> Option<form::Charges> {
     let executed = plan.executed();
     let charges = executed.charges();
@@ -128,13 +128,13 @@ fn reason(plan: &Plan, id: ResourceId) -> form::ReasonEntry {
     }
 }
 
-/// The described resource that one is, where a rewritten frame was planned.
+/// The described resource of a resource, if a rewritten frame was planned.
 fn origin(plan: &Plan, id: ResourceId) -> Option<String> {
     let origin = plan.origins.resource(id).resource;
     (!plan.input.is_as_described()).then(|| plan.described().resource(origin).name.clone())
 }
 
-/// The described passes that a pass runs, where a rewritten frame was planned; none for a store.
+/// The described passes that a pass runs, if a rewritten frame was planned; empty for a store.
 fn runs(plan: &Plan, id: PassId) -> Option<Vec<form::PassRun>> {
     let runs = plan.origins.runs(id).map(|run| form::PassRun {
         pass: plan.described().pass(run.pass).name.clone(),

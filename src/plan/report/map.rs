@@ -1,4 +1,4 @@
-//! The tile heap over the passes, drawn.
+//! A map of the tile heap over the passes.
 //!
 //! ```text
 //!                0  1  2  3  4
@@ -16,23 +16,23 @@ use super::super::{MemoryKind, Placement, Plan};
 use super::table::{WIDTH, write_wrapped};
 use crate::units::{Bytes, Step};
 
-/// Slices of the heap, at most.
+/// Maximum number of slices of the heap.
 const ROWS: u64 = 16;
-/// Passes of one panel where every pass takes three columns.
+/// Maximum number of passes per panel with three columns per pass.
 const WIDE: usize = 32;
-/// Marks for residents, in order of offset and first pass; past the last, they share one.
+/// Marks for residents, in order of offset and first pass; all others share one.
 const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-/// The mark of residents past those.
+/// The mark of all other residents.
 const MORE: char = '*';
 
-/// Writes the map, in panels if the passes are many; nothing where nothing is placed in tile memory.
+/// Writes the map, in panels if there are many passes; writes nothing if nothing is placed in tile memory.
 pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut residents: Vec<&Placement> = plan
         .placements
         .iter()
         .filter(|placement| placement.memory == MemoryKind::Tile)
         .collect();
-    // One with an image in several memory objects has the same bytes and lifetime in each.
+    // A resident with an image in several memory objects has the same bytes and lifetime in each.
     residents.compact_sort_by_key(|placement| (placement.offset, placement.span.first, placement.resource));
     residents.dedup_by_key(|placement| placement.resource);
     let Some(top) = residents
@@ -74,7 +74,7 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write_wrapped(f, "  ", "  ", &legend.collect::<Vec<_>>().join(", "))
 }
 
-/// Bytes of one row: whole tile blocks, and no more rows than fit on a screen.
+/// Bytes per row: a multiple of the tile block size, with no more rows than fit on a screen.
 fn slice_bytes(plan: &Plan, top: u64) -> u64 {
     let block = plan.profile.tile.map_or(1, |tile| tile.block.bytes.get());
     top.div_ceil(ROWS)
@@ -94,7 +94,7 @@ fn write_header(
         let numbers: String = steps.map(|step| format!("{step:^3}")).collect();
         return writeln!(f, "{}", (blank + &numbers).trim_end());
     }
-    // One column for a pass: its number stands upright.
+    // One column per pass: pass numbers are written vertically.
     let digits = steps.end.saturating_sub(1).max(1).ilog10();
     for power in (0..=digits).rev() {
         let unit = 10usize.pow(power);
@@ -107,7 +107,7 @@ fn write_header(
     Ok(())
 }
 
-/// Who takes most of the bytes `[from, from + slice)` in a pass.
+/// The mark of the resident with the most of the bytes `[from, from + slice)` in a pass.
 fn mark(plan: &Plan, residents: &[&Placement], step: usize, from: u64, slice: u64) -> char {
     let inside = |placement: &Placement| {
         let end = placement
@@ -121,7 +121,7 @@ fn mark(plan: &Plan, residents: &[&Placement], step: usize, from: u64, slice: u6
         .iter()
         .enumerate()
         .filter(|(_, placement)| placement.span.contains(Step(step as u32)) && inside(placement) > 0);
-    // The first of equals: `max_by_key` alone would take the last.
+    // The first of equals: `max_by_key` without `rev` would take the last.
     let most = alive.rev().max_by_key(|(_, placement)| inside(placement));
     let bound = plan.passes[step]
         .bound_object

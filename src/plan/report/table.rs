@@ -1,24 +1,24 @@
-//! Plain text tables that keep to a terminal's width.
+//! Plain text tables that fit a terminal's width.
 
 use std::fmt;
 
-/// Columns that no line of a report exceeds.
+/// Maximum number of columns in a line of a report.
 pub(super) const WIDTH: usize = 110;
-/// Blanks between columns.
+/// Spaces between columns.
 const GAP: &str = "  ";
-/// Blanks before a table's rows.
+/// Spaces before a table's rows.
 const INDENT: &str = "  ";
-/// Blanks before a note on lines of its own.
+/// Spaces before a note on a separate line.
 const NOTE_INDENT: &str = "      ";
 
-/// Where a column's text stands.
+/// Alignment of a column's text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
     Right,
 }
 
-/// A column: title, side, and the most characters it may take before it is cut.
+/// A column: title, alignment, and the length to which its text is cut.
 pub(super) struct Column {
     pub(super) title: &'static str,
     pub(super) side: Side,
@@ -35,7 +35,7 @@ impl Column {
     }
 
     pub(super) const fn right(title: &'static str) -> Column {
-        // Numbers are never cut: the largest with its commas and unit has 28 characters.
+        // Numbers are never cut: the largest, with its commas and unit, has 28 characters.
         Column {
             title,
             side: Side::Right,
@@ -44,7 +44,7 @@ impl Column {
     }
 }
 
-/// Rows under columns, each with a note: in a last column where all notes are short, else on lines of their own.
+/// Rows under columns, each with a note: in a last column if all notes are short, else on separate lines.
 pub(super) struct Table {
     columns: Vec<Column>,
     rows: Vec<(Vec<String>, String)>,
@@ -83,7 +83,7 @@ impl Table {
         Ok(())
     }
 
-    /// As wide as the contents; where that is too much, the widest columns of names give way.
+    /// The widths of the contents; if they exceed the line, the widest columns of names are narrowed.
     fn widths(&self) -> Vec<usize> {
         let width = |(index, column): (usize, &Column)| {
             let cells = self.rows.iter().map(|(cells, _)| length(&cells[index]));
@@ -119,17 +119,17 @@ impl Table {
     }
 }
 
-/// Characters before a note that stands beside.
+/// Number of characters before a note in the last column.
 fn taken(widths: &[usize]) -> usize {
     INDENT.len() + widths.iter().map(|width| width + GAP.len()).sum::<usize>()
 }
 
-/// Characters, which a terminal shows one column wide each but for scripts that this does not know.
+/// Number of characters; assumes that each takes one terminal column, which is wrong for some scripts.
 fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// The text in at most `most` characters, with an ellipsis where something is missing.
+/// Cuts the text to at most `most` characters, with an ellipsis in place of the rest.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if length(text) <= most {
         return text.to_owned();
@@ -139,7 +139,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     short
 }
 
-/// Writes words over as many lines as they need; `first` stands before the first line, `rest` before the others.
+/// Writes text over as many lines as it needs, with `first` before the first line and `rest` before the others.
 pub(super) fn write_wrapped(f: &mut fmt::Formatter<'_>, first: &str, rest: &str, text: &str) -> fmt::Result {
     let mut line = first.to_owned();
     let mut empty = true;

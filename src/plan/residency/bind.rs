@@ -1,4 +1,4 @@
-//! What is bound when: one object for each connected run of lifetimes, or a ladder of objects where that pays.
+//! Binding of tile memory: one object per connected run of lifetimes, or a ladder of objects if that pays.
 //!
 //! ```text
 //! heap    ┌── b ──┐ ┌ d ┐                   b and d above a and c: what is bound falls when they die
@@ -18,7 +18,7 @@ use crate::plan::timeline::Timeline;
 use crate::profile::TileHeap;
 use crate::units::{Bytes, Span};
 
-/// Connected runs of lifetimes, from residents sorted by first step: the span, the top of the bytes, how many residents.
+/// Connected runs of lifetimes, from residents sorted by first step: the span, the highest end, and the number of residents.
 pub(super) fn runs(order: &[TileResident]) -> impl Iterator<Item = (Span, Bytes, usize)> {
     let mut rest = order;
     std::iter::from_fn(move || {
@@ -37,14 +37,14 @@ pub(super) fn runs(order: &[TileResident]) -> impl Iterator<Item = (Span, Bytes,
     })
 }
 
-/// The most tile memory objects of one plan: each is a `vkAllocateMemory`, of which a driver may allow few.
+/// Maximum number of tile memory objects in one plan: each is a `vkAllocateMemory`, and drivers may allow few.
 const MAX_OBJECTS: usize = 16;
-/// The most sizes among which the best [`MAX_OBJECTS`] are looked for.
+/// Maximum number of sizes among which the best [`MAX_OBJECTS`] are searched.
 const MAX_SIZES: usize = 512;
 
 /// Binds an object for each connected run of lifetimes in a window, or for each step of it; equal sizes share an object.
 ///
-/// `binning_costs` are per pass, and empty where binning cost does not count: then a ladder pays only if it is wanted always.
+/// `binning_costs` are per pass, and empty if binning cost does not count: then a ladder is used only with [`Ladder::Always`].
 pub(super) fn bind(
     context: &Context<'_>,
     heap: &TileHeap,
@@ -101,7 +101,7 @@ pub(super) fn bind(
     }
 }
 
-/// Whether a ladder is to be looked at. On two queues, as published tables see them, an alias would have two owners.
+/// Returns true if a ladder is possible. On two queues, as with published tables, an alias would have two owners.
 fn may_climb(
     timeline: &Timeline,
     mut steps: impl Iterator<Item = usize>,
@@ -115,7 +115,7 @@ fn may_climb(
     steps.all(|step| Some(timeline.queue[step]) == first)
 }
 
-/// Whether reserving `tops` costs less than reserving the highest of them throughout.
+/// Returns true if reserving `tops` costs less than reserving the highest of them throughout.
 fn pays(
     binning_costs: &[BinningCost],
     steps: impl Iterator<Item = usize>,
@@ -123,16 +123,15 @@ fn pays(
     highest: Bytes,
 ) -> bool {
     let mut steps = steps;
-    // Harm never falls as more is reserved: one step that gains is enough.
+    // Binning cost is monotonic in the reservation: one step with a lower cost is enough.
     steps.any(|step| binning_costs[step].of(tops[step].0) < binning_costs[step].of(highest.0))
 }
 
-/// The sizes of tile objects that serve passes of these tops: each its own, or, past [`MAX_OBJECTS`], those that reserve
-/// least.
+/// The sizes of tile objects for passes with these tops: one per distinct top, or, beyond [`MAX_OBJECTS`], those that reserve the fewest bytes.
 fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
     let mut sorted: Vec<Bytes> = tops.iter().copied().filter(|&top| top > Bytes::ZERO).collect();
     sorted.compact_sort();
-    // Each size with the number of passes up to it.
+    // Each size, with the number of passes up to it.
     let mut sizes: Vec<(Bytes, u64)> = Vec::new();
     for (index, top) in sorted.into_iter().enumerate() {
         match sizes.last_mut() {
@@ -150,11 +149,10 @@ fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
     fewest_reserved(&sizes)
 }
 
-/// Of sizes (each with the number of passes up to it) the [`MAX_OBJECTS`] that reserve least when every pass takes the
-/// next larger one.
+/// The [`MAX_OBJECTS`] of the sizes (each with the number of passes up to it) that reserve the fewest bytes if every pass takes the next larger one.
 fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
     let passes = |from: usize, to: usize| sizes[to].1 - if from == 0 { 0 } else { sizes[from - 1].1 };
-    // best[n][end]: the fewest bytes of the sizes up to `end` with n + 1 objects, and where the last one's stretch begins.
+    // best[n][end]: the fewest bytes for the sizes up to `end` with n + 1 objects, and the start of the last one's range.
     let mut best: Vec<Vec<(u64, usize)>> = Vec::with_capacity(MAX_OBJECTS);
     let one = |end: usize| (passes(0, end) * sizes[end].0.0, 0);
     best.push((0..sizes.len()).map(one).collect());

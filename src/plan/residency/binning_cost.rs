@@ -1,4 +1,4 @@
-//! What a reservation costs, pass by pass.
+//! Binning cost of a reservation, per pass.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,15 @@ use crate::profile::DeviceProfile;
 use crate::profile::binning::GRANULARITY;
 use crate::units::Bytes;
 
-/// The binning cost of reserving bytes in one pass: a step function that never falls.
+/// The binning cost of reserving bytes in one pass: a monotonic step function.
 #[derive(Clone, Debug, Default)]
 pub(in crate::plan) struct BinningCost {
-    /// From so many reserved bytes on, so much binning cost; ascending, from 0 binning cost below the first.
+    /// (Reserved bytes, binning cost from there on); ascending, with no binning cost below the first.
     steps: Vec<(u64, u64)>,
 }
 
 impl BinningCost {
-    /// Whether reserving costs nothing, however much.
+    /// Returns true if reserving is free, whatever the size.
     pub(super) fn is_none(&self) -> bool {
         self.steps.is_empty()
     }
@@ -27,7 +27,7 @@ impl BinningCost {
         above.checked_sub(1).map_or(0, |step| self.steps[step].1)
     }
 
-    /// The largest reservations of each level of binning cost, `most` included, with their binning cost.
+    /// The largest reservation at each level of binning cost, up to and including `most`, with its binning cost.
     pub(super) fn levels(&self, most: u64) -> impl Iterator<Item = (u64, u64)> + use<'_> {
         let ends = self
             .steps
@@ -38,8 +38,7 @@ impl BinningCost {
         ends.chain(std::iter::once(most)).zip(binning_costs)
     }
 
-    /// Samples a function of reservations that never falls, and rises only at those that `reserved` gives for `0..=last`, ascending
-    /// from 0.
+    /// Samples a monotonic function of the reservation that rises only at the values of `reserved` for `0..=last`, ascending from 0.
     pub(super) fn sampled(
         last: u64,
         reserved: impl Fn(u64) -> u64,
@@ -47,7 +46,7 @@ impl BinningCost {
     ) -> BinningCost {
         let mut steps = Vec::new();
         let at = |level| (level, binning_cost(reserved(level)));
-        // A step is where the function rises: found by halving, stretch by stretch.
+        // Steps are where the function rises: found by bisection.
         let mut stretches = vec![(at(0), at(last))];
         while let Some((low, high)) = stretches.pop() {
             if low.1 == high.1 {
@@ -58,7 +57,7 @@ impl BinningCost {
                 continue;
             }
             let middle = at(low.0 + (high.0 - low.0) / 2);
-            // The lower half last, to be looked at first.
+            // The lower half last, to be taken first.
             stretches.push((middle, high));
             stretches.push((low, middle));
         }
@@ -66,7 +65,7 @@ impl BinningCost {
     }
 }
 
-/// Per pass of the frame, the binning cost of reserving tile memory; none where bins cost nothing.
+/// Per pass of the frame, the binning cost of reserving tile memory; zero if bins cost nothing.
 pub(in crate::plan) fn binning_costs(
     frame: &Frame,
     profile: &DeviceProfile,
@@ -90,9 +89,9 @@ pub(in crate::plan) fn binning_costs(
     binning_costs
 }
 
-/// What reserving up to `most` of `gmem` costs a pass of a shape.
+/// The cost of reserving up to `most` of `gmem` for a pass with a shape.
 ///
-/// Tiles are whole numbers of grains: their number changes only where a grain less is left.
+/// Tile sizes are whole numbers of grains, so the number of tiles changes only when a grain less is left.
 fn of_shape(gmem: Bytes, most: Bytes, shape: PassShape, bin_cost: Bytes) -> BinningCost {
     let grain = shape.bytes_per_pixel * u64::from(GRANULARITY.0) * u64::from(GRANULARITY.1);
     let Some(all) = gmem.0.checked_div(grain) else {

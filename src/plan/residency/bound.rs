@@ -1,8 +1,8 @@
-//! What no choice can exceed: prices of bytes per step, found once, summed as the search goes.
+//! Upper bounds on the value of a choice: prices of bytes per step, computed once and summed during the search.
 //!
-//! A price `p` per byte and step turns the heap's limit into a cost: the value of a choice is at most, over what is still
-//! undecided, the savings above the price of its bytes, plus per step what the free bytes are worth at that price less the
-//! binning cost of reserving them. Every set of prices gives a bound (Lagrange); good ones make it tight.
+//! A price `p` per byte and step turns the heap's limit into a cost: the value of a choice is at most the sum, over undecided items, of the savings
+//! above the price of their bytes, plus, per step, the value of the free bytes at that price minus the binning cost of reserving them. Every set of
+//! prices gives a bound (Lagrangian relaxation); good ones make it tight.
 
 use super::problem::{Item, Problem};
 use crate::units::Run;
@@ -11,15 +11,15 @@ use tileheap_pack::relaxation::{self, Candidate, Loads, SCALE};
 /// Rounds of improving the prices.
 const ROUNDS: u32 = 20;
 
-/// A choice by loads alone.
+/// A choice by loads only, regardless of offsets.
 pub(super) struct ByLoads {
     pub(super) items: Vec<u32>,
-    /// No choice saves more.
+    /// Upper bound on the savings of any choice.
     pub(super) bound: i128,
     pub(super) steps: u64,
 }
 
-/// Prices per step, and what they say of each item.
+/// Prices per step, and the resulting surplus of each item.
 pub(super) struct Prices {
     price: Vec<i128>,
     /// Per item, its savings above the price of its bytes over its lifetime.
@@ -35,7 +35,7 @@ impl Prices {
         };
         let load = vec![0; problem.binning_cost.len()];
         let mut best: Option<(i128, Vec<i128>)> = None;
-        // In 64ths: how far to go towards what would close the gap at once.
+        // Step size in 64ths of the step that would close the gap at once.
         let (mut pace, mut idle) = (96i128, 0);
         for _ in 0..ROUNDS {
             prices.appraise(problem);
@@ -73,7 +73,7 @@ impl Prices {
         }
     }
 
-    /// Lowers prices where bytes are left over, and raises them where bytes are missing.
+    /// Lowers prices in steps with free bytes, and raises them in steps that lack bytes.
     fn improve(&mut self, problem: &Problem<'_>, gap: i128, pace: i128) {
         let mut slack: Vec<i128> = (0..self.price.len())
             .map(|step| i128::from(self.best_load(problem, step, 0)))
@@ -90,9 +90,9 @@ impl Prices {
                 *slack -= i128::from(item.size);
             }
         }
-        // A step that costs nothing and has bytes to spare pulls nowhere.
+        // A step with price 0 and free bytes does not contribute.
         let pulls = |(slack, price): (&i128, &i128)| *slack < 0 || *price > 0;
-        // In kilobytes squared, so that the sum fits.
+        // In kilobytes squared, so that the sum does not overflow.
         let norm: i128 = slack
             .iter()
             .zip(&self.price)
@@ -108,7 +108,7 @@ impl Prices {
         }
     }
 
-    /// The load of a step, at least `load`, at which its bytes are worth most.
+    /// The load of a step, at least `load`, that maximises the value of its bytes minus the binning cost.
     fn best_load(&self, problem: &Problem<'_>, step: usize, load: u64) -> u64 {
         let levels = problem.binning_cost[step].levels(problem.capacity);
         let gain = |&(reserved, binning_cost): &(u64, u64)| {
@@ -118,7 +118,7 @@ impl Prices {
         best.map_or(load, |(reserved, _)| reserved)
     }
 
-    /// What the bytes above `load` of a step are worth at most, less the binning cost of reserving them and `load`.
+    /// Maximum value of the bytes above `load` of a step, minus the binning cost of reserving them and `load`.
     pub(super) fn room(&self, problem: &Problem<'_>, step: usize, load: u64) -> i128 {
         let levels = problem.binning_cost[step].levels(problem.capacity);
         let gain = |(reserved, binning_cost): (u64, u64)| {
@@ -129,9 +129,9 @@ impl Prices {
         above.max().map_or(nothing_more, |gain| gain.max(nothing_more))
     }
 
-    /// The choice that is best by loads alone, if each step is charged for its load; and what no choice saves more than.
+    /// The best choice by loads only, with each step charged for its load, and an upper bound on any choice.
     ///
-    /// `value` is that of some choice: what is worth less is not looked for.
+    /// `value` is that of some choice: choices of less value are not searched.
     pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
         let candidates: Vec<Candidate> = problem.items.iter().map(candidate).collect();
         let loads = Loads {
@@ -168,7 +168,7 @@ impl Prices {
         }
     }
 
-    /// The bound where nothing is decided and `load` is taken.
+    /// The bound with nothing decided and `load` already taken.
     fn bound(&self, problem: &Problem<'_>, load: &[u64]) -> i128 {
         let rooms: i128 = (0..load.len())
             .map(|step| self.room(problem, step, load[step]))
@@ -176,7 +176,7 @@ impl Prices {
         rooms + self.wanted(problem)
     }
 
-    /// The surplus of all that the prices want, of each lifetime at most one stretch.
+    /// The sum of all positive surpluses, at most one stretch per lifetime.
     pub(super) fn wanted(&self, problem: &Problem<'_>) -> i128 {
         let most = |choice: &Run| {
             let surplus = choice.of(&self.surplus).iter().copied().max();
@@ -186,11 +186,10 @@ impl Prices {
     }
 }
 
-/// The best prices of the relaxation in which items may be chosen in part: those of a flow, in which what a step saves by
-/// reserving less is on offer as well.
+/// The best prices of the relaxation in which items may be chosen in part: a flow problem that also offers the savings of reserving less in a step.
 ///
-/// Only the lower hull of the binning cost counts there: reserving is a mixture of levels. Of several stretches of one lifetime the longest
-/// stands for all: together they would ask for more than can be chosen.
+/// Only the lower convex hull of the binning cost counts there: a reservation is a mixture of levels. The longest of several stretches of one
+/// lifetime represents all: together they would request more than can be chosen.
 fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
     let longest = |choice: &Run| choice.of(&problem.items).iter().max_by_key(|item| item.end);
     let items = problem.choices.iter().filter_map(longest);
@@ -206,7 +205,7 @@ fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
             while let [.., before, last] = hull[..] {
                 let rise = |a: (u64, u64), b: (u64, u64)| (u128::from(b.1 - a.1), u128::from(b.0 - a.0));
                 let ((up, along), (next_up, next_along)) = (rise(before, last), rise(last, level));
-                // Not convex at `last`: the step up to it is no less steep than the one from it.
+                // Not convex at `last`: the slope before it is at least as steep as the slope after it.
                 if along > 0 && up * next_along < next_up * along {
                     break;
                 }
@@ -232,7 +231,7 @@ fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
     )
 }
 
-/// An item as the relaxation sees it.
+/// An item of the problem as an item of the relaxation.
 fn candidate(item: &Item) -> Candidate {
     Candidate {
         first: item.first,
@@ -242,12 +241,12 @@ fn candidate(item: &Item) -> Candidate {
     }
 }
 
-/// A scaled bound in whole bytes: values are whole, so that the fraction can be dropped.
+/// Converts a scaled bound to bytes: values are integers, so that the fraction can be dropped.
 pub(super) fn whole(bound: i128) -> i128 {
     bound.div_euclid(SCALE)
 }
 
-/// A worth in the bound's units.
+/// Converts savings to the bound's units.
 pub(super) fn scaled(savings: u64) -> i128 {
     i128::from(savings) * SCALE
 }

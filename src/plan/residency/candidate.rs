@@ -1,4 +1,4 @@
-//! Candidates: what may be placed in tile memory, window by window.
+//! Candidates for tile memory, window by window.
 
 use std::cmp::Ordering;
 
@@ -20,14 +20,14 @@ pub(super) struct Candidate {
     pub(super) span: Span,
     pub(super) size: Bytes,
     pub(super) alignment: Alignment,
-    /// Bytes of traffic a frame that it saves there, and [`PINNED`] more if it must be there.
+    /// Bytes of traffic per frame that it saves there, plus [`PINNED`] if it must be there.
     pub(super) savings: Bytes,
     pub(super) window: u32,
-    /// Of a stretch of a lifetime, the pass behind which it is stored; its savings are less by what the store writes.
+    /// For a stretch of a lifetime, the pass after which it is stored; the savings are reduced by the bytes that the store writes.
     pub(super) stored: Option<PassId>,
 }
 
-/// More than everything else of a frame is worth.
+/// More than the total savings of any frame.
 pub(super) const PINNED: Bytes = Bytes(1 << 48);
 
 pub(super) fn candidates(context: &Context<'_>) -> Vec<Candidate> {
@@ -62,8 +62,8 @@ pub(super) fn candidates(context: &Context<'_>) -> Vec<Candidate> {
 
 /// Stretches of lifetimes that may be in tile memory, and save more than the store that ends them.
 ///
-/// A stretch begins where the resource is made, and ends behind any of its passes in the same window. Published tables know whole
-/// lives: there, only what could be in tile memory as a whole is split.
+/// A stretch begins where the resource is created, and ends after any of its passes in the same window. Published tables only have whole lifetimes:
+/// with them, only resources that could be in tile memory as a whole are split.
 pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate> {
     let Context {
         frame,
@@ -108,7 +108,7 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
                 .iter()
                 .map(|&index| model::savings(frame, &frame.accesses()[index as usize], tile.size));
             savings += of_pass.sum();
-            // The whole lifetime, and nothing wants it afterwards.
+            // The whole lifetime, and nothing needs it afterwards.
             if count == uses.len() && !kept {
                 break;
             }
@@ -133,11 +133,11 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
 /// Orders in which candidates are offered to the heap.
 #[derive(Clone, Copy)]
 pub(super) enum Order {
-    /// Most worth per byte and step first.
+    /// Highest savings per byte and step first.
     Density,
-    /// Most worth per byte first.
+    /// Highest savings per byte first.
     PerByte,
-    /// Most worth first.
+    /// Highest savings first.
     Savings,
     /// Smallest first.
     Smallest,
@@ -155,7 +155,7 @@ impl Order {
     ];
 
     pub(super) fn compare(self, a: &Candidate, b: &Candidate) -> Ordering {
-        // Ratios are compared by cross multiplication, so that no rounding decides.
+        // Ratios are compared by cross multiplication, to avoid rounding.
         let area = |c: &Candidate| u128::from(c.size.0) * u128::from(c.span.len());
         let savings = |c: &Candidate| u128::from(c.savings.0);
         match self {
@@ -169,7 +169,7 @@ impl Order {
     }
 }
 
-/// Sorted so that windows are stretches, in order inside.
+/// Sorts candidates by window, and in the given order within each.
 pub(super) fn sort_by_window(candidates: &mut [Candidate], order: Order) {
     candidates.compact_sort_by(|a, b| a.window.cmp(&b.window).then_with(|| order.compare(a, b)));
 }

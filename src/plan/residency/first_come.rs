@@ -1,4 +1,4 @@
-//! Without time slicing: bytes that are never shared.
+//! Placement without time slicing: bytes are never shared.
 
 use super::bind::bind;
 use super::candidate::Candidate;
@@ -9,7 +9,7 @@ use crate::profile::TileHeap;
 use crate::units::{Bytes, Span};
 use tileheap_pack::Shelf;
 
-/// Offers every candidate to the heap in turn, for bytes that it never shares.
+/// Places candidates in order, each in bytes that no other one uses.
 pub(super) fn place_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<(Candidate, Bytes)> {
     let always = Span::new(0, 1);
     let mut shelf = Shelf::with_capacity(Some(heap.size));
@@ -23,7 +23,7 @@ pub(super) fn place_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<(Can
     placed
 }
 
-/// Residents of what is placed apart.
+/// Residents of the placement without sharing.
 pub(super) fn residents_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<TileResident> {
     let placed = place_apart(heap, candidates);
     placed
@@ -32,7 +32,7 @@ pub(super) fn residents_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<
         .collect()
 }
 
-/// The vendor sample's policy: declaration order, bytes never shared, the whole heap bound all the time.
+/// The vendor sample's policy: declaration order, bytes never shared, the whole heap always bound.
 ///
 /// Source: SnapdragonGameStudios adreno-gpu-vulkan-code-sample-framework, samples/tile_memory.
 pub(super) fn first_come(context: &Context<'_>, heap: &TileHeap, candidates: &[Candidate]) -> Residency {
@@ -53,7 +53,7 @@ pub(super) fn first_come(context: &Context<'_>, heap: &TileHeap, candidates: &[C
     let bound = (0..timeline.window.len())
         .map(|pass| used(pass).then_some(object))
         .collect();
-    // What each run would take if it were bound alone.
+    // Size of each run if only it were bound.
     let by_runs = bind(context, heap, residents, Ladder::Off, &[]);
     Residency {
         residents: by_runs.residents,

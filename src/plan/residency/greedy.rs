@@ -1,4 +1,4 @@
-//! The constructive ways: candidates are offered to the heap one after the other.
+//! Greedy placement: candidates are placed in the heap one after the other.
 
 use super::TileResident;
 use super::bind::runs;
@@ -9,8 +9,8 @@ use crate::units::Bytes;
 use tileheap_pack::Shelf;
 use tileheap_units::CompactSort;
 
-/// Places everything in one order: the fast mode. Where that saves less than `vendor`'s residents do, which share nothing and
-/// come in declaration order, it is theirs.
+/// Places everything in one order: the fast mode. If `vendor`'s residents, which share nothing and come in declaration order, save more, returns
+/// those.
 pub(super) fn in_one_order(
     heap: &TileHeap,
     candidates: &mut [Candidate],
@@ -33,8 +33,8 @@ pub(super) fn in_one_order(
     residents
 }
 
-/// Places what must be there, then what had an offset before, from the lowest up, and then the rest by density: what nothing
-/// has changed for comes to lie where it lay.
+/// Places pinned resources first, then those with an old offset, from the lowest up, then the rest by density: unchanged resources keep their
+/// offsets.
 pub(super) fn as_before(
     heap: &TileHeap,
     candidates: &mut [Candidate],
@@ -59,7 +59,7 @@ pub(super) fn as_before(
     residents
 }
 
-/// What the vendor's policy places, window by window.
+/// Residents of the vendor's policy, window by window.
 pub(super) struct Vendor(Vec<(Candidate, Bytes)>);
 
 impl Vendor {
@@ -80,12 +80,12 @@ fn savings_of(placed: &[(Candidate, Bytes)]) -> Bytes {
     placed.iter().map(|(candidate, _)| candidate.savings).sum()
 }
 
-/// The stretches of candidates that share a window.
+/// Splits candidates into runs of the same window.
 pub(super) fn windows(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     candidates.chunk_by(|a, b| a.window == b.window)
 }
 
-/// Offers every candidate of one window to the heap in turn; returns the savings of those that found room.
+/// Places the candidates of one window in order; returns the savings of those that fit.
 fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<TileResident>) -> Bytes {
     shelf.clear();
     let mut savings = Bytes::ZERO;
@@ -99,7 +99,7 @@ fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<TileReside
     savings
 }
 
-/// Tries every order in every window, and `vendor`'s residents, keeps what saves most, and lowers the tops of what it keeps.
+/// Tries every order in every window, and `vendor`'s residents; keeps the ones that save most, and lowers their tops.
 pub(super) fn best_of_orders(
     heap: &TileHeap,
     candidates: &mut [Candidate],
@@ -137,8 +137,8 @@ pub(super) fn best_of_orders(
     residents
 }
 
-/// Places the kept residents again, longest lifetime first, so that the bound range falls as early as it can; keeps the
-/// old offsets where the new ones do not fit or reserve more.
+/// Places the kept residents again, longest lifetime first, so that the bound range shrinks as early as possible; keeps the old offsets if the new
+/// ones do not fit or reserve more.
 fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<TileResident>) {
     kept.compact_sort_by_key(|resident| resident.resource);
     let mut chosen: Vec<Candidate> = window

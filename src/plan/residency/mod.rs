@@ -1,4 +1,4 @@
-//! Residency: which admitted resources are placed in tile memory, at which offsets, and what is bound when.
+//! Residency: the admitted resources that are placed in tile memory, their offsets, and the objects bound in each pass.
 //!
 //! ```text
 //! heap   ┌─ albedo ────────┐ ┌─ bloom ─┐         a lifetime takes its bytes from first write to last read
@@ -6,8 +6,8 @@
 //! passes   0    1    2    3    4    5    6
 //! bound   [0,N)──────────────][0,M)─────] nothing   one object per connected run of lifetimes, or a ladder of them
 //! ```
-//! Windows are planned apart, since contents never cross them. A greedy choice comes first; the search then looks for a
-//! better one, and says how far from the best possible one the answer can be.
+//! Windows are planned separately, since contents never cross them. A greedy choice comes first; the search then improves it and bounds the distance
+//! to the best possible one.
 
 mod bind;
 mod binning_cost;
@@ -42,19 +42,18 @@ use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack;
 use tileheap_units::CompactSort;
 
-/// Stretches of lifetimes that are worth a store each.
+/// Stretches of lifetimes that save more than their stores.
 pub(super) struct Stretches {
-    /// The resources, each with the pass behind which it is stored.
+    /// The resources, each with the pass after which it is stored.
     pub(super) stretches: Vec<(ResourceId, PassId)>,
-    /// Of the choice with these stretches, as if the stores were no steps.
+    /// Of the choice with these stretches, not counting the stores as steps.
     pub(super) optimality: Optimality,
 }
 
-/// Searches for the best choice with stretches of lifetimes on offer beside the whole ones, from the residents of `whole` on; `None` where
-/// none is on offer.
+/// Searches for the best choice among whole lifetimes and stretches, starting with the residents of `whole`; `None` if there are no stretches.
 ///
-/// Lives are those of the frame without stores. A store needs no room of its own: what lives while it runs is placed in the pass before
-/// it, too.
+/// Lifetimes are those of the frame without stores. A store needs no additional room: everything alive while it runs is also placed in the previous
+/// pass.
 pub(super) fn choose_stretches(context: &Context<'_>, whole: &Plan) -> Option<Stretches> {
     let heap = context.heap?;
     let offered = stretches(context, &heap);
@@ -77,7 +76,7 @@ pub(super) fn choose_stretches(context: &Context<'_>, whole: &Plan) -> Option<St
     })
 }
 
-/// The stretches of lifetimes that may be in tile memory and would be worth a store, if there were room.
+/// The stretches of lifetimes that may be in tile memory and would save more than their store, given enough room.
 pub(super) fn offered_stretches(context: &Context<'_>) -> Vec<(ResourceId, PassId)> {
     let Some(heap) = context.heap else {
         return Vec::new();
@@ -87,7 +86,7 @@ pub(super) fn offered_stretches(context: &Context<'_>) -> Vec<(ResourceId, PassI
     offered.iter().filter_map(stored).collect()
 }
 
-/// What the search counts for resources that must be in tile memory.
+/// The savings that the search adds for resources that must be in tile memory.
 fn pins(frame: &Frame) -> i64 {
     let resources = frame.resources().iter();
     let pinned = resources.filter(|resource| resource.tile_constraint == TileConstraint::Pinned);
@@ -139,7 +138,7 @@ pub(super) fn choose(context: &Context<'_>) -> Residency {
     Residency { optimality, ..bound }
 }
 
-/// The greedy choice of one window, where it lies.
+/// The greedy choice of one window, at its offsets.
 fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[TileResident]) -> ResidencyChoice {
     let (mut items, mut offsets) = (Vec::new(), Vec::new());
     for (item, candidate) in (0..).zip(window) {
@@ -151,7 +150,7 @@ fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[TileResi
         }
     }
     let choice = choice_at(problem, items, offsets);
-    // What costs more than it saves is worse than nothing.
+    // A choice that costs more than it saves is worse than none.
     if choice.value() > 0 {
         choice
     } else {
@@ -159,7 +158,7 @@ fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[TileResi
     }
 }
 
-/// A choice by density, of what saves more than the binning cost that it adds.
+/// A choice by density, of items that save more than the binning cost that they add.
 fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
     let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
     let area = |item: u32| {
@@ -210,7 +209,7 @@ fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
             best = more;
         }
     }
-    // By number, as all choices are.
+    // By item number, as in all choices.
     let mut pairs: Vec<(u32, u64)> = best
         .items
         .iter()
@@ -222,7 +221,7 @@ fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
     Some(choice_at(problem, items, offsets))
 }
 
-/// The best choice by the engine's own selection, which knows savings alone; what no choice saves more than, and its steps.
+/// The best choice of the engine's own selection, which considers only savings; an upper bound on any choice, and the steps used.
 fn by_loads(problem: &Problem<'_>, budget: u64) -> (ResidencyChoice, i128, u64) {
     let item = |item: &problem::Item| {
         let alignment = Alignment::new(item.alignment).unwrap_or(Alignment::ONE);
@@ -257,9 +256,9 @@ fn by_loads(problem: &Problem<'_>, budget: u64) -> (ResidencyChoice, i128, u64) 
     )
 }
 
-/// Keeps the residents of `old`, a plan of much the same frame, where they still fit, and fills up by density: no search.
+/// Keeps the residents of `old`, a plan of a similar frame, if they still fit, and adds others by density, without a search.
 ///
-/// One object for each run of lifetimes, unless ladders are wanted always: binning cost takes longer to weigh than the rest.
+/// One object per run of lifetimes, unless the option is [`Ladder::Always`]: weighing binning cost takes longer than everything else.
 pub(super) fn repair(context: &Context<'_>, old: &Plan) -> Residency {
     let options = context.options;
     let searches = matches!(options.strategy, Strategy::Greedy | Strategy::Optimal) && options.aliasing;
@@ -278,7 +277,7 @@ fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
     let mut named = HashMap::new();
     let mut find = |id: ResourceId| {
         let name = frame.resource(id).name.as_str();
-        // Resources seldom change: the same number has the same name.
+        // Resources rarely change: the same id usually has the same name.
         if same && old.frame.resource(id).name == name {
             return Some(id);
         }
@@ -295,7 +294,7 @@ fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
     frame.resource_ids().map(offset).collect()
 }
 
-/// The value of what is bound in the end: a driver has fewer objects than a ladder may have rungs.
+/// The value with the objects that are bound: a ladder may have more rungs than there can be objects.
 fn appraise(context: &Context<'_>, bound: &Residency, found: Optimality) -> Optimality {
     let (rulings, binning_costs) = (&context.rulings, &context.binning_costs);
     let savings = |resident: &TileResident| match rulings[resident.resource.index()] {
@@ -319,7 +318,7 @@ fn appraise(context: &Context<'_>, bound: &Residency, found: Optimality) -> Opti
     }
 }
 
-/// Searches each window for something better than the greedy choice.
+/// Searches each window for a better choice than the greedy one.
 fn improve(
     context: &Context<'_>,
     heap: &TileHeap,
@@ -340,10 +339,10 @@ fn improve(
     };
     candidates.compact_sort_by_key(|candidate| {
         let Candidate { window, resource, .. } = *candidate;
-        // The longest of a lifetime's stretches last.
+        // The longest stretch of a lifetime last.
         (window, resource, candidate.span.end, candidate.stored.is_none())
     });
-    // By window, ascending inside.
+    // By window, ascending within each.
     let mut passes: Vec<(u32, u32)> = context.timeline.window.iter().copied().zip(0..).collect();
     passes.compact_sort();
     for window in greedy::windows(candidates) {
@@ -361,7 +360,7 @@ fn improve(
         let mut start = greedy_choice(&problem, window, greedy);
         let (mut bound, mut prices) = (i128::MAX, None);
         if problem.has_stretches() {
-            // Choices by loads know nothing of lifetimes of which one stretch excludes another.
+            // Choices by loads ignore that stretches of one lifetime exclude each other.
             if let Some(choice) = by_value(&problem) {
                 if choice.is_better_than(&start) {
                     start = choice;
@@ -398,7 +397,7 @@ fn improve(
         optimality.steps += found.steps;
         optimality.upper_bound += found.bound.min(bound) as i64;
         if by_step && options.ladder == Ladder::Auto && !found.choice.pays_by_step(&problem) {
-            // As good with one object a run: then the fewest bytes that one object reserves.
+            // If one object per run is equally good, minimises the bytes that it reserves.
             problem.by_step = false;
             let start = choice_of(
                 &problem,

@@ -1,4 +1,4 @@
-//! The residency problem of one window, in plain numbers: what the exact search looks at.
+//! The residency problem of one window, in plain numbers: the input of the exact search.
 //!
 //! ```text
 //! heap    ┌──── a ────┐┌── b ──┐       items: span x size, worth; steps are the window's passes
@@ -11,19 +11,19 @@ use super::binning_cost::BinningCost;
 use super::candidate::Candidate;
 use crate::units::{Bytes, Run};
 
-/// What may be chosen, and what it costs to keep it.
+/// The items that may be chosen, and the cost of reserving bytes for them.
 pub(super) struct Problem<'a> {
     pub(super) items: Vec<Item>,
-    /// Runs of items of which one at most may be chosen: the whole lifetime of a resource, and stretches of it.
+    /// Runs of items of which at most one may be chosen: the whole lifetime of a resource, and stretches of it.
     pub(super) choices: Vec<Run>,
     pub(super) capacity: u64,
-    /// Per step, what reserving costs there.
+    /// Per step, the cost of reserving bytes.
     pub(super) binning_cost: Vec<&'a BinningCost>,
-    /// Whether each step reserves for itself; otherwise all of a connected run reserve alike.
+    /// True if each step reserves separately; otherwise all steps of a connected run reserve the same size.
     pub(super) by_step: bool,
 }
 
-/// Something that may be chosen.
+/// An item that may be chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) first: usize,
@@ -33,7 +33,7 @@ pub(super) struct Item {
     pub(super) savings: u64,
 }
 
-/// How good a choice is: a lower binning cost first, then fewer bytes reserved, summed over the steps.
+/// Cost of a choice: binning cost first, then bytes reserved, summed over the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost {
     pub(super) binning_cost: u64,
@@ -41,7 +41,7 @@ pub(super) struct Cost {
 }
 
 impl Problem<'_> {
-    /// The problem of candidates of one window, those of one resource side by side; `steps` are its passes, ascending.
+    /// The problem of candidates of one window, grouped by resource; `steps` are its passes, ascending.
     pub(super) fn of<'a>(
         window: &[Candidate],
         steps: &[u32],
@@ -72,12 +72,12 @@ impl Problem<'_> {
         }
     }
 
-    /// Whether of some resource one of several stretches may be chosen.
+    /// Returns true if some resource has several stretches, of which one may be chosen.
     pub(super) fn has_stretches(&self) -> bool {
         self.choices.len() < self.items.len()
     }
 
-    /// What reserving `bytes` in `step` costs.
+    /// The cost of reserving `bytes` in `step`.
     pub(super) fn cost(&self, step: usize, bytes: u64) -> Cost {
         Cost {
             binning_cost: self.binning_cost[step].of(bytes),
@@ -86,7 +86,7 @@ impl Problem<'_> {
     }
 }
 
-/// What every offset and end is a multiple of.
+/// A common divisor of every offset and end.
 fn grain(window: &[Candidate]) -> u64 {
     let numbers = window
         .iter()

@@ -9,13 +9,13 @@ use crate::units::{Bytes, Span};
 pub(in crate::plan) struct Residency {
     /// The residents.
     pub(in crate::plan) residents: Vec<TileResident>,
-    /// Tile memory objects, one per size that is bound.
+    /// Tile memory objects, one per bound size.
     pub(in crate::plan) objects: Vec<Object>,
     /// Per pass, the object bound.
     pub(in crate::plan) bound: Vec<Option<ObjectId>>,
     /// Bytes reserved, summed over the passes, if one object served each connected run of lifetimes.
     pub(in crate::plan) reserved_by_runs: Bytes,
-    /// How good it is, where that was searched.
+    /// Quality of the choice, if there was a search.
     pub(in crate::plan) optimality: Option<Optimality>,
 }
 
@@ -26,7 +26,7 @@ pub(in crate::plan) struct TileResident {
     pub(in crate::plan) offset: Bytes,
     pub(in crate::plan) size: Bytes,
     pub(in crate::plan) span: Span,
-    /// Of a stretch of a lifetime, the pass behind which it is stored.
+    /// For a stretch of a lifetime, the pass after which it is stored.
     pub(in crate::plan) stored: Option<PassId>,
 }
 

@@ -1,8 +1,8 @@
-//! The exact search: which set of candidates, at which offsets, saves most.
+//! The exact search for the set of candidates, with offsets, that saves most.
 //!
-//! Depth first over the candidates, each in or out; of several stretches of one lifetime, one or none. A branch ends where even its bound is no better than the best choice so
-//! far; at its end the chosen ones are placed ([`settle`]), since not every set whose loads fit can be placed, and a
-//! placement may reserve more than the loads. The same budget gives the same answer on every machine.
+//! Depth-first over the candidates, each in or out; of several stretches of one lifetime, one or none. A branch ends if its bound does not exceed the
+//! best choice so far; at its end the chosen items are placed ([`settle`]), since not every set whose loads fit can be placed, and a placement may
+//! reserve more than the loads. The same budget gives the same answer on every machine.
 
 use std::ops::Range;
 
@@ -20,18 +20,18 @@ pub(super) struct ResidencyChoice {
     pub(super) items: Vec<u32>,
     /// Their offsets.
     pub(super) offsets: Vec<u64>,
-    /// Their savings together.
+    /// Their total savings.
     pub(super) savings: u64,
     pub(super) cost: Cost,
 }
 
 impl ResidencyChoice {
-    /// The bytes of traffic that the choice saves, less its binning cost.
+    /// The bytes of traffic that the choice saves, minus its binning cost.
     pub(super) fn value(&self) -> i128 {
         i128::from(self.savings) - i128::from(self.cost.binning_cost)
     }
 
-    /// The connected runs of lifetimes: their steps, and the highest end of what is placed in each.
+    /// The connected runs of lifetimes: their steps, and per step the highest end of what is placed there.
     fn tops(&self, problem: &Problem<'_>) -> Vec<(Range<usize>, Vec<u64>)> {
         let mut tops = vec![0; problem.binning_cost.len()];
         let mut joined = vec![false; problem.binning_cost.len()];
@@ -55,7 +55,7 @@ impl ResidencyChoice {
         runs
     }
 
-    /// Whether some step has a lower binning cost than if each connected run reserved its highest end throughout.
+    /// Returns true if some step has a lower binning cost than if each connected run reserved its highest end throughout.
     pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
         self.tops(problem).into_iter().any(|(steps, tops)| {
             let highest = tops.iter().copied().max().unwrap_or(0);
@@ -71,15 +71,15 @@ impl ResidencyChoice {
     }
 }
 
-/// The best choice found, and how far from the best possible one it can be.
+/// The best choice found, with a bound on the best possible one.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) choice: ResidencyChoice,
-    /// No choice saves more.
+    /// Upper bound on the savings of any choice.
     pub(super) bound: i128,
-    /// Branches looked at.
+    /// Branches evaluated.
     pub(super) steps: u64,
-    /// Nothing was left undecided: no choice of the same value reserves less.
+    /// True if nothing was left undecided: no choice of the same value reserves less.
     pub(super) complete: bool,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn search(problem: &Problem<'_>, prices: &Prices, start: ResidencyCho
     }
 }
 
-/// The choice of `items` at `offsets`, at which they are known to fit.
+/// The choice of `items` at `offsets`, which are known to fit.
 pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> ResidencyChoice {
     let mut choice = ResidencyChoice {
         savings: savings_of(problem, &items),
@@ -115,9 +115,9 @@ pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64
     choice
 }
 
-/// The choice of `items`, placed as cheaply as can be found; `None` where they cannot be placed.
+/// The choice of `items`, in the cheapest placement found; `None` if they cannot be placed.
 ///
-/// Takes at most a sixteenth of a budget of which `steps` were used, and adds what it takes to these.
+/// Takes at most a sixteenth of a budget of which `steps` were used, and adds the steps it takes to these.
 pub(super) fn choice_of(
     problem: &Problem<'_>,
     items: &[u32],
@@ -146,24 +146,24 @@ fn savings_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
 struct Search<'a> {
     problem: &'a Problem<'a>,
     prices: &'a Prices,
-    /// The order in which choices are decided: for each, its items in the order in which they are tried, and how many of them the
-    /// prices want.
+    /// The order in which choices are decided: for each, its items in the order in which they are tried, and the number of them with a positive
+    /// surplus.
     order: Vec<(Vec<u32>, usize)>,
     best: ResidencyChoice,
-    /// Steps that are left.
+    /// Remaining steps.
     left: u64,
-    /// The highest bound of a branch that was left without being decided.
+    /// The highest bound of a branch that was left undecided.
     open: Option<i128>,
-    /// Whether nothing was left that could reserve less.
+    /// True if no branch was left that could reserve less.
     complete: bool,
-    /// Decided so far: chosen items, their worth, and the load that they make per step.
+    /// Decided so far: chosen items, their savings, and their load per step.
     chosen: Vec<u32>,
     savings: u64,
     load: Vec<u64>,
-    /// Per step, what its free bytes are worth at most at the current load, and the sum of it.
+    /// Per step, the maximum value of its free bytes at the current load, and the sum of all.
     room: Vec<i128>,
     rooms: i128,
-    /// Surplus of the undecided.
+    /// Surplus of the undecided items.
     surplus: i128,
 }
 
@@ -179,7 +179,7 @@ impl<'a> Search<'a> {
             (items, wanted)
         };
         let mut order: Vec<(Vec<u32>, usize)> = problem.choices.iter().map(tried).collect();
-        // What the prices are surest of comes first: the wrong branch ends at once.
+        // The largest surpluses, positive or negative, come first: the wrong branch ends at once.
         order.compact_sort_by_key(|(items, _)| (-prices.surplus[items[0] as usize].abs(), items[0]));
         Search {
             surplus: prices.wanted(problem),
@@ -198,12 +198,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What this branch can be worth at most.
+    /// Upper bound on the value of this branch.
     fn bound(&self) -> i128 {
         whole(scaled(self.savings) + self.rooms + self.surplus)
     }
 
-    /// Whether this branch may hold a better choice: one that saves more, or as much with fewer bytes reserved.
+    /// Returns true if this branch may hold a better choice: one that saves more, or as much with fewer bytes reserved.
     fn may_improve(&self) -> bool {
         let (bound, value) = (self.bound(), self.best.value());
         bound > value || (bound == value && self.load.iter().sum::<u64>() < self.best.cost.reserved)
@@ -225,7 +225,7 @@ impl<'a> Search<'a> {
         let (count, wanted) = (items.len(), *wanted);
         let surplus = self.prices.surplus[items[0] as usize].max(0);
         self.surplus -= surplus;
-        // What the prices want comes before nothing, and the rest after it.
+        // Items with a positive surplus come first, then none, then the rest.
         for position in 0..=count {
             if position == wanted {
                 self.branch(decided + 1);
@@ -253,7 +253,7 @@ impl<'a> Search<'a> {
         self.load[item.first..item.end].iter().all(free)
     }
 
-    /// Chooses an item; gives the rooms of its steps as they were.
+    /// Chooses an item; returns the previous rooms of its steps.
     fn take(&mut self, item: u32) -> Vec<i128> {
         let of = self.problem.items[item as usize];
         self.chosen.push(item);
@@ -279,11 +279,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// All is decided: places the chosen ones, and keeps them if that is better.
+    /// Everything is decided: places the chosen items, and keeps them if that is better.
     fn settle(&mut self) {
         let mut items = self.chosen.clone();
         items.compact_sort();
-        // What costs more is no better than the best so far.
+        // A higher binning cost is not better than the best choice so far.
         let binning_cost = i128::from(self.savings) - self.best.value();
         let Ok(binning_cost) = u64::try_from(binning_cost) else {
             return;

@@ -1,7 +1,7 @@
-//! Offsets for a chosen set of residents: so that the bound range is as low as it can be.
+//! Offsets for a chosen set of residents that keep the bound range as low as possible.
 //!
-//! Items are placed in ascending order of their offsets, each at the lowest one that is free: every placement in which
-//! nothing can be moved down is found so, and the cost never falls by moving something up.
+//! Items are placed in ascending order of their offsets, each at the lowest free one: this finds every placement in which nothing can be moved down,
+//! and moving something up never lowers the cost.
 
 use tileheap_units::CompactSort;
 
@@ -13,14 +13,14 @@ pub(super) struct Settled {
     /// Parallel to the chosen items.
     pub(super) offsets: Vec<u64>,
     pub(super) cost: Cost,
-    /// What no placement costs less than: the same, where that is proved.
+    /// Lower bound on the cost of any placement: equal to `cost` if that is proved optimal.
     pub(super) floor: Cost,
 }
 
-/// The least that may be spent on one set, in steps of the search; where more is left, a part of it.
+/// Minimum step budget for one set; if more is left, a fraction of that.
 const BUDGET: u64 = 10_000;
 
-/// The cheapest placement of the items `chosen` found at a cost below `limit`; what it takes is taken from `left`.
+/// Searches for the cheapest placement of the items `chosen` at a cost below `limit`; its steps are subtracted from `left`.
 ///
 /// `Ok(None)`: there is none. `Err`: none was found within the budget.
 pub(super) fn settle(
@@ -35,34 +35,34 @@ pub(super) fn settle(
     settled
 }
 
-/// The budget ended before a placement was found, or shown not to exist.
+/// The budget ended before a placement was found, or proved not to exist.
 pub(super) struct Exhausted {
-    /// What no placement costs less than.
+    /// Lower bound on the cost of any placement.
     pub(super) floor: Cost,
 }
 
 struct Settler<'a> {
     problem: &'a Problem<'a>,
-    /// The chosen items' numbers in the problem.
+    /// The chosen items' indices in the problem.
     chosen: &'a [u32],
-    /// Runs of steps that reserve alike, connected by lives or one step long: per step, its run; `None` where nothing lives.
+    /// Runs of steps that reserve the same size, connected by lifetimes or one step long: per step, its run; `None` if nothing is alive.
     run_of: Vec<Option<u32>>,
-    /// Per run, the most bytes alive at once: no placement reserves less.
+    /// Per run, the peak of bytes alive: no placement reserves less.
     floors: Vec<u64>,
-    /// Offsets of what is placed.
+    /// Offsets of placed items.
     offsets: Vec<Option<u64>>,
     /// Placed items by ascending offset.
     placed: Vec<u32>,
-    /// What is found has to cost less.
+    /// A placement must cost less than this.
     limit: Cost,
     best: Option<(Cost, Vec<u64>)>,
-    /// What placing one more item takes, in steps of the search: all items are compared with all.
+    /// Cost of placing one more item, in steps of the search: all items are compared with all.
     toll: u64,
     steps: u64,
     budget: u64,
 }
 
-/// Orders of placing that are tried first.
+/// Placement orders that are tried first.
 #[derive(Clone, Copy)]
 enum Heuristic {
     LongestLifetime,
@@ -82,7 +82,7 @@ impl<'a> Settler<'a> {
     fn new(problem: &'a Problem<'a>, chosen: &'a [u32], budget: u64) -> Settler<'a> {
         let steps = problem.binning_cost.len();
         let mut load = vec![0u64; steps];
-        // Whether what is placed in a step also is placed in the next one.
+        // True if an item placed in a step is also placed in the next one.
         let mut joined = vec![false; steps];
         for &item in chosen {
             let item = &problem.items[item as usize];
@@ -149,7 +149,7 @@ impl<'a> Settler<'a> {
         }
     }
 
-    /// The same bytes for the same steps, shared out so that what saves more lies lower: what is bound is always a prefix.
+    /// Exchanges the offsets of items with the same size and lifetime so that higher savings are lower in the heap: what is bound is always a prefix.
     fn most_worth_lowest(&self, mut offsets: Vec<u64>) -> Vec<u64> {
         let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
         let alike = |a: usize, b: usize| {
@@ -179,7 +179,7 @@ impl<'a> Settler<'a> {
         })
     }
 
-    /// Raises the tops of the runs that an item is placed in.
+    /// Raises the tops of the runs in which an item is placed.
     fn raise(&self, tops: &mut [u64], item: usize, end: u64) {
         let item = &self.problem.items[self.chosen[item] as usize];
         for run in self.run_of[item.first..item.end].iter().flatten() {
@@ -188,7 +188,7 @@ impl<'a> Settler<'a> {
         }
     }
 
-    /// The lowest free offset of an item above nothing but what is placed.
+    /// The lowest free offset of an item among the items placed so far.
     fn lowest(&self, item: usize) -> u64 {
         let wanted = &self.problem.items[self.chosen[item] as usize];
         let mut offset = 0;
@@ -219,7 +219,7 @@ impl<'a> Settler<'a> {
         self.placed.retain(|&other| other as usize != item);
     }
 
-    /// Places everything in one order; keeps it if it is the best so far.
+    /// Places everything in one order; keeps the result if it is the best so far.
     fn place_by(&mut self, heuristic: Heuristic, limit: Cost) {
         let mut order: Vec<usize> = (0..self.chosen.len()).collect();
         let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
@@ -258,7 +258,7 @@ impl<'a> Settler<'a> {
         self.limit = cost;
     }
 
-    /// Places one more item, at `last` or above, in every way that may be worth it.
+    /// Places one more item, at `last` or above, in every way that may improve the result.
     fn descend(&mut self, last: u64, last_item: usize) {
         self.steps += self.toll;
         if self.steps > self.budget {
@@ -266,7 +266,7 @@ impl<'a> Settler<'a> {
         }
         let mut tops = self.floors.clone();
         let mut waiting: Vec<(u64, usize)> = Vec::with_capacity(self.chosen.len());
-        // Whatever is placed from here on must begin below this: else something else could move down under it.
+        // All further items must begin below this: otherwise another item could move down under them.
         let mut ceiling = u64::MAX;
         for index in 0..self.chosen.len() {
             let size = self.problem.items[self.chosen[index] as usize].size;

@@ -1,4 +1,4 @@
-//! The search against all subsets in all orders of placing.
+//! Tests of the search against all subsets in all placement orders.
 
 use super::binning_cost::BinningCost;
 use super::bound::Prices;
@@ -8,7 +8,7 @@ use super::settle::settle;
 use crate::units::Run;
 use crate::units::SplitMix64;
 
-/// A random problem of at most `most` items; `true` with binning cost.
+/// A random problem with at most `most` items.
 fn random(seed: u64, most: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
     let mut random = SplitMix64::new(seed);
     let steps = binning_costs.len() as u64;
@@ -16,7 +16,7 @@ fn random(seed: u64, most: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
     let items = (0..1 + below(most)).map(|_| {
         let first = below(steps) as usize;
         let end = first + 1 + below(steps - first as u64) as usize;
-        // Odd alignments, and sizes that are no multiples of them.
+        // Odd alignments, and sizes that are not multiples of them.
         let alignment = [1, 2, 3, 5][below(4) as usize];
         Item {
             first,
@@ -42,14 +42,13 @@ fn search(problem: &Problem<'_>, start: ResidencyChoice, budget: u64) -> Found {
     search_at(problem, &prices, start, budget)
 }
 
-/// Every item may be chosen whatever else is.
+/// Every item may be chosen independently of the others.
 fn each_apart(items: usize) -> Vec<Run> {
     let run = |first: u32| Run::new(first, first + 1);
     (0..items as u32).map(run).collect()
 }
 
-/// A random problem of lifetimes of which stretches may be chosen instead: all of one lifetime begin together, and the longer ones are worth
-/// more.
+/// A random problem of lifetimes with stretches as alternatives: all stretches of one lifetime begin together, and longer ones have higher savings.
 fn with_stretches(seed: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
     let mut problem = random(seed, 4, binning_costs);
     let mut random = SplitMix64::new(!seed);
@@ -74,7 +73,7 @@ fn with_stretches(seed: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
     problem
 }
 
-/// Harm that rises now and then; none at all for every second seed.
+/// Binning costs that rise at random steps; all zero for every second seed.
 fn random_harms(seed: u64) -> Vec<BinningCost> {
     let mut random = SplitMix64::new(!seed);
     let steps = 2 + random.next_u64() % 5;
@@ -91,7 +90,7 @@ fn random_harms(seed: u64) -> Vec<BinningCost> {
         .collect()
 }
 
-/// Value and reserved bytes of the best choice: every subset, placed in every order, each item at its lowest place.
+/// Value and reserved bytes of the best choice: every subset, placed in every order, each item at its lowest offset.
 fn oracle(problem: &Problem<'_>) -> (i128, u64) {
     let count = problem.items.len();
     let mut best = (0, 0);
@@ -164,14 +163,13 @@ fn overlap(a: &Item, b: &Item) -> bool {
     a.first < b.end && b.first < a.end
 }
 
-/// Steps are in one run where something is placed in both of two neighbours; a run reserves up to its highest end, unless each
-/// step does for itself.
+/// Adjacent steps are in one run if something is placed in both; a run reserves up to its highest end, unless each step reserves separately.
 fn cost_of(problem: &Problem<'_>, placed: &[(usize, u64)]) -> Cost {
     let steps = problem.binning_cost.len();
     let mut tops = vec![0; steps];
     let mut order: Vec<_> = placed.to_vec();
     order.sort();
-    // As often as a run could be long: tops spread to all steps that a lifetime joins.
+    // As many times as a run may have steps: tops spread to all steps that a lifetime joins.
     for _ in 0..steps {
         for &(item, offset) in &order {
             let Item { first, end, size, .. } = problem.items[item];
@@ -196,7 +194,7 @@ fn cost_of(problem: &Problem<'_>, placed: &[(usize, u64)]) -> Cost {
         .fold(Cost::default(), Cost::plus)
 }
 
-/// A placement is one, and costs what it says.
+/// Checks that a placement is valid and has the stated cost.
 fn assert_sound(problem: &Problem<'_>, choice: &ResidencyChoice) {
     let placed: Vec<(usize, u64)> = choice
         .items
@@ -250,7 +248,7 @@ fn of_each_life_the_best_stretch_is_found() {
     }
 }
 
-/// Whatever the budget, the answer is sound, and the bound holds.
+/// Whatever the budget, the answer is valid, and the bound holds.
 #[test]
 fn a_search_that_is_cut_short_says_how_far_it_may_be_off() {
     for seed in 0..300 {
