@@ -1,4 +1,4 @@
-//! Aliasing only: previous users, against an independent walk over cells of bytes, and against the barriers of lowered tables.
+//! Aliasing only: previous users, compared with an independent walk over cells of bytes, and with the barriers of lowered tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, WindowRule, plan};
 
 use crate::planned::planned;
 
-/// The seed's plan without ladders and stores; `None` where it is one for comparison only.
+/// The seed's plan without ladders and stores; `None` if it is for comparison only.
 fn without_more(seed: u64) -> Option<Checked<Plan>> {
     let of = planned(seed);
     let options = PlanOptions {
@@ -24,7 +24,7 @@ fn without_more(seed: u64) -> Option<Checked<Plan>> {
     (options.windows == WindowRule::Device).then(|| again().unwrap())
 }
 
-/// Per resource, whoever held some of its bytes last before it, in frames that repeat: found cell by cell.
+/// Per resource, the previous users of any of its bytes, in frames that repeat: found cell by cell.
 fn by_cells(plan: &Plan, queues: &DeviceQueues) -> BTreeMap<ResourceId, BTreeSet<(ResourceId, bool)>> {
     type Space = (bool, u32);
     let space = |index: usize| -> Option<Space> {
@@ -101,7 +101,7 @@ fn previous_users_are_those_that_held_the_bytes_last() {
                 for user in row.previous.of(&aliasing.previous) {
                     let mut uses = plan.frame.accesses_to(user.resource);
                     assert!(uses.any(|access| access.pass == user.last_pass));
-                    // In one frame the planner lets lifetimes share bytes only where one ends before the other begins.
+                    // Within a frame, the planner lets lifetimes share bytes only if one ends before the other begins.
                     let (last, first) = (user.last_pass, row.first_pass);
                     let device = |pass| queues.declared()[plan.frame.queue_of(pass).index()];
                     let here = device(last) == device(first) && last < first;

@@ -1,4 +1,4 @@
-//! Arrangements: what the search finds on published frames, and that what it finds keeps what every read sees.
+//! Arrangements: results of the search on published frames, and that every read still sees the same contents.
 
 use std::ops::ControlFlow;
 
@@ -56,7 +56,7 @@ fn published_frames_mostly_stay_on_chip() {
         let arranged = found.arrangement.apply(described).unwrap();
         let replanned = plan_with(&arranged, &plan.profile, &plan.options);
         replanned.check().unwrap();
-        // What the search expects to be on chip is there when the frame that runs is planned, and its totals count what strips move.
+        // The plan of the executed frame keeps on chip what the search expects, and its totals count the bytes that strips move.
         let off_chip = replanned.dram_traffic().0;
         let moved = (found.traffic.moved + found.traffic.halos).0;
         let rounding = moved / 50 + plan.totals.traffic_bytes.0 / 500;
@@ -64,7 +64,7 @@ fn published_frames_mostly_stay_on_chip() {
             off_chip.abs_diff(moved) <= rounding,
             "{file} {size:?}: {off_chip} of {moved}"
         );
-        // What stands between the share and the cap is named to the last percent.
+        // The causes explain the difference between the share and the cap to the last percent.
         let named: u64 = found.shortfalls.iter().map(|one| one.bytes.0).sum();
         let all = found.described.described.0 as f64;
         let short = (found.cap() - found.traffic.share()) * all;
@@ -75,7 +75,7 @@ fn published_frames_mostly_stay_on_chip() {
     }
 }
 
-/// As far as the driver merges: Arm's, at most 128 or 256 color bits a pixel.
+/// Limited by the driver's merging: Arm's, at most 128 or 256 color bits per pixel.
 #[test]
 fn merging_alone_keeps_what_input_attachments_allow() {
     let allowed = Allowed {
@@ -102,12 +102,12 @@ fn merging_alone_keeps_what_input_attachments_allow() {
         // Only the external output is left.
         assert!(share >= 0.93, "{profile}: {share}");
     }
-    // 160 bits are more than it keeps.
+    // 160 bits exceed its limit.
     let (groups, share) = merged("mali-g71");
     assert!(!groups.contains(&3) && share < 0.9, "{groups:?}: {share}");
 }
 
-/// The same inputs give the same answer, also with few steps; an ended search keeps what it has.
+/// The same inputs give the same answer, also with few steps; a search that is ended keeps its best result.
 #[test]
 fn the_search_is_repeatable_and_can_be_ended() {
     let plan = planned(WANTED[0].0, WANTED[0].1, "adreno-830");
@@ -128,7 +128,7 @@ fn the_search_is_repeatable_and_can_be_ended() {
     ended.arrangement.check(plan.described()).unwrap();
 }
 
-/// Two batches, and an image between them that fits into tile memory in strips alone.
+/// Two batches, and an image between them that fits into tile memory only in strips.
 #[test]
 fn batches_are_fused_for_strips() {
     let planned = plan_on(&frame("two batches, in strips"), "adreno-830");
@@ -143,7 +143,7 @@ fn batches_are_fused_for_strips() {
     assert!(apart.traffic.moved > found.traffic.moved, "{:?}", apart.traffic);
 }
 
-/// Documents of people, or of nobody.
+/// Documents edited by hand, or invalid ones.
 #[test]
 fn nonsense_is_refused_or_left_out() {
     let plan = planned(WANTED[0].0, WANTED[0].1, "adreno-830");
@@ -166,7 +166,7 @@ fn nonsense_is_refused_or_left_out() {
         let repaired = Arrangement::repaired(&bad, described).unwrap();
         assert_eq!(repaired.0, Arrangement::described(described));
     }
-    // A reach beyond every image is one of all of it.
+    // A reach beyond the whole image is one of the whole image.
     let far = |texels| {
         let reach = format!(r#"{{ "reach": {{ "lighting": {{ "ssao-output": {texels} }} }} }}"#);
         let reaches = Reaches::from_json(&reach, "").unwrap();
@@ -177,8 +177,8 @@ fn nonsense_is_refused_or_left_out() {
     assert_eq!(far.traffic, farther.traffic);
 }
 
-/// Narrower formats and smaller extents save what they save besides an arrangement; the frame that runs is the one that was changed, and
-/// its plan moves no more than the search expects.
+/// Narrower formats and smaller extents save bytes in addition to an arrangement; the executed frame is the changed one, and its plan moves no more
+/// than the search expects.
 #[test]
 fn descriptions_change_where_that_is_allowed() {
     let plan = planned(WANTED[0].0, [2560, 1440], "adreno-830");
@@ -220,7 +220,7 @@ fn descriptions_change_where_that_is_allowed() {
     }
 }
 
-/// What a frame cannot be is refused with the change and the reason.
+/// Invalid changes are refused with the change and the reason.
 #[test]
 fn impossible_changes_of_a_description_are_named() {
     let plan = planned(WANTED[0].0, WANTED[0].1, "adreno-830");

@@ -1,7 +1,7 @@
-//! Arranged frames mean what described ones do: an interpreter runs both on symbols, texel by texel.
+//! Arranged frames have the same meaning as described ones: an interpreter runs both on symbols, texel by texel.
 //!
-//! A texel's symbol is a hash of the pass that wrote it and of everything that the pass read for it: all texels within reach. Two frames
-//! that leave equal symbols behind have read the same writes everywhere.
+//! A texel's symbol is a hash of the pass that wrote it and of everything that the pass read for it: all texels within reach. Two frames that leave
+//! equal symbols have read the same writes everywhere.
 
 use ash::vk;
 use tileheap::arrange::{Arrangement, Grid, Group, Way};
@@ -16,7 +16,7 @@ use tileheap_testkit::frames::extent;
 
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
-/// The symbols of an image, row by row; 0 where nothing was written.
+/// The symbols of an image, row by row; 0 if nothing was written.
 #[derive(Clone, PartialEq)]
 struct Image {
     width: i64,
@@ -40,7 +40,7 @@ fn image_of(frame: &Frame, resource: ResourceId) -> Image {
     }
 }
 
-/// What the frame leaves in each resource; `farther` is added to every reach that was declared.
+/// The symbols that the frame leaves in each resource; `farther` is added to every declared reach.
 fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Vec<Image> {
     let frame = arranged.map_or(described, |arranged| arranged.frame());
     let mut images: Vec<Image> = frame.resource_ids().map(|id| image_of(frame, id)).collect();
@@ -103,7 +103,7 @@ fn interpret(described: &Frame, arranged: Option<&Executed>, farther: u32) -> Ve
     images
 }
 
-/// Runs a pass that copies a part of an image; (x, y) leads from what is written to what is read.
+/// Runs a pass that copies a part of an image; (x, y) is the offset from the written texel to the read one.
 fn copy(frame: &Frame, pass: PassId, (x, y): (i64, i64), images: &mut [Image]) {
     let [from, to] = frame.accesses_of(pass) else {
         panic!("it copies one image into another");
@@ -120,7 +120,7 @@ fn copy(frame: &Frame, pass: PassId, (x, y): (i64, i64), images: &mut [Image]) {
     }
 }
 
-/// What one texel sees of an image through a read.
+/// The symbols that one texel's read sees of an image.
 fn seen(
     read: &Access,
     (image, origin): (&Image, vk::Offset2D),
@@ -235,7 +235,7 @@ fn random_frame(random: &mut SplitMix64) -> Frame {
     frame.build().unwrap()
 }
 
-/// A random change of an arrangement: fusing, moving, dividing with images at the border or without, merging.
+/// Makes a random change to an arrangement: fusing, moving, dividing with or without images at the border, merging.
 fn changed(frame: &Frame, arrangement: &Arrangement, random: &mut SplitMix64) -> Arrangement {
     let mut changed = arrangement.clone();
     if changed.batches.len() > 1 && random.below(4) == 0 {
@@ -280,7 +280,7 @@ fn changed(frame: &Frame, arrangement: &Arrangement, random: &mut SplitMix64) ->
     changed
 }
 
-/// Whether an order other than the described one is kept in the frame without one pass.
+/// Returns true if an order other than the described one is kept in the frame without one pass.
 fn is_repaired(arrangement: &Arrangement, frame: &Frame, gone: PassId) -> bool {
     let Ok(without) = frame.without_pass(gone) else {
         return false;
@@ -294,8 +294,8 @@ fn is_repaired(arrangement: &Arrangement, frame: &Frame, gone: PassId) -> bool {
     same_batches && !repaired.passes().is_sorted()
 }
 
-/// Runs random arrangements of random frames; how many strips, other orders, merges, repaired orders and copies at borders they had, and how many of them an interpreter
-/// found wrong that lets reads look farther than was declared.
+/// Runs random arrangements of random frames. Returns the numbers of strips, other orders, merges, repaired orders and copies at borders, and how
+/// many frames the interpreter found wrong when reads look farther than declared.
 fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 6], u32) {
     let (mut had, mut wrong) = ([0; 6], 0);
     let mut other = r#"{ "format": "tileheap-arrangement", "version": 1, "batches": [] }"#.to_owned();
@@ -304,7 +304,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 6], u32) {
         let frame = random_frame(&mut random);
         let wanted = interpret(&frame, None, farther);
         let mut arrangement = Arrangement::described(&frame);
-        // Another frame's fits as far as it can.
+        // An arrangement of another frame is applied as far as possible.
         let (repaired, _) = Arrangement::repaired(&other, &frame).unwrap();
         repaired.check(&frame).unwrap();
         for _ in 0..24 {
@@ -356,7 +356,7 @@ fn arranged_frames_read_what_described_ones_read() {
     assert!(had.iter().all(|count| *count > 20), "{had:?}");
 }
 
-/// The interpreter sees a halo that is too narrow.
+/// The interpreter detects a halo that is too narrow.
 #[test]
 fn reads_that_look_farther_than_declared_are_seen() {
     let (_, wrong) = run(0..100, 1);

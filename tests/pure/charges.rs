@@ -1,4 +1,4 @@
-//! Charges of arranged frames in plans and their JSON.
+//! Charges of arranged frames, in plans and their JSON.
 
 use tileheap::execute::{Charge, ChargeCause, Charges, Executed, OriginRule};
 use tileheap::plan::{Plan, PlanOptions, Traffic};
@@ -8,7 +8,7 @@ use tileheap::units::Bytes;
 use crate::execute_strips::{blurred, in_strips};
 use crate::planned::plan_with;
 
-/// Strips after the first are charged what their pass declares, and the plan has that in its totals and its JSON.
+/// Strips after the first are charged the cost that their pass declares, and it is in the plan's totals and JSON.
 #[test]
 fn repeated_passes_are_charged_what_they_declare() {
     let frame = blurred();
@@ -30,14 +30,14 @@ fn repeated_passes_are_charged_what_they_declare() {
     let text = plan.to_json();
     assert!(text.contains("\"cause\": \"repeat\""), "{text}");
     assert_eq!(Plan::from_json(&executed, &text).unwrap(), *plan);
-    // The totals follow from the charges.
+    // The totals are derived from the charges.
     let wrong = text.replace("\"bytes\": 1048576", "\"bytes\": 1048577");
     assert_ne!(wrong, text);
     let wrong = Plan::from_json(&executed, &wrong).unwrap();
     assert!(wrong.check().is_err());
 }
 
-/// Measured halos cost what was measured of what strips move around themselves.
+/// Bytes that strips move around themselves are charged at the measured cost.
 #[test]
 fn halos_cost_what_was_measured() {
     let executed = in_strips(&blurred());
@@ -58,7 +58,7 @@ fn halos_cost_what_was_measured() {
     assert_eq!((none.moved, half.moved), (all.moved, all.moved));
 }
 
-/// A charge to a pass that does not repeat or merge anything is refused, and so is a second one.
+/// A charge to a pass that does not repeat or merge anything is refused, and so is a duplicate.
 #[test]
 fn charges_that_do_not_belong_are_found() {
     let executed = in_strips(&blurred());
@@ -85,7 +85,7 @@ fn charges_that_do_not_belong_are_found() {
     );
 }
 
-/// Stores of split lifetimes move the charges with their passes.
+/// Stores of split lifetimes move charges along with their passes.
 #[test]
 fn charges_follow_their_passes_through_later_rewrites() {
     let executed = in_strips(&blurred());

@@ -1,14 +1,13 @@
-//! Damage: rows of tables broken one at a time, as files of cases say.
+//! Damage: rows of tables broken one at a time, as listed in case files.
 //!
-//! A case names a table by a JSON pointer; by pointers into its rows (an empty one for rows that are numbers) it says at which rows the damage certainly breaks a rule (`where`),
-//! and what is put there (`set`; without it the row is taken away); and it names the rules that refuse it. Every case must find enough
-//! rows among the planned frames, so that none is tested on nothing.
+//! A case names a table by a JSON pointer; with pointers into its rows (an empty one for rows that are numbers), `where` selects rows at which the
+//! damage certainly breaks a rule, and `set` is the value put there (without it the row is removed); and it names the rules that refuse it. Every
+//! case must find enough rows among the planned frames, so that none is vacuous.
 //!
-//! In `where` stands a value, or `{"not": test}`; `{"any": […]}`, a list with one of these; `{"most": number}`; `{"is": pointer}`, as
-//! elsewhere in the row; `{"row": [table, where]}`, an index of such a row or a run that holds one; of the whole row, whether
-//! the table holds one. In `set` stands a value, or
-//! `{"add": number}`; `{"half": true}`; `{"from": pointer}`, as elsewhere in the row; `{"without": […]}` of a list; `{"other": true}`, what
-//! some other row has there.
+//! `where` contains a value, or `{"not": test}`; `{"any": […]}`, a list with one of these; `{"most": number}`; `{"is": pointer}`, the value elsewhere
+//! in the row; `{"row": [table, where]}`, an index of such a row or a run that contains one; for the whole row, whether the table contains one. `set`
+//! contains a value, or `{"add": number}`; `{"half": true}`; `{"from": pointer}`, the value elsewhere in the row; `{"without": […]}` of a list;
+//! `{"other": true}`, the value of some other row.
 
 use std::fmt::Debug;
 
@@ -25,31 +24,31 @@ struct Case {
     #[serde(default, rename = "where")]
     conditions: Map<String, Value>,
     set: Option<Map<String, Value>>,
-    /// Rules of which one must be broken.
+    /// Rules of which at least one must be broken.
     refused: Vec<String>,
-    /// A part of what the checker says of it.
+    /// A part of the checker's message.
     #[serde(default)]
     says: String,
-    /// Whether it may do no harm, where another row does the same: such rows do not count.
+    /// True if the damage may be harmless because another row has the same effect: such rows do not count.
     #[serde(default)]
     harmless: bool,
 }
 
-/// How much is tested.
+/// Amount of testing.
 pub(crate) struct Amount {
-    /// Every kind of damage is done at so many rows at least.
+    /// Minimum number of rows for each kind of damage.
     pub(crate) enough: usize,
-    /// So many seeds are searched for them.
+    /// Number of seeds that are searched for them.
     pub(crate) seeds: u64,
-    /// At most so many rows are taken from one seed's tables, for variety.
+    /// Maximum number of rows from one seed's tables, for variety.
     pub(crate) per_seed: usize,
 }
 
-/// Does the damage of a file of `tests/data` to the tables that `sound` has for a seed; `check` gives what is wrong with tables then: the
-/// rule, and what is said.
+/// Applies the damage of a file of `tests/data` to the tables that `sound` returns for a seed; `check` returns the violations in the damaged tables:
+/// rule and message.
 ///
 /// # Panics
-/// If damaged tables are accepted or refused for other reasons only, or if there are too few rows.
+/// If damaged tables are accepted or refused only for other reasons, or if there are too few rows.
 pub(crate) fn assert_refused<S>(
     file: &str,
     amount: &Amount,
@@ -92,11 +91,11 @@ pub(crate) fn assert_refused<S>(
     );
 }
 
-/// Damages what `sound` has for a seed at sites where that certainly breaks a rule; `damage` gives the errors then, `right` knows those that
-/// belong to a site.
+/// Damages the result of `sound` for a seed at sites where that certainly breaks a rule; `damage` returns the errors, and `right` recognises those
+/// that belong to a site.
 ///
 /// # Panics
-/// If damage is accepted or refused for other reasons only, or if there are too few sites.
+/// If damage is accepted or refused only for other reasons, or if there are too few sites.
 pub(crate) fn refused<S, T: Debug, E: Debug>(
     amount: &Amount,
     sound: impl Fn(u64, &mut SplitMix64) -> Option<S>,
@@ -141,7 +140,7 @@ impl Case {
         damaged
     }
 
-    /// The tables with the damage at a row; `None` if another value is wanted and there is none.
+    /// The tables with the damage at a row; `None` if another value is needed and there is none.
     fn damage(&self, tables: &Value, row: usize, random: &mut SplitMix64) -> Option<Value> {
         let sound = &rows_of(tables, &self.table)[row];
         let mut tables_after = tables.clone();
@@ -157,7 +156,7 @@ impl Case {
                     let of = rows[row].pointer_mut(of)?;
                     match field.parse::<usize>() {
                         Ok(index) => &mut of[index],
-                        // What is left out is there then.
+                        // An omitted field is added.
                         Err(_) => &mut of[field],
                     }
                 }
@@ -196,7 +195,7 @@ fn rows_of<'a>(tables: &'a Value, table: &str) -> &'a [Value] {
     rows.unwrap_or_else(|| panic!("no table {table}"))
 }
 
-/// The one field of an object: an operation and what it is given.
+/// The only field of an object: an operation and its argument.
 fn operation(value: &Value) -> Option<(&str, &Value)> {
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;
     fields.iter().next().map(|(name, given)| (name.as_str(), given))

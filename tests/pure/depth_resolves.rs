@@ -1,4 +1,4 @@
-//! Depth and stencil that render pass objects resolve: their references, modes, barriers and dependencies.
+//! Depth and stencil resolves in render pass objects: references, modes, barriers and dependencies.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const EXTENT: vk::Extent2D = vk::Extent2D {
 };
 const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 const FAR: LoadOp = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
-/// A device without dynamic rendering that resolves depth.
+/// A device without dynamic rendering that supports depth resolves.
 const OBJECTS: Features = Features::DEPTH_STENCIL_RESOLVE;
 
 fn image(format: vk::Format) -> ImageDesc {
@@ -94,7 +94,7 @@ fn a_render_pass_object_resolves_depth_and_stencil_in_one_mode() {
         assert_eq!([name(depth), name(target)], ["depth", "flat"]);
         let layout = vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
         assert_eq!(depth.layout, layout);
-        // An attachment that is read in place is in one layout throughout.
+        // An attachment that is read in place has the same layout throughout.
         let layout = if inputs { vk::ImageLayout::GENERAL } else { layout };
         assert_eq!(target.layout, layout);
         let [depth, target] = [depth, target].map(|one| attachments[one.attachment as usize]);
@@ -214,7 +214,7 @@ fn damaged_depth_resolves_are_refused() {
             |tables| source(tables).resolve_mode = vk::ResolveModeFlags::AVERAGE,
             "resolveMode",
         ),
-        // The barrier before the pass leaves out the load operation.
+        // The barrier before the pass does not cover the load operation.
         (
             OBJECTS,
             |tables| {

@@ -1,4 +1,4 @@
-//! Small frames, drawn: their plans, and the tables of their third frame, as text. Other tests take frames from there by name.
+//! Small frames with drawings: their plans, and the tables of their third frame, as text. Other tests use these frames by name.
 
 use serde_json::{Value, json};
 use tileheap::frame::{Frame, ResourceId};
@@ -24,7 +24,7 @@ pub(crate) fn named<const N: usize>(frame: &Frame, names: [&str; N]) -> [Resourc
     names.map(|name| frame.resource_named(name).expect("a resource of this name"))
 }
 
-/// A document with other values at some places.
+/// A document with other values at some positions.
 fn changed(mut document: Value, changes: &Value) -> Value {
     for (place, value) in changes.as_object().into_iter().flatten() {
         *document.pointer_mut(place).expect("a place") = value.clone();

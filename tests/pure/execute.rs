@@ -1,4 +1,4 @@
-//! Frames that are rewritten: one map leads back to the described frame, and a map with a wrong origin is refused.
+//! Rewritten frames: one map leads back to the described frame, and a map with a wrong origin is refused.
 
 use tileheap::execute::{Executed, OriginError, OriginRule, OriginTables, Origins, PassOrigin, PassRun};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
@@ -25,7 +25,7 @@ fn described(seed: u64) -> Frame {
     synthetic(seed, desc)
 }
 
-/// One random rewrite of the frame that runs, as a rewrite of that frame only.
+/// One random rewrite of the executed frame, as a rewrite of that frame only.
 fn rewrite(frame: &Frame, random: &mut SplitMix64) -> Option<Executed> {
     let itself = Executed::as_described(frame);
     let pass = frame
@@ -38,11 +38,11 @@ fn rewrite(frame: &Frame, random: &mut SplitMix64) -> Option<Executed> {
         true => itself.split(resource, pass),
         false => itself.merged(pass),
     };
-    // A name may be taken.
+    // The name may already be used.
     rewritten?.ok()
 }
 
-/// A frame after some random rewrites, and each of them.
+/// A frame after some random rewrites, and each rewrite.
 fn rewritten(seed: u64) -> (Executed, Vec<Executed>) {
     let mut random = SplitMix64::new(seed);
     let mut executed = Executed::as_described(&described(seed));
@@ -65,7 +65,7 @@ fn random_rewrites_compose_to_one_map() {
         let (frame, described, origins) = (executed.frame(), executed.described(), executed.origins());
         assert_eq!(origins.is_identity(), rewrites.is_empty());
 
-        // Step by step, the rewrites lead to the same.
+        // The rewrites applied one by one lead to the same frame.
         for pass in frame.pass_ids() {
             let mut passes = vec![pass];
             for rewrite in rewrites.iter().rev() {
@@ -99,7 +99,7 @@ fn random_rewrites_compose_to_one_map() {
             let declared = back.fold(resource, |id, rewrite| rewrite.origins().resource(id).resource);
             assert_eq!(executed.described_resource(resource), declared);
         }
-        // Every described pass and access is found again.
+        // Every described pass and access exists in the executed frame.
         for pass in described.pass_ids() {
             let executed_passes: Vec<PassId> = executed.executed_passes(pass).collect();
             assert_eq!(executed_passes, [origins.executed_pass(pass)], "seed {seed}");
@@ -169,7 +169,7 @@ fn rewrites_of_another_frame_do_not_compose() {
     let _ = itself.then(&Executed::as_described(&described(2)));
 }
 
-/// Damages maps and asserts that the checker says why they are wrong.
+/// Damages maps and asserts that the checker reports the damage.
 fn refused<S: std::fmt::Debug>(
     sites: impl Fn(&Executed) -> Vec<S>,
     damage: impl Fn(&mut OriginTables, &S),
@@ -236,7 +236,7 @@ fn an_origin_is_not_in_the_described_frame() {
 
 #[test]
 fn an_access_is_another_one_of_its_pass() {
-    // The next access, where the described pass has one.
+    // The next access, if the described pass has one.
     let sites = |executed: &Executed| -> Vec<(usize, u32)> {
         let theirs = executed.described().accesses();
         let next = |index| {
@@ -289,7 +289,7 @@ fn a_pass_runs_another_one() {
     );
 }
 
-/// Ids are positions: of the synthetic frame that has enough passes.
+/// Ids are positions: here in the synthetic frame that has enough passes.
 fn nth_pass(index: u32) -> PassId {
     let frame = synthetic(
         1,
@@ -379,7 +379,7 @@ fn a_store_is_another_one() {
         },
         store_rule,
     );
-    // And a store is said to run a pass.
+    // A store claims to run a pass.
     refused(
         stores,
         |tables, pass| {

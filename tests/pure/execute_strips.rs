@@ -1,4 +1,4 @@
-//! Strips in the map of a frame: accepted as arrangements make them, and refused with one thing wrong.
+//! Strips in the map of a frame: accepted as made by arrangements, and refused with a single fault.
 
 use ash::vk;
 use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
@@ -12,7 +12,7 @@ use tileheap_testkit::frames::extent;
 
 use crate::planned::plan_with;
 
-/// Three passes of which the second looks three texels far, in two batches.
+/// Three passes in two batches; the second one reads within three texels.
 pub(crate) fn blurred() -> Frame {
     let mut frame = FrameBuilder::new("blurred", extent(1920, 1080));
     let image = ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent(1920, 1080));
@@ -34,7 +34,7 @@ pub(crate) fn blurred() -> Frame {
     frame.build().unwrap()
 }
 
-/// All of it in one batch and four strips.
+/// All passes in one batch and four strips.
 pub(crate) fn in_strips(frame: &Frame) -> Executed {
     let strips = Way::Strips(Grid { columns: 1, rows: 4 });
     let group = Group::new(frame.pass_ids().collect(), strips);
@@ -71,7 +71,7 @@ fn strips_lead_back_to_the_described_frame() {
     let area = executed.part(part).area.unwrap();
     assert_eq!(executed.first_texel(part), area.offset);
     assert!(area.offset.y > 0 && area.extent.height < 1080);
-    // The described frame again, where the arrangement is that.
+    // The described frame again, if the arrangement is the described one.
     let same = Arrangement::described(&frame).apply(&frame).unwrap();
     assert!(same.is_as_described());
 }
@@ -87,7 +87,7 @@ fn plans_of_strips_count_the_described_frame() {
     plan.check().unwrap();
     assert_eq!(plan.totals.traffic_bytes, as_described.totals.traffic_bytes);
     assert!(plan.totals.on_chip_bytes > as_described.totals.on_chip_bytes);
-    // `light` runs three times more, for a mebibyte each.
+    // `light` runs three more times, at a mebibyte each.
     let sum = plan.totals.on_chip_bytes + plan.dram_traffic() + Bytes::mib(3);
     assert_eq!(sum, plan.totals.traffic_bytes);
     assert_eq!(Plan::from_json(&executed, &plan.to_json()).unwrap(), *plan);
@@ -132,7 +132,7 @@ fn damaged_strips_are_refused() {
     refused(OriginRule::Coverage, &|tables| {
         strip(tables, 0).as_mut().unwrap().of = 5;
     });
-    // A strip elsewhere: as large, and the last rows are computed by none.
+    // A strip of the same size elsewhere: no strip computes the last rows.
     refused(OriginRule::Coverage, &|tables| {
         let strip = strip(tables, last).as_mut().unwrap();
         strip.area.offset.y -= 8;
@@ -150,7 +150,7 @@ fn damaged_strips_are_refused() {
     refused(OriginRule::Access, &|tables| tables.accesses.swap(0, 1));
 }
 
-/// Two passes, each in a batch; the first may signal an external semaphore, and the second may be in a submit of its own.
+/// Two passes, each in a batch; the first may signal an external semaphore, and the second may be in another submit.
 fn two_batches(signals: bool, apart: bool) -> Frame {
     let mut frame = FrameBuilder::new("two batches", extent(64, 64));
     let image = ImageDesc::new(vk::Format::R8_UNORM, extent(64, 64));
@@ -190,7 +190,7 @@ fn batches_are_fused_where_nothing_waits_or_signals() {
         let fused = arrangement.apply(&frame).unwrap();
         fused.check().unwrap();
         assert_eq!(fused.frame().batches().len(), 1);
-        // Not of a frame that signals in between.
+        // Not possible with a frame that signals in between.
         let other = two_batches(true, apart);
         let wrong = Executed::new(fused.frame().clone(), other, fused.origins().clone());
         assert_eq!(wrong.check().unwrap_err().rule, OriginRule::Batches);
@@ -202,7 +202,7 @@ fn batches_are_fused_where_nothing_waits_or_signals() {
     assert_eq!(wrong.check().unwrap_err().rule, OriginRule::Batches);
 }
 
-/// `lit` is drawn whole, and read around each strip; `graded` is made in strips, and read anywhere after them.
+/// `lit` is drawn whole, and read around each strip; `graded` is written in strips, and read anywhere after them.
 fn graded() -> Frame {
     let mut frame = FrameBuilder::new("graded", extent(1920, 1080));
     let image = ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent(1920, 1080));
@@ -293,7 +293,7 @@ fn images_at_the_border_are_copied_once_in_and_once_out() {
             plan.frame.resource(part).name
         );
     }
-    // By hand: in rows, `lit` is drawn once and loaded with 3 rows on each side of all strips but the outermost; `graded` is stored and read
+    // Computed by hand, in rows: `lit` is drawn once and loaded with 3 rows on each side of all strips but the outermost; `graded` is stored and read
     // once, and `out` is kept on chip by its pass.
     let rows = 1080 + (1080 + 3 * 2 * (STRIPS - 1)) + 1080 + 1080;
     let needs = |name: &str| {
@@ -360,14 +360,14 @@ fn damaged_borders_are_refused() {
             after: pass("vignette"),
         };
     });
-    // The part of another place: as large, and copied from where it was.
+    // The part of another area: of the same size, and copied from the original one.
     let part = executed.frame().accesses_of(copies[2])[1].resource;
     refused(OriginRule::Border, &|tables| {
         tables.resources[part.index()].area.as_mut().unwrap().offset.y += 1;
     });
 }
 
-/// A frame that runs otherwise than its map says: one copy less, or of fewer rows.
+/// A frame that differs from its map: with one copy less, or with fewer rows.
 #[test]
 fn strips_whose_copies_are_missing_are_refused() {
     let frame = graded();

@@ -1,4 +1,4 @@
-//! Frames after edits, and what frames need of a device's memory: whole documents, compared.
+//! Frames after edits, and the memory requirements of frames on a device: whole documents, compared.
 
 use ash::vk;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tileheap::measure::{estimate, raw};
 use tileheap::profile::DeviceProfile;
 use tileheap_testkit::frames::extent;
 
-/// The frame after one edit; `None` where there is nothing to edit.
+/// The frame after one edit; `None` if there is nothing to edit.
 fn edited(frame: &Frame, edit: &Value) -> Option<tileheap::Result<Frame>> {
     let (kind, of) = edit.as_object()?.iter().next()?;
     let text = |name: &Value| name.as_str().expect("a name").to_owned();
@@ -24,7 +24,7 @@ fn edited(frame: &Frame, edit: &Value) -> Option<tileheap::Result<Frame>> {
     }
 }
 
-/// Declares batches that draw one image and read the one before, on so many queues in turn, with a semaphore between two batches.
+/// Declares batches that each draw one image and read the previous one, alternating between queues, with a semaphore between consecutive batches.
 fn declare(frame: &mut FrameBuilder, batches: usize, queues: usize) {
     frame.reset(format!("{batches} batches"), extent(64, 64));
     let queue =

@@ -34,7 +34,7 @@ fn what_cannot_be_described_is_refused() {
 
 const EXTENT: vk::Extent2D = extent(64, 64);
 
-/// What no document can say is refused with this message.
+/// Descriptions that no document can express are refused with this message.
 #[track_caller]
 fn refused(declare: impl FnOnce(&mut FrameBuilder, CommandBufferId), message: &str) {
     let mut frame = FrameBuilder::new("f", EXTENT);

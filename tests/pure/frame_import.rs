@@ -1,4 +1,4 @@
-//! The importer of loose frame descriptions: what they mean, what it refuses, and the files of `tests/data/frames`.
+//! The importer of loose frame descriptions: their meaning, refused ones, and the files of `tests/data/frames`.
 
 use ash::vk;
 use serde_json::{Value, json};
@@ -61,13 +61,13 @@ fn another_base_extent_scales_what_is_scaled() {
         panic!("a is an image");
     };
     assert_eq!(resolved, extent.into());
-    // The same from its native form.
+    // The same frame from its native form.
     let native = import(&text).unwrap().frame.to_json();
     assert_eq!(read(&native, Some(extent)).unwrap().frame, frame);
     assert_eq!(Frame::read(&native).unwrap(), Frame::read(&text).unwrap());
 }
 
-/// The three files, and per file: passes, history and imported resources, submits.
+/// The three files, and per file the number of passes, history and imported resources, and submits.
 const FILES: [(&str, [usize; 4]); 3] = [
     ("granite_deferred_taa_bloom.json", [18, 2, 2, 1]),
     ("khronos_local_read_deferred.json", [3, 0, 1, 1]),

@@ -1,4 +1,4 @@
-//! The native JSON form of frames: round trips, and what is refused.
+//! The native JSON form of frames: round trips, and refused documents.
 
 use ash::vk;
 use tileheap::frame::{Extent, Frame, Persistence};
@@ -99,7 +99,7 @@ fn no_byte_can_be_changed_into_a_panic() {
     let text = text();
     let mut accepted = 0;
     for seed in 0..4000u64 {
-        // A multiplicative congruence is as random as this needs.
+        // A multiplicative congruential generator is random enough here.
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut next = |below: usize| {
             state ^= state << 13;

@@ -1,4 +1,4 @@
-//! Render pass instances of lowered tables: attachment lists, references, locations, preserved attachments and resolves.
+//! Render pass instances in lowered tables: attachment lists, references, locations, preserved attachments and resolves.
 
 use ash::vk;
 use tileheap::Checked;
@@ -25,7 +25,7 @@ fn image(format: vk::Format) -> ImageDesc {
     ImageDesc::new(format, EXTENT)
 }
 
-/// The tables of a frame of one pass, on a device with local read or with render pass objects only.
+/// The tables of a frame with one pass, on a device with local read or with render pass objects only.
 fn tables(frame: &Frame, dynamic: bool) -> Checked<Lowered> {
     let mut profile = DeviceProfile::preset("no-tile-memory").unwrap();
     profile.features = match dynamic {
@@ -88,7 +88,7 @@ fn locations_and_input_indices_are_those_of_local_read() {
     let tables = tables(&frame, true);
     let (instance, subpasses) = only(&tables);
     assert!(instance.dynamic && instance.local_read);
-    // Colour attachments come first, as they were declared.
+    // Color attachments come first, in declaration order.
     assert_eq!(resources(&tables, &instance), [a, b, c, depth]);
     assert_eq!(instance.colors.len(), 3);
     assert_eq!(instance.depth.get(), Some(instance.attachments.first + 3));
@@ -101,7 +101,7 @@ fn locations_and_input_indices_are_those_of_local_read() {
     assert_eq!(list(write.input_indices), [UNUSED; 3]);
     assert_eq!(list(read.locations), [UNUSED, UNUSED, 0]);
     assert_eq!(list(read.input_indices), [1, 0, UNUSED]);
-    // Pipelines of both name all attachments.
+    // Pipelines for both subpasses name all attachments.
     for subpass in subpasses {
         assert_eq!(subpass.color_formats.len(), 3);
         assert_eq!(subpass.depth_format, vk::Format::D32_SFLOAT);
@@ -153,7 +153,7 @@ fn attachments_between_two_uses_are_preserved() {
     let preserved = subpasses
         .iter()
         .map(|row| row.preserved.of(&tables.indices).to_vec());
-    // The second subpass leaves `a` to the third; nobody reads `b` after it.
+    // The second subpass leaves `a` to the third; no later subpass reads `b`.
     assert_eq!(preserved.collect::<Vec<_>>(), [vec![], vec![0], vec![]]);
 }
 
@@ -342,16 +342,16 @@ fn views_that_may_not_allow_all_usage_have_that_of_their_accesses() {
     ];
     assert_eq!(usages(extended), used.map(vk::ImageUsageFlags::as_raw));
     assert_eq!(usages(plain), [0]);
-    // A format of its own may allow less than the image's usage.
+    // A different view format may allow less than the image's usage.
     assert_eq!(usages(seen), [0, vk::ImageUsageFlags::SAMPLED.as_raw()]);
-    // Few devices have storage images of sRGB (VUID-VkImageViewCreateInfo-usage-02275).
+    // Few devices support storage images in sRGB formats (VUID-VkImageViewCreateInfo-usage-02275).
     assert_eq!(
         usages(stored),
         [0, vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()]
     );
 }
 
-/// Several cubes are an array of layers where the device cannot view them as cubes (VUID-VkImageViewCreateInfo-viewType-01004).
+/// Several cubes are an array of layers if the device cannot view them as cubes (VUID-VkImageViewCreateInfo-viewType-01004).
 #[test]
 fn several_cubes_are_viewed_as_the_device_can() {
     let mut frame = FrameBuilder::new("cubes", EXTENT);

@@ -1,4 +1,4 @@
-//! Lowering: tables from plans, frame after frame.
+//! Lowering: from plans to tables, frame after frame.
 
 use std::sync::Arc;
 
@@ -192,7 +192,7 @@ fn color_attachments_that_are_only_read_are_not_stored_or_their_store_is_waited_
     assert_eq!(found(&plan), (vec![Op::STORE, Op::STORE, Op::STORE], 2));
 }
 
-/// Two images on two queues, the second of which waits for the first at these stages; it reads the first one's image or fills another.
+/// Two images on two queues; the second queue waits for the first at these stages, and reads the first queue's image or fills another.
 fn across(waiting: vk::PipelineStageFlags2, reads: bool) -> tileheap::Result<Frame> {
     let extent = vk::Extent2D {
         width: 256,
@@ -231,7 +231,7 @@ fn a_wait_at_no_stage_orders_nothing() {
             assert_eq!(frames(&plan, &queues, 3).len(), 3);
         }
     }
-    // A signal at no stage is widened to what is waited for.
+    // A signal without stages is widened to the stages of the wait.
     let plan = plan_on(&across(S::COMPUTE_SHADER, true).unwrap(), "adreno-830");
     let frames = frames(&plan, &DeviceQueues::apart(&plan.frame), 1);
     let signals = frames[0].signals.iter().map(|row| row.stages);
@@ -257,7 +257,7 @@ fn separate_layouts_leave_the_other_aspect_as_it_is() {
     }
 }
 
-/// The barriers of an external buffer, each with its cause, in a frame whose passes only read (`false`) or only write it.
+/// The barriers of an external buffer, each with its cause, in a frame in which each pass only reads (`false`) or only writes it.
 fn of_external(entry: ResourceState, exit: ResourceState, writes: &[bool]) -> Vec<(BarrierCause, Scopes)> {
     let extent = vk::Extent2D { width: 8, height: 8 };
     let mut frame = FrameBuilder::new("external", extent);
@@ -295,7 +295,7 @@ fn reads_at_the_ends_of_a_frame_hide_no_write_from_the_caller() {
     };
     assert_eq!((entry.src_stages, entry.src_access), (indices.stages, A::NONE));
     assert!(write.src_stages.contains(entry.dst_stages), "{write:?}");
-    // The caller's reads see the write through the read after it, unless they are made as that one is.
+    // The caller's reads see the write through the read after it, unless they use the same stages and accesses.
     let found = of_external(compute, indices, &[true, false]);
     let [(Entry, _), (Hazard, read), (Exit, exit)] = found[..] else {
         panic!("{found:#?}");
@@ -306,7 +306,7 @@ fn reads_at_the_ends_of_a_frame_hide_no_write_from_the_caller() {
         (indices.stages, indices.access)
     );
     assert_eq!(causes(compute, compute, &[true, false]), [Entry, Hazard]);
-    // Nothing is waited for between reads.
+    // There are no waits between reads.
     assert_eq!(causes(indices, indices, &[false, false]), []);
 }
 

@@ -1,4 +1,4 @@
-//! Parts of images: levels, layers, aspects and slices with layouts, hazards and contents of their own.
+//! Parts of images: levels, layers, aspects and slices with separate layouts, hazards and contents.
 
 use ash::vk;
 use tileheap::Checked;
@@ -22,7 +22,7 @@ use tileheap_testkit::frames::{extent, one_queue};
 const EXTENT: vk::Extent2D = extent(16, 16);
 const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 
-/// A frame of one command buffer.
+/// A frame with one command buffer.
 struct Scene {
     frame: FrameBuilder,
     commands: CommandBufferId,
@@ -70,7 +70,7 @@ fn layered(format: vk::Format, mip_levels: u32, array_layers: u32) -> ImageDesc 
     }
 }
 
-/// A volume of so many levels and slices.
+/// A 3D image with the given numbers of levels and slices.
 fn volume(mip_levels: u32, depth: u32) -> ImageDesc {
     let vk::Extent2D { width, height } = EXTENT;
     ImageDesc {
@@ -126,8 +126,8 @@ fn what_is_said_of_a_wrong_part_is_refused() {
     });
 }
 
-/// Random accesses of random parts of images that were written whole, or level by level, each then an image of its own; `solid` where two of
-/// them have slices in place of layers.
+/// Random accesses to random parts of images that were written whole, or level by level as separate images; if `solid`, two of them have slices in
+/// place of layers.
 fn random(seed: u64, apart: bool, separate_levels: bool, solid: bool) -> Frame {
     let mut random = SplitMix64::new(seed);
     let mut below = |limit: u32| random.below(u64::from(limit)) as u32;
@@ -178,7 +178,7 @@ fn random(seed: u64, apart: bool, separate_levels: bool, solid: bool) -> Frame {
     scene.build()
 }
 
-/// Frames of random parts on a device: of seeds that divide by four with slices, of every other one of those with layouts of their own.
+/// Frames of random parts on a device: with slices for seeds divisible by four, with separate layouts for every other one of those.
 fn random_plan(seed: u64) -> Checked<Plan> {
     let (apart, solid) = (seed % 3 == 0, seed % 4 == 0);
     let frame = random(seed, apart, apart, solid);
@@ -203,7 +203,7 @@ fn tables_of_random_parts_are_accepted_frame_after_frame() {
     }
 }
 
-/// Without a barrier, or with one of other levels or slices: refused.
+/// Refused: no barrier, or one for other levels or slices.
 #[test]
 fn a_barrier_of_another_part_is_refused() {
     let (none, own) = (Features::empty(), Features::MAINTENANCE_9);
@@ -232,8 +232,8 @@ fn a_barrier_of_another_part_is_refused() {
                 let mut tables = tables.clone().into_inner();
                 tables.image_barriers[barrier] = other;
                 let errors = tables.violations(&plan.frame, &situation, &facts);
-                // Levels that hold nothing yet may change their layout early: their own transitions come after that one without a
-                // barrier (Vulkan specification, "Image Layout Transitions").
+                // Levels without contents may change their layout early: their own transitions come after that one without a barrier (Vulkan
+                // specification, "Image Layout Transitions").
                 let contains = |outer: Run, inner: Run| outer.first <= inner.first && inner.end <= outer.end;
                 let is_early = row.old_layout == vk::ImageLayout::UNDEFINED
                     && other.scopes == row.scopes
@@ -264,7 +264,7 @@ fn levels_that_no_access_uses_together_are_images_of_their_own() {
     }
 }
 
-/// Levels are found by the data of the frame, not by names.
+/// Levels are found by the data of the frame, not by name.
 #[test]
 fn an_image_that_is_named_like_a_level_is_not_one() {
     let mut scene = Scene::new();
@@ -283,7 +283,7 @@ fn an_image_that_is_named_like_a_level_is_not_one() {
             .all(|resource| resource.level_of.is_none())
     );
 
-    // And an image of another name is one where the frame says so.
+    // An image with another name is a level if the frame declares it.
     let text = pyramid().to_json().replace("bloom level 1", "half");
     let frame = Frame::from_json(&text).unwrap();
     let id = |name: &str| frame.resource_named(name).expect("a resource of this name");
@@ -347,7 +347,7 @@ fn an_image_that_cannot_be_a_level_is_refused() {
     }
 }
 
-/// Seven levels, of which the largest fits into tile memory and all of them do not.
+/// Seven levels, of which the largest fits into tile memory, but not all together.
 fn bloom(separate_levels: bool, persistence: Persistence, out: &str) -> tileheap::Result<Frame> {
     let mut scene = Scene::new();
     let mut desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent(1024, 1792));

@@ -1,5 +1,5 @@
-//! The plan checker on a plan made by hand: it is accepted, with sums worked out on paper, and faults name what they are about. Every rule
-//! has its damage in `mutations`.
+//! The plan checker on a handmade plan: it is accepted, with sums computed by hand, and faults name the resources and passes involved. Every rule has
+//! its damage in `mutations`.
 //!
 //! ```text
 //! pass           0 gbuffer  1 cull  2 lighting  3 bloom  4 merge
@@ -20,8 +20,8 @@ use tileheap::units::{Bytes, Run};
 
 use crate::drawn::frame;
 
-/// The plan of the drawing, which every rule allows, for an Adreno 830. Its sums: albedo has three blocks and two accesses, and is bound
-/// in three passes, all of them full; three resources of 64 KiB share two of them.
+/// The plan of the drawing, for an Adreno 830, which complies with every rule. Its sums: albedo has three blocks and two accesses, and is bound in
+/// three passes, all of them full; three resources of 64 KiB share two of them.
 fn by_hand() -> Plan {
     let text = std::fs::read_to_string(tileheap_testkit::data("plan_by_hand.json")).expect("a readable file");
     let mut document: Value = serde_json::from_str(&text).unwrap();
@@ -48,7 +48,7 @@ fn a_plan_made_by_hand_is_accepted_and_lowered() {
 fn a_resource_that_no_type_holds_is_an_error_that_names_it() {
     let by_hand = by_hand();
     let mut needs = (*by_hand.requirements).clone();
-    // The tile type alone: ordinary memory must not be taken from it.
+    // Only the tile memory type, from which ordinary memory must not be allocated.
     needs.resources[1].memory_type_bits = by_hand.profile.tile_type_bits();
     let planned = plan(
         &by_hand.frame,

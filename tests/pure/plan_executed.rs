@@ -1,4 +1,4 @@
-//! Plans of rewritten frames: one map to the described frame, in whose terms they count.
+//! Plans of rewritten frames: they have one map to the described frame, and count in its terms.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn split() -> PlanOptions {
     }
 }
 
-/// Frames of which passes merge, with their device.
+/// Frames with passes that can be merged, with their device.
 fn merged() -> impl Iterator<Item = (Executed, DeviceProfile)> {
     let all = (0..60).map(|seed| with_subpasses(Executed::as_described(&described(seed))));
     let small = DeviceProfile::preset("adreno-830").unwrap();
@@ -53,7 +53,7 @@ fn totals_are_those_of_the_described_frame() {
         let moved = plan.dram_traffic();
         assert_eq!(plan.totals.on_chip_bytes + moved, plan.totals.traffic_bytes);
         assert!(plan.totals.on_chip_bytes <= plan.totals.eligible_bytes);
-        // Without a tile heap, what merged passes no longer move stays on chip.
+        // Without a tile heap, the traffic that merged passes save stays on chip.
         let off = PlanOptions {
             strategy: Strategy::Off,
             ..options
@@ -105,14 +105,14 @@ fn json_keeps_the_map() {
         let plan = plan_with(&executed, &profile, &split());
         let text = plan.to_json();
         assert_eq!(Plan::from_json(&executed, &text).unwrap(), *plan);
-        // Not the plan of the same frame without a map, nor of the described one.
+        // Not read as the plan of the same frame without a map, nor of the described one.
         let fault = Plan::from_json(executed.frame(), &text).unwrap_err().to_string();
         assert!(
             fault.contains("`runs`") || fault.contains("`origin`") || fault.contains("totals"),
             "{fault}"
         );
         Plan::from_json(executed.described(), &text).unwrap_err();
-        // What is written for readers must agree with the map.
+        // Values written for readers must be consistent with the map.
         let mut damaged: Value = serde_json::from_str(&text).unwrap();
         let passes = damaged["passes"].as_array_mut().unwrap();
         let merged = passes.iter_mut().find_map(|pass| pass["runs"].get_mut(1));
@@ -133,7 +133,7 @@ fn planners_remember_plans_by_frame_and_map() {
     let again = planner.plan(&executed, &needs, &profile, &options).unwrap();
     assert!(Arc::ptr_eq(&first, &again));
     assert!(planner.known(&executed, &profile, &options).is_some());
-    // The same frame, described as it runs, counts otherwise.
+    // The same frame, described as it runs, counts differently.
     let as_described = executed.frame();
     assert!(planner.known(as_described, &profile, &options).is_none());
     let other = planner.plan(as_described, &needs, &profile, &options).unwrap();
@@ -176,7 +176,7 @@ fn wrong_maps_and_stores_are_refused() {
     }
 }
 
-/// The planned frame, its map and its needs belong to those of the frame that runs.
+/// The planned frame, its map and its requirements must match those of the executed frame.
 #[test]
 fn damaged_inputs_are_refused() {
     for (executed, profile) in merged().take(20) {

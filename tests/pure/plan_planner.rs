@@ -1,4 +1,4 @@
-//! The planner that remembers: known frames, repaired ones, plans from elsewhere; measured worths; demands that cannot be met.
+//! The planner with a cache: known frames, repaired ones, plans from other sources; measured savings; constraints that cannot be met.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn a_frame_seen_before_is_recognised_among_others() {
     let planned = cases.iter().map(|case| case.plan_by(&mut planner, &options));
     let plans: Vec<Arc<Checked<Plan>>> = planned.collect();
     for (case, plan) in cases.iter().zip(&plans) {
-        // Described anew, measured anew.
+        // Described and measured again.
         let frame = Frame::from_json(&case.frame.to_json()).unwrap();
         let needs = Arc::new((*case.needs).clone());
         let profile = Arc::new((*case.profile).clone());
@@ -116,13 +116,13 @@ fn a_pass_that_comes_and_goes_is_repaired() {
                             .all(|one| one.is_some_and(|one| one.0 == MemoryKind::Tile))
                 })
                 .count();
-            // And back: what was planned at first is still known.
+            // Back to the first description: its plan is still cached.
             let back = case.plan_now_by(&mut planner, &options);
             assert!(Arc::ptr_eq(&back, &whole));
         }
     }
     assert!(toggled > 200, "{toggled}");
-    // What was searched for is a better start than none.
+    // Starting from a searched plan is better than starting without one.
     assert!(as_good * 100 >= toggled * 95, "{as_good} of {toggled}");
     assert!(moved < toggled, "{moved} residents moved in {toggled} repairs");
 }
@@ -152,7 +152,7 @@ fn a_plan_from_another_thread_is_adopted_and_a_proved_one_is_kept() {
     assert!(Arc::ptr_eq(&known, &exact));
 }
 
-/// Two images of one block each, made together and read in turn; the first in the second batch too if `late`.
+/// Two images of one block each, written together and read one after the other; the first also in the second batch if `late`.
 fn pair(late: bool) -> (Frame, [ResourceId; 2]) {
     let frame = drawn::frame(if late { "pair, read late" } else { "pair" });
     let images = drawn::named(&frame, ["albedo", "normal"]);
@@ -177,7 +177,7 @@ fn weight(pass: &str, resource: &str, bytes: u64) -> Weight {
     }
 }
 
-/// The model's example: equal by the model, apart by measurement.
+/// The model's example: equal by the model, different by measurement.
 #[test]
 fn measured_worths_replace_the_model() {
     let (frame, [albedo, normal]) = pair(false);
@@ -202,7 +202,7 @@ fn measured_worths_replace_the_model() {
         let plan = planned(&weighed, &options).unwrap();
         assert_eq!(plan.memory_of(normal), Some(MemoryKind::Tile));
         assert_eq!(plan.violations(), []);
-        // Shares count traffic as before.
+        // Shares count traffic by the model.
         assert_eq!(plan.totals.on_chip_bytes, by_model.totals.on_chip_bytes);
         assert!(
             matches!(plan.resources[normal.index()].reason, PlacementReason::Tile { savings } if savings == Bytes(2 * 12_288))
@@ -274,11 +274,11 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
             plan.resources[albedo.index()].reason,
             PlacementReason::Arena(NotTile::Excluded { savings })
         );
-        // The rules would admit it: the share says what the demand costs.
+        // The rules admit it, so the share shows the cost of the constraint.
         assert_eq!(plan.totals.eligible_bytes, free.totals.eligible_bytes);
         assert_eq!(Plan::from_json(&excluded, &plan.to_json()).unwrap(), *plan);
     }
-    // What the rules keep out has the rule for its reason.
+    // For a resource that the rules keep out, the reason is the rule.
     let (late, [albedo, _]) = pair(true);
     let plan = planned(&late.with_excluded(&[albedo]), &PlanOptions::default()).unwrap();
     assert!(matches!(
@@ -296,7 +296,7 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
     );
 }
 
-/// What is pinned later finds room in a repair too, where something else had it before.
+/// A resource that is pinned later also gets room in a repair, in place of a previous resident.
 #[test]
 fn a_repair_makes_room_for_what_is_pinned() {
     let (frame, [albedo, normal]) = pair(false);
@@ -350,7 +350,7 @@ fn impossible_demands_name_the_rule() {
     assert!(pinned_fault(&large, &[unused], &options).contains("no pass uses it"));
 }
 
-/// Strategies in their order: none is below the vendor's, and the searched one is below none.
+/// Strategies in order: none is worse than the vendor's, and the search is not worse than any.
 #[test]
 fn no_strategy_is_below_the_vendors() {
     let mut apart = 0;

@@ -1,4 +1,4 @@
-//! The plan checker, which knows nothing of how plans are made, accepts what the planner makes of frames of every kind.
+//! The plan checker, which is independent of the planner, accepts plans of frames of every kind.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn every_plan_is_accepted() {
     }
 }
 
-/// Every published frame at two sizes, on every device, by every strategy; and as published tables see it.
+/// Every published frame at two sizes, on every device, with every strategy; and with the rules of published tables.
 #[test]
 fn plans_of_published_frames_are_accepted() {
     let folder = tileheap_testkit::data("frames");
@@ -73,8 +73,8 @@ fn plans_of_published_frames_are_accepted() {
     assert_eq!(plans, 3 * 2 * PRESETS.len() * 2 * Strategy::ALL.len());
 }
 
-/// Random frames counted as published tables count, at every size of the heap: the choice is proved to be the best within the usual
-/// budget, and no other strategy is above it.
+/// Random frames counted as in published tables, at every heap size: the choice is proved optimal within the default budget, and no other strategy is
+/// better.
 #[test]
 fn counted_frames_are_proved_at_every_heap_size() {
     let mut open = Vec::new();
@@ -119,7 +119,7 @@ fn counted_frames_are_proved_at_every_heap_size() {
     assert_eq!(open, []);
 }
 
-/// The default steps do not prove everything; asked again and again, a planner does, and never falls behind what it has.
+/// The default steps do not prove every plan optimal; repeated calls do, and never return a worse plan.
 #[test]
 fn a_planner_improves_what_its_steps_did_not_prove() {
     let desc = SyntheticDesc {
@@ -146,7 +146,7 @@ fn a_planner_improves_what_its_steps_did_not_prove() {
         accept("improved", &next);
         assert_eq!(next.options, options);
         assert!(next.optimality.unwrap().value >= last.optimality.unwrap().value);
-        // From then on it is the plan of its inputs.
+        // It is the cached plan for its inputs from then on.
         assert!(Arc::ptr_eq(
             &next,
             &planner.plan(&frame, &needs, &profile, &options).unwrap()

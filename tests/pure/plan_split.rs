@@ -1,4 +1,4 @@
-//! Split lives: where a stretch of a life is worth a store, the plan has both, and everything about it agrees.
+//! Split lifetimes: if a stretch of a lifetime saves more than its store, the plan has both, and all its tables are consistent.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn planned(frame: &Frame, options: &PlanOptions) -> Checked<Plan> {
     plan
 }
 
-/// Drawn and read in one batch, and read once more in the next: `hdr` by a pass there, `past` by the next frame, `list` by a dispatch.
+/// Drawn and read in one batch, and read once more later: `hdr` by a pass of the next batch, `past` by the next frame, `list` by a dispatch.
 ///
 /// ```text
 /// batch 0   draw     blur    count   │ batch 1   compose
@@ -78,7 +78,7 @@ fn what_is_used_densely_in_one_batch_stays_on_chip_there() {
             "count"
         );
     }
-    // Three accesses less of each, and one more: the store's.
+    // Three accesses less for each, and one more: the store's.
     let size = |name: &str| {
         plan.requirements.resources[id(&frame, name).index()]
             .tile
@@ -99,7 +99,7 @@ fn what_is_used_densely_in_one_batch_stays_on_chip_there() {
         without.optimality.map_or(0, |found| found.value) + saved as i64 - plan.binning_cost().0 as i64
             + without.binning_cost().0 as i64
     );
-    // The rest of a life says where it was before; what cannot be stored says why.
+    // The reason for the rest of a lifetime names its previous placement; that of a resource that cannot be stored names the rule.
     let hdr = plan.reason_text(id(&frame, "hdr"));
     assert!(hdr.contains("until `store hdr`"), "{hdr}");
     let odd = plan.reason_text(id(&frame, "odd"));
@@ -149,7 +149,7 @@ fn formats_are_offered_where_a_shader_can_store_them() {
     }
 }
 
-/// Random frames: never worse than without, and all that follows agrees.
+/// Random frames: never worse than without splits, and all tables are consistent.
 #[test]
 fn split_lifetimes_are_never_worse() {
     let mut split = 0;
@@ -187,7 +187,7 @@ fn split_lifetimes_are_never_worse() {
     assert!(split >= 20, "{split}");
 }
 
-/// The published frames as the tables count them: what stretches add to the best choice of whole lives.
+/// The published frames, counted as in the tables: the gain of stretches over the best choice of whole lifetimes.
 #[test]
 fn the_published_frames_keep_no_less() {
     let folder = tileheap_testkit::data("frames");
@@ -227,21 +227,21 @@ fn the_published_frames_keep_no_less() {
             let (whole, parts) = (with(false), with(true));
             assert_eq!(parts.violations(), [], "{name} {height} {heap}");
             assert!(parts.optimality.unwrap().is_proved(), "{name} {height} {heap}");
-            // As whole lives are counted there, no stretch adds to them: proved.
+            // With whole lifetimes counted as there, no stretch adds to them: proved.
             assert_eq!(parts.totals, whole.totals, "{name} {height} {heap}");
             let by_rules = |split| {
                 let plan = plan_with(&imported.frame, &profile, &PlanOptions { split, ..SPLIT });
                 assert_eq!(plan.violations(), [], "{name} {height} {heap}");
                 plan.optimality.unwrap().value
             };
-            // By a device's rules some add a little.
+            // By a device's rules, some add a little.
             more += u32::from(by_rules(true) > by_rules(false));
         }
     }
     assert!(more > 0);
 }
 
-/// A planner knows a frame by what was described, and repairs it with the stores that are still possible.
+/// A planner recognises a frame by its description, and repairs it with the stores that are still possible.
 #[test]
 fn planners_know_frames_with_stores() {
     let frame = crossing(vk::Format::R8_UNORM);
@@ -261,7 +261,7 @@ fn planners_know_frames_with_stores() {
     assert_eq!(repaired.violations(), []);
     assert_eq!(repaired.stores().count(), plan.stores().count());
     let memories = |plan: &Plan| -> Vec<Option<MemoryKind>> {
-        // Of one pass alone, `composed` is no resident any more.
+        // With only one pass left, `composed` is not a resident any more.
         let others = plan.frame.resource_ids();
         let others = others.filter(|&other| other != id(&frame, "composed"));
         others.map(|id| plan.memory_of(id)).collect()

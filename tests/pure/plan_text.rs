@@ -1,4 +1,4 @@
-//! A plan as text: the report keeps to a terminal, and JSON gives the same plan back or says what is wrong.
+//! A plan as text: the report fits a terminal, and JSON is read back as the same plan or with a reason for its refusal.
 
 use ash::vk;
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn the_report_keeps_to_110_columns_and_says_why() {
     }
 }
 
-/// With an image in each of several memory objects a resident is still one thing: a line with all its objects, a mark in the map.
+/// A resident with an image in each of several memory objects appears once: one line with all its objects, one mark in the map.
 #[test]
 fn residents_of_several_objects_are_said_once() {
     let frame = everything();
@@ -101,7 +101,7 @@ fn number(object: &str) -> usize {
     object.trim_start_matches('#').parse().unwrap_or(usize::MAX)
 }
 
-/// Every reason is reached by some plan of the frame above, so none goes unprinted or unread.
+/// Every reason occurs in some plan of the frame above, so that every one is printed and read.
 #[test]
 fn every_reason_is_printed() {
     let mut kinds: Vec<String> = Vec::new();
@@ -142,7 +142,7 @@ fn every_reason_is_printed() {
     assert_eq!(kinds, all);
 }
 
-/// The plan of the frame above as a JSON value with another value at a place, or the last element of a list removed, read again.
+/// Reads the plan of the frame above as JSON, with another value at one position, or the last element of a list removed.
 #[test]
 fn what_is_wrong_with_a_plan_is_named() {
     let frame = everything();
@@ -162,13 +162,13 @@ fn what_is_wrong_with_a_plan_is_named() {
         let fault = Plan::from_json(&frame, &damaged.to_string()).expect_err("a fault");
         let message = fault.to_string();
         assert!(!message.contains('\n') && message.len() < 1000, "{message}");
-        // Columns are those of the text at hand.
+        // Columns refer to this text.
         let place = message.split_once(", at ");
         place.map_or(message.as_str(), |(_, place)| place).into()
     });
 }
 
-/// No text whatever makes reading panic: every number of a plan replaced by others, every string by another.
+/// No text makes the reader panic: every number of a plan is replaced by others, every string by another.
 #[test]
 fn no_damage_panics() {
     let frame = everything();
@@ -188,7 +188,7 @@ fn no_damage_panics() {
         Value::Bool(true),
     ];
     let (mut tried, mut refused) = (0, 0);
-    // Every value at every fifth place, so that every place is met by some.
+    // Every value at every fifth position, so that every position gets some.
     for (turn, other) in others.iter().enumerate() {
         for path in paths.iter().skip(turn % 5).step_by(5) {
             tried += 1;

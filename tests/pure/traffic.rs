@@ -1,4 +1,4 @@
-//! Traffic: what accesses, plans and arrangements move, beside a count of bytes that shares no code with the library's.
+//! Traffic of accesses, plans and arrangements, compared with a count of bytes that shares no code with the library.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use crate::planned::{plan_on, plan_with, planned};
 
 const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 
-/// An atlas that a pass clears, four passes draw a quarter of each, and a last one samples.
+/// An atlas that one pass clears, four passes draw a quarter of each, and a last one samples.
 fn atlas() -> Frame {
     let mut frame = FrameBuilder::new("atlas", extent(64, 64));
     let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
@@ -64,7 +64,7 @@ fn counted(plan: &Plan) -> [f64; 2] {
     [described[0], counted_in(plan, &plan.frame, &plan.requirements)[1]]
 }
 
-/// The same for the described frame or the one that runs: only of that the second number says what it does.
+/// As `counted`, for the described or the executed frame: the second number is only meaningful for the latter.
 fn counted_in(plan: &Plan, frame: &Frame, needs: &Requirements) -> [f64; 2] {
     let mut sums = [0.0; 2];
     for pass in frame.pass_ids() {
@@ -81,7 +81,7 @@ fn counted_in(plan: &Plan, frame: &Frame, needs: &Requirements) -> [f64; 2] {
             let later = |other: &&Access| other.pass > pass && other.range.intersects(access.range);
             let kept = !transient || frame.accesses_to(id).any(|other| later(&other));
             let attached = access.kind.is_attached();
-            // Of one attachment, subpasses load once and store once.
+            // Subpasses load and store one attachment once.
             let before: Vec<&Access> = accesses[..at]
                 .iter()
                 .filter(|other| {
@@ -121,7 +121,7 @@ fn counted_in(plan: &Plan, frame: &Frame, needs: &Requirements) -> [f64; 2] {
     sums
 }
 
-/// The part of its resource that an access touches.
+/// The fraction of its resource that an access touches.
 fn touched(frame: &Frame, access: &Access) -> f64 {
     let resource = frame.resource(access.resource);
     let share = access
@@ -184,8 +184,8 @@ fn totals_are_those_of_an_independent_count() {
     assert_counted(&plan_on(&atlas(), "adreno-830"), "atlas");
 }
 
-/// What the search expects an arranged frame to move is what its plan moves, but for the rounding of strips; it is never worse than the
-/// described frame, and never above its cap.
+/// The plan of an arranged frame moves what the search expects, except for the rounding of strips; it is never worse than the described frame, and
+/// never above its cap.
 #[test]
 fn arranged_frames_move_what_the_search_expects() {
     for seed in 0..60 {
@@ -205,7 +205,7 @@ fn arranged_frames_move_what_the_search_expects() {
     }
 }
 
-/// Three passes that draw on one image, which a fourth samples.
+/// Three passes that draw to one image, which a fourth samples.
 fn drawn_on_three_times() -> Frame {
     let mut frame = FrameBuilder::new("drawn on", extent(1920, 1080));
     let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
@@ -232,7 +232,7 @@ fn drawn_on_three_times() -> Frame {
     frame.build().unwrap()
 }
 
-/// An image that lives on is stored once by merged passes and not loaded, on every tiler; unrelated passes are moved out of the way.
+/// Merged passes store an image that is used later only once and do not load it, on every tiler; unrelated passes are moved away.
 #[test]
 fn merged_passes_save_loads_and_stores_of_what_lives_on() {
     for preset in ["adreno-830", "no-tile-memory", "adreno-740", "mali-g72"] {
@@ -243,7 +243,7 @@ fn merged_passes_save_loads_and_stores_of_what_lives_on() {
         let frame = found.arrangement.apply(&plan.input).unwrap();
         let executed = plan_with(&frame, &plan.profile, &plan.options);
         assert_eq!(executed.dram_traffic(), found.traffic.moved, "{preset}");
-        // The tables load nothing, and store what is sampled.
+        // The tables load nothing, and store the sampled image.
         let tables = lower(&executed, &Situation::first(DeviceQueues::one(&executed.frame))).unwrap();
         let merged = tables
             .instances
@@ -276,7 +276,7 @@ fn passes_with_different_areas_of_an_atlas_merge() {
     let size = executed.requirements.resources[0].size;
     assert_eq!(found.described.moved.0 - executed.dram_traffic().0, 2 * size.0);
     assert_eq!(executed.dram_traffic(), found.traffic.moved);
-    // Not after a pass that clears only a part, or resolves: what lies around it would be lost.
+    // Not after a pass that clears or resolves only a part: the contents around it would be lost.
     let frame = plan.described();
     assert!(frame.merged(pass_of(frame, 1)).is_some(), "quarters that load");
     let mut builder = FrameBuilder::new("parts", extent(64, 64));

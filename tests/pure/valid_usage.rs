@@ -1,4 +1,4 @@
-//! Every rule of valid usage refuses what breaks it, and nothing that is one step away.
+//! Every rule of valid usage refuses violations, and accepts frames that are one step away.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Passes against the shaders they run.
+//! Passes compared with the shaders that they run.
 
 use tileheap_testkit::glsl;
 

@@ -1,11 +1,11 @@
-//! What passes declare, against their shaders and derived from them.
+//! Declarations of passes, compared with their shaders and derived from them.
 
 use super::*;
 use tileheap::frame::{CommandBufferId, FrameBuilder, PassId};
 
 const LIGHTING: &str = include_str!("shaders/lighting.glsl");
 
-/// A frame with `pass` at its end; and the pass.
+/// A frame with `pass` appended, and the pass.
 fn with_pass(file: &Value, pass: &Value) -> (Frame, PassId) {
     let mut document = file["base"].clone();
     let passes = &mut document["submits"][0]["batches"][0]["command_buffers"][0]["passes"];
@@ -15,7 +15,7 @@ fn with_pass(file: &Value, pass: &Value) -> (Frame, PassId) {
     (frame, pass)
 }
 
-/// What is said of a pass that runs these shaders.
+/// The messages about a pass that runs these shaders.
 fn messages(frame: &Frame, pass: PassId, pipeline: &PipelineShaders<'_>) -> Vec<String> {
     let mismatches = check(frame, pass, std::slice::from_ref(pipeline));
     let mismatches = mismatches.iter();
@@ -24,7 +24,7 @@ fn messages(frame: &Frame, pass: PassId, pipeline: &PipelineShaders<'_>) -> Vec<
         .collect()
 }
 
-/// A pipeline of one shader that reaches `albedo`, `depth` and `lights`.
+/// A pipeline with one shader that accesses `albedo`, `depth` and `lights`.
 fn pipeline<'a>(frame: &Frame, entry: &'a EntryPoint) -> PipelineShaders<'a> {
     let names = ["albedo", "depth", "lights"].into_iter().zip(0..);
     names.fold(
@@ -45,7 +45,7 @@ fn passes_agree_with_their_shaders_or_every_mismatch_is_found() {
     });
 }
 
-/// The frame of those cases without a pass of a case, and its command buffer.
+/// The frame of the cases without any pass of a case, and its command buffer.
 fn scene() -> (Frame, FrameBuilder, CommandBufferId) {
     let file = std::fs::read_to_string(tileheap_testkit::data("cases/shader_passes.json")).unwrap();
     let file: Value = serde_json::from_str(&file).unwrap();

@@ -1,4 +1,4 @@
-//! Descriptions of one image: which parts their passes write and read.
+//! Descriptions of one image, with the parts that their passes write and read.
 
 use ash::vk;
 use ash::vk::ImageAspectFlags as Aspect;
@@ -128,7 +128,7 @@ pub(super) fn volume(mip_levels: u32) -> ImageDesc {
     }
 }
 
-/// A device whose depth and stencil have layouts of their own, or one layout.
+/// A device with separate layouts for depth and stencil, or with a common one.
 fn profile(apart: bool) -> DeviceProfile {
     let mut profile = DeviceProfile::preset("generous").unwrap();
     profile
@@ -155,7 +155,7 @@ pub(super) fn part_of(range: SubresourceRange, random: &mut SplitMix64) -> Subre
     }
 }
 
-/// The slices that a level has.
+/// The slices of a level.
 fn slices(level: u32) -> Run {
     Run::new(0, (SLICES >> level).max(1))
 }
@@ -216,8 +216,8 @@ fn random_read(
     (kind, range)
 }
 
-/// One description of an image: writes of random parts, and before and after them reads of what they write, of the previous version unless
-/// it is `cut`. Depth and stencil are written together unless they are `apart`.
+/// One description of an image: writes of random parts, and before and after them reads of the written parts, from the previous version unless `cut`.
+/// Depth and stencil are written together unless they are `apart`.
 pub(super) fn random_frame(desc: ImageDesc, apart: bool, cut: bool, random: &mut SplitMix64) -> Frame {
     let mut described = Described::new(desc);
     let is_3d = desc.image_type == vk::ImageType::TYPE_3D;

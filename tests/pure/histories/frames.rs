@@ -1,4 +1,4 @@
-//! Frames of different plans that run one after another, as a dynamic frame of the runtime would run them.
+//! Frames of different plans that run one after another, as in a dynamic frame of the runtime.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,12 @@ use tileheap::units::{Bytes, Run};
 use super::texels::{Copy, History, Texel};
 use crate::lowered_check::device;
 
-/// Frames of one image, one after another: each writes one copy of it and reads the other one.
+/// Consecutive frames with one image: each writes one copy of it and reads the other one.
 pub(super) struct Frames {
     number: usize,
-    /// What earlier frames left in each copy.
+    /// Contents that earlier frames left in each copy.
     left: [Vec<ContentState>; 2],
-    /// The same, texel by texel.
+    /// The same contents, texel by texel.
     copies: [Copy; 2],
 }
 
@@ -46,7 +46,7 @@ impl Frames {
         }
     }
 
-    /// The images of the history's copies in tables: of a frame that does not read the previous version, only the current one.
+    /// The images of the history's copies in tables: only the current one if the frame does not read the previous version.
     fn rows(&self, tables: &Lowered, id: ResourceId) -> Vec<(u32, usize)> {
         let rows: Vec<u32> = (0..tables.images.len() as u32)
             .filter(|row| tables.images[*row as usize].resource == id)
@@ -57,7 +57,7 @@ impl Frames {
         }
     }
 
-    /// The situation in which the next frame runs. Any work may have used its memory.
+    /// The situation in which the next frame runs. Other work may have used its memory.
     fn situation(&self, plan: &Checked<Plan>, id: ResourceId) -> (Situation, Vec<(u32, usize)>) {
         let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
         let first = lower(plan, &situation).unwrap();
@@ -145,8 +145,8 @@ impl Frames {
         }
     }
 
-    /// What the frame reads of the previous version and no frame has written. Slices are cleared together, and so are aspects that have
-    /// no layouts of their own.
+    /// Texels of the previous version that the frame reads and no frame has written. Slices are cleared together, and so are aspects without separate
+    /// layouts.
     fn to_clear(&self, plan: &Checked<Plan>, history: &History<'_>) -> BTreeSet<Texel> {
         let resource = plan.frame.resource(history.id);
         let whole = resource.whole();

@@ -1,4 +1,4 @@
-//! Histories that frames of different descriptions write and read in other parts: cleared is only what no frame has written.
+//! Histories of which frames with different descriptions write and read different parts: only what no frame has written is cleared.
 
 mod described;
 mod frames;
@@ -19,7 +19,7 @@ use self::described::{Described, SLICES, color, part_of, planned, random_frame, 
 use self::frames::{Frames, Ran};
 use crate::lowered_check::device;
 
-/// Two or three plans of one image, of which one may not read its previous version.
+/// Two or three plans of one image, one of which may not read its previous version.
 fn random_plans(seed: u64) -> Vec<Checked<Plan>> {
     let mut random = SplitMix64::new(seed);
     let (levels, layers) = (1 + random.below(4) as u32, 1 + random.below(4) as u32);
@@ -58,7 +58,7 @@ fn only_what_no_frame_has_written_is_cleared() {
     assert!(cleared > 40 && kept > 150, "{cleared}, {kept}");
 }
 
-/// A situation in which a part of what earlier frames have written of one range is not written.
+/// A situation in which a part of one range is not written, although earlier frames have written it.
 fn with_less(plan: &Checked<Plan>, situation: &Situation, random: &mut SplitMix64) -> Option<Situation> {
     let id = plan.frame.resource_named("history").unwrap();
     let mut less = situation.clone();
@@ -79,7 +79,7 @@ fn with_less(plan: &Checked<Plan>, situation: &Situation, random: &mut SplitMix6
     Some(less)
 }
 
-/// Of one frame of random plans after others: tables for a history of which less was written than was, and the reverse.
+/// In a frame of random plans, tables for a history with fewer written parts than in reality are refused, and the reverse.
 #[test]
 fn other_clears_than_those_of_what_no_frame_has_written_are_refused() {
     let mut tried = 0;
@@ -118,7 +118,7 @@ fn other_clears_than_those_of_what_no_frame_has_written_are_refused() {
     assert!(tried > 60, "{tried}");
 }
 
-/// Runs a frame of each of these plans, and gives the last one.
+/// Runs a frame of each of these plans, and returns the last one.
 fn last_of<const N: usize>(plans: [&Checked<Plan>; N]) -> Ran {
     let mut frames = Frames::new();
     plans.map(|plan| frames.run(plan)).into_iter().last().unwrap()
@@ -131,7 +131,7 @@ fn layers(first: u32, end: u32) -> SubresourceRange {
     }
 }
 
-/// An image of two layers, with these writes after a read of these layers of its previous version.
+/// An image with two layers, with these writes after a read of these layers of its previous version.
 fn two_layers(
     previous: Option<SubresourceRange>,
     writes: &[(AccessKind, SubresourceRange)],

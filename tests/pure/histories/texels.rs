@@ -1,5 +1,5 @@
-//! A map of the texels of a history's two images: what holds contents, and in which layout; the tables of frame after frame are applied to
-//! it, barrier by barrier.
+//! A map of the texels of a history's two images: which have contents, and their layouts; the tables of one frame after another are applied to it,
+//! barrier by barrier.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub(super) struct Copy {
     pub(super) layouts: BTreeMap<Texel, vk::ImageLayout>,
 }
 
-/// The texels of a range of a resource; in tables, [0, `VK_REMAINING_ARRAY_LAYERS`) are all slices.
+/// The texels of a range of a resource; in tables, [0, `VK_REMAINING_ARRAY_LAYERS`) means all slices.
 fn texels(frame: &Frame, id: ResourceId, range: SubresourceRange) -> Vec<Texel> {
     let resource = frame.resource(id);
     let aspects = [
@@ -56,11 +56,11 @@ fn slices(frame: &Frame, id: ResourceId, level: u32) -> Run {
     Run::new(0, (whole.layers.end >> level).max(1))
 }
 
-/// The history of a frame: the images of its tables, and the copies that they stand for.
+/// The history of a frame: the images in its tables, and the corresponding copies.
 pub(super) struct History<'a> {
     pub(super) frame: &'a Frame,
     pub(super) id: ResourceId,
-    /// Per image that stands for a copy, the row and the copy.
+    /// Per image of a copy, the row and the copy.
     pub(super) rows: &'a [(u32, usize)],
     /// The copy that the frame writes.
     pub(super) current: usize,
@@ -78,11 +78,11 @@ impl History<'_> {
             .map(|(_, copy)| *copy)
     }
 
-    /// Runs a frame, whose clears it gives.
+    /// Runs a frame and returns its clears.
     ///
     /// # Panics
-    /// If a barrier starts from another layout than that of a texel, if the contents of the previous copy are discarded or cleared, or if
-    /// something is read that holds nothing or is in another layout.
+    /// If a barrier's old layout is not that of a texel, if the contents of the previous copy are discarded or cleared, or if a texel is read that
+    /// has no contents or another layout.
     pub(super) fn run(&self, tables: &Lowered, copies: &mut [Copy; 2]) -> BTreeSet<Texel> {
         // The current version begins without contents, in any layout.
         copies[self.current] = Copy::default();

@@ -1,4 +1,4 @@
-//! What `lower` makes is accepted.
+//! Tables made by `lower` are accepted.
 
 use tileheap::Checked;
 use tileheap::frame::import::import;

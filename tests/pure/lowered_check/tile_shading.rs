@@ -1,4 +1,4 @@
-//! Passes with tile shading, and what they leave in tile memory for the passes after them.
+//! Passes with tile shading, and the contents that they leave in tile memory for later passes.
 //!
 //! Source: the proposal of `VK_QCOM_tile_memory_heap`, "Interactions with VK_QCOM_tile_shading".
 
@@ -31,7 +31,7 @@ fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
     let plan = shaded();
     let situation = Situation::first(DeviceQueues::one(&plan.frame));
     let tables = lower(&plan, &situation).unwrap();
-    // It stays on chip past the pass, with memory of the same size bound as the pass was begun for.
+    // It stays on chip after the pass, with memory bound of the same size with which the pass was begun.
     let [shade, blur, show] = tables.passes[..] else {
         panic!("{} passes", tables.passes.len())
     };
@@ -44,7 +44,7 @@ fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
     let instance = tables.instances[shade.instance.get().unwrap() as usize];
     assert!(instance.tile_shading);
     assert_eq!(instance.tile_memory, tables.memory[bound as usize].size);
-    // Draws and dispatches alike may have written, through the attachment, within the tile and as a storage image.
+    // Both draws and dispatches may have written it: through the attachment, within the tile and as a storage image.
     let light = tables.accesses[2].object;
     let waits = |object: ObjectRef| {
         let barriers = blur.before.images.of(&tables.image_barriers).iter();
@@ -68,7 +68,7 @@ fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
             .contains(TILE_WRITE | vk::AccessFlags2::COLOR_ATTACHMENT_WRITE)
     );
     assert!(!albedo.dst_access.intersects(TILE_READ));
-    // The tile attachment's descriptor names the attachment's view.
+    // The descriptor of the tile attachment uses the attachment's view.
     assert_eq!(
         tables.accesses[1].view.get(),
         Some(tables.attachments[instance.colors.first as usize].view)

@@ -106,7 +106,7 @@ fn a_buffer_and_an_image_share_a_page() {
             })
         },
         |plan, &(a, _)| {
-            // A page that holds the whole arena.
+            // A page that contains the whole arena.
             let arena = plan.objects[plan.placements[a].object.unwrap().index()];
             let page = Alignment::new(arena.size.0.next_power_of_two()).unwrap();
             Arc::make_mut(&mut plan.profile).limits.buffer_image_granularity = page;
@@ -121,7 +121,7 @@ fn the_versions_of_a_history_share_bytes() {
         |plan| {
             let pairs = plan.resources.iter().map(|resource| resource.placements);
             let pairs = pairs.filter(|run| run.len() == 2).map(|run| run.first as usize);
-            // A split lifetime's two are first in tile memory.
+            // The first of a split lifetime's two placements is in tile memory.
             let versions = pairs.filter(|&first| plan.placements[first].memory != MemoryKind::Tile);
             versions
                 .map(|first| (first, name(plan, plan.placements[first].resource)))

@@ -6,7 +6,7 @@ use tileheap::plan::{MemoryKind, Plan};
 
 use super::refused;
 
-/// The tile residents with several placements.
+/// Tile residents with several placements.
 fn ladders(plan: &Plan) -> Vec<ResourceId> {
     let ids = plan.frame.resource_ids();
     ids.filter(|&id| {

@@ -1,8 +1,8 @@
-//! Damage: plans that the checker accepts are broken in one place, and it must refuse them with the right reason.
+//! Damage: valid plans are broken in one place, and the checker must refuse them with the right reason.
 //!
-//! `tests/data/damaged_plans.json` has what breaks one row; what takes more is here: *sites*, the places of a plan at which it certainly
-//! breaks a rule; what is done there; and the error that belongs to it. Every kind must find enough sites among the planned frames, so
-//! that none is tested on nothing.
+//! `tests/data/damaged_plans.json` has damage to single rows; damage to several is here: *sites*, the positions in a plan at which it certainly
+//! breaks a rule; the change made there; and the error that belongs to it. Every kind must find enough sites among the planned frames, so that none
+//! is vacuous.
 
 mod bytes;
 mod ladders;
@@ -30,9 +30,9 @@ const AMOUNT: Amount = Amount {
     per_seed: 3,
 };
 
-/// Breaks planned frames and asserts that the checker says why they are broken.
+/// Breaks planned frames and asserts that the checker reports why they are broken.
 ///
-/// `sites` finds the places in a sound plan; `damage` breaks it at one of them; `right` knows the fault that belongs to it.
+/// `sites` finds the positions in a valid plan; `damage` breaks it at one of them; `right` recognises the fault that belongs to it.
 fn refused<S: Debug>(
     sites: impl Fn(&Plan) -> Vec<S>,
     damage: impl Fn(&mut Plan, &S),
@@ -111,7 +111,7 @@ fn uses(plan: &Plan, placement: usize) -> Vec<Access> {
         .collect()
 }
 
-/// Whether the access certainly needs what earlier passes wrote.
+/// Returns true if the access certainly needs contents written by earlier passes.
 fn needs(plan: &Plan, access: &Access) -> bool {
     let made_here = plan
         .frame
@@ -121,7 +121,7 @@ fn needs(plan: &Plan, access: &Access) -> bool {
     !made_here && (access.reads || access.writes && access.load_op == LoadOp::Load)
 }
 
-/// Whether two placements are in one range of addresses.
+/// Returns true if two placements are in the same range of addresses.
 fn same_space(plan: &Plan, a: usize, b: usize) -> bool {
     let (first, second) = (plan.placements[a], plan.placements[b]);
     if first.memory != MemoryKind::Tile || second.memory != MemoryKind::Tile {
@@ -135,7 +135,7 @@ fn same_space(plan: &Plan, a: usize, b: usize) -> bool {
     plan.options.windows == WindowRule::WholeFrame || queue(a) == queue(b)
 }
 
-/// Pairs of placements of one space for which `wanted` holds.
+/// Pairs of placements in one space for which `wanted` returns true.
 fn pairs_where(plan: &Plan, wanted: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let all = 0..plan.placements.len();
     let pairs = all.clone().flat_map(|a| all.clone().map(move |b| (a, b)));
@@ -144,24 +144,23 @@ fn pairs_where(plan: &Plan, wanted: impl Fn(usize, usize) -> bool) -> Vec<(usize
         .collect()
 }
 
-/// The placements in memory of the plan for which `wanted` holds.
+/// The placements in memory of the plan for which `wanted` returns true.
 fn placements_where(plan: &Plan, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
     let all = 0..plan.placements.len();
     all.filter(|&index| plan.placements[index].object.is_some() && wanted(index))
         .collect()
 }
 
-/// A pass that runs while tile contents live that are needed later.
+/// A pass that runs while tile memory has contents that are needed later.
 #[derive(Clone, Debug)]
 struct Passing {
     pass: PassId,
-    /// Where the contents end in the tile heap.
+    /// End of the contents in the tile heap.
     end: u64,
     resource: String,
 }
 
-/// The passes during which contents of tile memory, written before, wait for a later use; itself for one in the same pass
-/// if `own_use` says so.
+/// The passes during which previously written contents of tile memory are kept for a later use; includes the using pass itself if `own_use`.
 fn passings(plan: &Plan, own_use: bool) -> Vec<Passing> {
     let tile = |&index: &usize| plan.placements[index].memory == MemoryKind::Tile;
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Damage to homes and bindings.
+//! Damage to kinds of memory and bindings.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn to_tile(plan: &mut Plan, resource: usize) {
 #[test]
 fn an_ineligible_resource_is_put_into_tile_memory() {
     type Kind = (&'static [Rule], fn(NotTile) -> bool);
-    // Of several rules, the plan may name another one first.
+    // If several rules apply, the plan may name another one first.
     let kinds: [Kind; 7] = [
         (&[Rule::TileNotTransient], |why| why == NotTile::History),
         (&[Rule::TileTwoQueues], |why| {
@@ -66,7 +66,7 @@ fn an_ineligible_resource_is_put_into_tile_memory() {
             |plan, &(resource, why, _)| {
                 let requirement = &mut Arc::make_mut(&mut plan.requirements).resources[resource];
                 if requirement.tile.is_none() && why != NotTile::Refused {
-                    // A driver that would take it, for the rule alone to keep it out.
+                    // A driver that would accept it, so that only the rule keeps it out.
                     requirement.tile = Some(TileRequirements {
                         size: Bytes(1),
                         alignment: Alignment::ONE,
@@ -208,7 +208,7 @@ fn less_is_bound_while_contents_are_needed() {
 
 #[test]
 fn a_device_forgets_earlier() {
-    // What lived to the end of the submit now dies with the batch.
+    // Contents that were kept until the end of the submit are now lost with the batch.
     refused(
         |plan| {
             let boundary = plan.profile.tile.is_some_and(|tile| tile.queue_submit_boundary);

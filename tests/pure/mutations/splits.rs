@@ -1,4 +1,4 @@
-//! Damage to split lives.
+//! Damage to split lifetimes.
 
 use tileheap::execute::{Executed, OriginTables, PassOrigin, PassRun};
 use tileheap::plan::check::Rule;
@@ -80,7 +80,7 @@ fn a_stretch_is_in_ordinary_memory() {
     );
 }
 
-/// The frame that was described is another one: a pass of it does less.
+/// The described frame is another one: one of its passes does less.
 #[test]
 fn another_frame_was_described() {
     let sites = |plan: &Plan| -> Vec<usize> {
@@ -99,7 +99,7 @@ fn another_frame_was_described() {
         false => sites(plan),
     };
     refused(split, damage, |fault, _| fault.rule == Rule::Described);
-    // As it is of plans without a map.
+    // As in plans without a map.
     let whole = |plan: &Plan| match plan.origins.is_identity() {
         true => sites(plan),
         false => Vec::new(),

@@ -1,4 +1,4 @@
-//! Damage to reasons, and to which placements are whose.
+//! Damage to reasons, and to the assignment of placements to resources.
 
 use tileheap::frame::Persistence;
 use tileheap::plan::PlacementReason;

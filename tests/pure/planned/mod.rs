@@ -1,4 +1,4 @@
-//! Planned frames out of a seed: frames, devices and options of every kind that plans have to cope with.
+//! Planned frames generated from a seed: frames, devices and options of every kind that plans must support.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes};
 use tileheap_testkit::frames::extent;
 
-/// Tile alignments, of which few are powers of two.
+/// Tile alignments, few of them powers of two.
 const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
 
-/// The plan of a frame for a device by estimated sizes.
+/// The plan of a frame for a device, with estimated sizes.
 pub(crate) fn plan_with(
     frame: impl Into<Executed>,
     profile: &DeviceProfile,
@@ -26,7 +26,7 @@ pub(crate) fn plan_with(
     plan(executed, &needs, &Arc::new(profile.clone()), options).unwrap()
 }
 
-/// The same with the usual options.
+/// As `plan_with`, with the default options.
 pub(crate) fn plan_on(frame: impl Into<Executed>, preset: &str) -> Checked<Plan> {
     plan_with(
         frame,
@@ -48,7 +48,7 @@ pub(crate) fn planned(seed: u64) -> Checked<Plan> {
     if seed % 3 == 1 {
         frame = with_subpasses(frame);
     }
-    // Merged passes are described so, or a rewrite.
+    // Merged passes are part of the description, or a rewrite.
     if seed % 2 == 0 {
         frame = Executed::as_described(frame.frame());
     }
@@ -82,7 +82,7 @@ pub(crate) fn planned(seed: u64) -> Checked<Plan> {
     plan(&frame, &Arc::new(requirements), &Arc::new(profile), &options).unwrap()
 }
 
-/// The frame with render passes merged where they can be.
+/// The frame with render passes merged where possible.
 pub(crate) fn with_subpasses(mut frame: Executed) -> Executed {
     let passes: Vec<_> = frame.frame().pass_ids().collect();
     for pass in passes.into_iter().rev() {
@@ -131,7 +131,7 @@ fn profile(random: &mut SplitMix64) -> DeviceProfile {
     profile
 }
 
-/// What drivers do that estimates do not: larger sizes, refusals, wishes for allocations of their own.
+/// Driver behaviour beyond estimates: larger sizes, refusals, preferred dedicated allocations.
 fn perturb(requirements: &mut Requirements, random: &mut SplitMix64) {
     for requirement in &mut requirements.resources {
         if random.one_in(6) {

@@ -189,7 +189,7 @@ pub(super) fn features() -> Vec<Case> {
             NV_FRAMEBUFFER_MIXED_SAMPLES,
             AMD_MIXED_ATTACHMENT_SAMPLES
         ),
-        // The extensions let depth differ from color, but not colors from each other.
+        // The extensions allow depth to differ from color, but not colors from each other.
         case(
             "VUID-VkRenderingInfo-imageView-09429",
             |scene| {

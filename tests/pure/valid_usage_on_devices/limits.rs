@@ -1,4 +1,4 @@
-//! Limits of a device, each with a frame that just keeps to it.
+//! Limits of a device, each with a frame that just meets it.
 
 use super::*;
 

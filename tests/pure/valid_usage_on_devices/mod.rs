@@ -1,4 +1,4 @@
-//! Every rule of devices refuses a frame at one device, and not at one whose limit is one step further.
+//! Every rule of devices refuses a frame on one device, and accepts it on one whose limit is one step further.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::described::{
     with_layers,
 };
 
-/// A rule, a frame, a device that just runs it, and what is changed in that device so that it does not.
+/// A rule, a frame, a device that can just run it, and a change to that device that prevents it.
 struct Case {
     rule: &'static str,
     describe: Describe,
@@ -96,7 +96,7 @@ fn depth(scene: &mut Scene, format: F) {
     scene.render().depth(image, CLEAR_DEPTH);
 }
 
-/// An image of 8 samples that a shader reads.
+/// An image with 8 samples that a shader reads.
 fn sampled(scene: &mut Scene, format: F) {
     let image = scene.frame.image("image", samples(format));
     let color = tileheap::format::aspects(format) == vk::ImageAspectFlags::COLOR;
@@ -160,7 +160,7 @@ fn handed_over_in(scene: &mut Scene, desc: ImageDesc, [entry, exit]: [L; 2]) {
     scene.render().color(image, CLEAR);
 }
 
-/// Depth and stencil of which a pass uses one aspect.
+/// A depth and stencil image of which a pass uses one aspect.
 fn one_aspect(scene: &mut Scene, aspect: Aspects, layout: L) {
     let persistence = Persistence::External(ExternalDesc::in_layout(layout));
     let desc = of_format(F::D24_UNORM_S8_UINT);
@@ -188,7 +188,7 @@ fn synchronized_at(scene: &mut Scene, signaled: S, waiting: S) {
     scene.frame.wait(batch, semaphore, waiting);
 }
 
-/// Draws with pipelines of 4 samples and a hook into an attachment that has others.
+/// Draws with pipelines of 4 samples and a hook to an attachment with another sample count.
 fn drawn_with(scene: &mut Scene, format: F, samples: Samples, hook: u32) {
     let desc = ImageDesc {
         samples,
@@ -208,7 +208,7 @@ fn drawn_to(scene: &mut Scene, width: u32, height: u32) {
     scene.render().color(image, CLEAR);
 }
 
-/// Draws into the base extent.
+/// Draws to the base extent, without attachments.
 fn drawn_without_attachments(scene: &mut Scene) {
     let buffer = scene.frame.buffer("buffer", BufferDesc::new(Bytes(256)));
     scene.render().storage_write(buffer).at(S::FRAGMENT_SHADER);
@@ -222,7 +222,7 @@ fn cases() -> impl Iterator<Item = Case> {
         .chain(tiles::tiles())
 }
 
-/// A device whose limits and optional features are unknown, with the features that layouts need.
+/// A device with unknown limits and optional features, except the features that layouts need.
 fn unknown() -> DeviceProfile {
     let device = DeviceProfile::preset("no-tile-memory").unwrap();
     let max_allocation = device.limits.max_allocation;

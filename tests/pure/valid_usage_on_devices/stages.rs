@@ -43,7 +43,7 @@ macro_rules! stage_of_queue {
     };
 }
 
-/// A buffer that a queue copies and hands over to a stage, and a semaphore that it signals after a stage.
+/// A buffer that a queue copies and passes to a stage outside the frame, and a semaphore that it signals after a stage.
 fn copied_on(scene: &mut Scene, queue: vk::QueueFlags, exit: S, signaled: S) {
     let state = |stages| ResourceState::new(vk::ImageLayout::UNDEFINED, stages, vk::AccessFlags2::NONE);
     let external = ExternalDesc {

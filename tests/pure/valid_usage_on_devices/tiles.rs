@@ -1,8 +1,8 @@
-//! Parts of tile shading.
+//! Features of tile shading.
 
 use super::*;
 
-/// A part of tile shading: the device has it and no other one, or all others.
+/// A feature of tile shading: the device has only this one, or all others.
 macro_rules! part {
     ($rule:expr, $describe:expr, $($part:ident)|+, without $($missing:ident)|+) => {
         case(
@@ -23,7 +23,7 @@ fn color(scene: &mut Scene, stages: Option<S>) {
     }
 }
 
-/// The same of depth or stencil.
+/// As `color`, for depth or stencil.
 fn depth_read(scene: &mut Scene, format: F) {
     let image = scene.frame.image("image", of_format(format));
     let pass = scene.render().tile_shading();
@@ -76,7 +76,7 @@ pub(super) fn tiles() -> Vec<Case> {
             TILE_SHADING_DEPTH_ATTACHMENTS | TILE_SHADING_PER_TILE_DISPATCH,
             without TILE_SHADING_DEPTH_ATTACHMENTS
         ),
-        // Of both aspects, the descriptor has depth.
+        // With both aspects, the descriptor is for depth.
         part!(
             DEPTH,
             |scene| depth_read(scene, F::D32_SFLOAT_S8_UINT),

@@ -1,15 +1,15 @@
-//! An interpreter of frames: resources hold numbers, texel by texel, and every access records the numbers that it finds.
+//! An interpreter of frames: resources contain numbers, texel by texel, and every access records the numbers that it finds.
 //!
-//! It shares no code with the rewrite or the checker of maps: it knows ranges, render areas and load operations only.
+//! It shares no code with the rewrite or the checker of maps: it only knows ranges, render areas and load operations.
 
 use tileheap::frame::tables::{Access, PassKind, ResourceKind, SkippedOutputs, Version};
 use tileheap::frame::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId};
 
-/// A frame that was interpreted.
+/// The result of interpreting a frame.
 pub(super) struct Outcome {
-    /// Per access, a digest of what it found; 0 for those that need no contents or that were skipped.
+    /// Per access, a digest of the numbers that it found; 0 for accesses that need no contents or were skipped.
     pub(super) found: Vec<u64>,
-    /// Per resource, what it holds in the end.
+    /// Per resource, its final contents.
     pub(super) contents: Vec<Vec<u64>>,
 }
 
@@ -63,7 +63,7 @@ fn texels(frame: &Frame, id: ResourceId) -> Vec<Texel> {
     all
 }
 
-/// Whether an access touches a texel: of its range and, if it is an attachment, of what its pass renders to.
+/// Returns true if an access touches a texel: in its range and, for an attachment, in the render area of its pass.
 fn touches(frame: &Frame, access: &Access, texel: Texel) -> bool {
     if !frame.resource(access.resource).is_image() {
         return access
@@ -92,7 +92,7 @@ fn touches(frame: &Frame, access: &Access, texel: Texel) -> bool {
     within && rendered && inside(texel.x, offset.x, extent.width) && inside(texel.y, offset.y, extent.height)
 }
 
-/// Interprets a frame. `key` identifies an access in both of two frames; `skip` says which passes are left out.
+/// Interprets a frame. `key` identifies an access in both of two frames; `skip` returns true for passes that are left out.
 pub(super) fn interpret(
     frame: &Frame,
     key: impl Fn(usize) -> u64,
@@ -124,7 +124,7 @@ pub(super) fn interpret(
             }
             digest
         };
-        // Within a pass, what is attached is cleared or discarded before it is read in place.
+        // Within a pass, attachments are cleared or discarded before they are read in place.
         let in_place = |access: &Access| access.kind == AccessKind::InputAttachment || access.goes_on;
         if optional.is_none() {
             for (index, access) in accesses().filter(|(_, access)| access.needs_contents()) {

@@ -1,4 +1,4 @@
-//! Random frames in which few resources play many parts: cleared, discarded, blended, copied, dispatched, in part and as a whole.
+//! Random frames that reuse few resources in many ways: cleared, discarded, blended, copied, dispatched, in part and as a whole.
 
 use ash::vk;
 use ash::vk::ImageAspectFlags as Aspects;
@@ -23,12 +23,12 @@ struct Generator {
     random: SplitMix64,
     frame: FrameBuilder,
     resources: Vec<(ResourceId, Kind)>,
-    /// Whether all of a resource has been written, as far as the generator knows.
+    /// True if all of a resource has been written, as far as the generator knows.
     written: Vec<bool>,
     persistent: Vec<bool>,
 }
 
-/// A frame, or `None` where the description breaks a rule.
+/// A frame, or `None` if the description breaks a rule.
 pub(super) fn random_frame(seed: u64) -> Option<Frame> {
     let extent = vk::Extent2D {
         width: SIDE,

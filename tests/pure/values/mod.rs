@@ -1,4 +1,4 @@
-//! Values: what begins one, what does not, and that every access finds in them what it finds in the described resources.
+//! Values: where they begin and do not begin, and that every access finds the same contents in them as in the described resources.
 
 mod contents;
 mod frames;
@@ -26,7 +26,7 @@ fn color() -> ImageDesc {
     ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT)
 }
 
-/// A frame on one queue: `pool`, `out` that keeps results, and the passes of `passes`.
+/// A frame on one queue: `pool`, `out` for results, and the passes of `passes`.
 fn frame_of(
     pool: impl FnOnce(&mut FrameBuilder) -> ResourceId,
     passes: impl FnOnce(&mut FrameBuilder, CommandBufferId, ResourceId, ResourceId),
@@ -47,7 +47,7 @@ fn image(frame: &mut FrameBuilder) -> ResourceId {
     frame.image("pool", color())
 }
 
-/// Draws to `pool` with `first`, reads it; and does so once more with `second`, for `out`.
+/// Draws to `pool` with `first` and reads it, then again with `second`, for `out`.
 fn twice(
     pool: impl FnOnce(&mut FrameBuilder) -> ResourceId,
     second: impl FnOnce(&mut FrameBuilder, CommandBufferId, ResourceId),
@@ -63,14 +63,14 @@ fn twice(
     })
 }
 
-/// The frame with its values apart; the map is checked.
+/// The frame with separate values; checks the map.
 fn separate(frame: &Frame) -> Executed {
     let executed = Executed::as_described(frame).separate_values().unwrap();
     assert_eq!(executed.violations(), []);
     executed
 }
 
-/// The numbers of the values of a described resource, as resources of the frame that runs.
+/// The numbers of the values of a described resource, as resources of the executed frame.
 fn values(executed: &Executed, name: &str) -> Vec<(u32, u32)> {
     let id = executed.described().resource_named(name).unwrap();
     let parts = executed.frame().resource_ids();
@@ -103,7 +103,7 @@ fn each_clear_of_all_begins_a_value() {
         ["draw", "use", "draw again", "use again"].map(used),
         [value(1), value(1), value(2), value(2)]
     );
-    // Once more divides nothing; nor is a frame without values changed.
+    // A second separation changes nothing; nor does one of a frame without values.
     assert_eq!(executed.separate_values().unwrap(), executed);
     let itself = Executed::as_described(executed.frame());
     assert!(itself.separate_values().unwrap().origins().is_identity());
@@ -387,7 +387,7 @@ fn buffers_have_values() {
     let executed = separate(&frame(false));
     assert_eq!(values(&executed, "pool"), [(1, 2), (2, 2)]);
     assert_eq!(values(&separate(&frame(true)), "pool"), []);
-    // Each is created for what its own accesses do.
+    // Each is created with the usage of its own accesses.
     let usages = executed
         .frame()
         .resources()
@@ -406,7 +406,7 @@ fn buffers_have_values() {
     );
 }
 
-/// A chain whose levels are images of their own, used twice.
+/// A mip chain whose levels are separate images, used twice.
 #[test]
 fn levels_have_values_of_their_own() {
     let chain = |frame: &mut FrameBuilder| {
@@ -451,7 +451,7 @@ fn levels_have_values_of_their_own() {
     assert_eq!(parts, [(None, 1), (Some(1), 1), (None, 2), (Some(1), 2)]);
 }
 
-/// A value that is never read is one all the same.
+/// A value that is never read still counts.
 #[test]
 fn a_value_that_is_never_read_is_a_value() {
     let frame = frame_of(image, |frame, commands, pool, out| {

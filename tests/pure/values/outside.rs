@@ -1,4 +1,4 @@
-//! Values of resources that something outside of a pass refers to: the caller, the next frame, other queues, constraints.
+//! Values of resources that something outside a pass refers to: the caller, the next frame, other queues, constraints.
 
 use ash::vk;
 use tileheap::execute::{Executed, Part};
@@ -8,7 +8,7 @@ use tileheap::frame::{CommandBufferId, Frame, FrameBuilder, LoadOp, Persistence,
 
 use super::{CLEAR, EXTENT, color, frame_of, image, separate, twice, values};
 
-/// What comes from outside and what leaves stays in the resource; what is between is transient.
+/// The first and last values of the resource stay in it; those in between are transient.
 #[test]
 fn external_and_history_resources_keep_their_ends() {
     let external =
@@ -104,7 +104,7 @@ fn constrained_and_unwanted_resources_are_left_alone() {
     assert!(others.origins().is_identity());
 }
 
-/// Two queues read what a third pass overwrites.
+/// Two queues read an image that a third pass overwrites.
 #[test]
 fn several_queues_may_read_a_value() {
     let mut frame = FrameBuilder::new("queues", EXTENT);
@@ -140,7 +140,7 @@ fn several_queues_may_read_a_value() {
     assert_eq!(values(&executed, "pool"), [(1, 2), (2, 2)]);
 }
 
-/// The frame can wait for the state in which an external image enters on the queue that uses it first.
+/// The frame can wait for an external image's entry state on the queue that uses it first.
 #[test]
 fn an_external_resource_is_first_used_by_the_same_queue() {
     for second in [0, 1] {

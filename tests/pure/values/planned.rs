@@ -1,4 +1,4 @@
-//! Frames that pool their images plan as well as the same frames with an image for each value.
+//! Frames that pool their images are planned as well as the same frames with an image for each value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use super::frames::random_frame;
 use super::{CLEAR, separate};
 use crate::planned::plan_with;
 
-/// Effects at half the size of an image that is drawn to all along: ambient occlusion, bloom and blur use images of one pool, reflections and
-/// depth of field have images of their own. `image` says which of the pool an effect uses.
+/// Effects at half the size of an image that is drawn to throughout: ambient occlusion, bloom and blur use images of one pool, reflections and depth
+/// of field have separate images. `image` selects the pool image of each effect.
 fn effects(image: [usize; 3]) -> Frame {
     let extent = |width, height| vk::Extent2D { width, height };
     let mut frame = FrameBuilder::new("effects", extent(1280, 720));
@@ -90,7 +90,7 @@ fn plan_at(frame: impl Into<Executed>, heap: Option<Bytes>) -> Checked<Plan> {
     plan
 }
 
-/// What makes a plan good: the bytes that it moves off chip, the bound on what it keeps there, bytes of ordinary memory.
+/// Quality of a plan: bytes that it moves off chip, upper bound on those that it keeps on chip, bytes of ordinary memory.
 fn quality(plan: &Plan) -> (Bytes, Option<i64>, Bytes) {
     let bound = plan.optimality.map(|found| found.upper_bound);
     (plan.dram_traffic(), bound, plan.totals.arena_bytes)
@@ -113,13 +113,13 @@ fn a_pool_of_one_image_plans_as_well_as_three_images() {
     assert!(better > 10, "{better} heaps");
 }
 
-/// The same frame with images pooled at random, and how many values each has then.
+/// The same frame with images pooled at random, and the number of values of each pool image.
 fn pool(frame: &Frame, random: &mut SplitMix64) -> (Frame, BTreeMap<String, usize>) {
     let mut document: Value = serde_json::from_str(&frame.to_json()).unwrap();
     let mut values: BTreeMap<String, usize> = BTreeMap::new();
     let mut ids: Vec<ResourceId> = frame.resource_ids().collect();
     ids.sort_by_key(|&id| frame.lifetime_of(id).first);
-    // Per image of the pool: its name, what it is, and the pass until which it is used.
+    // Per pool image: its name, its kind, and the pass until which it is used.
     let mut free: Vec<(String, ResourceId)> = Vec::new();
     for id in ids {
         let (resource, lifetime) = (frame.resource(id), frame.lifetime_of(id));
@@ -156,7 +156,7 @@ fn pool(frame: &Frame, random: &mut SplitMix64) -> (Frame, BTreeMap<String, usiz
     (Frame::from_json(&document.to_string()).unwrap(), values)
 }
 
-/// The same frame with its resources in the order of those of a frame with the same accesses: planning depends on it among equals.
+/// The same frame with its resources in the order of a frame with the same accesses: planning uses that order to break ties.
 fn in_order_of(executed: &Executed, apart: &Frame) -> Frame {
     let mut document: Value = serde_json::from_str(&apart.to_json()).unwrap();
     let accesses = executed.frame().accesses().iter().zip(apart.accesses());
@@ -171,7 +171,7 @@ fn in_order_of(executed: &Executed, apart: &Frame) -> Frame {
     Frame::from_json(&document.to_string()).unwrap()
 }
 
-/// Replaces a name wherever an access names it.
+/// Replaces a name in all accesses.
 fn rename(document: &mut Value, from: &str, to: &str) {
     match document {
         Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),
@@ -230,7 +230,7 @@ fn frames_that_pool_at_random_plan_as_well_as_frames_that_do_not() {
     );
 }
 
-/// What shares memory is ordered: the checker of tables accepts plans of random frames, with histories, external resources and two queues.
+/// Uses of shared memory are ordered: the checker of tables accepts plans of random frames, with histories, external resources and two queues.
 #[test]
 fn tables_of_random_values_are_accepted() {
     let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());

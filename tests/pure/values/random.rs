@@ -1,4 +1,4 @@
-//! Values of random frames, judged by the interpreter; and damaged maps, by the checker.
+//! Values of random frames, checked by the interpreter; and damaged maps, refused by the checker.
 
 use tileheap::execute::{Executed, OriginRule, OriginTables, ValueOf};
 use tileheap::frame::{Persistence, ResourceId};
@@ -8,7 +8,7 @@ use super::contents::interpret;
 use super::frames::random_frame;
 use super::{separate, values};
 
-/// What every access finds, and what is left outside, is the same in both frames.
+/// Every access finds the same contents in both frames, and both leave the same contents.
 fn assert_same_contents(executed: &Executed, seed: u64) {
     let (frame, described) = (executed.frame(), executed.described());
     let before = |id: ResourceId| 100 + id.index() as u64;
@@ -107,7 +107,7 @@ fn values_are_split_and_merged() {
                 assert_eq!(executed.violations(), [], "seed {seed}");
             }
         }
-        // Values of what has been merged and split: before and after.
+        // Values of merged and split resources: before and after.
         let again = executed.separate_values().unwrap();
         assert_eq!(again.violations(), [], "seed {seed}");
         let mut late = Executed::as_described(&frame);

@@ -6,7 +6,7 @@ use tileheap::units::{Bytes, Run};
 
 use super::{CLEAR, color, frame_of, image, separate, values};
 
-/// A pass of the strips draws on a value that an earlier pass has begun; the image is cleared again afterwards.
+/// A pass of the strips draws to a value that an earlier pass has begun; the image is cleared again afterwards.
 #[test]
 fn a_value_is_drawn_on_in_strips() {
     let frame = frame_of(image, |frame, commands, pool, out| {

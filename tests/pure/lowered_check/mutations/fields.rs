@@ -1,7 +1,7 @@
-//! Every field of every table, damaged: nothing in the tables is read without being judged.
+//! Damage to every field of every table: every field is checked.
 //!
-//! A field gets a value that it has elsewhere in the tables, or the next number. Where not all of this is refused, the rest is no damage: a
-//! wider scope, another empty run, why a barrier is there, stencil operations where there is no stencil.
+//! A field gets a value that it has elsewhere in the tables, or the next number. If not all of these are refused, the others are harmless: a wider
+//! scope, another empty run, the cause of a barrier, stencil operations without stencil.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use tileheap::units::SplitMix64;
 
 use super::super::{arrangements, device, executable};
 
-/// The fields of a document, by table and name, each with its places.
+/// The fields of a document, by table and name, each with its positions.
 fn fields(value: &Value, name: &str, place: &str, into: &mut BTreeMap<String, Vec<String>>) {
     match value {
         Value::Object(members) => {
@@ -97,7 +97,7 @@ fn every_field_is_judged() {
             kinds.extend(errors.first().map(kind_of));
         }
     }
-    // Of each line: how many damages of a field are refused at least, in hundredths, and the fields.
+    // Per line: the minimum percentage of refused damage to a field, and the fields.
     let listed = std::fs::read_to_string(tileheap_testkit::data("lowered_fields.txt")).unwrap();
     let lines = listed.lines().filter_map(|line| line.split_once(": "));
     let least: BTreeMap<&str, u32> = lines

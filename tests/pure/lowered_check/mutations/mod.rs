@@ -1,7 +1,7 @@
-//! Damage: tables that the checker accepts are broken in one place, and it must refuse them with the right reason.
+//! Damage: valid tables are broken in one place, and the checker must refuse them with the right reason.
 //!
-//! `tests/data/damaged_tables.json` has what breaks one row; what takes several is here: *sites*, the places of the tables at which it
-//! certainly breaks a rule; what is done there; and the errors that belong to it.
+//! `tests/data/damaged_tables.json` has damage to single rows; damage to several is here: *sites*, the positions at which it certainly breaks a rule;
+//! the change made there; and the errors that belong to it.
 
 mod fields;
 mod passes;
@@ -25,7 +25,7 @@ const AMOUNT: Amount = Amount {
     per_seed: 2,
 };
 
-/// Sound tables, and what they are for.
+/// Valid tables, and their frame and device.
 struct Sound {
     plan: Arc<Checked<Plan>>,
     situation: Situation,
@@ -34,7 +34,7 @@ struct Sound {
 }
 
 impl Sound {
-    /// The seed's tables, of one of the first frames on one of the arrangements of queues.
+    /// The seed's tables, for one of the first frames and one mapping of queues.
     fn of(seed: u64, random: &mut SplitMix64) -> Option<Sound> {
         let plan = executable(seed)?;
         let arrangements = arrangements(&plan);
@@ -56,7 +56,7 @@ impl Sound {
     }
 }
 
-/// Breaks tables and asserts that the checker says why they are broken.
+/// Breaks tables and asserts that the checker reports why they are broken.
 fn refused<T: Debug>(
     sites: impl Fn(&Sound) -> Vec<T>,
     damage: impl Fn(&mut Lowered, &T),

@@ -1,4 +1,4 @@
-//! Damage to what orders queues and shares resources between them.
+//! Damage to the order of queues and the sharing of resources between them.
 
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap::Checked;
@@ -14,7 +14,7 @@ use crate::planned::plan_on;
 
 #[test]
 fn tile_memory_of_the_frame_before_is_not_waited_for() {
-    // A4, A5: on one device queue a barrier waits for whatever used the bytes before, in whatever submit and by whatever declared queue.
+    // A4, A5: on one device queue a barrier waits for whatever used the bytes before, in any submit and on any declared queue.
     let mut found = 0;
     for seed in 0..100 {
         let Some(plan) = executable(seed) else { continue };
@@ -24,7 +24,7 @@ fn tile_memory_of_the_frame_before_is_not_waited_for() {
             if !second.before.bytes.iter().any(|one| one.space.is_tile()) {
                 continue;
             }
-            // Tables for untouched memory, run where a frame has used it.
+            // Tables for unused memory, executed after a frame has used it.
             let mut fresh = second.clone();
             fresh.before.bytes.clear();
             let tables = lower(&plan, &fresh).unwrap();
@@ -50,8 +50,8 @@ fn families_that_share_a_resource_are_listed_wrongly() {
     }
 }
 
-/// `scene` is drawn on one queue, sampled there and on another one of the same family, and sampled on a third one of another family.
-/// Semaphores name the stages at hand.
+/// `scene` is drawn on one queue, sampled there and on another one of the same family, and sampled on a third one of another family. Semaphores name
+/// the stages of these uses.
 fn three_queues() -> Checked<Plan> {
     plan_on(&frame("three queues"), "adreno-830")
 }
@@ -75,7 +75,7 @@ fn a_resource_that_families_share_is_exclusive() {
 
 #[test]
 fn transfers_go_through_narrow_semaphores() {
-    // A6: without maintenance8, ALL_COMMANDS alone orders both halves.
+    // A6: without maintenance8, only ALL_COMMANDS orders both halves.
     let plan = three_queues();
     let situation = real_queues([(0, 0), (1, 0), (2, 0)]);
     let tables = lower(&plan, &situation).unwrap().into_inner();
