@@ -1,4 +1,4 @@
-//! Descriptions that break no rule run, and validation has nothing to say about what the runtime makes of them.
+//! Descriptions that break no rule run, without messages from validation.
 
 use ash::vk;
 use tileheap::frame::{Frame, QueueId};
@@ -8,7 +8,7 @@ use tileheap_testkit::gpu::Gpu;
 
 use super::described;
 
-/// Records every pass with nothing in it, submits, and waits.
+/// Records every pass without commands, submits, and waits.
 fn run(gpu: &mut Gpu, bound: &mut BoundFrame, frame: &Frame) -> tileheap::Result<()> {
     let queue_of = |batch: usize| frame.submits()[frame.batches()[batch].submit.index()].queue;
     let mut handle = |queue: QueueId| {
@@ -26,7 +26,7 @@ fn run(gpu: &mut Gpu, bound: &mut BoundFrame, frame: &Frame) -> tileheap::Result
         let Some(first) = frame.passes()[commands.passes.indices()].first() else {
             continue;
         };
-        // SAFETY: the command buffer and its pool are this test's alone.
+        // SAFETY: only this test uses the command buffer and its pool.
         let mut recorded = unsafe { recorder.record(handle, first.command_buffer) }?;
         for pass in frame.pass_ids().skip(commands.passes.first as usize) {
             if frame.pass(pass).command_buffer == first.command_buffer {
@@ -57,7 +57,7 @@ fn what_breaks_no_rule_runs() {
         let failed = described::valid().filter_map(|(name, describe)| {
             let ran = described::frame(name, describe).and_then(|frame| run_twice(&mut gpu, &frame));
             let failed = ran.err().map(|error| format!("{name}: {error}"));
-            // Depth and stencil with layouts of their own or resolved, and views.
+            // Depth and stencil with separate layouts or resolved, and views.
             let features = [
                 "requires dynamic rendering",
                 "VK_KHR_depth_stencil_resolve",

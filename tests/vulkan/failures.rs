@@ -1,4 +1,4 @@
-//! Every call that can fail, failing: what the runtime says, and what it leaves behind.
+//! Injected failures of every fallible call: the runtime's errors, and what it leaves.
 
 use tileheap_testkit::fake_driver;
 use tileheap_testkit::runtime_rig;
@@ -12,7 +12,7 @@ use tileheap::runtime::{
     BoundFrame, Capabilities, Context, ContextDesc, Device, DeviceDesc, Missing, Support,
 };
 
-/// The drivers and ways that differ in what the runtime calls.
+/// Drivers and devices for which the runtime makes different calls.
 fn ways() -> Vec<(&'static str, Config, Capabilities)> {
     let none = Capabilities::empty();
     let modern = || Config::modern().asynchronous();
@@ -41,7 +41,7 @@ fn ways() -> Vec<(&'static str, Config, Capabilities)> {
     ]
 }
 
-/// A whole life of the runtime: taken up, planned, bound, some frames, given up.
+/// A full session of the runtime: creation, planning, binding, some frames, destruction.
 fn live(rig: &Rig) -> Result<()> {
     let runtime = rig.runtime()?;
     let result = bind_and_run(rig, &runtime);
@@ -53,13 +53,13 @@ fn bind_and_run(rig: &Rig, runtime: &Device) -> Result<()> {
     let plan = runtime.plan(&rig.described.frame, &PlanOptions::default())?;
     let mut bound = runtime.bind(&plan)?;
     let result = run(rig, &mut bound);
-    // The caller's own wait for the device, which is not to fail here.
+    // The caller's own wait for the device, which must not fail here.
     rig.driver.complete();
     on_fake!(bound.destroy());
     result
 }
 
-/// As many frames as can be in flight, then one more.
+/// Runs as many frames as can be in flight, then one more.
 fn run(rig: &Rig, bound: &mut BoundFrame) -> Result<()> {
     let mut last = rig.frame(bound)?;
     for _ in 1..IN_FLIGHT {
@@ -73,7 +73,7 @@ fn run(rig: &Rig, bound: &mut BoundFrame) -> Result<()> {
     Ok(())
 }
 
-/// The first call that failed, and how.
+/// The first call that failed, and its result.
 fn failed(rig: &Rig) -> Option<(&'static str, vk::Result)> {
     rig.driver.journal().iter().find_map(|call| match call {
         Call::Failed { function, result } => Some((*function, *result)),
@@ -90,13 +90,13 @@ fn without_failures_nothing_is_amiss() {
     }
 }
 
-/// Whether a text has a function's name as a whole word.
+/// Returns true if a text contains a function's name as a whole word.
 fn names(text: &str, function: &str) -> bool {
     let letter = |one: char| one.is_ascii_alphanumeric();
     text.split(|one| !letter(one)).any(|word| word == function)
 }
 
-/// One run of the runtime with an injected failure: the call, and what is wrong with how the runtime took it; `None` if the call never came.
+/// Runs the runtime with one injected failure; returns the call, and what the runtime did wrong; `None` if the call was never made.
 fn live_with_failure(rig: &Rig) -> Option<(&'static str, Vec<String>)> {
     let outcome = live(rig);
     let Some((function, result)) = failed(rig) else {
@@ -105,7 +105,7 @@ fn live_with_failure(rig: &Rig) -> Option<(&'static str, Vec<String>)> {
     };
     let mut wrong = rig.amiss();
     match outcome {
-        // Names are for debuggers alone; of a lost device, the next call says it.
+        // Names are only for debugging; the next call reports a lost device.
         _ if function == "vkSetDebugUtilsObjectNameEXT" => {}
         Ok(()) => wrong.push("the failure is not reported".to_owned()),
         Err(error) => {
@@ -118,7 +118,7 @@ fn live_with_failure(rig: &Rig) -> Option<(&'static str, Vec<String>)> {
     Some((function, wrong))
 }
 
-/// Lets each fallible call fail in turn with `result`; the calls that did, and what went wrong.
+/// Makes each fallible call fail in turn with `result`; returns the calls, and what went wrong.
 fn fail_each(config: &Config, without: Capabilities, result: vk::Result) -> (Vec<&'static str>, Vec<String>) {
     let (mut calls, mut wrong) = (Vec::new(), Vec::new());
     for nth in 0.. {
@@ -198,14 +198,14 @@ fn detection_names_the_missing_link() {
             missing.is_empty(),
             "{case}"
         );
-        // Whatever is missing, the frame runs.
+        // The frame runs without the missing capabilities.
         bind_and_run(&rig, &runtime).unwrap_or_else(|error| panic!("{case}: {error}"));
         on_fake!(runtime.destroy());
         assert_eq!(rig.amiss(), [""; 0], "{case}");
     }
 }
 
-/// A fake driver's instance and device, of the driver's version.
+/// A fake driver's instance and device, with the driver's version.
 fn instance(config: Config) -> (FakeDriver, ash::Instance, vk::PhysicalDevice) {
     let application = vk::ApplicationInfo::default().api_version(config.api_version);
     let info = vk::InstanceCreateInfo::default().application_info(&application);
@@ -302,7 +302,7 @@ fn a_context_that_fails_leaves_nothing_behind() {
             let driver = FakeDriver::new(config.clone());
             driver.fail_at(nth, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
             match context(&driver) {
-                // Waiting for an idle device comes when everything is over.
+                // Waiting for an idle device happens at the very end.
                 Ok(context) => drop(context.destroy()),
                 Err(error) => assert!(!error.to_string().contains('\n')),
             }
@@ -316,8 +316,7 @@ fn a_context_that_fails_leaves_nothing_behind() {
     }
 }
 
-/// A device of a caller who chains `Vulkan13Features` and names the extension: nothing is doubled, and what it denies is
-/// not used.
+/// A device of a caller who chains `Vulkan13Features` and names the extension: nothing is enabled twice, and disabled features are not used.
 #[test]
 fn enabling_doubles_nothing() {
     let (driver, instance, physical) = instance(Config::modern());
@@ -383,7 +382,7 @@ fn frames_before_a_failed_submission_can_be_waited_for() {
         .plan(&rig.described.frame, &PlanOptions::default())
         .unwrap();
     let mut bound = runtime.bind(&plan).unwrap();
-    // As many as fences count.
+    // As many frames as there are fences.
     let numbers = [(); 4].map(|()| {
         let number = rig.frame(&mut bound).unwrap();
         rig.driver.complete();

@@ -1,6 +1,6 @@
 //! The runtime on a Vulkan driver, real or fake.
 //!
-//! `cargo test --test vulkan` needs a Vulkan driver (lavapipe will do); every test on it is validated where `TILEHEAP_VALIDATE=1`.
+//! `cargo test --test vulkan` needs a Vulkan driver (such as lavapipe); every test on it runs with validation if `TILEHEAP_VALIDATE=1`.
 
 mod calls;
 #[path = "../descriptions/mod.rs"]

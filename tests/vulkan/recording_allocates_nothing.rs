@@ -6,7 +6,7 @@ use tileheap_testkit::fake_driver::Config;
 
 use super::calls::Rig;
 
-/// Allocations of one frame, from `begin` to the wait after its submission.
+/// Number of allocations per frame, from `begin` to the wait after its submission.
 fn allocations(config: Config) -> Vec<usize> {
     let rig = Rig::new(config);
     let mut bound = rig.bind(&PlanOptions::default());
@@ -28,7 +28,7 @@ fn a_frame_in_steady_state_allocates_nothing() {
 #[test]
 fn on_vulkan_1_1_submission_alone_allocates() {
     let counts = allocations(Config::vulkan_1_1());
-    // The older structs of each of three batches: lists of waits, stages, values, signals and command buffers.
+    // The older structs for each of three batches: lists of waits, stages, values, signals and command buffers.
     assert!(
         counts[6..].iter().all(|&count| count == counts[6] && count <= 15),
         "{counts:?}"

@@ -1,4 +1,4 @@
-//! The test bed itself: the validation layer that judges the other tests is new enough and awake.
+//! The test bed itself: checks that the validation layer of the other tests is recent enough and active.
 
 use tileheap_testkit as support;
 use tileheap_testkit::validation;
@@ -27,7 +27,7 @@ unsafe extern "system" fn collect(
     vk::FALSE
 }
 
-/// Asks for no layer: the environment that `scripts/run-in-testbed.sh` makes puts one in every program.
+/// Requests no layer: the environment of `scripts/run-in-testbed.sh` enables one in every program.
 #[test]
 fn the_layer_sees_every_program() {
     if !validation::wanted() {

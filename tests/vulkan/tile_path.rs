@@ -1,6 +1,6 @@
-//! The tile path, call by call: which memory types are used, which commands, and in which order everything goes.
+//! The tile memory path, call by call: memory types, commands, and the order of destruction.
 //!
-//! That the right tile memory is bound where it is needed is judged by the emulator, on whose profiles all pixel tests run.
+//! The emulator checks that the right tile memory is bound for each use; all pixel tests run on its profiles.
 
 use tileheap_testkit::fake_driver;
 use tileheap_testkit::runtime_rig;
@@ -113,7 +113,7 @@ fn a_retired_plan_outlives_its_frames_and_no_longer() {
     }
 }
 
-/// What the pool had, one resource after the other, with its views and their framebuffers; then the render passes of those.
+/// Asserts that pooled objects are destroyed in order: one resource after the other, with its views and their framebuffers; then the render passes.
 fn goes_in_order(journal: &[Call]) {
     use vk::ObjectType as T;
     let rank = |object: &Object| match object.kind {

@@ -1,4 +1,4 @@
-//! A render area that changes every frame: what the driver is given, what that costs, and what is refused.
+//! A render area that changes every frame: the areas passed to the driver, their cost, and refused ones.
 
 use ash::vk;
 use tileheap::frame::PassId;
@@ -11,7 +11,7 @@ use tileheap_testkit::runtime_rig::{EXTENT, IN_FLIGHT, on_fake};
 use super::Rig;
 use tileheap_testkit::frames::rect;
 
-/// The areas that a turn's command buffers begin, in order.
+/// The areas in the command buffers of a turn, in order.
 fn begun(rig: &Rig, turn: usize) -> Vec<vk::Rect2D> {
     let recorded = rig.fake.commands[turn % IN_FLIGHT].map(|commands| rig.fake.driver.recorded(commands));
     let area = |command: &Command| match command {
@@ -23,7 +23,7 @@ fn begun(rig: &Rig, turn: usize) -> Vec<vk::Rect2D> {
 
 #[test]
 fn another_area_every_frame_creates_and_allocates_nothing() {
-    // Submission alone allocates without synchronization2.
+    // Only submission allocates without synchronization2.
     for (config, most) in [(Config::modern(), 0), (Config::vulkan_1_1(), 15)] {
         let rig = Rig::new(config);
         let mut bound = rig.bind(&PlanOptions::default());
@@ -59,7 +59,7 @@ fn another_area_every_frame_creates_and_allocates_nothing() {
             )
         };
         assert!(!rig.fake.driver.journal().iter().any(creates));
-        // The next frame has the described ones.
+        // The next frame uses the described areas again.
         rig.run(&mut bound);
         assert_eq!(begun(&rig, 40), vec![EXTENT.into(); passes.len()]);
     }
@@ -94,7 +94,7 @@ fn areas_that_cannot_be_are_refused_and_change_nothing() {
         "{said}"
     );
 
-    // A pass that renders nothing is begun by nobody.
+    // A pass that renders nothing is not begun.
     recorder.set_area(decals, None).unwrap();
     let (scene, handle) = (rig.fake.described.commands[0], rig.fake.commands[0][0]);
     let mut commands = on_fake!(recorder.record(handle, scene)).unwrap();

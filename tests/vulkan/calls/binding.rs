@@ -1,4 +1,4 @@
-//! Memory as it is asked for: lazy, dedicated, in granules, more than was said before; and submissions that the caller makes.
+//! Kinds of memory allocations: lazy, dedicated, in granules, larger than reported before; and submissions made by the caller.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
 use super::Rig;
 use tileheap_testkit::frames::one_queue;
 
-/// A depth buffer that nobody needs after the pass that tests against it.
+/// A frame with a depth buffer that is only needed by the pass that tests against it.
 fn lazy_frame() -> Frame {
     let mut frame = FrameBuilder::new("lazy", EXTENT);
     let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
@@ -176,7 +176,7 @@ fn requirements_that_grow_are_planned_for_anew() {
             assert!(placement.size > old.size);
         }
     }
-    // What holds is remembered: the next time around, nothing has to be planned anew.
+    // The working plan is cached: the next call does not need to plan again.
     let again = rig.tile.plan(frame, &PlanOptions::default()).unwrap();
     assert!(Arc::ptr_eq(&again, bound.plan()));
 }
@@ -199,7 +199,7 @@ fn the_caller_may_submit() {
         assert_eq!(batches, [2, 1]);
         assert!(bound.wait(number.unwrap(), u64::MAX).unwrap());
     }
-    // What the caller's submission returns comes back, and ends the bound plan's frames.
+    // The result of the caller's submission is returned, and ends the bound plan's frames.
     let recorder = rig.fake.record(&mut bound).unwrap();
     let failed = on_fake!(recorder.submit_with(|_| Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY)));
     assert!(
@@ -210,7 +210,7 @@ fn the_caller_may_submit() {
     );
     let over = rig.fake.record(&mut bound).unwrap_err();
     assert!(over.to_string().contains("bind again"), "{over}");
-    // The loss of the device ends those of all.
+    // The loss of the device ends the frames of all bound plans.
     let mut other = rig.bind(&PlanOptions::default());
     let recorder = rig.fake.record(&mut other).unwrap();
     let lost = on_fake!(recorder.submit_with(|_| Err(vk::Result::ERROR_DEVICE_LOST)));

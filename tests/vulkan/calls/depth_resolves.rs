@@ -1,4 +1,4 @@
-//! Depth and stencil that render pass objects resolve: what `vkCreateRenderPass2` is given.
+//! Depth and stencil resolves in render pass objects: the arguments of `vkCreateRenderPass2`.
 
 use ash::vk;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
@@ -61,7 +61,7 @@ fn a_depth_resolve_is_chained_to_its_subpass() {
     let bound = rig.tile.bind(&plan).unwrap();
     let color = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
     let depth = vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
-    // It is resolved into and read in place.
+    // It is a resolve target and read in place.
     let flat = reference(3, vk::ImageLayout::GENERAL);
     let subpass = Subpass {
         view_mask: 0,

@@ -1,4 +1,4 @@
-//! A frame whose description changes every time: what is created, allocated and waited for, and what is left.
+//! A frame whose description changes every time: objects created, memory allocated, waits, and what remains.
 
 use ash::vk;
 use tileheap::frame::tables::SkippedOutputs;
@@ -17,10 +17,10 @@ use tileheap_testkit::runtime_rig::{EXTENT, IN_FLIGHT, on_fake};
 
 use super::Rig;
 
-/// Switches that combine freely.
+/// Number of switches, which combine freely.
 const SWITCHES: u32 = 8;
 
-/// Describes a frame with some switches on: passes, the size of two images, histories, a second queue; gives the first command buffer.
+/// Describes a frame with some switches on: passes, the size of two images, histories, a second queue; returns the first command buffer.
 pub(super) fn describe(frame: &mut FrameBuilder, on: u32) -> CommandBufferId {
     let is = |switch: u32| on >> switch & 1 == 1;
     frame.reset("switched", EXTENT);
@@ -104,7 +104,7 @@ pub(super) fn run(rig: &Rig, frames: &mut DynamicFrame, builder: &FrameBuilder, 
     on_fake!(recorder.submit()).unwrap()
 }
 
-/// Bytes of ordinary memory that a plan asks for.
+/// Bytes of ordinary memory that a plan requires.
 fn bytes_of(rig: &Rig, builder: &FrameBuilder) -> u64 {
     let frame = builder.to_frame().unwrap();
     let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
@@ -117,20 +117,20 @@ fn bytes_of(rig: &Rig, builder: &FrameBuilder) -> u64 {
 fn known_frames_create_nothing_and_wait_for_their_own_alone() {
     for config in [Config::modern(), Config::modern().without_tile_memory()] {
         let mut rig = Rig::new(config.asynchronous());
-        // Selecting another description than last time names objects anew.
+        // Objects are named again when another description is selected.
         on_fake!(rig.tile.clone().destroy());
         rig.fake.desc.without = Capabilities::DEBUG_UTILS;
         rig.tile = rig.fake.runtime().unwrap();
         let mut random = SplitMix64::new(16);
         // Sixteen combinations of switches, each once.
         let mut known: Vec<u32> = (0..16).map(|one| one * 37 % (1 << SWITCHES)).collect();
-        // The largest has all histories: they stay, whatever else comes and goes.
+        // The largest has all histories: they are kept, whatever else is toggled.
         known[0] = (1 << SWITCHES) - 1;
         let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
         let mut builder = FrameBuilder::default();
         let mut largest = 0;
         let mut numbers = Vec::new();
-        // First each of them, then until all are known whatever came before: histories take turns in more than one way.
+        // First each of them, then until all are known whatever came before: histories swap their copies in more than one way.
         for turn in 0..300 {
             let on = known.get(turn).copied();
             describe(&mut builder, on.unwrap_or_else(|| random.pick(&known)));
@@ -325,7 +325,7 @@ fn histories_outlive_the_frames_in_a_smaller_block() {
         clears.count()
     };
     assert!(clears(small_with_history, 2) > 0, "nothing has written it");
-    // More than what is not borrowed stays in the pool.
+    // More memory than is not borrowed stays in the pool.
     assert_eq!(clears(large, 600), 0);
     assert_eq!(clears(small_with_history, 2), 0, "it kept its contents");
 }
@@ -360,7 +360,7 @@ fn an_unknown_frame_of_known_resources_calls_no_driver() {
         let rig = Rig::new(config);
         let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
         let mut builder = FrameBuilder::default();
-        // But for the second queue, to which a semaphore belongs.
+        // All except the second queue, to which a semaphore belongs.
         let on = (1 << (SWITCHES - 1)) - 1;
         describe(&mut builder, on);
         run(&rig, &mut frames, &builder, 0);
@@ -411,7 +411,7 @@ fn a_block_is_exact_unless_it_replaces_a_smaller_one() {
     let (held, larger) = (frames.bytes().0, bytes_of(&rig, &builder));
     assert!(first < larger && larger < held, "{held} B for {larger} B");
     assert!(held <= larger + larger / 8, "{held} B for {larger} B");
-    // The borrower's own block is reused no matter how little of it a description needs.
+    // The borrower's own block is reused, no matter how little of it a description needs.
     describe(&mut builder, 0b00);
     let bound = frames.select(&builder).unwrap().number();
     assert_eq!(frames.bytes().0, held);
@@ -469,7 +469,7 @@ fn memory_limits_are_held_and_said() {
     rig.fake.driver.set_heap_use(1 << 20, 1 << 20);
     let error = rig.tile.bind(&planned(&rig)).unwrap_err().to_string();
     assert!(error.contains("memory budget of the system"), "{error}");
-    // What nobody has any more makes room.
+    // The memory of a retired frame makes room.
     held.retire();
     rig.tile.bind(&planned(&rig)).unwrap().retire();
 }

@@ -1,4 +1,4 @@
-//! Images from outside: in memory that no driver here takes, dma-bufs with a modifier, hardware buffers of Android; and one for two resources.
+//! Images from outside: in memory that no driver here accepts, dma-bufs with a modifier, Android hardware buffers; and one image for two resources.
 
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ExternalFamily};
@@ -17,7 +17,7 @@ use super::Rig;
 const HARDWARE: HandleType = HandleType::ANDROID_HARDWARE_BUFFER_ANDROID;
 const KINDS: [HandleType; 2] = [HandleType::DMA_BUF_EXT, HARDWARE];
 
-/// What a camera gives, to sample: an image created for memory of one kind and bound to such of another.
+/// A camera image to sample: created for memory of the kind `created` and bound to memory of the kind `imported`.
 fn camera(rig: &runtime_rig::Rig, created: usize, imported: usize) -> (vk::Image, vk::DeviceMemory) {
     let (device, ordinary) = (&rig.device, rig.support.profile().ordinary_type_bits());
     let planes = [vk::SubresourceLayout::default().row_pitch(2048)];
@@ -31,7 +31,7 @@ fn camera(rig: &runtime_rig::Rig, created: usize, imported: usize) -> (vk::Image
     let image = on_fake!(device.create_image(&info, None)).unwrap();
     let needs = on_fake!(device.get_image_memory_requirements(image));
     let fd = vk::ImportMemoryFdInfoKHR::default().handle_type(KINDS[imported]);
-    let mut buffer = 0; // Nobody looks at it, nor at the file.
+    let mut buffer = 0; // Neither it nor the file is used.
     let hardware = vk::ImportAndroidHardwareBufferInfoANDROID::default().buffer((&raw mut buffer).cast());
     let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().image(image);
     dedicated.p_next = [(&raw const fd).cast(), (&raw const hardware).cast()][imported];

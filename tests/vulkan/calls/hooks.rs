@@ -20,7 +20,7 @@ use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
 
 use super::{Rig, dynamic, threads};
 
-/// Images of hook 1 are compressed at a fixed rate; counts what else is asked for.
+/// Images with hook 1 are compressed at a fixed rate; counts the other requests.
 #[derive(Default)]
 struct Compressed {
     control: vk::ImageCompressionControlEXT<'static>,
@@ -59,7 +59,7 @@ unsafe impl Hooks for Compressed {
     }
 }
 
-/// Draws two images, of hooks 1 and 2 or of none, in a pass of the same hook as the first.
+/// Draws two images, with hooks 1 and 2 or without, in a pass with the same hook as the first.
 fn describe(frame: &mut FrameBuilder, hooks: [u32; 2]) {
     frame.reset("hooked", EXTENT);
     let [color, other] = hooks.map(|hook| ImageDesc {
@@ -71,7 +71,7 @@ fn describe(frame: &mut FrameBuilder, hooks: [u32; 2]) {
     let clear = LoadOp::Clear(ClearValue::ZERO);
     let pass = frame.render_pass(scene, "draw").color(color, clear);
     let pass = pass.color(other, clear).hook(hooks[0]);
-    // Without a hook, pipelines have the samples of the attachments.
+    // Without a hook, pipelines have the sample count of the attachments.
     if hooks[0] > 0 {
         pass.samples(vk::SampleCountFlags::TYPE_4);
     }
@@ -100,7 +100,7 @@ fn hooks_reach_the_driver_and_keep_images_apart() {
             let frame = bound.plan().frame.clone();
             let [color, other] = ["color", "other"].map(|name| frame.resource_named(name).unwrap());
             let size = |of: tileheap::frame::ResourceId| bound.plan().requirements.resources[of.index()].size;
-            // The planner knows what the chain does.
+            // The planner takes the effect of the chain into account.
             assert_eq!(size(color) < size(other), pair[0] == 1);
             let draw = frame.pass_named("draw").unwrap();
             let images = [color, other].map(|image| bound.access(draw, image, Parity::Even).image());
@@ -147,7 +147,7 @@ fn hooks_that_are_not_there_are_named() {
     }
 }
 
-/// A structure for each chain: images and buffers of hook 1 are exported, views of hook 2 are clamped, arenas have a priority.
+/// A structure for each chain: images and buffers with hook 1 are exported, views with hook 2 are clamped, arenas have a priority.
 #[derive(Default)]
 struct Everything {
     image: vk::ExternalMemoryImageCreateInfo<'static>,
@@ -183,7 +183,7 @@ fn chain<T>(wanted: bool, structure: &T) -> *const c_void {
     }
 }
 
-// SAFETY: the structures may be chained there, and never change; what is exported is created for it.
+// SAFETY: the structures may be chained there, and never change; exported resources are created for it.
 unsafe impl Hooks for Everything {
     fn image(&self, hook: u32) -> *const c_void {
         chain(hook == 1, &self.image)
@@ -210,7 +210,7 @@ unsafe impl Hooks for Everything {
     }
 }
 
-/// Draws two images of these hooks, and counts the texels of both in two buffers of others.
+/// Draws two images with these hooks, and counts the texels of both in two buffers with others.
 fn describe_all(frame: &mut FrameBuilder, images: [u32; 2], buffers: [u32; 2]) {
     frame.reset("chained", EXTENT);
     let images = images.map(|hook| ImageDesc {
@@ -265,7 +265,7 @@ fn each_chain_arrives_at_its_call_and_only_there() {
                 chained.entry(function).or_default().extend(kinds);
             }
             chained.retain(|_, kinds| !kinds.is_empty());
-            // What resources share has a priority, and what is exported a dedicated allocation.
+            // Shared memory has a priority, and an exported resource a dedicated allocation.
             let memory = chained.remove("vkAllocateMemory").unwrap_or_default();
             let own = [T::EXPORT_MEMORY_ALLOCATE_INFO, T::MEMORY_DEDICATED_ALLOCATE_INFO];
             let mut others: Vec<T> = memory
@@ -340,7 +340,7 @@ fn memory_of_its_own_is_shared_with_nothing_and_stays_apart_in_the_pool() {
     }
 }
 
-/// A plan that was made without the hooks is made again where they demand dedicated memory.
+/// A plan that was made without the hooks is made again if they require dedicated memory.
 #[test]
 fn plans_without_the_hooks_get_dedicated_memory_too() {
     let (rig, _) = rig_with(Config::modern().without_tile_memory(), Everything::new());

@@ -1,4 +1,4 @@
-//! Lost devices: every call that can report the loss, calls that fail afterwards, and destruction without waiting.
+//! Lost devices: every call that can report the loss, later calls that fail, and destruction without waiting.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{Rig, dynamic};
 
 const LOST: vk::Result = vk::Result::ERROR_DEVICE_LOST;
 
-/// The calls of the runtime that may return `VK_ERROR_DEVICE_LOST` by the specification.
+/// The calls of the runtime that may return `VK_ERROR_DEVICE_LOST` according to the specification.
 const REPORTING: [&str; 7] = [
     "vkGetFenceStatus",
     "vkGetSemaphoreCounterValue",
@@ -34,7 +34,7 @@ fn configs() -> [Config; 3] {
     ]
 }
 
-/// More frames than fences count, on two bound frames, and commands that run once.
+/// Runs more frames than there are fences, on two bound frames, and one-shot commands.
 fn run(rig: &Rig, [one, other]: [&mut BoundFrame; 2]) -> Result<()> {
     let mut last = FrameNumber(0);
     for _ in 0..IN_FLIGHT {
@@ -137,7 +137,7 @@ fn a_lost_device_is_abandoned_without_waiting() {
                 on_fake!(other.destroy());
                 break;
             };
-            // Names are only for debuggers: the next call reports the loss.
+            // Names are only for debugging: the next call reports the loss.
             let error = outcome.unwrap_err();
             assert!(error.is_device_lost(), "{function}: {error}");
             let reports = REPORTING.contains(&function);
@@ -152,7 +152,7 @@ fn a_lost_device_is_abandoned_without_waiting() {
             on_fake!(one.abandon());
             assert_destroyed_in_order(&rig.fake.driver);
             on_fake!(other.abandon());
-            // The rig is dropped, which destroys the runtime and expects that nothing is left.
+            // Dropping the rig destroys the runtime and checks that nothing is left.
         }
         let timelines = reported.contains(&"vkWaitSemaphores");
         assert!(timelines || reported.contains(&"vkWaitForFences"), "{reported:?}");
@@ -196,7 +196,7 @@ fn all_descriptions_of_a_dynamic_frame_are_abandoned() {
         let rig = Rig::new(config);
         let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
         let mut builder = FrameBuilder::default();
-        // The second description needs larger blocks, and retires what is bound for the first; the others have histories.
+        // The second description needs larger blocks, and retires the objects bound for the first; the others have histories.
         let mut last = FrameNumber(0);
         for (turn, on) in [0, 0b1011, 0b0011_0000, 0b0010_0000].into_iter().enumerate() {
             dynamic::describe(&mut builder, on);
@@ -211,7 +211,7 @@ fn all_descriptions_of_a_dynamic_frame_are_abandoned() {
         assert!(frames.completed().is_err_and(|error| error.is_device_lost()));
         on_fake!(frames.abandon());
         let live = rig.fake.driver.live();
-        // Only those of the rig itself.
+        // Only the images of the rig itself.
         assert_eq!(live[&vk::ObjectType::IMAGE], rig.fake.outputs.len());
         assert_eq!(live[&vk::ObjectType::IMAGE_VIEW], rig.fake.outputs.len());
         assert_eq!(rig.tile.pool_bytes(), tileheap::units::Bytes::ZERO);
@@ -239,7 +239,7 @@ fn a_recorder_that_is_dropped_after_an_error_has_no_effect() {
             let submitted = failed.is_some_and(|function| function.starts_with("vkQueueSubmit"));
             if outcome.is_err() && !submitted {
                 calls.extend(failed);
-                // Those of the failed frame are not reset.
+                // The fences of the failed frame are not reset.
                 rig.fake.driver.complete();
                 rig.fake.commands.swap(0, IN_FLIGHT - 1);
                 rig.fake.secondaries.swap(0, IN_FLIGHT - 1);

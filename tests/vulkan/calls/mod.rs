@@ -1,4 +1,4 @@
-//! The runtime on the fake driver: memory as it is asked for, order between plans, and safe programs that did harm once.
+//! The runtime on the fake driver: memory allocations, order between plans, and safe programs that once caused harm.
 
 mod areas;
 mod binding;
@@ -39,14 +39,14 @@ impl Rig {
         self.tile.bind(&plan).unwrap()
     }
 
-    /// Runs one frame to its end.
+    /// Runs one frame to completion.
     pub(crate) fn run(&self, bound: &mut BoundFrame) {
         let number = self.fake.frame(bound).unwrap();
         assert!(bound.wait(number, u64::MAX).unwrap());
     }
 }
 
-/// Destroys the runtime; nothing may be left.
+/// Destroys the runtime and checks that nothing is left.
 impl Drop for Rig {
     fn drop(&mut self) {
         if !std::thread::panicking() {

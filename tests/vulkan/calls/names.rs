@@ -39,7 +39,7 @@ fn names(driver: &FakeDriver) -> BTreeMap<Object, String> {
     names
 }
 
-/// The names that the objects of a kind have, each once, in alphabetic order.
+/// The names of all objects of one type, without duplicates, in alphabetical order.
 fn of_kind(names: &BTreeMap<Object, String>, kind: vk::ObjectType) -> Vec<&str> {
     let of_kind = names.iter().filter(|(object, _)| object.kind == kind);
     let mut of_kind: Vec<&str> = of_kind.map(|(_, name)| &**name).collect();

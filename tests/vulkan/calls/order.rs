@@ -1,4 +1,4 @@
-//! Order between plans that share a queue, and what safe code cannot break.
+//! Order between plans that share a queue, which safe code cannot break.
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
@@ -34,7 +34,7 @@ fn a_plan_waits_for_the_tile_memory_of_another() {
         "{nothing:?}"
     );
     rig.run(&mut one);
-    // One in between that uses none of it makes no difference.
+    // A frame in between that uses no tile memory makes no difference.
     let mut ordinary = rig.bind(&PlanOptions {
         strategy: Strategy::Off,
         ..default
@@ -50,7 +50,7 @@ fn a_frame_that_is_overtaken_waits_for_all_of_its_queue() {
     let (mut one, mut other) = (rig.bind(&default), rig.bind(&default));
     let slow = rig.fake.record(&mut one).unwrap();
     let fast = rig.fake.record(&mut other).unwrap();
-    // The stages of the first batch that wait for other frames.
+    // The stages at which the first batch waits for other frames.
     let waits = |call: &SubmitCall<'_>| -> Vec<S> {
         let (first, count) = (
             call.batches[0].p_wait_semaphore_infos,
@@ -62,7 +62,7 @@ fn a_frame_that_is_overtaken_waits_for_all_of_its_queue() {
     };
     let mut found = Vec::new();
     for recorder in [fast, slow] {
-        // Nothing is executed; the test looks at the calls alone.
+        // Nothing is executed; the test only inspects the calls.
         let submitted = on_fake!(recorder.submit_with(|call| {
             found.push(waits(call));
             Ok(())
@@ -152,7 +152,7 @@ fn what_is_in_use_keeps_its_device() {
     let plan = tile.plan(&describe().frame, &PlanOptions::default()).unwrap();
     let bound = tile.bind(&plan).unwrap();
     context.destroy();
-    // Its device is leaked instead of destroyed under it.
+    // Its device is leaked instead of being destroyed first.
     assert_eq!(bound.completed().unwrap(), None);
     assert!(!driver.live().is_empty());
     bound.retire();

@@ -1,4 +1,4 @@
-//! Passes in several command buffers, and imports while a frame is recorded: errors, and the state that they leave unchanged.
+//! Passes in several command buffers, and imports during recording: errors, and the state that they leave unchanged.
 
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;
@@ -15,7 +15,7 @@ use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
 
 use super::Rig;
 
-/// A frame of one pass that draws into an image of its own, bound.
+/// A bound frame with one pass that draws to an image of the frame.
 fn drawing(rig: &Rig) -> (BoundFrame, CommandBufferId, PassId) {
     let mut builder = FrameBuilder::new("drawing", EXTENT);
     let image = builder.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
@@ -77,7 +77,7 @@ fn parts_that_cannot_begin_leave_the_pass_as_it_was() {
         "{text}"
     );
     rig.fake.driver.fail_no_more();
-    // The same ones may be begun again, or the pass recorded here.
+    // The same ones may be begun again, or the pass may be recorded here.
     let parts = on_fake!(commands.begin_pass_in_parts(draw, &handles[1..3])).unwrap();
     parts.into_iter().for_each(|part| part.finish().unwrap());
     commands.end_pass().unwrap();
@@ -126,7 +126,7 @@ fn an_import_that_is_refused_changes_nothing() {
     );
     assert_eq!(recorder.access(draw, right).image(), vk::Image::null());
     assert_eq!(recorder.access(draw, left).image(), one.0);
-    // The two change places: what is imported again replaces what was imported.
+    // The two are swapped: a second import replaces the first.
     on_fake!(recorder.import(&of(&[import(right, one), import(left, other)]))).unwrap();
     assert_eq!(recorder.access(draw, 0).image(), other.0);
     let mut commands = on_fake!(recorder.record(rig.fake.commands[0][0], scene)).unwrap();
@@ -137,7 +137,7 @@ fn an_import_that_is_refused_changes_nothing() {
     on_fake!(bound.destroy());
 }
 
-/// Two passes sample a layer each of an external image, whose layers have views of their own.
+/// Two passes sample one layer each of an external image with a view per layer.
 #[test]
 fn views_of_parts_are_imported_together_with_their_image() {
     let rig = Rig::new(Config::modern());
@@ -190,7 +190,7 @@ fn views_of_parts_are_imported_together_with_their_image() {
         let mut recorder = on_fake!(bound.begin(&imports)).unwrap();
         let seen = |recorder: &FrameRecorder<'_>| passes.map(|pass| recorder.access(pass, image).view);
         assert_eq!(seen(&recorder), [one.1, other.1]);
-        // The views of the image before are not those of this one.
+        // The views of the previous image are not those of this one.
         let replaced = Imports {
             images: &second,
             ..Imports::default()
@@ -214,7 +214,7 @@ fn views_of_parts_are_imported_together_with_their_image() {
     }
 }
 
-/// Where a framebuffer of an imported view cannot be created, the import counts as missing, and can be repeated.
+/// If a framebuffer of an imported view cannot be created, the import counts as missing, and can be repeated.
 #[test]
 fn an_import_without_a_framebuffer_is_missing() {
     let rig = Rig::new(Config::vulkan_1_1());

@@ -1,5 +1,5 @@
-//! Small programs of safe code that did harm in the first version, or might: each ends in an error that says why, or is right. The driver
-//! says of each whether Vulkan's rules were kept, and nothing is left behind.
+//! Small programs of safe code that caused harm in the first version, or might: each ends with an error that names the reason, or succeeds. For each,
+//! the driver checks that Vulkan's rules were kept and that nothing is left.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -24,7 +24,7 @@ use tileheap_testkit::runtime_rig::{self, EXTENT};
 use super::Rig;
 use tileheap_testkit::frames::{by, one_queue};
 
-/// The name, what it ends with, the program.
+/// The name, the expected result, and the program.
 type Program = (&'static str, &'static str, fn(&Rig) -> String);
 
 fn said<T>(result: tileheap::Result<T>) -> String {
@@ -46,7 +46,7 @@ fn planned(rig: &Rig) -> Arc<Checked<Plan>> {
     rig.tile.plan(frame, &PlanOptions::default()).unwrap()
 }
 
-/// Makes the profile of a plan one that states neither a name nor which frames the device runs, as before version 0.2.
+/// Modifies the profile of a plan to one without a name and without the frames that the device can run, as before version 0.2.
 fn unstated(plan: &mut Plan) {
     let profile = Arc::make_mut(&mut plan.profile);
     let limits = profile.limits;
@@ -59,7 +59,7 @@ fn unstated(plan: &mut Plan) {
     };
 }
 
-/// Binds the plan of the frame with a change.
+/// Binds the plan of the frame after a change.
 fn bind_changed(rig: &Rig, change: impl FnOnce(&mut Plan)) -> String {
     let mut plan = Plan::clone(&planned(rig));
     change(&mut plan);
@@ -70,7 +70,7 @@ fn bind_changed(rig: &Rig, change: impl FnOnce(&mut Plan)) -> String {
     )
 }
 
-/// Describes a frame with one image, drawn to.
+/// Describes a frame with one image that is drawn to.
 fn build(image: ImageDesc) -> String {
     let mut frame = FrameBuilder::new("f", EXTENT);
     let image = frame.image("image", image);
@@ -96,13 +96,13 @@ fn allocate(rig: &Rig, change: impl FnOnce(&mut MemoryDesc<'_>)) -> String {
     said
 }
 
-/// Begins a frame, and goes on with its recorder.
+/// Begins a frame, and continues with its recorder.
 fn begun(rig: &Rig, go_on: impl FnOnce(FrameRecorder<'_>) -> String) -> String {
     let mut bound = rig.bind(&PlanOptions::default());
     go_on(rig.fake.begin(&mut bound).unwrap())
 }
 
-/// Takes changed tables for the first frame of a plan, then runs two frames.
+/// Adopts changed tables for the first frame of a plan, then runs two frames.
 fn adopt(rig: &Rig, change: impl FnOnce(&mut Lowered, &mut Situation)) -> String {
     let mut bound = rig.bind(&PlanOptions::default());
     let mut situation = bound.situation();
@@ -119,10 +119,10 @@ fn adopt(rig: &Rig, change: impl FnOnce(&mut Lowered, &mut Situation)) -> String
     said(adopted)
 }
 
-/// Whether a thread sleeps, as its folder in `/proc` says.
+/// Returns true if a thread sleeps, according to its folder in `/proc`.
 fn sleeps(thread: &Path) -> bool {
     let said = std::fs::read_to_string(thread.join("stat")).unwrap_or_default();
-    // Behind its name in parentheses.
+    // After its name in parentheses.
     said.rsplit_once(") ")
         .is_some_and(|(_, state)| state.starts_with('S'))
 }
@@ -309,7 +309,7 @@ const PROGRAMS: &[Program] = &[
                     unsafe { once.submit_and_wait() }.unwrap();
                 });
                 let thread = Path::new("/proc").join(receiver.recv().unwrap());
-                // From here on it sleeps for nothing but the queues; without that it gets to its end.
+                // From here on it only sleeps to wait for the queues; without that wait it finishes.
                 while !sleeps(&thread) && !once.is_finished() {
                     std::thread::yield_now();
                 }

@@ -1,4 +1,4 @@
-//! Targets of pipelines: the same before a plan is bound and after, and without a driver.
+//! Pipeline targets: the same before and after a plan is bound, and without a driver.
 
 use ash::vk;
 use tileheap::frame::tables::PassKind;
@@ -30,7 +30,7 @@ fn pipelines_can_be_created_before_anything_is_bound() {
         let plan = rig.tile.plan(&rig.fake.described.frame, &options).unwrap();
         let before = all(&plan, &rig.tile.targets(&plan).unwrap());
         let bound = rig.tile.bind(&plan).unwrap();
-        // Render pass objects are found again.
+        // Render pass objects are reused.
         assert_eq!(all(&plan, bound.targets()), before);
         let pure = all(&plan, &plan.targets().unwrap());
         assert_eq!(pure.len(), before.len());

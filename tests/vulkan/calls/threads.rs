@@ -1,5 +1,5 @@
-//! Threads that use one device at once: no lock is held while the driver creates or allocates, and nothing is created twice, leaked or
-//! allocated beyond the limit.
+//! Threads that use one device concurrently: no lock is held while the driver creates or allocates, and nothing is created twice, leaked or allocated
+//! beyond the limit.
 //!
 //! Races are deterministic: the fake driver and the test's allocator stop one thread inside a call until another has finished its work.
 
@@ -37,12 +37,12 @@ fn meanwhile<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Re
     result.map_err(|_| "another thread cannot use the device meanwhile: a lock is held".to_owned())
 }
 
-/// An allocator that gives each block a memory object of its own.
+/// An allocator with a memory object per block.
 pub(super) struct Blocks {
     device: ash::Device,
     /// Called at the start of the next allocation.
     interruption: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    /// Bytes allocated now, and the most that were at any time.
+    /// Bytes allocated now, and the peak.
     pub(super) bytes: Mutex<[u64; 2]>,
 }
 
@@ -115,7 +115,7 @@ fn configs() -> Vec<Config> {
     ]
 }
 
-/// A frame of one buffer.
+/// A frame with one buffer.
 fn other_frame() -> Frame {
     let mut frame = FrameBuilder::new("other", extent(4, 4));
     let buffer = frame.buffer("numbers", BufferDesc::new(Bytes(64)));
@@ -124,11 +124,11 @@ fn other_frame() -> Frame {
     frame.build().unwrap()
 }
 
-/// A thread that uses a device whenever it is asked to.
+/// A thread that uses a device on request.
 struct Observer {
     requests: Mutex<Option<Sender<()>>>,
     answers: Mutex<Receiver<()>>,
-    /// True after a missing answer; it is not asked again.
+    /// True after a missing answer; no more requests are made then.
     stuck: AtomicBool,
     thread: thread::ThreadId,
 }
@@ -156,7 +156,7 @@ impl Observer {
         (Arc::new(observer), thread)
     }
 
-    /// An error if the thread cannot use the device until the caller returns.
+    /// An error if the thread cannot use the device before the caller returns.
     fn check(&self) -> Result<(), String> {
         if thread::current().id() == self.thread || self.stuck.load(Ordering::Relaxed) {
             return Ok(());
@@ -221,7 +221,7 @@ fn no_lock_is_held_while_the_driver_creates_or_allocates() {
 #[test]
 fn threads_stay_within_the_limit_together() {
     for config in configs() {
-        // What one bound frame takes.
+        // Memory needed by one bound frame.
         let (rig, blocks) = limited(config.clone(), None);
         rig.bind(&PlanOptions::default()).retire();
         let (needed, [_, allocated]) = (rig.tile.pool_bytes(), *blocks.bytes.lock().unwrap());
@@ -230,7 +230,7 @@ fn threads_stay_within_the_limit_together() {
         let (rig, blocks) = limited(config, Some(needed));
         let (tile, same) = (rig.tile.clone(), plan(&rig));
         let (outcome, refused) = channel();
-        // While the first is allocating, another wants as much.
+        // While the first is allocating, another requests the same amount.
         *blocks.interruption.lock().unwrap() = Some(Box::new(move || {
             let result = meanwhile(move || tile.bind(&same).map(BoundFrame::retire));
             outcome.send(result.unwrap()).unwrap();
@@ -360,7 +360,7 @@ fn frames_are_submitted_while_another_thread_waits_for_one() {
             (waited, progress)
         });
         is_waiting.recv_timeout(PATIENCE).expect("it waits");
-        // As many as fences count; another would use the fence that is waited for.
+        // As many frames as there are fences; another would use the fence that is waited for.
         for _ in 1..4 {
             bound.completed().unwrap();
             rig.fake.frame(&mut bound).unwrap();
@@ -372,7 +372,7 @@ fn frames_are_submitted_while_another_thread_waits_for_one() {
         rig.fake.driver.on_slow_calls(None);
         rig.fake.driver.complete();
         on_fake!(bound.destroy());
-        // Its fences are destroyed, and its frames complete.
+        // Its fences are destroyed, and its frames are complete.
         assert!(progress.wait(first, u64::MAX).unwrap());
         assert_eq!(progress.completed().unwrap(), Some(FrameNumber(3)));
         let error = progress.wait(FrameNumber(4), 0).unwrap_err().to_string();
@@ -406,7 +406,7 @@ fn progress_is_known_while_a_frame_is_submitted() {
     on_fake!(bound.destroy());
 }
 
-/// The fences of a series that has ended are destroyed after the last thread that waits for them has returned.
+/// The fences of a finished series are destroyed after the last thread that waits for them has returned.
 #[test]
 fn fences_outlive_the_threads_that_wait_for_them() {
     let rig = Rig::new(Config::vulkan_1_1().asynchronous());
@@ -434,7 +434,7 @@ fn fences_outlive_the_threads_that_wait_for_them() {
     waited_for.retire();
     rig.fake.driver.complete();
     let abandoned = thread::scope(|scope| {
-        // Destroys what is retired, the fences of `waited_for` among it.
+        // Destroys retired objects, including the fences of `waited_for`.
         let abandoning = scope.spawn(|| on_fake!(other.abandon()));
         thread::sleep(Duration::from_millis(50));
         let early = abandoning.is_finished();

@@ -1,5 +1,5 @@
-//! Tile shading: the enabled features, per-tile execution, and the size of tile memory that render passes declare. The fake driver checks
-//! the last two.
+//! Tile shading: the enabled features, per-tile execution, and the size of tile memory declared by render passes. The fake driver checks the last
+//! two.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,7 +18,7 @@ use super::Rig;
 
 type Parts = fn(&mut PhysicalDeviceTileShadingFeaturesQCOM<'_>);
 
-/// Tile shading with everything for color attachments and dispatches.
+/// Tile shading with all features for color attachments and dispatches.
 const DISPATCHES: Parts = |parts| {
     parts.tile_shading_color_attachments = 1;
     parts.tile_shading_per_tile_dispatch = 1;
@@ -28,7 +28,7 @@ const DISPATCHES: Parts = |parts| {
 const DRAWS: Parts = |parts| parts.tile_shading_per_tile_draw = 1;
 const NOTHING: Parts = |_| ();
 
-/// A device with these parts, in dynamic rendering or with render pass objects.
+/// A device with these features, with dynamic rendering or render pass objects.
 fn rig(parts: Parts, dynamic: bool) -> Rig {
     let mut config = Config {
         extensions: vec![tile_properties::NAME, tile_shading::NAME],
@@ -69,7 +69,7 @@ fn record_dispatches(pass: &PassCommands<'_>) {
     pass.per_tile(|_| ()).unwrap();
 }
 
-/// The commands of a render pass in a command buffer, but for labels.
+/// The commands of a render pass in a command buffer, except labels.
 fn inside(rig: &Rig, commands: vk::CommandBuffer) -> Vec<Command> {
     let recorded = rig.fake.driver.recorded(commands).into_iter();
     let is_begin = |command: &Command| matches!(command, Command::BeginRendering { .. });
@@ -177,7 +177,7 @@ fn all_parts_that_a_device_offers_are_enabled() {
     };
     assert_eq!(in_use(&rig), F::TILE_SHADING | all);
 
-    // A caller's own structure stays as it is.
+    // A caller's own structure is left unchanged.
     let mut own = PhysicalDeviceTileShadingFeaturesQCOM::default()
         .tile_shading(true)
         .tile_shading_color_attachments(true);
@@ -186,7 +186,7 @@ fn all_parts_that_a_device_offers_are_enabled() {
     let found = enable.optional_features() & (F::TILE_SHADING | F::TILE_SHADING_SUBFEATURES);
     assert_eq!(found, F::TILE_SHADING | F::TILE_SHADING_COLOR_ATTACHMENTS);
 
-    // Without the extension nothing of it is enabled, nor where the runtime is not to use it.
+    // Nothing is enabled without the extension, nor if the runtime is told not to use it.
     let without = Rig::new(Config {
         extensions: vec![tile_properties::NAME],
         tile_shading: DISPATCHES,

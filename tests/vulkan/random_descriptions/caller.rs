@@ -1,4 +1,4 @@
-//! The objects that a frame's caller hands in: external images with views, buffers and semaphores.
+//! The objects that a frame's caller provides: external images with views, buffers and semaphores.
 
 use ash::vk;
 use tileheap::frame::tables::{Access, ResourceKind};
@@ -8,7 +8,7 @@ use tileheap::runtime::{Buffer, Capabilities, Imports};
 use tileheap_testkit::gpu::Gpu;
 use tileheap_testkit::objects::{Objects, command_buffers, record};
 
-/// The most bytes of an external buffer, and of an external image.
+/// Maximum size in bytes of an external buffer or image.
 const MAX_BYTES: u64 = 1 << 27;
 
 /// The usages of Vulkan 1.0; the test enables no extensions that define others.
@@ -194,7 +194,7 @@ impl<'a> Caller<'a> {
         Ok(())
     }
 
-    /// A view for each part that passes see; the first of them, or none.
+    /// Creates a view for each part that passes use; returns the first of them, if any.
     fn add_views(
         &mut self,
         frame: &Frame,
@@ -207,7 +207,7 @@ impl<'a> Caller<'a> {
             .accesses_to(id)
             .filter(|access| !access.kind.is_transfer())
             .collect();
-        // Where a part is attached, its view is one for attachments.
+        // If a part is attached, its view is one for attachments.
         accesses.sort_by_key(|access| !is_attached(access));
         for access in accesses {
             let same = |other: &&&Access| {
@@ -388,7 +388,7 @@ impl<'a> Caller<'a> {
         self.waits = signaled.map(|(handle, _)| handle).collect();
     }
 
-    /// Brings images to the layouts in which they enter, and signals what the frame waits for.
+    /// Transitions images to their entry layouts, and signals the semaphores that the frame waits for.
     pub(super) fn before(&self) -> ash::prelude::VkResult<()> {
         let device = self.gpu.device();
         let queue = self.gpu.context.queues()[0].handle;
@@ -405,13 +405,13 @@ impl<'a> Caller<'a> {
         let submit = vk::SubmitInfo::default()
             .command_buffers(&commands)
             .signal_semaphores(&self.signals);
-        // SAFETY: the queue is used by nobody else; the semaphores are not signaled.
+        // SAFETY: no other thread uses the queue; the semaphores are not signaled.
         unsafe { device.queue_submit(queue, &[submit], vk::Fence::null()) }?;
         // SAFETY: as above.
         unsafe { device.queue_wait_idle(queue) }
     }
 
-    /// Waits for what the frame signals.
+    /// Waits for the semaphores that the frame signals.
     pub(super) fn after(&self) -> ash::prelude::VkResult<()> {
         let device = self.gpu.device();
         let queue = self.gpu.context.queues()[0].handle;
@@ -419,7 +419,7 @@ impl<'a> Caller<'a> {
         let submit = vk::SubmitInfo::default()
             .wait_semaphores(&self.waits)
             .wait_dst_stage_mask(&stages);
-        // SAFETY: the queue is used by nobody else; the frame has signaled the semaphores.
+        // SAFETY: no other thread uses the queue; the frame has signaled the semaphores.
         unsafe { device.queue_submit(queue, &[submit], vk::Fence::null()) }?;
         // SAFETY: as above.
         unsafe { device.queue_wait_idle(queue) }

@@ -17,12 +17,12 @@ pub(super) const SCRATCH_BYTES: u64 = SLOT * 256;
 pub(super) struct Transfers<'a> {
     pub(super) frame: &'a Frame,
     pub(super) scratch: vk::Buffer,
-    /// Copies so far.
+    /// Number of copies so far.
     pub(super) copies: Cell<u64>,
 }
 
 impl Transfers<'_> {
-    /// Records a command for each transfer that a pass declares, where one command fits all of it.
+    /// Records a command for each transfer that a pass declares, if one command can cover all of it.
     pub(super) fn record(&self, pass: PassId, commands: &PassCommands<'_>) {
         if self.frame.pass(pass).kind == PassKind::Render {
             return;
@@ -64,7 +64,7 @@ impl Transfers<'_> {
         let Some(info) = format::info(desc.format) else {
             return;
         };
-        // Clears are of all slices of a level.
+        // Clears cover all slices of a level.
         let slices = (extent.depth >> access.range.levels.first.min(31)).max(1) as usize;
         let range = access.range;
         let all_slices = !resource.is_3d() || range.levels.len() == 1 && range.layers.len() == slices;

@@ -1,6 +1,6 @@
-//! Random descriptions: each is refused with a reason, or runs twice without a message of validation.
+//! Random descriptions: each is refused with a reason, or runs twice without validation messages.
 //!
-//! `TILEHEAP_FRAMES` is the number of descriptions, `TILEHEAP_SEED` the seed of the first one; each has the seed after the one before.
+//! `TILEHEAP_FRAMES` is the number of descriptions, `TILEHEAP_SEED` the seed of the first one; seeds are consecutive.
 
 mod caller;
 mod commands;
@@ -17,10 +17,10 @@ use tileheap_testkit::own_file;
 
 use run::{Outcome, attempt};
 
-/// Descriptions of one device; the next one gets a new device.
+/// Number of descriptions per device.
 const PER_DEVICE: u64 = 250;
 
-/// The most descriptions that are tried to make a failing one smaller.
+/// Maximum number of descriptions tried to reduce a failing one.
 const MAX_TRIES: u32 = 400;
 
 fn number(name: &str, usual: u64) -> u64 {
@@ -30,7 +30,7 @@ fn number(name: &str, usual: u64) -> u64 {
     })
 }
 
-/// The ways of recording that descriptions run with, in turn: with a device's usual features, and without what newer versions have.
+/// The recording modes with which descriptions run, in turn: with a device's usual features, and without those of newer versions.
 fn ways() -> [(Capabilities, bool); 4] {
     let oldest = Capabilities::SYNCHRONIZATION_2
         | Capabilities::DYNAMIC_RENDERING
@@ -45,7 +45,7 @@ fn ways() -> [(Capabilities, bool); 4] {
     ]
 }
 
-/// The features that some devices are created with, where they are supported.
+/// The features with which some devices are created, if supported.
 fn features(gpu: &Gpu) -> vk::PhysicalDeviceFeatures {
     let instance = gpu.context.instance();
     // SAFETY: the physical device is the instance's.
@@ -59,7 +59,7 @@ fn features(gpu: &Gpu) -> vk::PhysicalDeviceFeatures {
     }
 }
 
-/// Creates devices of one way.
+/// Creates devices for one mode.
 struct Devices {
     way: usize,
     features: vk::PhysicalDeviceFeatures,
@@ -85,7 +85,7 @@ impl Devices {
     }
 }
 
-/// The kind of a failure: its rule and the extension that it asks for, or else its text without names and numbers.
+/// The kind of a failure: its rule and the extension that it requires, or else its text without names and numbers.
 fn kind_of(text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
@@ -103,7 +103,7 @@ fn kind_of(text: &str) -> String {
     kept.take(120).collect()
 }
 
-/// The outcome of a description on a new device, whose destruction counts.
+/// The outcome of a description on a new device, including its destruction.
 fn alone(devices: &Devices, description: &Description) -> Outcome {
     let mut gpu = devices.create();
     let outcome = attempt(&mut gpu, description);
@@ -143,7 +143,7 @@ fn smallest(devices: &Devices, seed: u64, text: &str) -> String {
     format!("{}\n{}", found.as_deref().unwrap_or(text), run::written(&small))
 }
 
-/// How often each kind of failure came, with the seed of the first one.
+/// Number of failures of each kind, with the seed of the first one.
 type Failures = BTreeMap<String, (u32, u64)>;
 
 #[test]
@@ -175,7 +175,7 @@ fn random_descriptions_run_or_are_refused_with_a_reason() {
         for seeds in seeds.chunks(PER_DEVICE as usize) {
             let mut gpu = devices.create();
             for &seed in seeds {
-                // For the case that the driver ends the program.
+                // In case the driver terminates the program.
                 std::fs::write(&last_seed, seed.to_string()).expect("the seed is written");
                 match attempt(&mut gpu, &describe(seed)) {
                     Outcome::Ran => ran += 1,
@@ -227,7 +227,7 @@ fn note(failures: &mut Failures, devices: &Devices, seed: u64, text: &str) {
     failures.insert(kind, (1, seed));
 }
 
-/// Notes a message at the end of a device: of the first seed that causes it alone, if one does.
+/// Records a message at the destruction of a device, with the first seed that causes it on its own, if there is one.
 fn note_last(failures: &mut Failures, devices: &Devices, seeds: &[u64], id: &str) {
     let alone = |&seed: &u64| match alone(devices, &describe(seed)) {
         Outcome::Failed(text) => Some((seed, text)),

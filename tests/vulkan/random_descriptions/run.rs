@@ -22,20 +22,20 @@ pub(super) enum Outcome {
     Ran,
     /// The rule, or the stage and the kind of error; and the reason.
     Refused(String, String),
-    /// A panic, a message of validation, or an error while recording.
+    /// A panic, a validation message, or an error during recording.
     Failed(String),
 }
 
-/// Why a run ended.
+/// The reason why a run ended early.
 enum Stop {
     Refused(String, String),
     Failed(String),
 }
 
-/// Nanoseconds until a frame counts as hanging.
+/// Nanoseconds after which a frame counts as hanging.
 const LONGEST: u64 = 60_000_000_000;
 
-/// The description in words: the frame's JSON, where it is a frame.
+/// The description as text: the frame's JSON, if it is a frame.
 pub(super) fn written(description: &Description) -> String {
     let built = catch_unwind(|| description.builder().build());
     match built {
@@ -44,7 +44,7 @@ pub(super) fn written(description: &Description) -> String {
     }
 }
 
-/// Builds, plans, binds, records and submits a description twice; what it leaves is destroyed.
+/// Builds, plans, binds, records and submits a description twice, and destroys all its objects.
 pub(super) fn attempt(gpu: &mut Gpu, description: &Description) -> Outcome {
     let before = gpu.unexpected_messages().len();
     let stopped = catch_unwind(AssertUnwindSafe(|| run(gpu, description)));
@@ -66,7 +66,7 @@ pub(super) fn attempt(gpu: &mut Gpu, description: &Description) -> Outcome {
 /// The rule that an error names, or else its kind.
 fn refused(stage: &str, error: &Error) -> Stop {
     let text = error.to_string();
-    // The library's own checkers say that it has made a mistake.
+    // The library's own checkers report a fault in the library.
     if matches!(
         error,
         Error::Lower(LowerError::Check(_)) | Error::CheckLowered(_) | Error::Check(_)
@@ -85,7 +85,7 @@ fn refused(stage: &str, error: &Error) -> Stop {
     Stop::Refused(rule, text)
 }
 
-/// An error after everything was bound: only a lack of memory is a reason.
+/// An error after binding: only a lack of memory is a valid reason.
 fn failed(stage: &str, error: &Error) -> Stop {
     let lacks_memory = matches!(
         error,
@@ -107,7 +107,7 @@ fn run(gpu: &mut Gpu, description: &Description) -> Result<(), Stop> {
         .map_err(|error| refused("build", &error))?;
     let plan = gpu.tile().plan(&frame, &PlanOptions::default());
     let plan = plan.map_err(|error| refused("plan", &error))?;
-    // Callers have their images before they bind a frame to a device.
+    // Callers create their images before they bind a frame to a device.
     let caller = Caller::new(gpu, &frame).map_err(|text| Stop::Refused("caller".to_owned(), text))?;
     let mut bound = gpu.tile().bind(&plan).map_err(|error| refused("bind", &error))?;
     let info = vk::BufferCreateInfo::default()
@@ -151,7 +151,7 @@ fn run_once(
     let handles: Vec<_> = commands
         .map(|commands| handle(queue_of(commands.batch.index())))
         .collect();
-    // SAFETY: what is imported lives until the frame is complete.
+    // SAFETY: imported objects live until the frame is complete.
     let recorder = unsafe { bound.begin(&caller.imports()) }.map_err(|error| failed("begin", &error))?;
     record(frame, &recorder, &handles, transfers, round).map_err(|error| failed("record", &error))?;
     // SAFETY: no other thread uses the queues.

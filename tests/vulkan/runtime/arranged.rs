@@ -1,4 +1,4 @@
-//! Frames that run in other arrangements: in strips, merged, fused, reordered. All leave the pixels of the described frame.
+//! Frames in other arrangements: in strips, merged, fused, reordered. All produce the pixels of the described frame.
 
 use ash::vk;
 use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
@@ -20,18 +20,18 @@ const EXTENT: vk::Extent2D = extent(64, 32);
 const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const NUMBERS: vk::Format = vk::Format::R32_SFLOAT;
 
-/// What a pass runs.
+/// The shader program of a pass.
 struct Program {
-    /// Of one triangle over everything or of scattered ones; 0 for a dispatch.
+    /// One triangle over everything, or scattered ones; 0 for a dispatch.
     vertices: u32,
-    /// Sampled, in the order of their bindings.
+    /// Sampled images, in the order of their bindings.
     reads: &'static [&'static str],
-    /// A storage image, behind them.
+    /// A storage image at the next binding.
     stores: Option<&'static str>,
     work: &'static str,
 }
 
-/// Triangles of one colour and depth each, whose corners are at sixteenths of a pixel: wherever the viewport begins, they cover the same.
+/// Triangles with one color and depth each, and corners at sixteenths of a pixel: they cover the same pixels wherever the viewport begins.
 const SCATTERED: &str = "#version 460
     layout(location = 0) flat out uint number;
     void main() {
@@ -135,7 +135,8 @@ fn described() -> Frame {
     frame.build().expect("a sound frame")
 }
 
-/// Groups of passes, each after the way in which they run and, each after a `+`, the images at the border of strips; `/` is between the two described batches.
+/// Parses groups of passes; each begins with the way in which it runs and, each after a `+`, the images at the border of strips; `/` separates the
+/// two described batches.
 fn arrangement(frame: &Frame, text: &str) -> Arrangement {
     let group = |text: &str| {
         let (way, passes) = text.split_once(": ").expect("a way");
@@ -174,7 +175,7 @@ fn packed(x: i32, y: i32) -> u32 {
     x as u32 | (y as u32) << 16
 }
 
-/// A described pass as it is recorded in an arranged one.
+/// A described pass, as recorded in an arranged frame.
 struct Recorded {
     pipeline: Pipeline,
     set: Option<vk::DescriptorSet>,
@@ -183,7 +184,7 @@ struct Recorded {
     vertices: u32,
 }
 
-/// What a pass computes inside of an area.
+/// The area that a pass computes inside an area.
 fn strip_in(area: vk::Rect2D, arranged: &Executed, at: PassId) -> Option<Strip> {
     let whole = Strip::whole(EXTENT.into());
     arranged.strip(at).unwrap_or(whole).within(area)
@@ -278,7 +279,7 @@ impl Recorded {
     }
 }
 
-/// The pixels that two frames in a row leave, which are the same; of an area, those whose blur looks at no other.
+/// The pixels of two consecutive frames, which are the same; for an area, only those whose blur reads no others.
 fn pixels(
     gpu: &mut Gpu,
     frame: &Frame,
@@ -351,13 +352,13 @@ fn pixels(
     seen.remove(0)
 }
 
-/// Whether all texels within 3 of this one are in an area.
+/// Returns true if all texels within 3 of this one are in an area.
 fn is_within_3(area: vk::Rect2D, x: i32, y: i32) -> bool {
     let side = |at: i32, first: i32, length: u32| (first + 3..first + length as i32 - 3).contains(&at);
     side(x, area.offset.x, area.extent.width) && side(y, area.offset.y, area.extent.height)
 }
 
-/// Compares every arrangement with the plain frame, in memory of all kinds.
+/// Compares every arrangement with the described frame, in memory of all kinds.
 fn compare(area: vk::Rect2D, arrangements: &[&str]) {
     let frame = described();
     for (way, without) in ways() {
@@ -395,9 +396,9 @@ fn every_arrangement_leaves_the_pixels_of_the_described_frame() {
         // Into a whole attachment.
         "once: tint / 1x3: geometry decal blur compose, once: grade copy",
         "once: tint / 5x2: geometry decal blur compose, once: grade copy",
-        // From one.
+        // From a whole attachment.
         "once: tint / once: geometry decal, 2x3: blur compose grade, once: copy",
-        // Copied out of strips, and into strips with what is read around them.
+        // Copied out of strips, and into strips with the texels that are read around them.
         "once: tint / 1x3+picture: geometry decal blur compose, once: grade copy",
         "once: tint / 3x2+picture: geometry decal blur compose, once: grade copy",
         "once: tint / once: geometry decal, 2x3+albedo: blur compose grade, once: copy",
@@ -415,7 +416,7 @@ fn every_arrangement_leaves_the_pixels_of_the_described_frame() {
     compare(EXTENT.into(), &arrangements);
 }
 
-/// Strips that are outside of it have nothing to render.
+/// Strips outside the area have nothing to render.
 #[test]
 fn strips_keep_to_an_area_of_the_frame() {
     let arrangements = [

@@ -1,4 +1,4 @@
-//! Attachments of all kinds: input, resolved, several colours, depth read while it is sampled; and device addresses.
+//! Attachments of all kinds: input, resolved, several colors, depth read while it is sampled; and device addresses.
 
 use ash::vk;
 use tileheap::frame::{
@@ -14,7 +14,7 @@ use super::scene::{EXTENT, R32, Scene};
 use super::{begin, bind, copy_buffer, dispatch, host_read, submit, wait};
 use tileheap_testkit::frames::one_queue;
 
-/// The shaders of a renderer: geometry, light that reads it at its own pixel, and a last one that reads the light and draws on.
+/// The shaders of a renderer: geometry, lighting that reads it at its own pixel, and a last one that reads the light and draws on top.
 const PIPELINE: [&str; 3] = [
     "layout(location = 0) out float albedo;
     layout(location = 1) out float normal;
@@ -30,7 +30,7 @@ const PIPELINE: [&str; 3] = [
     void main() { result = subpassLoad(other).r + subpassLoad(lit).r; albedo = 100.0 + subpassLoad(lit).r; }",
 ];
 
-/// What one of them accesses; the last one reads depth, or else the normals.
+/// The accesses of one of these passes; the last one reads depth, or else the normals.
 fn declared<'a>(
     pass: PassBuilder<'a>,
     number: usize,
@@ -96,7 +96,7 @@ fn subpasses_leave_what_separate_passes_leave() {
     }
 }
 
-/// What the eight texels of a column hold together.
+/// The sum of the eight texels of a column.
 const COLUMN_OF_ONE: &str = "layout(set = 0, binding = 0) uniform texture2D image;
     float column(int x) {
         float sum = 0.0;

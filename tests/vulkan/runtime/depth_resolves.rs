@@ -1,4 +1,4 @@
-//! Depth and stencil that render passes resolve, dynamically and by render pass objects.
+//! Depth and stencil resolves, with dynamic rendering and with render pass objects.
 
 use ash::vk::{self, ImageAspectFlags as Aspects};
 use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, PassBuilder, ResourceId};
@@ -28,7 +28,7 @@ fn multisampled(format: vk::Format) -> ImageDesc {
     }
 }
 
-/// Images of one scene: multisampled color and depth, what depth is resolved into, and what is read of that.
+/// Images of one scene: multisampled color and depth, the resolve target of depth, and a copy of what is read from it.
 struct Images {
     color: ResourceId,
     depth: ResourceId,
@@ -53,14 +53,14 @@ impl Images {
             .resolve(self.depth, self.flat)
     }
 
-    /// Writes what was read.
+    /// Writes the values that were read.
     fn copied<'a>(&self, pass: PassBuilder<'a>) -> PassBuilder<'a> {
         let [depth, stencil] = self.read;
         pass.color(depth, LoadOp::DontCare)
             .color(stencil, LoadOp::DontCare)
     }
 
-    /// Compares what was read with what was drawn and cleared.
+    /// Compares the values that were read with those that were drawn and cleared.
     fn expect(&self, mut scene: Scene) {
         let column = "layout(set = 0, binding = 0) uniform texture2D depth;
             layout(set = 0, binding = 1) uniform texture2D stencil;

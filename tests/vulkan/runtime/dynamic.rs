@@ -1,4 +1,4 @@
-//! A frame whose description changes every time: histories that come and go count on from where they were.
+//! A frame whose description changes every time: histories that are toggled continue to count from their last value.
 
 use ash::vk;
 use tileheap::frame::tables::Version;
@@ -17,8 +17,8 @@ const EXTENT: vk::Extent2D = extent(4, 4);
 const COUNT: [&str; 2] = ["count a", "count b"];
 const COPY: [&str; 2] = ["copy a", "copy b"];
 
-/// Describes two counters, each an image and a buffer, of which bits 0 and 1 say whether they count, and with bit 2 an image that moves
-/// everything else in memory. Gives where the counters are copied to.
+/// Describes two counters, each an image and a buffer, which count if bits 0 and 1 are set; bit 2 adds an image that moves everything else in memory.
+/// Returns the destination of the copies of the counters.
 fn describe(frame: &mut FrameBuilder, on: u32) -> (ResourceId, [[ResourceId; 2]; 2]) {
     frame.reset("counters", EXTENT);
     let desc = ImageDesc {
@@ -60,7 +60,7 @@ fn describe(frame: &mut FrameBuilder, on: u32) -> (ResourceId, [[ResourceId; 2];
     (result, counters)
 }
 
-/// What a counter's pass sees in the next frame.
+/// The resources that a counter's pass accesses in the next frame.
 fn bindings(bound: &BoundFrame, at: usize, [image, buffer]: [ResourceId; 2]) -> [Binding; 4] {
     let pass = bound.plan().described().pass_named(COUNT[at]).expect("it counts");
     let view = |version| {
@@ -96,7 +96,7 @@ fn histories_keep_their_contents_whatever_comes_between() {
             let (result, counters) = describe(&mut builder, on);
             let bound = frames.select(&builder).expect("bound");
             let mut set_of = |at: usize| {
-                // There are two copies of a counter, whatever the description: a set for each.
+                // There are two copies of a counter, whatever the description: one set for each.
                 let pass = bound.plan().described().pass_named(COUNT[at]).expect("it counts");
                 let now = bound.access(pass, counters[at][0], bound.parity()).image();
                 let known = sets.iter().find(|(image, _)| *image == now);

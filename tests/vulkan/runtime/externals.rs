@@ -1,5 +1,5 @@
-//! External images: those that change from frame to frame, as a swapchain's do, with semaphores from and to outside; layers of one
-//! image; images in memory that another device has exported.
+//! External images: those that change from frame to frame, as a swapchain's do, with semaphores from and to outside; layers of one image; images in
+//! memory exported by another device.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -33,14 +33,14 @@ const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 4 };
 const BYTES: u64 = 8 * 4 * 4;
 const IMAGE: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
-/// What the caller reads the images in.
+/// The state in which the caller reads the images.
 const EXIT: ResourceState = ResourceState::new(
     vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
     vk::PipelineStageFlags2::ALL_TRANSFER,
     vk::AccessFlags2::TRANSFER_READ,
 );
 
-/// An image of the caller's, which `create` makes, and a view of each layer.
+/// An image of the caller, created by `create`, with a view of each layer.
 fn canvas<const LAYERS: usize>(
     gpu: &Gpu,
     create: impl FnOnce(vk::ImageCreateInfo<'_>) -> vk::Image,
@@ -65,7 +65,7 @@ fn canvas<const LAYERS: usize>(
     (image, std::array::from_fn(view))
 }
 
-/// Declares a pass that clears an image to one colour.
+/// Declares a pass that clears an image to one color.
 fn clear(builder: &mut FrameBuilder, scene: CommandBufferId, image: ResourceId) {
     let color = ClearValue::Float([1.0, 0.0, 51.0 / 255.0, 1.0]);
     let pass = builder.render_pass(scene, "clear");
@@ -92,7 +92,7 @@ fn run(
     record: impl Fn(&PassCommands<'_>),
 ) -> u64 {
     let (commands, frame) = (gpu.primaries(1)[0], bound.plan().described().clone());
-    // SAFETY: what is imported lives until the end of the test.
+    // SAFETY: imported objects live until the end of the test.
     let recorder = unsafe { bound.begin(imports) }.expect("a frame");
     let declared = frame
         .pass(frame.pass_ids().next().expect("a pass"))
@@ -106,7 +106,7 @@ fn run(
     submit(recorder).0
 }
 
-/// Copies the layers of an image as it left the frame, after a semaphore.
+/// Copies the layers of an image in its exit state, after a semaphore.
 fn read(gpu: &mut Gpu, image: vk::Image, layers: u32, host: &HostBuffer, waits: &[vk::Semaphore]) {
     let (device, commands) = (gpu.device().clone(), gpu.primaries(1));
     // SAFETY: new.
@@ -170,7 +170,7 @@ fn external_images_take_turns() {
             if number > 0 {
                 wait(&bound, number as u64 - 1);
             }
-            // What vkAcquireNextImageKHR would do.
+            // The effect of vkAcquireNextImageKHR.
             let signal = vk::SubmitInfo::default().signal_semaphores(&semaphores[..1]);
             // SAFETY: the semaphore is not signalled: the frame before has waited for it.
             unsafe { device.queue_submit(queue, &[signal], vk::Fence::null()) }.expect("submitted");
@@ -191,10 +191,10 @@ fn external_images_take_turns() {
                 assert_eq!(pass.area().extent, EXTENT);
                 assert_eq!(pass.access(presented).image(), image);
             });
-            // What presenting would do: wait, and read in the exit layout.
+            // The effect of presenting: wait, and read in the exit layout.
             read(&mut gpu, image, 1, &hosts[number % 3], &semaphores[1..]);
         }
-        // SAFETY: the queue is used by nobody else.
+        // SAFETY: no other thread uses the queue.
         unsafe { device.queue_wait_idle(queue) }.expect("idle");
         for host in &hosts {
             assert!(is_cleared(host), "{way}");
@@ -204,7 +204,7 @@ fn external_images_take_turns() {
     }
 }
 
-/// Two cascades of one image, each an external of its own: neither touches the other's layer.
+/// Two cascades of one image, each declared as a separate external image: neither affects the other's layer.
 #[test]
 fn two_externals_are_layers_of_one_image() {
     for (way, without) in ways() {
@@ -240,14 +240,14 @@ fn two_externals_are_layers_of_one_image() {
         wait(&bound, number);
         read(&mut gpu, canvas, 2, &host, &[]);
         let queue = gpu.context.queues()[0].handle;
-        // SAFETY: the queue is used by nobody else.
+        // SAFETY: no other thread uses the queue.
         unsafe { gpu.device().queue_wait_idle(queue) }.expect("idle");
         let words = host.words();
         assert_eq!((words[0], words[32]), (u32::MAX, 0), "{way}");
     }
 }
 
-/// An image in memory that can be exported, or that another device has exported as `fd`; linear where it is a dma-buf without modifiers.
+/// An image in memory that can be exported, or that another device has exported as `fd`; linear if it is a dma-buf without modifiers.
 fn shared(
     gpu: &Gpu,
     by: vk::ExternalMemoryHandleTypeFlags,
@@ -283,7 +283,8 @@ fn shared(
     (image, view, memory)
 }
 
-/// What one device draws, another one copies: its frame acquires the image from outside, where the frame before released it to.
+/// One device draws an image and another one copies it: its frame acquires the image from the external queue family to which the previous frame
+/// released it.
 #[test]
 fn images_go_from_device_to_device_by_file_descriptors() {
     use vk::ExternalMemoryHandleTypeFlags as HandleType;
@@ -295,7 +296,7 @@ fn images_go_from_device_to_device_by_file_descriptors() {
     for (by, extension) in kinds {
         let probe = Gpu::new(Capabilities::empty());
         let there = [fd, extension].map(|name| probe.context.support().lists(name));
-        // Software drivers make dma-bufs by this node.
+        // Software drivers create dma-bufs through this node.
         let node = File::options().read(true).write(true).open("/dev/udmabuf");
         if there != [true; 2] || by == HandleType::DMA_BUF_EXT && node.is_err() {
             skip(&format!("the machine has no {extension:?}"));
@@ -328,7 +329,7 @@ fn images_go_from_device_to_device_by_file_descriptors() {
 
         let functions = ash::khr::external_memory_fd::Device::new(drawer.context.instance(), drawer.device());
         let info = vk::MemoryGetFdInfoKHR::default().memory(memory).handle_type(by);
-        // SAFETY: the memory was allocated to be exported so.
+        // SAFETY: the memory was allocated for this kind of export.
         let fd = unsafe { functions.get_memory_fd(&info) }.expect("a file descriptor");
         let (image, view, _) = shared(&reader, by, Some(fd));
         let host = reader.host_buffer(BYTES);
@@ -398,8 +399,7 @@ unsafe impl Hooks for Exporting {
     }
 }
 
-/// An image of the frame itself, drawn in one pass and copied in the next, is in memory that is exported; another image is in memory with a
-/// priority.
+/// An image of the frame itself, drawn in one pass and copied in the next, is in exported memory; another image is in memory with a priority.
 #[test]
 fn memory_of_resources_is_exported_and_has_a_priority() {
     let by = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;

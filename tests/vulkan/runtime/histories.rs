@@ -1,4 +1,4 @@
-//! Histories that frames of different descriptions write and read in other parts: every layer holds what the frame before left in it.
+//! Histories of which frames with different descriptions write and read different parts: every layer has the contents left by the previous frame.
 
 use std::ops::Range;
 
@@ -18,15 +18,15 @@ const LAYERS: u32 = 3;
 const TEXELS: usize = 16;
 const BYTES: u64 = 4 * TEXELS as u64;
 
-/// The layers that a frame uses, and how.
+/// The layers that a frame uses, and in how many passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Parts {
     None,
-    /// All of them in one pass.
+    /// All layers in one pass.
     Whole,
-    /// Each in its own pass; writes of the middle one are copies, and the others are attachments.
+    /// Each layer in a separate pass; the middle one is written by copies, the others as attachments.
     Layers,
-    /// Only the middle one.
+    /// Only the middle layer.
     Middle,
 }
 
@@ -56,7 +56,7 @@ fn value(turn: u32, layer: u32, writes: Parts) -> u32 {
     }
 }
 
-/// Describes a frame, and gives its history and the buffer that it copies the previous version to.
+/// Describes a frame; returns its history and the buffer to which it copies the previous version.
 fn describe(frame: &mut FrameBuilder, turn: u32, reads: Parts, writes: Parts) -> [ResourceId; 2] {
     frame.reset("histories", EXTENT);
     let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
@@ -87,7 +87,7 @@ fn describe(frame: &mut FrameBuilder, turn: u32, reads: Parts, writes: Parts) ->
     [history, result]
 }
 
-/// Copies all layers of an image that a pass reads to where they are in a buffer.
+/// Copies all layers of an image that a pass reads to their positions in a buffer.
 fn read(pass: &PassCommands<'_>, image: vk::Image, result: ResourceId, layers: Range<u32>) {
     let to = pass.access(result).buffer();
     let region = vk::BufferImageCopy {
@@ -140,7 +140,7 @@ fn previous(bound: &BoundFrame, history: ResourceId) -> Option<vk::Image> {
     Some(read.image())
 }
 
-/// What a pass of a name does, and to which layers.
+/// The action of a pass with this name, and its layers.
 fn parse(name: &str) -> (&str, Range<u32>) {
     let (what, layers) = name.split_once(' ').expect("two words");
     let (first, end) = layers.split_once("..").expect("a range");

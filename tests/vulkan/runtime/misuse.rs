@@ -1,4 +1,4 @@
-//! What the runtime refuses, and what it says.
+//! Misuse that the runtime refuses, and its error messages.
 
 use ash::vk;
 use tileheap::Error;

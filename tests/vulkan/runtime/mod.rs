@@ -1,5 +1,5 @@
-//! The runtime on a real driver: every test renders, dispatches or copies, and compares bytes. Validated where
-//! `TILEHEAP_VALIDATE=1`: a single message fails the test.
+//! The runtime on a real driver: every test renders, dispatches or copies, and compares bytes. Runs with validation if `TILEHEAP_VALIDATE=1`: a
+//! single message fails the test.
 
 mod arranged;
 mod attachments;
@@ -28,7 +28,7 @@ use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Gpu, HostBuffer, Pipeline, copy_to_buffer};
 
-/// Declares a buffer of the caller's, which the host reads.
+/// Declares a buffer of the caller that the host reads.
 fn host_read(frame: &mut FrameBuilder, name: &str, bytes: u64) -> ResourceId {
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
     frame.resource(name, BufferDesc::new(Bytes(bytes)), Persistence::External(host))
@@ -39,7 +39,7 @@ fn bind(gpu: &Gpu, frame: &Frame, options: &PlanOptions) -> BoundFrame {
     gpu.tile().bind(&plan).expect("a bound plan")
 }
 
-/// Begins a frame with one imported buffer, which lives until the test's end.
+/// Begins a frame with one imported buffer, which lives until the end of the test.
 fn begin<'a>(
     bound: impl Into<SelectedFrame<'a>>,
     resource: ResourceId,
@@ -56,7 +56,7 @@ fn begin<'a>(
     unsafe { bound.into().begin(&imports) }.expect("a frame")
 }
 
-/// Submits a frame of a test with one thread.
+/// Submits a frame in a single-threaded test.
 fn submit(recorder: FrameRecorder<'_>) -> FrameNumber {
     // SAFETY: no other thread uses the queues.
     unsafe { recorder.submit() }.expect("submitted")
@@ -87,7 +87,7 @@ fn copy_image(pass: &PassCommands<'_>, image: ResourceId, to: ResourceId, extent
     copy_to_buffer(pass.device(), pass.command_buffer(), image, color, extent, &to);
 }
 
-/// Copies a buffer to the bytes of another one from `dst_offset`.
+/// Copies a buffer to another one, at `dst_offset`.
 fn copy_buffer(pass: &PassCommands<'_>, from: ResourceId, to: ResourceId, dst_offset: u64) {
     let [from, to] = [from, to].map(|resource| pass.access(resource).buffer());
     let region = vk::BufferCopy {

@@ -1,4 +1,4 @@
-//! Parts of images on a real driver: every scene draws, dispatches or clears part by part, and a last pass adds up what they hold.
+//! Parts of images on a real driver: every scene draws, dispatches or clears part by part, and a last pass sums their contents.
 
 use ash::vk;
 use tileheap::frame::tables::ViewDesc;
@@ -110,14 +110,14 @@ fn a_volume_is_drawn_slice_by_slice() {
         let clear = LoadOp::Clear(ClearValue::Float([slice as f32 + 0.5; 4]));
         scene.clear(|pass| pass.color(volume, clear).layer(slice));
     }
-    // The first one again, when the others are drawn.
+    // The first one again, after the others have been drawn.
     let clear = LoadOp::Clear(ClearValue::Float([9.0; 4]));
     scene.clear(|pass| pass.color(volume, clear).layer(0));
     let sum = "i < 3 ? texelFetch(image, ivec3(3, 2, i), 0).r : 0.0";
     scene.expect(volume, "texture3D", sum, &[9.0, 1.5, 2.5]);
 }
 
-/// In one layout throughout: what each pass waits for are the slices that it reads or writes, which validation of synchronization sees.
+/// In one layout throughout: each pass only waits for the slices that it reads or writes, as synchronization validation verifies.
 #[test]
 fn slices_of_a_volume_are_computed_from_one_another() {
     let mut scene = Scene::new();
@@ -202,14 +202,14 @@ fn a_render_area_leaves_the_rest_alone() {
     let area = rect(2, 0, 4, 8);
     scene.clear(|pass| pass.color(image, clear(1.0)));
     scene.clear(|pass| pass.color(image, clear(2.0)).area(area));
-    // Less of it in the frame.
+    // A smaller part of it in the frame.
     scene.clear(|pass| pass.color(image, clear(3.0)).area(area));
     scene.in_area(rect(3, 0, 2, 8));
     let sum = "texelFetch(image, ivec2(i, 4), 0).r";
     scene.expect(image, "texture2D", sum, &[1.0, 1.0, 2.0, 3.0, 3.0, 2.0, 1.0, 1.0]);
 }
 
-/// One pass is a draw, and one reads an input attachment: a render pass object in every way.
+/// One pass draws, and one reads an input attachment: a render pass object in every mode.
 #[test]
 fn an_area_of_the_frame_leaves_the_rest_alone() {
     let mut scene = Scene::new();

@@ -1,5 +1,5 @@
-//! The ways of recording a pass, with the same pixels: between `begin_pass` and `end_pass`, in several command buffers at once, and with
-//! secondary command buffers in each subpass; and external resources that are imported while the frame is recorded.
+//! The ways of recording a pass, which give the same pixels: between `begin_pass` and `end_pass`, in several command buffers at once, and with
+//! secondary command buffers in each subpass; and external resources that are imported during recording.
 
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ResourceState};
@@ -35,7 +35,7 @@ fn draw_columns(pass: &PassCommands<'_>, pipeline: &Pipeline, [first, end]: [u32
     draw(pass, pipeline, None);
 }
 
-/// A pass that draws into a cleared image, and one that copies it to `result`.
+/// A pass that draws to a cleared image, and one that copies it to `result`.
 struct Drawing {
     frame: Frame,
     scene: CommandBufferId,
@@ -64,7 +64,7 @@ fn drawing() -> Drawing {
     }
 }
 
-/// Three command buffers, recorded by three threads at once, have two columns each; the last two columns keep what the first one cleared.
+/// Three command buffers, recorded by three threads at once, draw two columns each; the last two columns keep the clear value of the first one.
 #[test]
 fn a_pass_is_recorded_in_several_command_buffers() {
     for (way, without) in ways() {
@@ -73,7 +73,7 @@ fn a_pass_is_recorded_in_several_command_buffers() {
         let mut bound = bind(&gpu, &drawn.frame, &PlanOptions::default());
         let pipeline = gpu.triangles(bound.target(drawn.draw), &[], None, DRAW);
         let host = gpu.host_buffer(256);
-        // Each is of a pool of its own.
+        // Each comes from a separate pool.
         let [first, second, third] = [(); 3].map(|()| gpu.primaries(1)[0]);
         let is_dynamic = gpu
             .tile()
@@ -128,7 +128,7 @@ fn a_pass_is_recorded_in_several_command_buffers() {
     }
 }
 
-/// `begin_pass` and `end_pass` record what a closure records, and refuse to be called out of order.
+/// `begin_pass` and `end_pass` record the same as a closure, and refuse to be called out of order.
 #[test]
 fn passes_begin_and_end_without_closures() {
     for (way, without) in ways() {
@@ -365,7 +365,7 @@ fn external_resources_are_imported_while_the_frame_is_recorded() {
                 "{text}"
             );
 
-            // What vkAcquireNextImageKHR would do.
+            // The effect of vkAcquireNextImageKHR.
             let signals = [handle];
             let signal = vk::SubmitInfo::default().signal_semaphores(&signals);
             // SAFETY: the semaphore is not signalled: the frame before has waited for it.

@@ -1,4 +1,4 @@
-//! Frames on three queues, which run in every order that their semaphores allow; and the wrong bytes that a missing wait leaves.
+//! Frames on three queues, executed in every order that their semaphores allow; and the wrong bytes caused by a missing wait.
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
@@ -69,18 +69,18 @@ pub(super) fn ends(gpu: &mut Gpu) -> Ends {
     [(); 2].map(|()| gpu.host_buffer(WORDS * 4))
 }
 
-/// Whether these are what frame `number` leaves.
+/// Returns true if these are the results of frame `number`.
 pub(super) fn are_right(ends: Ends, number: u32) -> bool {
     let [result, copied] = ends.map(|host| host.words());
     let made = || (0..WORDS as u32).map(|at| at + number * 100);
     result.into_iter().eq(made().map(|made| (made + 7) * 2)) && copied.into_iter().eq(made())
 }
 
-/// What the passes run.
+/// Pipelines and descriptors of the passes.
 pub(super) struct Work {
     frame: Frame,
     pipelines: [Pipeline; 3],
-    /// Of `make` and `add`, then of `merge` for each of the ends.
+    /// For `make` and `add`, then for `merge` with each of the ends.
     sets: Vec<vk::DescriptorSet>,
 }
 
@@ -138,7 +138,7 @@ impl Work {
         unsafe { bound.begin(&imports) }.expect("a frame")
     }
 
-    /// Records the command buffer of a pass of frame `number`, which has the ends of this index.
+    /// Records the command buffer of a pass of frame `number`, which uses the ends with this index.
     pub(super) fn record(
         &self,
         recorder: &FrameRecorder<'_>,
@@ -167,8 +167,8 @@ impl Work {
     }
 }
 
-/// Runs frames in the order of a seed, without one of the waits; returns whether every word is right, and the waits of each batch of the
-/// last frame.
+/// Runs frames in the order given by a seed, without one of the waits; returns true if every word is right, and the waits of each batch of the last
+/// frame.
 fn run(gpu: &mut Gpu, seed: u64, ignored: Option<(usize, usize)>) -> (bool, Vec<usize>) {
     let mut rig = QueueRig::new(gpu, 3, seed, ignored);
     let plan = rig
@@ -215,6 +215,6 @@ fn every_order_is_right_and_every_missing_wait_shows() {
             }
         }
     }
-    // Of the next frame, `make` waits for `copy`; that it waits for `add`, and `add` for `merge`, follows from what others wait for.
+    // In the next frame, `make` waits for `copy`; its wait for `add`, and that of `add` for `merge`, are implied by other waits.
     assert_eq!((waits, unseen), (vec![2, 2, 1, 1], vec![(0, 0), (1, 1)]));
 }

@@ -1,4 +1,4 @@
-//! Frames drawn, dispatched and cleared pass by pass, whose last pass adds up what they hold; in every way of recording.
+//! Frames drawn, dispatched and cleared pass by pass, whose last pass sums their contents; in every recording mode.
 
 use ash::vk;
 use tileheap::frame::tables::Contents;
@@ -22,18 +22,18 @@ const HEAD: &str = "#version 460
     #extension GL_EXT_multiview : enable
     ";
 
-/// A pass, or a subpass, with its shader; those that only clear have none.
+/// A pass, or a subpass, with its shader; `None` if it only clears.
 struct Step {
     pass: PassId,
     subpass: u32,
     shader: Option<String>,
     render: bool,
     reads: Vec<ResourceId>,
-    /// In every frame, where it is not the described one.
+    /// The area in every frame, if not the described one.
     area: Option<vk::Rect2D>,
 }
 
-/// A frame whose passes come one after the other.
+/// A frame whose passes run one after the other.
 pub(super) struct Scene {
     builder: FrameBuilder,
     commands: CommandBufferId,
@@ -72,7 +72,7 @@ impl Scene {
         self.push(pass, None, true, &[]);
     }
 
-    /// `shader` finds the parts of `reads` at bindings 0, 1, … in the order of their declaration.
+    /// `shader` accesses the parts of `reads` at bindings 0, 1, … in declaration order.
     pub(super) fn draw(
         &mut self,
         reads: &[ResourceId],
@@ -95,7 +95,7 @@ impl Scene {
         self.push(pass, Some(shader), false, reads);
     }
 
-    /// A render pass with a subpass for each shader, which finds what it reads as [`draw`](Scene::draw)'s does.
+    /// A render pass with a subpass for each shader, which accesses its reads as in [`draw`](Scene::draw).
     pub(super) fn subpasses(
         &mut self,
         shaders: &[(&[ResourceId], &str)],
@@ -120,7 +120,7 @@ impl Scene {
         });
     }
 
-    /// Renders the pass before to no more than this.
+    /// Limits the previous pass to this area.
     pub(super) fn in_area(&mut self, area: vk::Rect2D) {
         let pass = self.steps.last().expect("a pass").pass;
         for step in self.steps.iter_mut().filter(|step| step.pass == pass) {
@@ -147,14 +147,14 @@ impl Scene {
         self.dispatch(reads, &shader, |pass| declare(pass).storage_write(result));
     }
 
-    /// Adds up what an image holds, as `image` of this type, and compares the first words.
+    /// Sums the contents of an image, declared as `image` of this type, and compares the first words.
     pub(super) fn expect(mut self, image: ResourceId, kind: &str, expression: &str, needs: &[f32]) {
         let binding = format!("layout(set = 0, binding = 0) uniform {kind} image;");
         self.add_up(&[image], &binding, expression, |pass| pass.sampled(image));
         self.run(needs);
     }
 
-    /// Runs two frames of the scene in every way of recording, and compares the first words.
+    /// Runs two frames of the scene in every recording mode, and compares the first words.
     pub(super) fn run(self, needs: &[f32]) {
         let Scene {
             builder,
@@ -169,7 +169,7 @@ impl Scene {
             .any(|step| frame.pass(step.pass).contents == Contents::Secondary);
         for (way, mut without) in ways() {
             if by_secondaries {
-                without -= Capabilities::DEBUG_UTILS; // `false_positives.txt` tells their messages by names.
+                without -= Capabilities::DEBUG_UTILS; // `false_positives.txt` identifies their messages by name.
             }
             let mut gpu = Gpu::new(without);
             let mut bound = bind(&gpu, &frame, &PlanOptions::default());
@@ -213,7 +213,7 @@ impl Scene {
                 let seen =
                     |one: &BoundAccess| one.view != vk::ImageView::null() && one.subpass == step.subpass;
                 let seen: Vec<BoundAccess> = accesses.filter(seen).collect();
-                // Its levels may be images of their own.
+                // Its levels may be separate images.
                 let is_of = |one: &BoundAccess, image| (0..4).any(|n| frame.level(image, n) == one.resource);
                 let views = step
                     .reads
@@ -332,7 +332,7 @@ impl Scene {
     }
 }
 
-/// Whether a pass renders several views by a driver that draws the first alone.
+/// Returns true if a pass renders several views on a driver that only draws the first.
 fn draws_one_view(gpu: &Gpu, bound: &BoundFrame, step: &Step) -> bool {
     if !step.render {
         return false;
@@ -340,7 +340,7 @@ fn draws_one_view(gpu: &Gpu, bound: &BoundFrame, step: &Step) -> bool {
     let instance = gpu.context.instance();
     // SAFETY: the device is one of the instance's.
     let properties = unsafe { instance.get_physical_device_properties(gpu.context.physical_device()) };
-    // Lavapipe's version is 1 up to the releases that mend this.
+    // Lavapipe's version is 1 up to the releases that fix this.
     let old = (properties.device_type, properties.driver_version) == (vk::PhysicalDeviceType::CPU, 1);
     old && bound.target(step.pass).view_mask != 0
 }

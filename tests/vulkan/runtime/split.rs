@@ -1,4 +1,4 @@
-//! Split lives on a real driver: what is stored out of tile memory is what was there, and the stores are the runtime's.
+//! Split lifetimes on a real driver: stores out of tile memory preserve the contents, and are recorded by the runtime.
 
 use ash::vk;
 use tileheap::frame::tables::Version;
@@ -18,13 +18,13 @@ const PIXELS: u64 = 32 * 16;
 /// `color`, `numbers`, `signs`, `depth`, `past` and `list`, one after the other.
 const WORDS: u64 = 6;
 
-/// The images of which a stretch is in tile memory: written by `draw`, read by `mix`, and read again in the next batch.
+/// The images with a stretch in tile memory: written by `draw`, read by `mix`, and read again in the next batch.
 const IMAGES: [&str; 5] = ["color", "numbers", "signs", "depth", "past"];
 
 /// ```text
 /// batch 0   draw: color numbers signs depth past   mix, count: read them all, make list   │ batch 1   gather: reads it all again
 /// ```
-/// `past` is a history, of which `draw` reads the previous version; `list` a buffer. In a heap that holds them they live there in
+/// `past` is a history, of which `draw` reads the previous version; `list` is a buffer. If the heap is large enough, they are in tile memory during
 /// batch 0, and are stored for batch 1 and the next frame.
 fn frame() -> Frame {
     let mut frame = FrameBuilder::new("split", EXTENT);
@@ -52,7 +52,7 @@ fn frame() -> Frame {
     images.into_iter().fold(mix, |pass, image| pass.sampled(image));
     let count = frame.compute_pass(scene, "count").storage_update(list);
     images.into_iter().fold(count, |pass, image| pass.sampled(image));
-    // In a submit of its own: some devices keep contents to the end of one.
+    // In another submit: some devices keep contents until the end of a submit.
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
     let late = frame.command_buffer(batch, "late");
@@ -80,7 +80,7 @@ const COUNT: &str = "#version 460
 
 const GATHER: &str = include_str!("shaders/gather.glsl");
 
-/// What `gather` finds in frame `number`.
+/// The words that `gather` reads in frame `number`.
 fn expected(number: u32) -> Vec<u32> {
     let pixel = |n: u32| {
         [
@@ -95,7 +95,7 @@ fn expected(number: u32) -> Vec<u32> {
     (0..PIXELS as u32).flat_map(pixel).collect()
 }
 
-/// Renders some frames and returns what the last one gathered.
+/// Renders some frames and returns the words that the last one gathered.
 fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<String>) {
     let frame = frame();
     let mut bound = bind(gpu, &frame, options);

@@ -21,8 +21,8 @@ use tileheap_testkit::frames::{by, extent, one_queue};
 
 const EXTENT: vk::Extent2D = extent(960, 540);
 
-/// Four images of four bytes a pixel are drawn, of which the first may live in tile memory; a pass with an input attachment
-/// follows, which is recorded as a render pass object.
+/// Four images of four bytes per pixel are drawn, of which the first may be in tile memory; a pass with an input attachment follows, which is
+/// recorded as a render pass object.
 fn frame(shaded: bool) -> (Frame, CommandBufferId, [PassId; 2]) {
     let mut frame = FrameBuilder::new("tiles", EXTENT);
     let images = [0, 1, 2, 3].map(|n| {
@@ -66,7 +66,7 @@ fn tile_properties_are_those_of_what_is_bound() {
                 let found = recorder.tile_properties(pass).expect("an answer");
                 assert_eq!(found.is_some(), there, "{way}");
                 let Some(found) = found else { continue };
-                // The emulator's model is public, and so is its device.
+                // The emulator's binning model and the profile of its device are public.
                 let profile = std::env::var("VK_TILEHEAP_EMULATOR_PROFILE").unwrap_or_default();
                 let Ok(device) = DeviceProfile::preset(&profile) else {
                     continue;
@@ -182,7 +182,7 @@ impl Shaded {
         }
     }
 
-    /// The view of a pass for its access of `kind`.
+    /// The view that a pass uses for its access of `kind`.
     fn view(&self, bound: &BoundFrame, pass: PassId, image: ResourceId, kind: AccessKind) -> vk::ImageView {
         let count = bound.plan().described().accesses_of(pass).len();
         let mut accesses = (0..count).map(|n| bound.access(pass, n, Parity::Even));
@@ -202,7 +202,7 @@ struct Work {
     /// Writes each texel of `color`: the texel of `source` at the mirrored position in the tile, plus the position of the tile.
     mirrors: Bound,
     reads: Bound,
-    /// Barriers between draws and dispatches are allowed.
+    /// True if barriers between draws and dispatches are allowed.
     has_barriers: bool,
 }
 
@@ -212,7 +212,7 @@ impl Work {
             let word = |four: &[u8]| u32::from_le_bytes(four.try_into().expect("four"));
             bytes.chunks_exact(4).map(word).collect()
         };
-        // Of the emulator's own tests, compiled by a compiler that knows the extension.
+        // From the emulator's own tests, compiled by a compiler that supports the extension.
         let count = words(include_bytes!(
             "../../../crates/emulator/tests/layer/tile_shaders/count.spv"
         ));
@@ -273,7 +273,7 @@ impl Work {
         recorded.expect("recorded");
     }
 
-    /// Orders the next dispatch per tile after writes, where a barrier is allowed: in dynamic rendering with local read
+    /// Orders the next per-tile dispatch after writes, if a barrier is allowed: in dynamic rendering with local read
     /// (VUID-vkCmdPipelineBarrier2-None-09553, VUID-VkRenderPassCreateInfo-pDependencies-00838). Elsewhere the emulator's own order is enough.
     fn order(&self, pass: &PassCommands<'_>, stage: vk::PipelineStageFlags2, written: vk::AccessFlags2) {
         if !self.has_barriers {
@@ -294,7 +294,7 @@ impl Work {
     }
 }
 
-/// The texel (x, y) of `color` at the end, with tiles of this size.
+/// The final texel (x, y) of `color`, with tiles of this size.
 fn expected((x, y): (u32, u32), tile: vk::Extent2D, mirrored: bool) -> u32 {
     if !mirrored {
         return DRAWN + 1;

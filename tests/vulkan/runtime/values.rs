@@ -1,4 +1,4 @@
-//! Values on a real driver: each pass gets the image of the value that it uses, and the pixels are those of the frame as described.
+//! Values on a real driver: each pass gets the image of the value that it uses, and the pixels are those of the described frame.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -72,7 +72,7 @@ fn each_pass_gets_the_image_of_its_value() {
     };
     assert_eq!([first, second, third], [a, b, c]);
     assert!(first != second && second != third && third != first);
-    // One image has the memory of one value.
+    // A single image has only the memory of one value.
     let asked = catch_unwind(AssertUnwindSafe(|| bound.memory(pool, Parity::Even)));
     let message = asked.expect_err("several values");
     let message = message.downcast_ref::<String>().expect("a message");
