@@ -20,7 +20,9 @@ impl Costs {
         let mut passes = Vec::new();
         for pass in rewrite.frame().pass_ids() {
             let runs: Vec<PassRun> = rewrite.described_passes(pass).collect();
-            let again = runs.iter().filter(|run| run.strip.is_some_and(|strip| strip.number > 0));
+            let again = runs
+                .iter()
+                .filter(|run| run.strip.is_some_and(|strip| strip.number > 0));
             let repeats: Bytes = again
                 .map(|run| self.repeat_of(rewrite.described().pass(run.pass)))
                 .sum();

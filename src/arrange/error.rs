@@ -117,11 +117,11 @@ pub enum CannotGroup {
         writer: String,
     },
     /// The size of an image is not a whole fraction of the others.
-    #[error("`{0}` is no whole fraction of the largest image that the run writes")]
+    #[error("the size of `{0}` is not a whole fraction of the largest image that the run writes")]
     Scale(String),
     /// Repeating a pass around each strip would modify contents that exist already.
     #[error(
-        "pass `{pass}` is repeated around each strip, and changes what `{resource}`, which lives on, contains"
+        "strips repeat pass `{pass}` around their edges, which would modify `{resource}` more than once, and it is used after the run"
     )]
     Repeats {
         /// The pass.
@@ -131,7 +131,7 @@ pub enum CannotGroup {
     },
     /// A strip would read texels that the strip before has overwritten.
     #[error(
-        "`{resource}` lives on, is read around each strip by `{pass}`, and is overwritten later in the run"
+        "strips of `{pass}` need `{resource}` beyond their edge, but the run overwrites it, and it is used afterwards"
     )]
     Overwritten {
         /// The reader.
@@ -148,11 +148,11 @@ pub enum CannotGroup {
         why: &'static str,
     },
     /// No image would become smaller.
-    #[error("nothing that the passes make is used by them alone")]
+    #[error("no image is written and used only by these passes")]
     NothingInside,
     /// Not consecutive render passes that read one another's output only at their own pixel.
     #[error(
-        "pass `{second}` is no render pass of the same area, samples and command buffer that reads what `{first}` makes at its own pixel"
+        "cannot merge `{second}` into `{first}`: it has to be a render pass of the same area, samples and command buffer that reads the results of `{first}` only at its own pixel"
     )]
     NotOnePass {
         /// The first pass.

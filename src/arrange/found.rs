@@ -66,7 +66,8 @@ impl Found {
     /// As [`Arrangement::apply`].
     pub fn apply(&self, plan: &Plan) -> crate::Result<Executed> {
         let described = plan.totals.traffic_bytes;
-        self.arrangement.apply_at(&plan.input, &self.costs, Some(described))
+        self.arrangement
+            .apply_at(&plan.input, &self.costs, Some(described))
     }
 
     /// Replaces the expected traffic by that of the arranged frame's plan.

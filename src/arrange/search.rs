@@ -117,7 +117,9 @@ fn best_change(
             arrangement = Arrangement::described(next.input.frame());
         }
         let traffic = Model::new(&next, described, allowed.costs).traffic(&arrangement, 0);
-        let saves = traffic.map_or(0, |traffic| best.traffic.off_chip().0 as i64 - traffic.off_chip().0 as i64);
+        let saves = traffic.map_or(0, |traffic| {
+            best.traffic.off_chip().0 as i64 - traffic.off_chip().0 as i64
+        });
         if saves > saved {
             (saved, found) = (saves, Some((change, next)));
         }

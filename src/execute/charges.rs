@@ -71,10 +71,7 @@ impl Charges {
     pub(crate) fn then(&self, later: &Charges, rewrite: &Origins) -> Charges {
         let before = self.passes.iter().map(|charge| Charge {
             // A charge whose pass is not run stays, for the checker to find.
-            pass: rewrite
-                .executed_passes(charge.pass)
-                .next()
-                .unwrap_or(charge.pass),
+            pass: rewrite.executed_passes(charge.pass).next().unwrap_or(charge.pass),
             ..*charge
         });
         let mut passes: Vec<Charge> = Vec::new();

@@ -432,11 +432,17 @@ impl Checker<'_> {
                 PassOrigin::Runs(runs) => &runs[..],
                 PassOrigin::Store { .. } | PassOrigin::Border { .. } => &[],
             };
-            let repeats = runs.iter().any(|run| run.strip.is_some_and(|strip| strip.number > 0));
+            let repeats = runs
+                .iter()
+                .any(|run| run.strip.is_some_and(|strip| strip.number > 0));
             let why = match charge.cause {
                 ChargeCause::Repeat if !repeats => "is not a strip after the first",
                 ChargeCause::Merge if runs.len() < 2 => "runs no more than one described pass",
-                cause if charges[..at].iter().any(|other| (other.pass, other.cause) == (charge.pass, cause)) => {
+                cause
+                    if charges[..at]
+                        .iter()
+                        .any(|other| (other.pass, other.cause) == (charge.pass, cause)) =>
+                {
                     "has been charged for that already"
                 }
                 _ => continue,

@@ -200,11 +200,7 @@ impl Executed {
         );
         let charges = match (&self.charges, &rewrite.charges) {
             (None, None) => None,
-            _ => {
-                Some(Arc::new(
-                    self.charges().then(rewrite.charges(), &rewrite.origins),
-                ))
-            }
+            _ => Some(Arc::new(self.charges().then(rewrite.charges(), &rewrite.origins))),
         };
         Executed {
             frame: rewrite.frame.clone(),

@@ -160,7 +160,9 @@ impl Frame {
                 .accesses
                 .indices()
                 .filter(|&index| tables.accesses[index].resource == resource);
-            let first = of_pair.next().ok_or_else(|| fault("is not an access of the frame"))?;
+            let first = of_pair
+                .next()
+                .ok_or_else(|| fault("is not an access of the frame"))?;
             let others: Vec<usize> = of_pair.collect();
             // The first of several accesses in one pass stands for all.
             tables.accesses[first].measured = Some(weight.savings);

@@ -39,7 +39,8 @@ impl Plan {
     /// The executed frame, paired with the described one.
     pub fn executed(&self) -> Executed {
         let charges = self.input.charges().then(&Charges::NONE, &self.splits);
-        Executed::new(self.frame.clone(), self.described().clone(), self.origins.clone()).with_charges(charges)
+        Executed::new(self.frame.clone(), self.described().clone(), self.origins.clone())
+            .with_charges(charges)
     }
 
     /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](crate::plan::PlanOptions::split).

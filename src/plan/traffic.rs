@@ -55,7 +55,11 @@ pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRul
 }
 
 /// Traffic of the described frame with nothing in tile memory.
-pub(super) fn described_traffic(executed: &Executed, requirements: &Requirements, windows: WindowRule) -> Bytes {
+pub(super) fn described_traffic(
+    executed: &Executed,
+    requirements: &Requirements,
+    windows: WindowRule,
+) -> Bytes {
     if let Some(first) = executed.charges().described_traffic {
         return first;
     }
@@ -63,11 +67,9 @@ pub(super) fn described_traffic(executed: &Executed, requirements: &Requirements
     let moves = |id| only_render_pass(described, id, windows).is_none();
     let moves: Vec<bool> = described.resource_ids().map(moves).collect();
     let accesses = described.accesses().iter();
-    let moved = accesses
-        .zip(holders_of_accesses(executed))
-        .filter(|(access, _)| {
-            moves[access.resource.index()] && described.pass(access.pass).contents != Contents::Store
-        });
+    let moved = accesses.zip(holders_of_accesses(executed)).filter(|(access, _)| {
+        moves[access.resource.index()] && described.pass(access.pass).contents != Contents::Store
+    });
     let bytes = moved.map(|(access, holder)| {
         let size = counted_size(executed.frame(), requirements, holder);
         described.traffic_of(access, size)

@@ -154,7 +154,9 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
         match &mut resource.kind {
             ResourceKind::Image { desc, extent, .. } => *extent = resolve_image(name, desc, base)?,
             ResourceKind::Buffer { desc, .. } if desc.size == Bytes::ZERO => return Err(no(name, "bytes")),
-            ResourceKind::Buffer { desc, .. } if desc.size > MAX_RESOURCE_BYTES => return Err(too_large(name)),
+            ResourceKind::Buffer { desc, .. } if desc.size > MAX_RESOURCE_BYTES => {
+                return Err(too_large(name));
+            }
             ResourceKind::Buffer { .. } => {}
         }
         valid_usage::check_declared(resource)?;

@@ -52,7 +52,8 @@ impl Row<'_, '_> {
     fn run(&mut self, field: &str, Run { first, end }: Run, len: usize) {
         let Row { table, row, .. } = self;
         if first > end || end as usize > len {
-            let message = format!("{table} row {row}: {field} [{first}, {end}) is not a valid range of {len} rows");
+            let message =
+                format!("{table} row {row}: {field} [{first}, {end}) is not a valid range of {len} rows");
             self.checker.report(Rule::Index, message);
         }
     }

@@ -195,11 +195,17 @@ fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
             plan.origins.access(*index) == Some(described) && in_strip
         });
         let strips: Vec<&Access> = of_it.map(|(_, ours)| ours).collect();
-        let off_chip: Vec<&Access> = strips.iter().copied().filter(|ours| is_off_chip(plan, ours)).collect();
+        let off_chip: Vec<&Access> = strips
+            .iter()
+            .copied()
+            .filter(|ours| is_off_chip(plan, ours))
+            .collect();
         if off_chip.is_empty() {
             continue;
         }
-        let all_of_it = plan.described().traffic_of(access, size_of(plan, holders[described]));
+        let all_of_it = plan
+            .described()
+            .traffic_of(access, size_of(plan, holders[described]));
         let part = u128::from(all_of_it.0) * off_chip.len() as u128 / strips.len() as u128;
         let bytes = off_chip
             .iter()
@@ -221,9 +227,8 @@ fn is_off_chip(plan: &Plan, access: &Access) -> bool {
     }
     let transient = plan.frame.resource(access.resource).persistence == Persistence::Transient;
     let mut uses = plan.frame.accesses().iter();
-    let resolved = uses.any(|other| {
-        other.resource == access.resource && other.kind == AccessKind::ResolveAttachment
-    });
+    let resolved =
+        uses.any(|other| other.resource == access.resource && other.kind == AccessKind::ResolveAttachment);
     let stays = transient && !resolved && in_one_render_pass(plan, &plan.frame, access.resource);
     !stays
 }

@@ -142,7 +142,7 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     if head.frame != frame.name() {
         let (plan, frame) = (clip(&head.frame), frame.name());
         return Err(fault(format!(
-            "it is the plan of frame `{plan}`, and this frame is `{frame}`: plan it anew"
+            "it is the plan of frame `{plan}`, and this frame is `{frame}`: plan it again"
         )));
     }
     let (planned, framed) = (head.base_extent, frame.base_extent());
@@ -181,7 +181,7 @@ fn read_stores(frame: &Frame, head: &Head) -> Result<Executed, PlanJsonError> {
     split
         .filter(|split| split.origins().stores().count() == head.stores.len())
         .ok_or_else(|| {
-            fault("a store is of a resource whose lifetime cannot be split there: plan the frame anew")
+            fault("a store is of a resource whose lifetime cannot be split there: plan the frame again")
         })
 }
 
@@ -193,7 +193,7 @@ fn same_names<'a>(
     if let Some(more) = planned.get(framed.len()) {
         let more = clip(&more.name);
         return Err(fault(format!(
-            "{what} `{more}` is not in the frame: plan it anew"
+            "{what} `{more}` is not in the frame: plan it again"
         )));
     }
     for (index, framed) in framed.enumerate() {
@@ -202,12 +202,12 @@ fn same_names<'a>(
             Some(planned) => {
                 let planned = clip(&planned.name);
                 return Err(fault(format!(
-                    "{what} {index} is `{planned}`, and `{framed}` in the frame: plan it anew"
+                    "{what} {index} is `{planned}`, and `{framed}` in the frame: plan it again"
                 )));
             }
             None => {
                 return Err(fault(format!(
-                    "{what} `{framed}` of the frame is missing: plan it anew"
+                    "{what} `{framed}` of the frame is missing: plan it again"
                 )));
             }
         }
@@ -356,7 +356,7 @@ fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
         _ => {
             let (given, written) = (clip(&given.to_string()), clip(&written.to_string()));
             Some(format!(
-                "`{path}` is {given}, and {written} follows from the rest and the frame: plan it anew"
+                "`{path}` is {given}, and {written} follows from the rest and the frame: plan it again"
             ))
         }
     }

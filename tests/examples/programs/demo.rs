@@ -124,7 +124,11 @@ fn the_picture_is_the_same_on_a_ladder_and_with_split_lifetimes() {
     }
     for split in [&[][..], &["--split"]] {
         let (printed, emulated) = render("333x187", split, Some(WHOLE)).expect("it was there before");
-        assert_eq!(printed.contains("split lifetimes: "), !split.is_empty(), "{printed}");
+        assert_eq!(
+            printed.contains("split lifetimes: "),
+            !split.is_empty(),
+            "{printed}"
+        );
         assert!(plain == emulated, "{split:?}: the pictures differ");
     }
 }

@@ -289,7 +289,7 @@ fn frames_in_a_smaller_block_are_bound_in_the_larger_one_when_they_are_next_sele
     assert_eq!(frames.bound().count(), 1);
     describe(&mut builder, known[0]);
     let again = frames.select(&builder).unwrap().number();
-    assert_ne!(again, before, "bound anew");
+    assert_ne!(again, before, "bound again");
     assert_eq!(frames.bound().count(), 2);
     run(&rig, &mut frames, &builder, 1);
     rig.fake.driver.complete();

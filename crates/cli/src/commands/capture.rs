@@ -110,7 +110,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if status_of(ended) != 0 {
         let status = status_of(ended);
-        let note = format!("tileheap: the program ended with {status}; the frames captured until then are kept\n");
+        let note =
+            format!("tileheap: the program ended with {status}; the frames captured until then are kept\n");
         // There is no other place to report a closed standard error.
         let _ = std::io::stderr().write_all(note.as_bytes());
     }

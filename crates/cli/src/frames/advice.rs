@@ -45,7 +45,9 @@ fn combinations<'a>(described: Described<'a>, limits: &Limits) -> Result<(Vec<Co
     for kinds in sets {
         let planned = described.searched(limits, &kinds)?;
         let others = combinations.iter().map(|other| &other.planned.found.arrangement);
-        let is_known = others.into_iter().any(|other| *other == planned.found.arrangement);
+        let is_known = others
+            .into_iter()
+            .any(|other| *other == planned.found.arrangement);
         if gain(&planned.found) > 0 && !is_known {
             combinations.push(Combination { kinds, planned });
         }

@@ -101,7 +101,11 @@ fn repeats(
     for limits in limits {
         let costs = limits.costs(&plan);
         let there = known.iter().map(|found| {
-            let charged = Found { costs, ..found.clone() }.apply(&plan)?;
+            let charged = Found {
+                costs,
+                ..found.clone()
+            }
+            .apply(&plan)?;
             Ok(Traffic {
                 repeats: charged.charges().of(ChargeCause::Repeat),
                 ..found.traffic

@@ -172,7 +172,11 @@ fn by_default_nothing_is_said_twice() {
     );
     let settings = [("report", "auto"), ("tile_buffer_transfers", "true")];
     let beyond = said(&settings, &[], |rig| _ = record_transfer(rig, false));
-    assert_eq!(beyond, ["TILEHEAP-transfer-unbound"], "only the emulator reports this");
+    assert_eq!(
+        beyond,
+        ["TILEHEAP-transfer-unbound"],
+        "only the emulator reports this"
+    );
 }
 
 /// Records a transfer fill of a tile buffer, with its object bound or nothing.
