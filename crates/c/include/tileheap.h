@@ -1195,7 +1195,7 @@ typedef struct ThPlanTotals {
     uint64_t tileBytes;
     /** The maximum number of bytes alive at once in tile memory. */
     uint64_t tilePeakLive;
-    /** What an arranged frame is charged for repeated passes, merged passes and halos: none of it counts as kept on chip. */
+    /** The charges of an arranged frame for repeated passes, merged passes and halos: none of them count as kept on chip. */
     uint64_t chargedBytes;
 } ThPlanTotals;
 

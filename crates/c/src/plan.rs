@@ -186,7 +186,7 @@ pub struct PlanTotals {
     pub tile_bytes: u64,
     /// The maximum number of bytes alive at once in tile memory.
     pub tile_peak_live: u64,
-    /// What an arranged frame is charged for repeated passes, merged passes and halos: none of it counts as kept on chip.
+    /// The charges of an arranged frame for repeated passes, merged passes and halos: none of them count as kept on chip.
     pub charged_bytes: u64,
 }
 

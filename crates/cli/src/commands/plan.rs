@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut report = arranged.as_ref().map_or_else(String::new, ArrangedPlan::text);
     report += &plan.to_string();
     let ignored = arguments.frame.options.ignored(&imported.frame)?;
-    append_list(&mut report, "What the device cannot run", &ignored);
+    append_list(&mut report, "Rules that the device breaks", &ignored);
     append_list(&mut report, "Guessed or ignored in the file", &imported.notes);
     if arguments.frame.options.sizes == Sizes::Profile {
         append_list(
@@ -162,7 +162,7 @@ fn wrong_claims(imported: &Imported, plan: &Plan) -> Vec<String> {
     wrong.collect()
 }
 
-/// Whether the rules allow a resource in tile memory; `None` if they were not evaluated.
+/// Returns true if the rules allow a resource in tile memory; `None` if they were not evaluated.
 fn is_eligible(reason: PlacementReason) -> Option<bool> {
     let why = match reason {
         // Better than tile memory: inside one render pass.

@@ -15,18 +15,18 @@ pub(crate) struct Advice<'a> {
     pub(crate) combinations: Vec<Combination<'a>>,
     /// With all that is allowed and keeps the description.
     pub(crate) as_described: Found,
-    /// What something could be done about, with the rule or limit that keeps it out.
+    /// Resources that a change could move into tile memory, with the rule or limit that keeps them out.
     pub(crate) kept_out: Vec<(ResourceId, &'static str)>,
 }
 
 /// Another way to run a frame.
 pub(crate) struct Combination<'a> {
-    /// What the search was allowed.
+    /// The changes that the search was allowed to make.
     pub(crate) kinds: Vec<&'static str>,
     pub(crate) planned: ArrangedPlan<'a>,
 }
 
-/// At most so many combinations are told.
+/// Maximum number of combinations in a report.
 const COMBINATIONS: usize = 5;
 
 /// Searches with each kind of change alone, with all but strips, with all that keep the description, and with all; drops what gains nothing or another has already.

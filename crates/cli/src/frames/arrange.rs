@@ -25,21 +25,21 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::{named, parse_bytes, parse_factor, share};
 
-/// What a search for another way to run a frame may change, and what it counts.
+/// Changes that a search for another way to run a frame may make, and their costs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Limits {
-    /// What the search for arrangements may change, separated by commas [default: the first four]
+    /// Changes that the search for arrangements may make, separated by commas [default: the first four]
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = named(KINDS, |kind| kind.0, Some(|kind| kind.1)))]
     allow: Option<Vec<(&'static str, &'static str)>>,
     /// The most pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
-    /// What one more execution of a pass costs, in bytes of traffic, in place of what passes declare
+    /// Cost of one more execution of a pass, in bytes of traffic, instead of the declared ones
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) repeat_cost: Option<Bytes>,
 }
 
-/// Whether and how a frame is arranged before it is planned.
+/// Options to arrange a frame before it is planned.
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("arranged").args(["best", "arrangement"]))]
 pub(crate) struct ArrangeOptions {
@@ -74,7 +74,7 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 impl Limits {
-    /// What is allowed, in the order of the table.
+    /// The allowed changes, in the order of the table.
     pub(crate) fn kinds(&self) -> Vec<&'static str> {
         let given = self.allow.as_deref().unwrap_or(&KINDS[..4]);
         let kinds = KINDS.into_iter().filter(|kind| given.contains(kind));
@@ -100,7 +100,7 @@ impl Limits {
         }
     }
 
-    /// What is asked for, else what was measured on the device, else what is assumed.
+    /// The requested costs, or those measured on the device, or the assumed ones.
     pub(crate) fn costs(&self, plan: &Plan) -> Costs {
         let costs = Costs::of(&plan.profile);
         Costs {
@@ -172,7 +172,7 @@ pub(crate) struct ArrangedPlan<'a> {
     pub(crate) found: Found,
     pub(crate) arranged: Executed,
     pub(crate) plan: Checked<Plan>,
-    /// What a saved arrangement had that the frame does not allow any more.
+    /// Parts of a saved arrangement that the frame no longer allows.
     not_kept: Vec<String>,
 }
 
@@ -302,7 +302,7 @@ impl<'a> Described<'a> {
 /// A saved arrangement as far as it fits a frame, and what does not.
 ///
 /// # Errors
-/// It is no arrangement, or one of another frame.
+/// If it is not an arrangement, or is one of another frame.
 pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), ArrangeError> {
     let (repaired, lost) = Arrangement::repaired(text, frame)?;
     let why = Arrangement::from_json(text, frame).err();
@@ -311,7 +311,7 @@ pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, V
     Ok((repaired, why.into_iter().chain(notes).collect()))
 }
 
-/// What an arrangement saves, charges aside.
+/// Bytes that an arrangement saves, without charges.
 fn saves(found: &Found) -> Bytes {
     Bytes(found.described.moved.0.saturating_sub(found.traffic.moved.0))
 }
@@ -330,7 +330,7 @@ fn list(names: &[&str]) -> String {
     }
 }
 
-/// What changes in the program that runs the frame, one change each.
+/// The changes in the program that runs the frame, one per entry.
 pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Executed) -> Vec<String> {
     let name = |pass: PassId| frame.pass(pass).name.as_str();
     let described = arrangement.changes.iter();
@@ -391,7 +391,7 @@ pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Execu
     changes
 }
 
-/// Whether a pass is not of the longest part of an order that is as described: of several such parts, the first.
+/// Returns true if a pass is not in the longest part of an order that is as described: of several such parts, the first.
 fn is_moved<T: Ord>(order: &[T], at: usize) -> bool {
     let mut longest: Vec<(usize, Option<usize>)> = Vec::new();
     for (here, pass) in order.iter().enumerate() {
@@ -409,7 +409,7 @@ fn is_moved<T: Ord>(order: &[T], at: usize) -> bool {
     true
 }
 
-/// What it saves and costs in words: `saves 1 B per frame, costs 2 B for halos, shades 1.20 pixels per pixel`.
+/// Savings and costs in words: `saves 1 B per frame, costs 2 B for halos, shades 1.20 pixels per pixel`.
 pub(crate) fn figures(found: &Found) -> String {
     let mut words = format!("saves {} per frame", saves(found));
     for (bytes, what) in [
@@ -425,7 +425,7 @@ pub(crate) fn figures(found: &Found) -> String {
 }
 
 impl ArrangedPlan<'_> {
-    /// What the arrangement brings and demands, as JSON.
+    /// Savings and costs of the arrangement, as JSON.
     pub(crate) fn figures_document(&self) -> Value {
         let (frame, found) = (self.described_frame(), &self.found);
         let traffic = found.traffic;

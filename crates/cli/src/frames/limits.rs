@@ -10,7 +10,7 @@ use crate::values::{percent, share};
 /// The reason why a resource is whole.
 fn cap_in_words(cap: &Cap) -> String {
     match &cap.why {
-        CannotGroup::NothingInside => "no run of passes that can be divided uses it alone".to_owned(),
+        CannotGroup::NothingInside => "no run of passes that can be divided is its only user".to_owned(),
         why => why.to_string(),
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
     let told: Vec<&Shortfall> = found.shortfalls.iter().filter(told).collect();
     if !told.is_empty() {
         words += &format!(
-            "What stands between {} and the cap of {}\n",
+            "Gap between {} and the cap of {}\n",
             share(found.traffic.share()),
             share(found.cap())
         );

@@ -32,7 +32,7 @@ pub(crate) struct FrameArguments {
     pub(crate) options: FrameOptions,
 }
 
-/// How a frame is planned, and for which device.
+/// Options for planning a frame for a device.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FrameOptions {
     /// The device: a name (see `tileheap profile --help`) or a profile as JSON
@@ -44,10 +44,10 @@ pub(crate) struct FrameOptions {
     /// The base extent, which scaled images follow, instead of the frame's own
     #[arg(long, value_name = "WxH", value_parser = parse_extent)]
     pub(crate) size: Option<(u32, u32)>,
-    /// How to choose the resources that are placed in tile memory
+    /// Strategy that chooses the resources in tile memory
     #[arg(long, default_value = Strategy::Optimal.name(), value_parser = strategies())]
     pub(crate) strategy: Strategy,
-    /// How to compute the sizes of resources
+    /// Source of the sizes of resources
     #[arg(long, value_enum, default_value_t)]
     pub(crate) sizes: Sizes,
     /// Limit the search to a number of steps; `none` searches until the plan is proved optimal
@@ -78,7 +78,7 @@ pub(crate) struct FrameOptions {
     pub(crate) exclude: Vec<String>,
 }
 
-/// What is assumed of a frame's reads.
+/// Assumptions about a frame's reads.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AssumedReach {
     /// Assume how far reads look and what repeating passes costs, as JSON, of one frame or of several by file name; then every
@@ -104,7 +104,7 @@ impl AssumedReach {
     }
 }
 
-/// How the sizes of resources are computed.
+/// The source of the sizes of resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Sizes {
     /// The device profile's estimates
@@ -243,7 +243,7 @@ impl FrameOptions {
 
 /// The frame with the values of its resources apart, where the device can run that.
 ///
-/// What is divided of an external or history resource needs memory besides that of the resource: only where it may be on chip.
+/// The divided values of an external or history resource need memory in addition to the resource's own, so it is divided only if they may be on chip.
 pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<Executed> {
     let itself = Executed::as_described(frame);
     let is_transient = |id: ResourceId| frame.resource(id).persistence == Persistence::Transient;
@@ -254,7 +254,7 @@ pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<Exec
     Ok(itself.separate_values_of(is_transient)?)
 }
 
-/// What a file says of the described resources, by the resources of the frame that runs.
+/// Facts about the described resources, by the resources of the executed frame.
 pub(super) fn of_parts<T: Clone + Default>(executed: &Executed, described: &[T]) -> Vec<T> {
     let parts = executed.frame().resource_ids();
     let origins = parts.map(|id| executed.origins().resource(id).resource);
@@ -263,7 +263,7 @@ pub(super) fn of_parts<T: Clone + Default>(executed: &Executed, described: &[T])
         .collect()
 }
 
-/// At most so many broken rules are told.
+/// Maximum number of broken rules in a message.
 const TOLD: usize = 20;
 
 /// An error with every rule that a frame breaks on a device.

@@ -89,7 +89,7 @@ fn repeats(
         imported: &imported,
         plan: &plan,
     };
-    // What is found at one cost may be better at another than what is found there. It is planned once: repeats change no byte of the plan.
+    // An arrangement found at one cost may also be the best at another. It is planned once, because repeat costs do not change the plan.
     let mut known: Vec<Found> = Vec::new();
     for limits in &limits {
         let found = limits.search(&plan, &limits.kinds());
