@@ -66,7 +66,7 @@ impl Cause {
                 name(*resource)
             ),
             Cause::Whole(resource, CannotGroup::NothingInside) => format!(
-                "`{}` has no room as a whole, and no run of passes that can be divided uses it alone",
+                "`{}` does not fit as a whole, and no run of passes that can be divided is its only user",
                 name(*resource)
             ),
             Cause::Whole(resource, why) => {

@@ -33,7 +33,7 @@ pub struct Allowed {
     pub shaded: f64,
     /// Costs of repeats, halos and merges.
     pub costs: Costs,
-    /// Limit on the frames evaluated.
+    /// Limit on the frames evaluated, for each of the two searches: without and with images at the border of strips.
     pub steps: u64,
 }
 
@@ -139,6 +139,7 @@ fn search_as_described(
     let mut search = Search {
         model: Model::new(plan, described, allowed.costs),
         allowed,
+        first_step: 0,
     };
     let start = Arrangement::described(plan.input.frame());
     let described = search.model.traffic(&start, CHOICE).unwrap_or_default();
@@ -150,9 +151,13 @@ fn search_as_described(
     };
     // First without images at the border: those that pay immediately may lead to a worse result.
     let starts = search.starts(&best.arrangement);
-    let passes = [false, true].map(|with_borders| starts.iter().map(move |start| (with_borders, start)));
-    for (with_borders, start) in passes.into_iter().flatten() {
-        search.model.with_borders = with_borders;
+    let searches =
+        [false, true].map(|with_borders| starts.iter().enumerate().map(move |start| (with_borders, start)));
+    for (with_borders, (number, start)) in searches.into_iter().flatten() {
+        if number == 0 {
+            search.model.with_borders = with_borders;
+            search.first_step = search.model.steps;
+        }
         let start = start.clone();
         let Some(traffic) = search.judged(&start) else {
             continue;
@@ -196,16 +201,22 @@ impl Best<'_> {
     }
 
     fn is_final(&self, search: &Search<'_>) -> bool {
-        self.ended || search.model.steps >= search.allowed.steps
+        self.ended || search.steps() >= search.allowed.steps
     }
 }
 
 struct Search<'a> {
     model: Model<'a>,
     allowed: &'a Allowed,
+    /// The steps of earlier searches of the same frame.
+    first_step: u64,
 }
 
 impl Search<'_> {
+    fn steps(&self) -> u64 {
+        self.model.steps - self.first_step
+    }
+
     /// Evaluates an arrangement; `None` if it does not fit the frame or the limits.
     fn judged(&mut self, arrangement: &Arrangement) -> Option<Traffic> {
         let traffic = self.model.traffic(arrangement, 0)?;
@@ -327,7 +338,7 @@ impl Search<'_> {
             let mut gains = Vec::new();
             for first in 0..order.len() {
                 for end in first + 2..=order.len() {
-                    if self.model.steps >= self.allowed.steps / 2 {
+                    if self.steps() >= self.allowed.steps / 2 {
                         break;
                     }
                     let run = &order[first..end];

@@ -48,7 +48,7 @@ pub enum PlanError {
     ResourceTooLarge {
         /// The resource.
         resource: String,
-        /// What it needs.
+        /// Its size.
         size: Bytes,
         /// The memory type.
         memory_type: u32,

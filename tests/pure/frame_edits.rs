@@ -20,7 +20,7 @@ fn edited(frame: &Frame, edit: &Value) -> Option<tileheap::Result<Frame>> {
         }
         "without_pass" => Some(frame.without_pass(pass(of))),
         "without_access" => Some(frame.without_access(of.as_u64().expect("an index") as usize)),
-        other => panic!("{other} is no edit"),
+        other => panic!("{other} is not an edit"),
     }
 }
 

@@ -180,7 +180,7 @@ impl Scene {
                 assert_eq!(memory == Some(MemoryKind::Tile), tile_memory, "{way}");
             }
             if steps.iter().any(|step| draws_one_view(&gpu, &bound, step)) {
-                skip("lavapipe 22.3 draws the first view alone");
+                skip("lavapipe 22.3 draws only the first view");
                 continue;
             }
             for step in steps.iter().filter(|step| step.subpass > 0) {

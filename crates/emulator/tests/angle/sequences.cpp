@@ -1,5 +1,5 @@
 // Runs sequences of OpenGL ES commands on ANGLE in three ways and compares the pictures: on an ordinary device, on the emulator, and in
-// ANGLE's own simulation of tile memory, which clears what would be lost. What differs, or is reported, is reduced to a shortest sequence.
+// ANGLE's own simulation of tile memory, which clears what would be lost. A sequence that differs, or is reported, is reduced to a shortest one.
 //
 // scripts/test-angle.sh fetches ANGLE's release libraries and runs it:
 //
@@ -108,7 +108,7 @@ struct Command {
 };
 using Sequence = std::vector<Command>;
 
-// What there is, and how many variants of it; the first variant is the simplest.
+// A kind of command, and its number of variants; the first variant is the simplest.
 struct Kind {
     const char *name;
     int variants, weight;
@@ -160,7 +160,7 @@ static Sequence parsed(const std::string &text) {
     return sequence;
 }
 
-// Whether no command reads what OpenGL ES leaves undefined: contents of depth buffers that were never written, or were invalidated.
+// True if no command reads contents that OpenGL ES leaves undefined: those of depth buffers that were never written, or were invalidated.
 static bool is_defined(const Sequence &sequence) {
     bool depth[4] = {}, stencil[4] = {};
     for (const Command &command : sequence) {
@@ -501,7 +501,7 @@ public:
     ~Way() { close(to), close(from); }
     Way(const Way &) = delete;
 
-    // What a sequence draws; nothing if ANGLE or the driver ended in it twice.
+    // Picture of a sequence; empty if ANGLE or the driver ended in it twice.
     Picture run(const Sequence &sequence) {
         const std::string line = text(sequence);
         const auto start = std::chrono::steady_clock::now();
@@ -538,7 +538,7 @@ public:
         return spent + (std::stod(all[user]) + std::stod(all[system])) / static_cast<double>(sysconf(_SC_CLK_TCK));
     }
 
-    // What ANGLE calls the device.
+    // ANGLE's name for the device.
     std::string device() {
         const Picture name = run({});
         if (name.empty()) stop("ANGLE does not begin");
@@ -642,7 +642,7 @@ struct Outcome {
     bool wrong = false, simulation_wrong = false;
     std::map<std::string, int> messages;
     bool is_faulty() const { return wrong || !messages.empty(); }
-    // What there is to find; empty if nothing.
+    // Findings; empty if none.
     std::string fault() const {
         std::string found = wrong ? "wrong picture" : "";
         for (const auto &[id, count] : messages) found += (found.empty() ? "" : ", ") + id;
@@ -668,7 +668,7 @@ struct Bench {
         return outcome;
     }
 
-    // Whether it still has the message, or without one, a wrong picture.
+    // True if it still has the message or, without a message, a wrong picture.
     bool is_same(const Sequence &sequence, const std::string &message) {
         if (!is_defined(sequence)) return false;
         const Outcome outcome = run(sequence, false);
@@ -811,7 +811,7 @@ int main(int count, char **arguments) {
                 bench.simulated.seconds);
     std::printf("  processor seconds: plain %.2f, emulator %.2f, simulation %.2f\n", bench.plain.processor() - before[0],
                 bench.emulated.processor() - before[1], bench.simulated.processor() - before[2]);
-    std::printf("  the driver ended and was begun anew: plain %d, emulator %d, simulation %d\n", bench.plain.ended, bench.emulated.ended,
+    std::printf("  the driver ended and was restarted: plain %d, emulator %d, simulation %d\n", bench.plain.ended, bench.emulated.ended,
                 bench.simulated.ended);
     size_t done = 0;
     for (; done < faulty.size() && (last != UINT32_MAX || elapsed() < seconds); ++done) reduce(faulty[done].first, faulty[done].second);
