@@ -1,5 +1,5 @@
 #version 460
-// What examples/alias_bugs computes into the memory of something else: diagonal stripes.
+// Diagonal stripes, which examples/alias_bugs computes into memory that another resource uses.
 
 layout(local_size_x = 8, local_size_y = 8) in;
 

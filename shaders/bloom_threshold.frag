@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// What is brighter than white, at half size.
+// Color above white, at half size.
 
 #include "bloom.glsl"
 

@@ -27,7 +27,7 @@ struct Surface {
     float roughness;
 };
 
-// GGX with Schlick's Fresnel and the joint Smith approximation; `size` widens the highlight of a light that is no point.
+// GGX with Schlick's Fresnel and the joint Smith approximation; `size` widens the highlight of an area light.
 vec3 lit(Surface surface, vec3 to_light, float size) {
     float facing = dot(surface.normal, to_light);
     if (facing <= 0.0) {

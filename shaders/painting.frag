@@ -1,5 +1,5 @@
 #version 460
-// What examples/tile_bugs and examples/alias_bugs paint: dunes under a sun, a medallion to hang over them, and stripes.
+// The painting of examples/tile_bugs and examples/alias_bugs: dunes under a sun, a medallion to hang over them, and stripes.
 
 layout(location = 0) in vec2 uv;
 layout(location = 0) out vec4 color;

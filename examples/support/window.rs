@@ -47,7 +47,7 @@ struct App<'a, P, F> {
     make: F,
     /// `None` until the event loop creates windows.
     shown: Option<Shown<P>>,
-    /// The first error, or at the end Vulkan's messages.
+    /// The first error; if there is none, Vulkan's messages at the end.
     outcome: Result<Vec<Message>>,
 }
 

@@ -86,7 +86,7 @@ impl Model<'_> {
         savings
     }
 
-    /// Bytes that a resource off chip moves at least, whatever passes are merged.
+    /// Minimum number of bytes that an off-chip resource moves, whatever passes are merged.
     pub(super) fn least_off_chip(&self, id: ResourceId, merges: impl Fn(PassId, PassId) -> bool) -> Bytes {
         let frame = self.plan.input.frame();
         let size = self.counted_size(id);

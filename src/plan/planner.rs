@@ -21,7 +21,7 @@ use crate::profile::DeviceProfile;
 /// Number of cached plans: features that are toggled lead to few different frames.
 const REMEMBERED: usize = 8;
 
-/// Plans frames and caches the last few plans.
+/// A planner with a cache of recent plans.
 ///
 /// A renderer describes its frame and passes it in whenever size or features may have changed; if topology, extents and device are those of a cached
 /// plan, that plan is returned.

@@ -71,7 +71,7 @@ pub struct Buffer {
     pub address: vk::DeviceAddress,
 }
 
-/// Identifies an access of a pass: its position among the accesses that the pass declares, or a resource.
+/// Identifier of an access of a pass: its position among the accesses that the pass declares, or a resource.
 ///
 /// `usize`, [`ResourceId`] and `(ResourceId, Version)` convert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

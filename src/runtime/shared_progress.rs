@@ -92,7 +92,7 @@ impl SharedProgress {
         Ok(true)
     }
 
-    /// Counts every submitted frame as complete, before its fences are destroyed, after waiting for the threads that wait for them.
+    /// Waits for the threads that wait for fences, then counts every submitted frame as complete. Call it before the fences are destroyed.
     pub(super) fn end(&self) {
         let mut progress = self.lock();
         while progress.has_waiting_threads() {

@@ -1,4 +1,4 @@
-//! Injected failures of every fallible call: the runtime's errors, and what it leaves.
+//! Injected failures of every fallible call: the runtime's errors, and the state that it leaves.
 
 use tileheap_testkit::fake_driver;
 use tileheap_testkit::runtime_rig;

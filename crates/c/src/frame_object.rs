@@ -255,7 +255,7 @@ impl FrameState {
         self.phase = Phase::Idle;
     }
 
-    /// True if the recorder can still be used.
+    /// Returns true if the recorder can still be used.
     pub(crate) fn is_recording(&self) -> bool {
         match (&self.frame, &self.phase) {
             (Some(frame), Phase::Recording(recorder)) => frame.share(recorder).is_some(),

@@ -100,7 +100,7 @@ pub(super) struct Orders {
 }
 
 impl OrderTask {
-    /// Returns the task and what is known before any branch. `listed` may be any of a problem's items: leaving out items, or members of a group,
+    /// Returns the task and the orders implied before any branching. `listed` may be any of a problem's items: leaving out items, or members of a group,
     /// makes the task no harder.
     pub(super) fn new(
         problem: &Problem,

@@ -104,7 +104,7 @@ pub(super) fn tightest(
     }
 }
 
-/// Returns true if `size` bytes fit in `[from, to)`; there is no gap if `from >= to`.
+/// Returns true if `size` bytes fit in `[from, to)`; false if `from > to`.
 fn fits(from: u64, to: u64, size: u64) -> bool {
     from <= to && to - from >= size
 }

@@ -13,7 +13,7 @@ use super::small::Small;
 use super::{Packing, Problem};
 use crate::units::Bytes;
 
-/// Runs strategies and keeps their scratch memory: after the first problems, built-in strategies allocate only their answer, and the `…_into`
+/// Strategies with reusable scratch memory: after the first problems, built-in strategies allocate only their answer, and the `…_into`
 /// functions nothing. Exceptions are [`select`](super::select()), [`Strategy::Glue`](super::Strategy::Glue) if most steps are full, and strategies on
 /// a thousand items or more.
 ///

@@ -22,7 +22,7 @@ use crate::units::{Alignment, Span, Step};
 
 /// Units that fit in a bit mask.
 pub(super) const MAX_UNITS: usize = 64;
-/// The most cliques that are kept.
+/// Maximum number of cliques that are kept.
 const CLIQUES: usize = 128;
 /// Cliques of up to this many members with different alignments are stacked in every order.
 const STACKED: usize = 8;
@@ -447,7 +447,7 @@ impl Small {
         }
     }
 
-    /// Returns bounds of the end of a clique's members stacked in the best order, each from its floor.
+    /// Returns bounds on the end of a clique's members, stacked in the best order, each at or above its floor.
     fn heap(&self, clique: u64, row: usize) -> Heap {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut sum, mut padding, mut lowest, mut highest) = (0u64, 0u64, u64::MAX, 0u64);

@@ -109,7 +109,8 @@ impl Schedule {
         self.pending.len()
     }
 
-    /// The next batch of a queue, if the values that it waits for are signaled (`true`) or too many batches are pending.
+    /// Removes and returns the next batch of a queue, with true if its waits are satisfied, or false if it only runs because too many batches are
+    /// pending.
     pub(crate) fn next_of(&mut self, queue: usize) -> Option<(Submitted, bool)> {
         let pending = &self.pending[queue].1;
         let mut waits = pending.front()?.batch.waits.iter();

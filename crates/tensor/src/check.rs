@@ -198,7 +198,7 @@ impl Machine<'_> {
         (self.random >> 33) as usize % below.max(1)
     }
 
-    /// The size of a tensor as far as it is checked: an image's bytes are opaque.
+    /// Number of checked bytes of a tensor; an image counts as opaque bytes.
     fn size(&self, tensor: TensorId) -> u64 {
         let placed = self.plan.tensor(tensor);
         match placed.layout.rule.storage.is_image() {

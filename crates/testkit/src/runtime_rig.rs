@@ -331,7 +331,7 @@ impl Rig {
         Ok(recorder)
     }
 
-    /// All problems after the runtime is destroyed: violations, and objects left behind.
+    /// All problems after the runtime is destroyed: violations, and objects that were not destroyed.
     pub fn amiss(&self) -> Vec<String> {
         let mut amiss = self.driver.violations();
         let left = self.driver.live_below_device();

@@ -16,7 +16,7 @@ pub const OLDEST_LAYER: u32 = vk::make_api_version(0, 1, 4, 341);
 /// The messages that [`make_mistakes`] causes: one of core validation, one of synchronization validation.
 pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdFillBuffer-size-00028", "SYNC-HAZARD-WRITE-AFTER-WRITE"];
 
-/// A context that is validated if the run is, after proof that it receives messages about mistakes: they are its
+/// Creates a context, with validation if the run has it. First proves that messages about mistakes arrive; these are its
 /// first messages. A context without `VK_EXT_debug_utils` receives none; only the layer's own log has them.
 ///
 /// # Panics

@@ -1,4 +1,4 @@
-/* What all steps share: the frame's passes and images, pipelines, command buffers, the loop over frames. No step changes it. */
+/* Shared by all steps: the frame's passes and images, pipelines, command buffers, the loop over frames. No step changes it. */
 #pragma once
 
 #include <array>
@@ -124,7 +124,7 @@ private:
     VkDevice device_;
 };
 
-/** What a renderer draws. */
+/** The results of a renderer. */
 struct Shot {
     /** The number of the frame. */
     uint32_t frame;

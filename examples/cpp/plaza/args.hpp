@@ -19,7 +19,7 @@ struct Args {
     VkExtent2D size = {960, 540};
     /** The size of the second half of the frames. */
     std::optional<VkExtent2D> resize;
-    /** Whether halos are left out of every second pair of frames. */
+    /** True if halos are left out of every second pair of frames. */
     bool toggle = false;
     bool tile_memory = true;
 

@@ -131,7 +131,8 @@ fn check_parameters(at: &mut At<'_, '_>, instance: &InstanceRow) {
     at.equal("local_read", instance.local_read, local_read);
 }
 
-/// Checks the attachments of an instance: each view once, and which of them dynamic rendering uses as colour, depth and stencil.
+/// Checks the attachments of an instance: that each view is attached once, and that dynamic rendering uses the right ones as colour, depth and
+/// stencil.
 fn check_list(at: &mut At<'_, '_>, instance: &InstanceRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
     let list = instance.attachments.of(&tables.attachments);

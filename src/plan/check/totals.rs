@@ -366,7 +366,7 @@ fn less(sum: Bytes, part: Bytes) -> Bytes {
     Bytes(sum.0.saturating_sub(part.0))
 }
 
-/// Addition without overflow: the plan may come from any source.
+/// Saturating addition: the plan may come from any source.
 fn add(sum: Bytes, more: Bytes) -> Bytes {
     Bytes(sum.0.saturating_add(more.0))
 }

@@ -178,7 +178,7 @@ pub(super) struct Placement {
 #[serde(deny_unknown_fields)]
 pub(super) struct Pass {
     pub(super) name: PassId,
-    /// Where it is recorded and submitted. Derived from the frame: for readers, and optional.
+    /// Place of recording and submission. Derived from the frame: for readers, and optional.
     #[serde(default)]
     pub(super) within: Option<Within>,
     /// The described passes that it runs, if a rewritten frame was planned. Derived from the frame.

@@ -1,4 +1,4 @@
-//! Order between plans that share a queue, which safe code cannot break.
+//! Order between plans that share a queue, and invariants that safe code cannot break.
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;

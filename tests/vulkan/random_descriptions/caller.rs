@@ -103,7 +103,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// True if the frame imports images or buffers.
+    /// Returns true if the frame imports images or buffers.
     pub(super) fn imports_resources(&self) -> bool {
         !self.images.is_empty() || !self.buffers.is_empty()
     }

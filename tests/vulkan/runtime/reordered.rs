@@ -80,7 +80,7 @@ pub(super) fn are_right(ends: Ends, number: u32) -> bool {
 pub(super) struct Work {
     frame: Frame,
     pipelines: [Pipeline; 3],
-    /// For `make` and `add`, then for `merge` with each of the ends.
+    /// Descriptor sets: of `make` and `add`, then of `merge` for each of the ends.
     sets: Vec<vk::DescriptorSet>,
 }
 

@@ -8,7 +8,7 @@
 
 using namespace tileheap;
 
-/** How often the program has allocated with `new`. */
+/** Number of allocations with `new`. */
 static size_t allocations = 0;
 
 void *operator new(size_t size) {

@@ -76,7 +76,7 @@ pub(crate) enum NextUse {
 /// A load or store whose result nothing reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WastedOperation {
-    /// The pass and its access.
+    /// Indices of the pass and of its access.
     pub(crate) place: (usize, usize),
     pub(crate) is_load: bool,
     pub(crate) why: WhyWasted,

@@ -58,7 +58,7 @@ fn combinations<'a>(described: Described<'a>, limits: &Limits) -> Result<(Vec<Co
 }
 
 impl<'a> Advice<'a> {
-    /// Searches for other ways to run the described frame, and lists what the planned one keeps out.
+    /// Searches for other ways to run the described frame, and lists the resources that the plan keeps out of tile memory.
     pub(crate) fn of(described: Described<'a>, plan: &Plan, limits: &Limits) -> Result<Advice<'a>> {
         let (combinations, as_described) = combinations(described, limits)?;
         let kept_out = plan.frame.resource_ids().filter_map(|id| {

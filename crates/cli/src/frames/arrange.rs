@@ -31,7 +31,7 @@ pub(crate) struct Limits {
     /// Changes that the search for arrangements may make, separated by commas [default: the first four]
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = named(KINDS, |kind| kind.0, Some(|kind| kind.1)))]
     allow: Option<Vec<(&'static str, &'static str)>>,
-    /// The most pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
+    /// Maximum number of pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
     /// Cost of one more execution of a pass, in bytes of traffic, instead of the declared ones
@@ -100,7 +100,7 @@ impl Limits {
         }
     }
 
-    /// The requested costs, or those measured on the device, or the assumed ones.
+    /// The requested costs; otherwise those measured on the device; otherwise the assumed ones.
     pub(crate) fn costs(&self, plan: &Plan) -> Costs {
         let costs = Costs::of(&plan.profile);
         Costs {

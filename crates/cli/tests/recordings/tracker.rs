@@ -33,7 +33,7 @@ pub(crate) struct Access {
     pub(crate) writes: bool,
 }
 
-/// Where a command was recorded: its command buffer, and the number of steps there after it.
+/// Position of a command: its command buffer, and the number of steps after it there.
 pub(crate) type Position = (usize, usize);
 
 #[derive(Clone, Debug, Default)]

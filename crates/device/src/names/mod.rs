@@ -109,7 +109,7 @@ pub mod value {
     /// Reads a name.
     ///
     /// # Errors
-    /// The deserializer's, or for an invalid name one with the nearest valid name.
+    /// The deserializer's errors; for an unknown name, an error that suggests the nearest valid one.
     pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
@@ -140,7 +140,7 @@ pub mod option {
     /// Reads a name.
     ///
     /// # Errors
-    /// The deserializer's, or for an invalid name one with the nearest valid name.
+    /// The deserializer's errors; for an unknown name, an error that suggests the nearest valid one.
     pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
         from: D,
     ) -> Result<Option<T>, D::Error> {
@@ -168,7 +168,7 @@ pub mod bits {
     /// Reads an array of names.
     ///
     /// # Errors
-    /// The deserializer's, or for an invalid name one with the nearest valid name.
+    /// The deserializer's errors; for an unknown name, an error that suggests the nearest valid one.
     pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {

@@ -40,7 +40,7 @@ pub(crate) struct Enabled {
     pub(crate) tile_memory_heap: bool,
     pub(crate) tile_properties: bool,
     pub(crate) tile_shading: bool,
-    /// A feature for work per tile is on.
+    /// True if a feature for per-tile work (tile shading) is enabled.
     pub(crate) per_tile: bool,
 }
 

@@ -260,7 +260,7 @@ pub(crate) struct Begun {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Begins a render pass instance. Returns its discards at the begin, and findings.
+/// Begins a render pass instance. Returns its discards at the beginning, and the findings.
 pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[Attached],

@@ -30,7 +30,7 @@ pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
 pub(crate) struct Position {
     /// The command buffer.
     pub(crate) commands: u64,
-    /// Number of action commands so far, including this one: draws, dispatches, transfers, the begins and ends of render passes,
+    /// Number of action commands so far, including this one: draws, dispatches, transfers, the beginnings and ends of render passes,
     /// `vkCmdExecuteCommands`. Others are not numbered, since the layer does not see all of them.
     pub(crate) actions: u32,
     /// Its name; the name of the last relevant command while others are recorded.
@@ -42,7 +42,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// The position at the begin of a command buffer.
+    /// The position at the beginning of a command buffer.
     pub(crate) fn beginning_of(commands: vk::CommandBuffer) -> Position {
         Position {
             commands: vk::Handle::as_raw(commands),

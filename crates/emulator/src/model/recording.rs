@@ -102,7 +102,7 @@ pub(crate) struct Preparation {
 }
 
 impl Recording {
-    /// The state at the begin of a command buffer.
+    /// The state at the beginning of a command buffer.
     pub(crate) fn new(commands: vk::CommandBuffer, is_primary: bool) -> Recording {
         Recording {
             is_primary,

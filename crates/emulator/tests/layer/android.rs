@@ -30,7 +30,7 @@ fn staged(layer: &LayerDesc, folder: &str) -> Option<AndroidLayer> {
     Some(found)
 }
 
-/// The sizes of the heaps with tile memory, and the device extensions that an application sees, with a setting in the structure. Also creates and
+/// Sizes of the heaps with tile memory, and true if the application sees `VK_QCOM_tile_memory_heap`, with one layer setting. Also creates and
 /// destroys a device.
 fn heaps_and_extensions(
     layer: &AndroidLayer,

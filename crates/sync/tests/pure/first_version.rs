@@ -42,7 +42,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// An image by its name: in tile memory, or in a separate ordinary memory.
+    /// An image by its name: in tile memory, or in its own ordinary memory.
     fn image(&mut self, name: &Value, queue: u64) -> ResourceId {
         let name = name.as_str().expect("a name").to_owned();
         let place: Vec<u64> = list(&self.facts["tile"][&name]).iter().map(number).collect();

@@ -20,7 +20,7 @@ use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "ExecuTorch program";
 
-/// The most operands of all instructions together.
+/// Maximum number of operands of all instructions together.
 const MAX_ACCESSES: usize = 1 << 24;
 
 /// Returns true if the bytes are such a program.

@@ -13,7 +13,7 @@ use tileheap_json::clip;
 
 use crate::error::{Error, Result};
 
-/// The most elements of vectors that are read from a file, in total.
+/// Maximum number of vector elements read from a file.
 const MAX_ELEMENTS: usize = 1 << 22;
 
 /// The bytes of a file, with the number of elements read so far.

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::types::{Allocations, Buffer};
 
-/// The most pairs to search for: a file with more overlaps is beyond repair.
+/// Maximum number of pairs to search for: a file with more overlaps is beyond repair.
 const MAX_PAIRS: usize = 1 << 17;
 
-/// The most comparisons, for the same reason.
+/// Maximum number of comparisons, for the same reason.
 const MAX_COMPARISONS: usize = 1 << 26;
 
 /// The live buffers of a range of bytes.

@@ -17,10 +17,10 @@ use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "TensorFlow Lite model";
 
-/// The most steps of a model; a subgraph that runs several times counts each time.
+/// Maximum number of steps of a model; a subgraph that runs several times counts each time.
 const MAX_STEPS: usize = 1 << 20;
 
-/// The most operands of all steps together.
+/// Maximum number of operands of all steps together.
 const MAX_ACCESSES: usize = 1 << 24;
 
 /// Returns true if the bytes are such a model.

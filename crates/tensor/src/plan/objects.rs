@@ -23,7 +23,7 @@ pub struct ObjectPool {
 /// others go to the last memory that can hold them.
 ///
 /// # Errors
-/// Those of `assign`; an item fits nowhere.
+/// If `assign` fails, or an item fits in no memory.
 pub fn place_objects(
     items: &[SpaceItem],
     memories: &[MemoryDesc],

@@ -56,7 +56,7 @@ pub trait StoragePolicy: fmt::Debug + Send + Sync {
     /// The layout rule of a packed tensor, which has to pack the tensor's axis by 4.
     ///
     /// # Errors
-    /// The reason why it is a buffer with the same packing.
+    /// If the tensor has to be a buffer with the same packing: the reason.
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String>;
 }
 

@@ -224,7 +224,7 @@ fn groups(extent: [u32; 4], local: [u32; 3]) -> [u32; 3] {
     std::array::from_fn(|axis| sides[axis].div_ceil(local[axis]))
 }
 
-/// The workgroups that cover a target.
+/// Returns the workgroup count that covers a target.
 ///
 /// # Errors
 /// More workgroups along an axis than the device supports.

@@ -7,9 +7,9 @@ use crate::journal::{Event, EvictionReason, Journal};
 use crate::list::NONE;
 use crate::units::Bytes;
 
-/// The most textures of the last frame that are evicted for one missing texture.
+/// Maximum number of textures of the last frame that are evicted for one missing texture.
 const DUE: usize = 16;
-/// The most stale textures that are compared.
+/// Maximum number of stale textures that are compared.
 const CANDIDATES: usize = 64;
 
 impl Coherent {

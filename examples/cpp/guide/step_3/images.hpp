@@ -8,7 +8,7 @@
 struct Image {
     VkImage handle = VK_NULL_HANDLE;
     VkImageView view = VK_NULL_HANDLE;
-    /** What to wait for before the first use in a frame: the stages and writes of the previous users of the image's bytes. */
+    /** The dependency of the first use in a frame: the stages and writes of the previous users of the image's bytes. */
     VkPipelineStageFlags2 previous_stages = 0;
     VkAccessFlags2 previous_writes = 0;
 };

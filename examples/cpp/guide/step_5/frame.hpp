@@ -1,4 +1,4 @@
-/* What a frame does, in the order in which it is submitted. */
+/* The passes of a frame, in the order of submission. */
 #pragma once
 
 #include <guide.hpp>

@@ -13,7 +13,7 @@ pub enum TokenRule {
     Rfc,
     /// The first that shipped: like the text, but a new block if more would be added than was requested.
     First,
-    /// The later one: axis by axis, for the same type and scope, sides within a factor of 5.
+    /// TVM's later rule: compares each axis, for the same type and scope, with sides within a factor of 5.
     Later,
 }
 

@@ -42,7 +42,7 @@ fn tile_resources_need_the_feature() {
     });
 }
 
-/// If the driver has no protected memory, that is a third mistake.
+/// If the driver has no protected memory, using it is a third mistake.
 #[test]
 fn a_tile_buffer_is_not_protected_and_holds_no_indices() {
     on_every_profile(&TILE_MEMORY, |suite| {

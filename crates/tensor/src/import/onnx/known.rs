@@ -2,10 +2,10 @@
 
 use crate::graph::{Dim, ElementType};
 
-/// The most elements of a tensor that are tracked: larger ones are data, not shapes.
+/// Maximum number of elements of a tracked tensor: larger ones are data, not shapes.
 pub(super) const MAX_KNOWN: usize = 4_096;
 
-/// The most fractions that are tracked: a few are scales, more are weights.
+/// Maximum number of tracked fractions: a few are scales, more are weights.
 pub(super) const MAX_FRACTIONS: usize = 16;
 
 /// A small tensor whose numbers are known: a shape, axes, scales.

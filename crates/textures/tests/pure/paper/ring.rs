@@ -1,4 +1,4 @@
-//! The paper's predecessor: a ring that evicts the textures needed next.
+//! The cache that the paper replaces: a ring, which evicts the textures needed next.
 
 use tileheap_baselines::textures::{HeapCache, Order, Ring, next_uses};
 use tileheap_textures::arenas::Arenas;

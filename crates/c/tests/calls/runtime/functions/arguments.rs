@@ -287,7 +287,7 @@ macro_rules! plain_inputs {
 
 plain_inputs!(vk::CommandBuffer, vk::Extent2D, vk::Rect2D);
 
-/// Sizes that no structure has.
+/// A null pointer, and structures with sizes that no structure has.
 fn wrong_sizes<T: Copy, P>(memory: &mut Memory, pointer: fn(*mut T) -> P) -> Vec<Wrong<P>> {
     let mut wrong = vec![null_pointer(pointer(null_mut()))];
     for size in [0, 3, 4, 5000, u32::MAX] {
