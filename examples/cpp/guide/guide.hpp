@@ -124,7 +124,7 @@ private:
     VkDevice device_;
 };
 
-/** The results of a renderer. */
+/** A frame to draw. */
 struct Shot {
     /** The number of the frame. */
     uint32_t frame;
