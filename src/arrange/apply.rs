@@ -316,10 +316,15 @@ impl<'a> Work<'a> {
     /// Name of the image of one strip. Each run has its own border images, so their names include the first pass of the run.
     fn part_name(&self, image: &DividedImage, (number, first): (u32, PassId)) -> String {
         let name = &self.described.resource(image.resource).name;
-        match image.border {
+        let mut name = match image.border {
             Some(_) => format!("{name} #{number} from {}", self.described.pass(first).name),
             None => format!("{name} #{number}"),
+        };
+        // The described frame may have a resource of that name.
+        while self.described.resource_named(&name).is_some() {
+            name.push('\'');
         }
+        name
     }
 
     /// Adds the image of one strip of a run.

@@ -26,7 +26,11 @@ impl Costs {
             let repeats: Bytes = again
                 .map(|run| self.repeat_of(rewrite.described().pass(run.pass)))
                 .sum();
-            let merges = Bytes(self.merged.0 * (runs.len() as u64).saturating_sub(1));
+            let merges = Bytes(
+                self.merged
+                    .0
+                    .saturating_mul((runs.len() as u64).saturating_sub(1)),
+            );
             for (cause, bytes) in [(ChargeCause::Repeat, repeats), (ChargeCause::Merge, merges)] {
                 if bytes > Bytes::ZERO {
                     passes.push(Charge { pass, cause, bytes });

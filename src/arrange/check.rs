@@ -142,7 +142,11 @@ pub(super) fn fusible(frame: &Frame, first: BatchId, second: BatchId) -> Result<
 fn check_group(frame: &Frame, group: &Group) -> Result<(), ArrangeError> {
     let judged = match group.way {
         Way::Once | Way::Merged if !group.borders.is_empty() => Err(CannotGroup::Border {
-            resource: frame.resource(group.borders[0]).name.clone(),
+            resource: group
+                .borders
+                .first()
+                .and_then(|id| frame.resources().get(id.index()))
+                .map_or_else(String::new, |image| image.name.clone()),
             why: "the passes do not run in strips",
         }),
         Way::Once => Ok(()),

@@ -295,10 +295,17 @@ fn read_group(group: &NamedGroup, frame: &Frame) -> Result<Group, ArrangeError> 
         let known = frame.resource_named(name);
         known.ok_or_else(|| ArrangeError::Unknown(name.clone()))
     };
+    let mut borders = Vec::with_capacity(group.borders.len());
+    for name in &group.borders {
+        let image = image(name)?;
+        if !borders.contains(&image) {
+            borders.push(image);
+        }
+    }
     Ok(Group {
         passes: group.passes.iter().map(known).collect::<Result<_, _>>()?,
         way: way(group),
-        borders: group.borders.iter().map(image).collect::<Result<_, _>>()?,
+        borders,
     })
 }
 

@@ -28,7 +28,7 @@ impl Model<'_> {
             let largest = regions
                 .clone()
                 .map(|area| area.extent)
-                .max_by_key(|it| it.width * it.height);
+                .max_by_key(|it| u64::from(it.width) * u64::from(it.height));
             let all = texels_of(division.region(division.all(), 0, image.scale));
             let size = self.counted_size(image.resource).0;
             let loaded: u64 = regions.map(texels_of).sum();

@@ -47,6 +47,7 @@ impl Division {
     pub(super) fn saving_borders(frame: &Frame, run: &[PassId]) -> Vec<ResourceId> {
         let uses = Uses { frame, run };
         let measured = || {
+            uses.attachments_agree()?;
             let whole = uses.whole()?;
             let scales = uses.scales(whole)?;
             let unit = scales.iter().copied().fold(1, lcm);
@@ -70,6 +71,7 @@ impl Division {
             can_repeat(frame, pass)?;
         }
         let uses = Uses { frame, run };
+        uses.attachments_agree()?;
         let whole = uses.whole()?;
         let scales = uses.scales(whole)?;
         let unit = scales.iter().copied().fold(1, lcm);
@@ -278,6 +280,27 @@ impl<'a> Uses<'a> {
         whole
             .filter(|whole| whole.width > 0)
             .ok_or(CannotGroup::NothingInside)
+    }
+
+    /// Refuses render passes with attachments of different sizes: their strips would have different sizes, too.
+    fn attachments_agree(&self) -> Result<(), CannotGroup> {
+        for &pass in self.run {
+            let attached = self
+                .frame
+                .accesses_of(pass)
+                .iter()
+                .filter(|access| is_attached(access));
+            let mut extents = attached.map(|access| extent_of(self.frame, access.resource));
+            let Some(first) = extents.next() else { continue };
+            let size = |extent: vk::Extent3D| (extent.width, extent.height);
+            if extents.any(|extent| size(extent) != size(first)) {
+                return Err(CannotGroup::Pass {
+                    pass: self.frame.pass(pass).name.clone(),
+                    what: "has attachments of different sizes",
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Per pass, pixels of the whole per texel of the image that it writes; 1 if it writes nothing.

@@ -318,7 +318,8 @@ impl<'a> Model<'a> {
         }
         let Way::Strips(grid) = group.way else {
             if group.way == Way::Merged {
-                traffic.merges += Bytes(self.costs.merged.0 * (group.passes.len() as u64 - 1));
+                let merges = self.costs.merged.0.saturating_mul(group.passes.len() as u64 - 1);
+                traffic.merges = Bytes(traffic.merges.0.saturating_add(merges));
             }
             return Some((described, described));
         };
@@ -332,7 +333,7 @@ impl<'a> Model<'a> {
             let one = &mut laid.resources[image.resource.index()];
             one.part = areas
                 .map(|area| area.extent)
-                .max_by_key(|it| it.width * it.height);
+                .max_by_key(|it| u64::from(it.width) * u64::from(it.height));
             let uses = frame.uses_of(image.resource).iter();
             let positions = uses.map(|&index| laid.positions[frame.accesses()[index as usize].pass.index()]);
             let (first, last) = positions.fold((u32::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
@@ -349,8 +350,8 @@ impl<'a> Model<'a> {
                 (u128::from(texels(pass)) * u128::from(area(divided.halo)) / u128::from(whole)) as u64;
             let repeat = self.costs.repeat_of(frame.pass(pass));
             let times = strips.len() as u32 - 1;
-            let bytes = Bytes(repeat.0 * u64::from(times));
-            traffic.repeats += bytes;
+            let bytes = Bytes(repeat.0.saturating_mul(u64::from(times)));
+            traffic.repeats = Bytes(traffic.repeats.0.saturating_add(bytes.0));
             laid.repeats.push((pass, times, bytes));
             for access in frame.accesses_of(pass) {
                 let is_current = access.version == Version::Current;

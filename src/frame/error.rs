@@ -40,7 +40,7 @@ pub enum FrameRule {
     Unknown,
     /// A pass without tiles is marked as one with tile shading.
     TileShading,
-    /// An invalid weight.
+    /// An invalid weight, or a cost of repeating a pass above the limit.
     Weight,
     /// An external image with separate levels, or an image that cannot be the level of another one.
     SeparateLevels,

@@ -182,12 +182,13 @@ impl Traffic {
 
     /// Total cost of repeats, halos and merges.
     pub fn charges(&self) -> Bytes {
-        self.repeats + self.halos + self.merges
+        // Sums of documents' numbers saturate.
+        [self.repeats, self.halos, self.merges].into_iter().sum()
     }
 
     /// Bytes that still move, plus charges: less is better.
     pub fn off_chip(&self) -> Bytes {
-        self.moved + self.charges()
+        [self.moved, self.charges()].into_iter().sum()
     }
 }
 

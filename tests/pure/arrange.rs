@@ -75,6 +75,56 @@ fn published_frames_mostly_stay_on_chip() {
     }
 }
 
+const GRANITE: &str = "granite_deferred_taa_bloom.json";
+
+/// Texts of Granite's frame and of the published reaches.
+fn granite() -> [String; 2] {
+    [
+        tileheap_testkit::data("frames").join(GRANITE),
+        tileheap_testkit::data("reach.json"),
+    ]
+    .map(|path| std::fs::read_to_string(path).unwrap())
+}
+
+/// Granite's frame from edited texts, planned as described, with the best arrangement.
+fn arranged([text, reach]: [String; 2]) -> (Checked<Plan>, Found) {
+    let (width, height) = (1920, 1080);
+    let frame = read(&text, Some(vk::Extent2D { width, height })).unwrap().frame;
+    let frame = frame
+        .with_reaches(&Reaches::from_json(&reach, GRANITE).unwrap())
+        .unwrap();
+    let plan = plan_on(&frame, "adreno-830");
+    let found = found(&plan);
+    (plan, found)
+}
+
+/// Plans an arrangement that was found.
+fn replanned(plan: &Plan, found: &Found) -> Checked<Plan> {
+    let arranged = found.arrangement.apply(plan.described()).unwrap();
+    let replanned = plan_with(&arranged, &plan.profile, &plan.options);
+    replanned.check().unwrap();
+    replanned
+}
+
+#[test]
+fn render_passes_with_attachments_of_different_sizes_do_not_run_in_strips() {
+    let [text, reach] = granite();
+    let mut frame: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let resources = frame["resources"].as_array_mut().unwrap().iter_mut();
+    let mut depth = resources.filter(|resource| resource["name"] == "depth-prepass/transient");
+    depth.next().unwrap()["extent_scale"] = serde_json::json!([0.25, 0.25]);
+    let (plan, found) = arranged([frame.to_string(), reach]);
+    replanned(&plan, &found);
+}
+
+#[test]
+fn images_of_strips_avoid_the_names_of_the_frame() {
+    let (plan, found) = arranged(granite().map(|text| text.replace("emissive/HDR", "ssao-output #1")));
+    let replanned = replanned(&plan, &found);
+    let names = replanned.frame.resources().iter();
+    assert!(names.filter(|one| one.name.starts_with("ssao-output #1")).count() > 1);
+}
+
 /// Limited by the driver's merging: Arm's, at most 128 or 256 color bits per pixel.
 #[test]
 fn merging_alone_keeps_what_input_attachments_allow() {

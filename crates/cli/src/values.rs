@@ -38,6 +38,14 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
     parse_size::parse_size(text).map(Bytes).map_err(help)
 }
 
+/// Parses the cost of a repeated pass: at most 1 TiB, the largest that a frame may declare.
+pub(crate) fn parse_repeat_cost(text: &str) -> Result<Bytes, String> {
+    let cost = parse_bytes(text)?;
+    (cost <= Bytes(1 << 40))
+        .then_some(cost)
+        .ok_or_else(|| format!("{cost} to repeat a pass: at most 1 TiB is possible"))
+}
+
 /// Parses a time: `2s`, `1.5s`, `500ms`, `1min`.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let help = || "write a time with a unit: 2s, 1.5s, 500ms, 1min".to_owned();

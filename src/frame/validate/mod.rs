@@ -28,7 +28,7 @@ const MAX_BATCHES: usize = 1 << 14;
 /// Maximum number of queues.
 const MAX_QUEUES: usize = 1 << 8;
 /// Maximum size of one resource (1 TiB). The sum over twice the maximum number of accesses to such resources does not overflow 64 bits.
-const MAX_RESOURCE_BYTES: Bytes = Bytes(1 << 40);
+pub(super) const MAX_RESOURCE_BYTES: Bytes = Bytes(1 << 40);
 /// Maximum length of a name in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 256;
 

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::values::{named, parse_bytes, parse_factor, share};
+use crate::values::{named, parse_factor, parse_repeat_cost, share};
 
 /// Changes that a search for another way to run a frame may make, and their costs.
 #[derive(Clone, Debug, Args)]
@@ -34,8 +34,8 @@ pub(crate) struct Limits {
     /// Maximum number of pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
-    /// Cost of one more execution of a pass, in bytes of traffic, instead of the declared ones
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    /// Cost of one more execution of a pass, in bytes of traffic, instead of the declared ones; at most 1 TiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_repeat_cost)]
     pub(crate) repeat_cost: Option<Bytes>,
 }
 
