@@ -142,11 +142,11 @@ TH_ENUM(ThPassType, uint32_t) {
 TH_ENUM(ThMemoryKind, uint32_t) {
     /** A lazily allocated attachment that is used only inside one render pass. */
     TH_MEMORY_KIND_LAZY,
-    /** An offset in the tile heap. */
+    /** A range of the tile heap. */
     TH_MEMORY_KIND_TILE,
-    /** An offset in a planned block of ordinary memory. */
+    /** A range of a planned block of ordinary memory. */
     TH_MEMORY_KIND_ARENA,
-    /** An allocation of its own, or the caller's. */
+    /** A dedicated allocation, or the caller's. */
     TH_MEMORY_KIND_DEDICATED,
 };
 
@@ -169,9 +169,9 @@ TH_ENUM(ThParity, uint32_t) {
 };
 
 /**
- * Why a resource is exclusive or shared.
+ * Reason for a resource's sharing mode.
  *
- * Drivers may store shared images without compression, so a resource is exclusive where transfers can order its uses.
+ * Drivers may store shared images without compression, so a resource is exclusive if transfers can order its uses.
  */
 TH_ENUM(ThSharingReason, uint32_t) {
     /** Exclusive: one queue family uses it. */
@@ -186,9 +186,9 @@ TH_ENUM(ThSharingReason, uint32_t) {
 
 /** The version of a history resource that an access refers to. */
 TH_ENUM(ThHistoryVersion, uint32_t) {
-    /** What this frame writes. */
+    /** Contents written by this frame. */
     TH_HISTORY_VERSION_CURRENT,
-    /** What the frame before wrote; read only. */
+    /** Contents written by the previous frame; read-only. */
     TH_HISTORY_VERSION_PREVIOUS,
 };
 
@@ -268,7 +268,7 @@ TH_ENUM(ThPassContents, uint32_t) {
     TH_PASS_CONTENTS_CLEAR,
 };
 
-/** Why a barrier is there. */
+/** Reason for a barrier. */
 TH_ENUM(ThBarrierCause, uint32_t) {
     /** An earlier write, a later write, or a layout change. */
     TH_BARRIER_CAUSE_HAZARD,
@@ -288,7 +288,7 @@ TH_ENUM(ThBarrierCause, uint32_t) {
     TH_BARRIER_CAUSE_ACQUIRE,
 };
 
-/** Whose semaphore it is. */
+/** The kind of a semaphore. */
 TH_ENUM(ThSemaphoreKind, uint32_t) {
     /** One that the frame declares. */
     TH_SEMAPHORE_KIND_DECLARED,
@@ -1306,7 +1306,7 @@ typedef struct ThArrangementArrays {
 /** A lowerer: `thCreateLowerer`. */
 typedef struct ThLowererT *ThLowerer;
 
-/** A queue of the device: a queue family and a queue of it. */
+/** A queue of the device, by queue family and index. */
 typedef struct ThFamilyQueue {
     /** `queueFamilyIndex`. */
     uint32_t family;
@@ -1331,10 +1331,10 @@ typedef struct ThLowerDesc {
     ThLowerer previous;
 } ThLowerDesc;
 
-/** A position in a table, or none. None is `TH_NONE`. */
+/** A position in a table, or none (`TH_NONE`). */
 typedef uint32_t ThOptionalIndex;
 
-/** A memory object: `VkMemoryAllocateInfo` and what is chained to it. */
+/** A memory object: `VkMemoryAllocateInfo` and its chained structures. */
 typedef struct ThMemoryRow {
     /** Tile, lazily allocated, shared or dedicated. */
     ThMemoryKind kind;
@@ -1343,11 +1343,11 @@ typedef struct ThMemoryRow {
     /** `allocationSize`. */
     VkDeviceSize size;
     /**
-     * Alignment of offset and size if part of a larger allocation stands in for the memory object, including the device's
-     * `bufferImageGranularity`. Dedicated allocations have exactly `size`.
+     * Alignment of offset and size if the memory object is replaced by part of a larger allocation, including the device's `bufferImageGranularity`.
+     * Dedicated allocations have exactly `size`.
      */
     VkDeviceSize alignment;
-    /** `VkMemoryAllocateFlagsInfo::flags`; nothing is chained for none. */
+    /** `VkMemoryAllocateFlagsInfo::flags`; nothing is chained if empty. */
     VkMemoryAllocateFlags flags;
     /** `VkMemoryDedicatedAllocateInfo::image`, a row of `ThLowered::images`. */
     ThOptionalIndex dedicatedImage;
@@ -1355,22 +1355,22 @@ typedef struct ThMemoryRow {
     ThOptionalIndex dedicatedBuffer;
 } ThMemoryRow;
 
-/** How queue families share a resource. */
+/** Sharing of a resource between queue families. */
 typedef struct ThSharing {
     /**
      * `pQueueFamilyIndices`: a run of `ThLowered::families`. Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
      * `VK_SHARING_MODE_CONCURRENT`.
      */
     struct ThRun families;
-    /** The reason for that. */
+    /** The reason for the sharing mode. */
     ThSharingReason reason;
 } ThSharing;
 
-/** Where a resource's bytes come from: `[offset, offset + size)` of a memory object, or the caller. */
+/** Memory of a resource: `[offset, offset + size)` of a memory object, or the caller's. */
 typedef struct ThMemoryBinding {
     /**
-     * Row of `ThLowered::memory`; none (`TH_NONE`) if the caller creates the resource and hands it in for every frame; the row
-     * then describes the required properties.
+     * Row of `ThLowered::memory`; `NONE` (`TH_NONE`) if the caller creates the resource and supplies it for every frame;
+     * the row then describes the required properties.
      */
     ThOptionalIndex memory;
     /** `memoryOffset`. */
@@ -1427,7 +1427,7 @@ typedef struct ThBufferRow {
     struct ThMemoryBinding binding;
 } ThBufferRow;
 
-/** A range of an image: `VkImageSubresourceRange`. In descriptions, what is left empty means all there are; in tables, nothing is empty. */
+/** A range of an image: `VkImageSubresourceRange`. In descriptions, empty fields mean everything; in tables, no field is empty. */
 typedef struct ThSubresourceRange {
     /** Aspects. */
     VkImageAspectFlags aspects;
@@ -1469,7 +1469,7 @@ typedef struct ThAccessRow {
     uint32_t resource;
     /** The current or the previous version of a history. */
     ThHistoryVersion version;
-    /** How it is used. */
+    /** Kind of use. */
     ThAccessKind kind;
     /** The image or buffer. */
     struct ThObjectRef object;
@@ -1487,7 +1487,7 @@ typedef struct ThAccessRow {
 typedef struct ThOperations {
     /** At the beginning of the render pass. */
     VkAttachmentLoadOp load;
-    /** At its end. */
+    /** At the end of the render pass. */
     VkAttachmentStoreOp store;
 } ThOperations;
 
@@ -1558,8 +1558,8 @@ typedef struct ThSubpassDependencyRow {
 } ThSubpassDependencyRow;
 
 /**
- * A subpass: `VkSubpassDescription` (`VkSubpassDescription2` if a render pass object resolves depth), what is recorded to begin it in
- * dynamic rendering, and what its pipelines are created with.
+ * A subpass: `VkSubpassDescription` (`VkSubpassDescription2` if a render pass object resolves depth), the commands that begin it in dynamic
+ * rendering, and creation parameters of its pipelines.
  */
 typedef struct ThSubpassRow {
     /** Dependencies on earlier subpasses: a run of `ThLowered::subpassDependencies`. */
@@ -1603,7 +1603,7 @@ typedef struct ThSubpassRow {
     VkFormat stencilFormat;
     /** The aspects of depth and stencil that the subpass uses. */
     VkImageAspectFlags depthAspects;
-    /** Samples of its pipelines: those of its attachments, or what the pass declares. */
+    /** Samples of its pipelines: those of its attachments, or those declared by the pass. */
     VkSampleCountFlags samples;
 } ThSubpassRow;
 
@@ -1678,9 +1678,9 @@ typedef struct ThStoreRow {
     uint32_t target;
     /** Workgroups of a dispatch; 0 for a draw of three vertices. */
     uint32_t groups;
-    /** The column that a draw reads, less the one that it writes. */
+    /** Source column minus destination column, for a draw. */
     int32_t x;
-    /** The row that a draw reads, less the one that it writes. */
+    /** Source row minus destination row, for a draw. */
     int32_t y;
 } ThStoreRow;
 
@@ -1694,16 +1694,16 @@ typedef struct ThDependencyRow {
     struct ThRun memory;
 } ThDependencyRow;
 
-/** One pass as recorded: `vkCmdBindTileMemoryQCOM` if that changes, barriers, the pass, barriers. */
+/** One pass as recorded: `vkCmdBindTileMemoryQCOM` if the bound memory changes, barriers, the pass, barriers. */
 typedef struct ThPassRow {
     /** The pass of the frame; for a clear, the pass that it precedes. */
     uint32_t pass;
-    /** What is recorded. */
+    /** Kind of the recorded contents. */
     ThPassContents contents;
     /** The row of a store or a clear. */
     ThOptionalIndex row;
     /**
-     * The tile memory that is bound, a row of `ThLowered::memory`. None: `vkCmdBindTileMemoryQCOM` with a null pointer,
+     * The tile memory that is bound, a row of `ThLowered::memory`. `NONE` for `vkCmdBindTileMemoryQCOM` with a null pointer,
      * if the command buffer has bound tile memory before; a new command buffer has nothing bound.
      */
     ThOptionalIndex tileMemory;
@@ -1737,7 +1737,7 @@ typedef struct ThImageBarrierRow {
     VkImageLayout newLayout;
     /** Families of a transfer. */
     struct ThFamilies families;
-    /** Why it is there. */
+    /** Reason for the barrier. */
     ThBarrierCause cause;
 } ThImageBarrierRow;
 
@@ -1753,7 +1753,7 @@ typedef struct ThBufferBarrierRow {
     struct ThScopes scopes;
     /** Families of a transfer. */
     struct ThFamilies families;
-    /** Why it is there. */
+    /** Reason for the barrier. */
     ThBarrierCause cause;
 } ThBufferBarrierRow;
 
@@ -1761,7 +1761,7 @@ typedef struct ThBufferBarrierRow {
 typedef struct ThMemoryBarrierRow {
     /** Stages and accesses. */
     struct ThScopes scopes;
-    /** Why it is there. */
+    /** Reason for the barrier. */
     ThBarrierCause cause;
 } ThMemoryBarrierRow;
 
@@ -1782,9 +1782,9 @@ typedef struct ThSemaphoreValue {
     /** The semaphore of the frame, or the device queue. */
     uint32_t index;
     /**
-     * For a queue's timeline, relative to the start of the frame: 1 is the frame's first batch there, 0 the last one before it. Add the
-     * number of batches that were submitted to the queue before the frame; leave out a wait for a sum of 0 or less. For a declared
-     * timeline semaphore, 0: its value is the caller's.
+     * For a queue's timeline, relative to the start of the frame: 1 is the frame's first batch there, 0 the last one before it. Add the number of
+     * batches that were submitted to the queue before the frame; leave out a wait for a sum of 0 or less. For a declared timeline semaphore, 0: the
+     * caller supplies its value.
      */
     int64_t value;
 } ThSemaphoreValue;
@@ -1802,8 +1802,8 @@ typedef struct ThBatchRow {
     /** The frame's batch. */
     uint32_t batch;
     /**
-     * Whether it is the frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables
-     * were lowered, add waits at `VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT` here, for the latest value of each queue that ran it: for tile memory only this queue, for
+     * True for the frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables were lowered,
+     * add waits at `VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT` here, for the latest value of each queue that ran it: for tile memory only this queue, for
      * ordinary memory any queue.
      */
     bool isFirst;
@@ -1847,7 +1847,7 @@ typedef struct ThLastUse {
 
 /** The last use of some bytes by one queue. */
 typedef struct ThByteUse {
-    /** Where the bytes are. */
+    /** The address space of the bytes. */
     struct ThAddressSpace space;
     /** First byte. */
     VkDeviceSize first;
@@ -1863,11 +1863,11 @@ typedef struct ThContentState {
     struct ThObjectRef object;
     /** The part of an image. */
     struct ThSubresourceRange range;
-    /** Whether it was ever written. */
+    /** True if it was ever written. */
     bool defined;
     /** The layout that it was left in; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
     VkImageLayout layout;
-    /** The queue family that owns it; none if families share it, or none has used it. */
+    /** The queue family that owns it; `NONE` if families share it, or none has used it. */
     ThOptionalIndex family;
 } ThContentState;
 
@@ -2039,7 +2039,7 @@ typedef struct ThAliasingRow {
     VkDeviceSize size;
     /** Previous users to wait for, including the resource itself in the previous frame: a run of `ThAliasingArrays::previous`. */
     struct ThRun previous;
-    /** Whether the contents are undefined before the pass: false only for histories, which are undefined in the first frame. */
+    /** True if the contents are undefined before the pass: false only for histories, which are undefined in the first frame. */
     bool discards;
 } ThAliasingRow;
 
@@ -2051,7 +2051,7 @@ typedef struct ThPreviousUser {
     uint32_t lastPass;
     /** The device queue. */
     uint32_t queue;
-    /** Whether it used the bytes in the previous frame; such users do not count in the first frame. */
+    /** True if it used the bytes in the previous frame; such users do not count in the first frame. */
     bool earlierFrame;
     /** The stages of its uses on the queue. */
     VkPipelineStageFlags2 stages;

@@ -90,7 +90,7 @@ fn areas_that_cannot_be_are_refused_and_change_nothing() {
     }
     let said = recorder.set_area(occlusion, part).unwrap_err().to_string();
     assert!(
-        said.contains("pass `occlusion`") && said.contains("no render pass"),
+        said.contains("pass `occlusion`") && said.contains("not a render pass"),
         "{said}"
     );
 

@@ -71,10 +71,15 @@ fn blocks_are_whole_granules() {
 
 /// Eight images that are all alive in the last pass, so that none shares bytes.
 fn wide_frame() -> Frame {
-    let mut frame = FrameBuilder::new("wide", EXTENT);
+    // 64 MiB each: gpu-allocator allocates these by themselves, and smaller ones in blocks of up to 64 MiB.
+    let extent = vk::Extent2D {
+        width: 4096,
+        height: 4096,
+    };
+    let mut frame = FrameBuilder::new("wide", extent);
     let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
     let image = |frame: &mut FrameBuilder, name: String| {
-        frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT))
+        frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent))
     };
     let all: Vec<_> = (0..8)
         .map(|number| image(&mut frame, format!("image {number}")))
