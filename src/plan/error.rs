@@ -43,7 +43,7 @@ pub enum PlanError {
     },
     /// No allocation can hold a resource.
     #[error(
-        "resource `{resource}` needs {size} in memory type {memory_type}, and the device allocates at most {limit} at once: make it smaller"
+        "resource `{resource}` needs {size} in memory type {memory_type}, and the device allocates at most {limit} at once (heap size or maxMemoryAllocationSize): make it smaller"
     )]
     ResourceTooLarge {
         /// The resource.
