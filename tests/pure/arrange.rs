@@ -118,6 +118,18 @@ fn render_passes_with_attachments_of_different_sizes_do_not_run_in_strips() {
 }
 
 #[test]
+fn repeats_that_cost_more_than_the_largest_resource_are_refused() {
+    let [text, reach] = granite();
+    let reach = reach.replace("1048576", "2199023255552");
+    let frame = read(&text, None).unwrap().frame;
+    let refused = frame
+        .with_reaches(&Reaches::from_json(&reach, GRANITE).unwrap())
+        .unwrap_err();
+    let wanted = "costs 2,199,023,255,552 B to repeat: at most 1,099,511,627,776 B is possible";
+    assert!(refused.to_string().contains(wanted), "{refused}");
+}
+
+#[test]
 fn images_of_strips_avoid_the_names_of_the_frame() {
     let (plan, found) = arranged(granite().map(|text| text.replace("emissive/HDR", "ssao-output #1")));
     let replanned = replanned(&plan, &found);

@@ -5,7 +5,6 @@ use tileheap_units::CompactSort;
 
 use super::super::tables::Tables;
 use super::super::*;
-use super::MAX_RESOURCE_BYTES;
 use crate::frame::area::covered;
 use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version, ViewDesc};
 use crate::units::Run;
@@ -15,12 +14,6 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
     let mut written_by: Vec<Option<PassId>> = vec![None; tables.resources.len()];
     for (index, pass) in tables.passes.iter().enumerate() {
         let id = Some(PassId(index as u32));
-        if let Some(bytes) = pass.repeat_bytes.filter(|bytes| *bytes > MAX_RESOURCE_BYTES) {
-            return Err(FrameRule::Weight.broken(format!(
-                "pass `{}` costs {bytes} to repeat: at most {MAX_RESOURCE_BYTES} is possible",
-                pass.name
-            )));
-        }
         if pass.contents == Contents::Secondary && pass.kind != PassKind::Render {
             return Err(FrameRule::SecondaryContents.broken(format!(
                 "pass `{pass}` is not a render pass, so its contents are inline: record secondary \

@@ -28,7 +28,7 @@ const MAX_BATCHES: usize = 1 << 14;
 /// Maximum number of queues.
 const MAX_QUEUES: usize = 1 << 8;
 /// Maximum size of one resource (1 TiB). The sum over twice the maximum number of accesses to such resources does not overflow 64 bits.
-pub(super) const MAX_RESOURCE_BYTES: Bytes = Bytes(1 << 40);
+const MAX_RESOURCE_BYTES: Bytes = Bytes(1 << 40);
 /// Maximum length of a name in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 256;
 
@@ -36,6 +36,7 @@ pub(super) const MAX_NAME_BYTES: usize = 256;
 pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     check_counts(&tables)?;
     check_names(&tables)?;
+    check_repeats(&tables)?;
     resolve_sizes(&mut tables)?;
     levels::resolve(&mut tables)?;
     check_references(&tables)?;
@@ -89,11 +90,24 @@ fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
     let mut marked = tables.passes.iter().filter(|pass| pass.tile_shading);
     match marked.find(|pass| pass.kind != PassKind::Render) {
         Some(pass) => Err(FrameRule::TileShading.broken(format!(
-            "pass `{pass}` is marked for tile shading, which render passes alone have",
+            "pass `{pass}` is marked for tile shading, which only render passes have",
             pass = pass.name
         ))),
         None => Ok(()),
     }
+}
+
+/// Checks that the costs of repeating passes can be summed over all strips.
+fn check_repeats(tables: &Tables) -> Result<(), FrameError> {
+    for pass in &tables.passes {
+        if let Some(bytes) = pass.repeat_bytes.filter(|bytes| *bytes > MAX_RESOURCE_BYTES) {
+            return Err(FrameRule::Weight.broken(format!(
+                "pass `{}` costs {bytes} to repeat: at most {MAX_RESOURCE_BYTES} is possible",
+                pass.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that names are unique, and print on one line.
