@@ -5,16 +5,24 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// The hasher for such hash maps.
 pub(crate) type QuickHash = BuildHasherDefault<QuickHasher>;
 
-/// Multiplies and rotates, word by word.
-#[derive(Clone, Copy, Default)]
+/// Multiplies word by word and folds the 128-bit products, so that all bits depend on all of the input.
+#[derive(Clone, Copy)]
 pub(crate) struct QuickHasher(u64);
+
+impl Default for QuickHasher {
+    /// Digits of pi: no word cancels them.
+    fn default() -> QuickHasher {
+        QuickHasher(0x243F_6A88_85A3_08D3)
+    }
+}
 
 /// 2^64 over the golden ratio: odd, with bits that are spread evenly.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl QuickHasher {
     fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(MULTIPLIER);
+        let product = u128::from(self.0.rotate_left(5) ^ word) * u128::from(MULTIPLIER);
+        self.0 = product as u64 ^ (product >> 64) as u64;
     }
 }
 
@@ -47,9 +55,8 @@ impl Hasher for QuickHasher {
         self.add(value as u64);
     }
 
-    /// The upper bits depend on all of the input; maps choose a bucket by the lower ones.
     fn finish(&self) -> u64 {
-        self.0.rotate_left(26)
+        self.0
     }
 }
 

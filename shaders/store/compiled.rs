@@ -1,6 +1,6 @@
 use ash::vk;
 
-/// A shader and what it declares.
+/// A shader and its declarations.
 #[derive(Debug)]
 pub struct Shader {
     /// SPIR-V 1.3.
@@ -11,11 +11,11 @@ pub struct Shader {
     pub bindings: &'static [Binding],
     /// Bytes of push constants from offset 0; 0 if there are none.
     pub push_constant_bytes: u32,
-    /// The workgroup size of a compute shader; 0 of other stages.
+    /// The workgroup size of a compute shader; 0 for other stages.
     pub local_size: [u32; 3],
-    /// Its attributes, one after the other in vertex buffer binding 0.
+    /// Its attributes, tightly packed in vertex buffer binding 0.
     pub vertex_inputs: &'static [vk::VertexInputAttributeDescription],
-    /// The bytes of these attributes together.
+    /// The total size of these attributes in bytes.
     pub vertex_bytes: u32,
 }
 
@@ -24,15 +24,15 @@ pub struct Shader {
 pub struct Binding {
     /// The descriptor set.
     pub set: u32,
-    /// The binding in it.
+    /// The binding in the set.
     pub binding: u32,
-    /// The type.
+    /// The descriptor type.
     pub descriptor_type: vk::DescriptorType,
     /// The number of descriptors.
     pub count: u32,
 }
 
-/// The bindings of a descriptor set that these shaders share, each for the stages that declare it.
+/// Returns the bindings of a descriptor set shared by these shaders, each with the stages that declare it.
 ///
 /// # Panics
 /// If two shaders declare a binding differently.
@@ -58,7 +58,7 @@ pub fn set_layout_bindings(
     bindings.collect()
 }
 
-/// The descriptors that a pool needs for `sets` sets of this layout.
+/// Returns the descriptors that a pool needs for `sets` sets of this layout.
 pub fn pool_sizes(
     bindings: &[vk::DescriptorSetLayoutBinding<'_>],
     sets: u32,
@@ -70,7 +70,7 @@ pub fn pool_sizes(
     bindings.iter().map(size).collect()
 }
 
-/// The range of the push constants that any of these shaders declares; `None` if none does.
+/// Returns the range of push constants that these shaders declare together; `None` if there are none.
 pub fn push_constant_range(shaders: &[&Shader]) -> Option<vk::PushConstantRange> {
     let with = || shaders.iter().filter(|shader| shader.push_constant_bytes > 0);
     Some(vk::PushConstantRange {

@@ -126,6 +126,6 @@ pub struct ContentState {
     /// The layout that it was left in; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
-    /// The queue family that owns it; `NONE` if families share it, or none has used it.
+    /// The queue family that owns it; none if families share it, or none has used it.
     pub family: OptionalIndex,
 }

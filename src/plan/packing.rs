@@ -170,7 +170,16 @@ fn fewest_barriers(problem: &Problem, packing: Packing) -> Packing {
         return packing;
     }
     match placed_apart(problem, packing.height) {
-        Some(offsets) if hand_overs(problem, &offsets) < now => Packing { offsets, ..packing },
+        Some(offsets) if hand_overs(problem, &offsets) < now => {
+            let ends = offsets
+                .iter()
+                .zip(items)
+                .map(|(&offset, item)| offset + item.size);
+            Packing {
+                height: ends.max().unwrap_or_default(),
+                offsets,
+            }
+        }
         _ => packing,
     }
 }

@@ -1369,7 +1369,7 @@ typedef struct ThSharing {
 /** Memory of a resource: `[offset, offset + size)` of a memory object, or the caller's. */
 typedef struct ThMemoryBinding {
     /**
-     * Row of `ThLowered::memory`; `NONE` (`TH_NONE`) if the caller creates the resource and supplies it for every frame;
+     * Row of `ThLowered::memory`; none (`TH_NONE`) if the caller creates the resource and supplies it for every frame;
      * the row then describes the required properties.
      */
     ThOptionalIndex memory;
@@ -1703,7 +1703,7 @@ typedef struct ThPassRow {
     /** The row of a store or a clear. */
     ThOptionalIndex row;
     /**
-     * The tile memory that is bound, a row of `ThLowered::memory`. `NONE` for `vkCmdBindTileMemoryQCOM` with a null pointer,
+     * The tile memory that is bound, a row of `ThLowered::memory`; none for `vkCmdBindTileMemoryQCOM` with a null pointer,
      * if the command buffer has bound tile memory before; a new command buffer has nothing bound.
      */
     ThOptionalIndex tileMemory;
@@ -1867,7 +1867,7 @@ typedef struct ThContentState {
     bool defined;
     /** The layout that it was left in; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
     VkImageLayout layout;
-    /** The queue family that owns it; `NONE` if families share it, or none has used it. */
+    /** The queue family that owns it; none if families share it, or none has used it. */
     ThOptionalIndex family;
 } ThContentState;
 

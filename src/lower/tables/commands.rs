@@ -87,7 +87,7 @@ pub struct PassRow {
     pub contents: PassContents,
     /// The row of a store or a clear.
     pub row: OptionalIndex,
-    /// The tile memory that is bound, a row of [`Lowered::memory`](super::Lowered::memory). `NONE` for `vkCmdBindTileMemoryQCOM` with a null pointer,
+    /// The tile memory that is bound, a row of [`Lowered::memory`](super::Lowered::memory); none for `vkCmdBindTileMemoryQCOM` with a null pointer,
     /// if the command buffer has bound tile memory before; a new command buffer has nothing bound.
     pub tile_memory: OptionalIndex,
     /// The render pass, a row of [`Lowered::instances`](super::Lowered::instances).

@@ -54,7 +54,7 @@ impl MemoryRow {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct Binding {
-    /// Row of [`Lowered::memory`](super::Lowered::memory); `NONE` (`u32::MAX`) if the caller creates the resource and supplies it for every frame;
+    /// Row of [`Lowered::memory`](super::Lowered::memory); none (`u32::MAX`) if the caller creates the resource and supplies it for every frame;
     /// the row then describes the required properties.
     pub memory: OptionalIndex,
     /// `memoryOffset`.
