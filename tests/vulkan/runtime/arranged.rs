@@ -422,7 +422,6 @@ fn strips_keep_to_an_area_of_the_frame() {
     let arrangements = [
         "once: tint / 3x5: geometry decal blur compose grade, once: copy",
         "once: tint / 1x5: geometry decal blur compose, once: grade copy",
-        "once: tint / 1x5+picture: geometry decal blur compose, once: grade copy",
         "once: tint / once: geometry decal, 3x2+albedo: blur compose grade, once: copy",
         "merged: geometry decal, 8x2: blur tint compose grade, once: copy",
     ];
