@@ -129,14 +129,19 @@ fn pays(
 
 /// The sizes of tile objects for passes with these tops: one per distinct top, or, beyond [`MAX_OBJECTS`], those that reserve the fewest bytes.
 fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
-    let mut sorted: Vec<Bytes> = tops.iter().copied().filter(|&top| top > Bytes::ZERO).collect();
+    // Passes in a row often have the same top.
+    let runs = tops.chunk_by(|a, b| a == b);
+    let runs = runs.map(|run| (run[0], run.len() as u64));
+    let mut sorted: Vec<(Bytes, u64)> = runs.filter(|run| run.0 > Bytes::ZERO).collect();
     sorted.compact_sort();
     // Each size, with the number of passes up to it.
     let mut sizes: Vec<(Bytes, u64)> = Vec::new();
-    for (index, top) in sorted.into_iter().enumerate() {
+    let mut passes = 0;
+    for (top, count) in sorted {
+        passes += count;
         match sizes.last_mut() {
-            Some(last) if last.0 == top => last.1 = index as u64 + 1,
-            _ => sizes.push((top, index as u64 + 1)),
+            Some(last) if last.0 == top => last.1 = passes,
+            _ => sizes.push((top, passes)),
         }
     }
     if sizes.len() <= MAX_OBJECTS {
@@ -158,11 +163,10 @@ fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
     best.push((0..sizes.len()).map(one).collect());
     for objects in 1..MAX_OBJECTS {
         let before = &best[objects - 1];
-        let with = |end: usize| {
-            let from = |from: usize| (before[from - 1].0 + passes(from, end) * sizes[end].0.0, from);
-            (1..=end).map(from).min().unwrap_or(before[end])
-        };
-        best.push((0..sizes.len()).map(with).collect());
+        let cost = |from: usize, end: usize| before[from - 1].0 + passes(from, end) * sizes[end].0.0;
+        let mut with = before.clone();
+        lowest(&cost, (1, &mut with[1..]), (1, sizes.len() - 1));
+        best.push(with);
     }
     let mut chosen = Vec::with_capacity(MAX_OBJECTS);
     let mut end = sizes.len();
@@ -177,9 +181,58 @@ fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
     chosen
 }
 
+/// Sets the lowest cost of each end from `first` on, and the first start with that cost of the range that ends there, from `low` to `high`.
+///
+/// O(n log n): a later end never has an earlier start, since its range costs more per pass.
+fn lowest(
+    cost: &impl Fn(usize, usize) -> u64,
+    (first, ends): (usize, &mut [(u64, usize)]),
+    (low, high): (usize, usize),
+) {
+    let half = ends.len() / 2;
+    let (before, rest) = ends.split_at_mut(half);
+    let Some((own, after)) = rest.split_first_mut() else {
+        return;
+    };
+    let end = first + half;
+    let starts = low..=high.min(end);
+    *own = starts.map(|from| (cost(from, end), from)).min().unwrap_or(*own);
+    let start = own.1;
+    lowest(cost, (first, before), (low, start));
+    lowest(cost, (end + 1, after), (start, high));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::SplitMix64;
+
+    #[test]
+    fn starts_are_those_that_comparing_all_finds() {
+        for seed in 0..200 {
+            let mut random = SplitMix64::new(seed);
+            let count = 1 + random.below(40) as usize;
+            let (mut size, mut passes) = (0, 0);
+            let sizes: Vec<(u64, u64)> = (0..count)
+                .map(|_| {
+                    size += 1 + random.below(5);
+                    passes += 1 + random.below(5);
+                    (size, passes)
+                })
+                .collect();
+            let mut before: Vec<u64> = (0..count).map(|_| random.below(60)).collect();
+            before.sort_unstable();
+            let cost = |from: usize, end: usize| {
+                before[from - 1] + (sizes[end].1 - sizes[from - 1].1) * sizes[end].0
+            };
+            let mut found = vec![(0, 0); count];
+            lowest(&cost, (1, &mut found[1..]), (1, count - 1));
+            for (end, found) in found.into_iter().enumerate().skip(1) {
+                let all = (1..=end).map(|from| (cost(from, end), from)).min();
+                assert_eq!(Some(found), all, "seed {seed}, end {end}");
+            }
+        }
+    }
 
     #[test]
     fn past_the_most_objects_the_fewest_bytes_are_reserved() {
