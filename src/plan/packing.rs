@@ -1,5 +1,6 @@
 //! Packs the placements of one memory type into the fewest bytes, the fewest arenas and with the fewest aliasing barriers that its rules find.
 
+use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use tileheap_pack::{self, ByteOwners, Item, Packing, Problem, ProblemDesc, Steps};
@@ -116,11 +117,13 @@ fn smallest(problem: &Problem, budget: u64) -> Packing {
         tileheap_pack::Strategy::FirstFitBySize,
     ];
     let bound = tileheap_pack::lower_bound(problem);
-    let packed = rules.map(|rule| tileheap_pack::pack(problem, rule));
-    let best = packed
-        .into_iter()
-        .min_by_key(|packing| (packing.height, hand_overs(problem, &packing.offsets)))
-        .unwrap_or_default();
+    let [first, second] = rules.map(|rule| tileheap_pack::pack(problem, rule));
+    let barriers = |packing: &Packing| hand_overs(problem, &packing.offsets);
+    let order = first.height.cmp(&second.height);
+    let best = match order.then_with(|| barriers(&first).cmp(&barriers(&second))) {
+        Ordering::Less | Ordering::Equal => first,
+        Ordering::Greater => second,
+    };
     let steps = Steps(budget.saturating_sub(DEFAULT_BUDGET) / BUDGET_PER_STEP);
     if best.height == bound || steps == Steps(0) {
         return best;
@@ -165,8 +168,11 @@ fn distinct(owners: impl Iterator<Item = u32>) -> usize {
 /// A packing of the same height with fewer aliasing barriers, if one is found: each item is placed where it reuses bytes of the fewest others.
 fn fewest_barriers(problem: &Problem, packing: Packing) -> Packing {
     let items = problem.items();
+    if items.len() > MAX_ITEMS {
+        return packing;
+    }
     let now = hand_overs(problem, &packing.offsets);
-    if now < 2 || items.len() > MAX_ITEMS {
+    if now < 2 {
         return packing;
     }
     match placed_apart(problem, packing.height) {
