@@ -3,12 +3,12 @@
 use super::context::{Context, Ruling};
 use super::packing::{Arena, pack_arenas};
 use super::residency::Residency;
-use super::{MemoryKind, Object, ObjectId, Placement, PlanError};
+use super::{MemoryKind, Object, ObjectId, Placement, Plan, PlanError};
 use crate::frame::tables::{Batch, Version};
 use crate::frame::{BatchId, Frame, PassId, Persistence, ResourceId};
 use crate::measure::Dedicated;
 use crate::units::{Alignment, Bytes, Run, Span};
-use tileheap_pack::Item;
+use tileheap_pack::{Item, Packing};
 use tileheap_units::CompactSort;
 
 /// All placements, and each resource's run of them.
@@ -17,8 +17,13 @@ pub(super) struct Placed {
     pub(super) of_resource: Vec<Run>,
 }
 
-/// Creates the placements of every resource: residents at their offsets, all others in ordinary memory.
-pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Result<Placed, PlanError> {
+/// Creates the placements of every resource: residents at their offsets, all others in ordinary memory. An arena that fits the resources as it is in
+/// `old` is kept.
+pub(super) fn place_all(
+    context: &Context<'_>,
+    residency: &mut Residency,
+    old: Option<&Plan>,
+) -> Result<Placed, PlanError> {
     let (frame, rulings) = (context.frame, &context.rulings);
     let (requirements, profile, options) = (context.requirements, context.profile, context.options);
     let (residents, bound, objects) = (&residency.residents, &residency.bound, &mut residency.objects);
@@ -122,7 +127,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
     waiting.append(&mut histories);
     waiting.compact_sort();
     for group in waiting.chunk_by(|a, b| a.0 == b.0) {
-        pack_group(context, group, &mut placements, objects)?;
+        pack_group(context, group, &mut placements, objects, old)?;
     }
     Ok(Placed {
         placements,
@@ -146,6 +151,7 @@ fn pack_group(
     group: &[((u32, u32), u32)],
     placements: &mut [Placement],
     objects: &mut Vec<Object>,
+    old: Option<&Plan>,
 ) -> Result<(), PlanError> {
     let (frame, requirements) = (context.frame, context.requirements);
     let (profile, options) = (context.profile, context.options);
@@ -173,11 +179,19 @@ fn pack_group(
         true => unordered_pairs(frame, group, placements),
         false => Vec::new(),
     };
-    let (memory_type, _) = group[0].0;
+    let (memory_type, number) = group[0].0;
     let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
     let limit = heap.size.min(profile.limits.max_allocation);
     let mut all = Bytes::ZERO;
-    for Arena { items, packing } in pack_arenas(&items, &conflicts, limit, options)? {
+    let old = old.filter(|_| options.aliasing && number == 0);
+    let arenas = match old.and_then(|old| kept(old, memory_type, &items, &conflicts)) {
+        Some(packing) if packing.height <= limit => vec![Arena {
+            items: (0..items.len() as u32).collect(),
+            packing,
+        }],
+        _ => pack_arenas(&items, &conflicts, limit, options)?,
+    };
+    for Arena { items, packing } in arenas {
         all += packing.height;
         objects.push(Object {
             memory: MemoryKind::Arena,
@@ -201,6 +215,40 @@ fn pack_group(
         });
     }
     Ok(())
+}
+
+/// The packing of the only arena of a memory type in an old plan, if it has these items, and none of these pairs shares bytes there.
+fn kept(old: &Plan, memory_type: u32, items: &[Item], conflicts: &[(u32, u32)]) -> Option<Packing> {
+    let mut packing = Packing::default();
+    let mut arena = None;
+    for placement in &old.placements {
+        let history = || old.frame.resource(placement.resource).persistence == Persistence::History;
+        if placement.memory != MemoryKind::Arena || history() {
+            continue;
+        }
+        let id = placement.object?;
+        let object = &old.objects[id.index()];
+        if object.memory_type != memory_type {
+            continue;
+        }
+        let item = items.get(packing.offsets.len())?;
+        let same = (placement.span, placement.size) == (item.span, item.size)
+            && placement.offset.is_aligned(item.alignment);
+        if !same || *arena.get_or_insert(id) != id {
+            return None;
+        }
+        packing.height = object.size;
+        packing.offsets.push(placement.offset);
+    }
+    let bytes = |item: u32| {
+        let first = packing.offsets[item as usize];
+        (first, first + items[item as usize].size)
+    };
+    let apart = |&(a, b): &(u32, u32)| {
+        let (a, b) = (bytes(a), bytes(b));
+        a.1 <= b.0 || b.1 <= a.0
+    };
+    (packing.offsets.len() == items.len() && conflicts.iter().all(apart)).then_some(packing)
 }
 
 /// Refuses a resource that no allocation of a memory type can hold.

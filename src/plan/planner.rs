@@ -150,7 +150,8 @@ impl Planner {
     }
 
     /// Returns a plan without a search: the cached one for equal inputs, or else a repaired one for the same device and options, in which residents
-    /// stay at their offsets if they still fit (the heap may have another [limit](PlanOptions::tile_limit)). If there is neither, a plan of
+    /// stay at their offsets if they still fit (the heap may have another [limit](PlanOptions::tile_limit)), and an arena is kept if it needs the same sizes
+    /// and lifetimes. If there is neither, a plan of
     /// [`Strategy::Fast`].
     ///
     /// A plan made without a search has no [bound](super::Optimality). It obeys every rule.

@@ -55,7 +55,7 @@ pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Re
         None => residency::choose(context),
         Some(old) => residency::repair(context, old),
     };
-    let placed = arena::place_all(context, &mut resident)?;
+    let placed = arena::place_all(context, &mut resident, old)?;
     let passes = totals::plan_passes(context, &resident);
     let (resources, conflicts) = totals::explain(context, &placed, &resident);
     let totals = totals::sum(context, &resources, &placed, &resident, &passes);

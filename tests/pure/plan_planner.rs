@@ -10,7 +10,7 @@ use tileheap::frame::weights::{Weight, Weights};
 use tileheap::frame::{Frame, FrameError, ResourceId};
 use tileheap::measure::{Requirements, estimate};
 use tileheap::plan::{
-    Ladder, MemoryKind, NotTile, PlacementReason, Plan, PlanError, PlanOptions, Planner, Strategy,
+    Ladder, MemoryKind, NotTile, Placement, PlacementReason, Plan, PlanError, PlanOptions, Planner, Strategy,
     WindowRule, plan,
 };
 use tileheap::profile::DeviceProfile;
@@ -125,6 +125,69 @@ fn a_pass_that_comes_and_goes_is_repaired() {
     // Starting from a searched plan is better than starting without one.
     assert!(as_good * 100 >= toggled * 95, "{as_good} of {toggled}");
     assert!(moved < toggled, "{moved} residents moved in {toggled} repairs");
+}
+
+#[test]
+fn a_repair_keeps_an_arena_whose_resources_are_the_same() {
+    let options = PlanOptions::default();
+    let (mut kept, mut smaller) = (0, 0);
+    for seed in 0..60 {
+        let desc = SyntheticDesc {
+            passes: 24,
+            resources: 60,
+            batches: 4,
+            queues: 1 + (seed % 2) as u32,
+            ..SyntheticDesc::default()
+        };
+        let frame = synthetic(seed, desc);
+        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+        let mut needs = estimate(&frame, &profile).unwrap();
+        let first = needs.clone();
+        let mut planner = Planner::new();
+        let mut plan_now = |frame: &Frame, needs: Requirements| {
+            let plan = planner
+                .plan_now(frame, &Arc::new(needs), &profile, &options)
+                .unwrap();
+            assert_eq!(plan.violations(), [], "seed {seed}");
+            plan
+        };
+        // By first use only, since there is no plan to repair.
+        let fast = plan_now(&frame, first.clone());
+        let text = frame.to_json().replacen(frame.name(), "renamed", 1);
+        let renamed = Frame::from_json(&text).unwrap();
+        assert_ne!(renamed.name(), frame.name());
+        let again = plan_now(&renamed, first);
+        let in_arenas = |plan: &Plan| -> Vec<Placement> {
+            let placements = plan.placements.iter().copied();
+            placements.filter(|one| one.memory == MemoryKind::Arena).collect()
+        };
+        let (before, after) = (in_arenas(&fast), in_arenas(&again));
+        // A repair may place more resources in tile memory.
+        if before
+            .iter()
+            .map(|one| one.resource)
+            .eq(after.iter().map(|one| one.resource))
+        {
+            let offsets = |placements: &[Placement]| -> Vec<Bytes> {
+                placements.iter().map(|one| one.offset).collect()
+            };
+            assert_eq!(offsets(&before), offsets(&after), "seed {seed}");
+            assert_eq!(again.totals.arena_bytes, fast.totals.arena_bytes, "seed {seed}");
+            kept += 1;
+        }
+        // A resource that has grown: everything is packed again, as searched plans are.
+        let in_arena = |id: &ResourceId| {
+            let placement = fast.placements_of(*id).first();
+            placement.is_some_and(|one| one.memory == MemoryKind::Arena)
+        };
+        let grown = frame.resource_ids().filter(in_arena).last().unwrap();
+        let needs_of_grown = &mut needs.resources[grown.index()];
+        needs_of_grown.size += Bytes(needs_of_grown.alignment.get());
+        let packed = plan_now(&frame, needs);
+        smaller += u32::from(packed.totals.arena_bytes < fast.totals.arena_bytes);
+    }
+    assert!(kept > 30, "{kept}");
+    assert!(smaller > 0, "no arena was packed again");
 }
 
 #[test]
