@@ -118,14 +118,26 @@ impl Resource {
         }
     }
 
+    /// Returns true if a part of an image has all of its texels: aspects do not change their number. True for buffers.
+    #[inline]
+    pub(super) fn is_all(&self, range: SubresourceRange) -> bool {
+        let ResourceKind::Image { desc, extent, .. } = &self.kind else {
+            return true;
+        };
+        let layers = match desc.image_type {
+            vk::ImageType::TYPE_3D => extent.depth,
+            _ => desc.array_layers,
+        };
+        (range.levels, range.layers) == (up_to(desc.mip_levels), up_to(layers))
+    }
+
     /// The bytes of a part of an image that has `size` bytes in all, in proportion to its texels; for a buffer, all.
     pub fn bytes_in(&self, range: SubresourceRange, size: Bytes) -> Bytes {
         let ResourceKind::Image { desc, extent, .. } = &self.kind else {
             return size;
         };
-        // Aspects do not change the number of texels.
         let (levels, layers) = (up_to(desc.mip_levels), self.layers_of(0));
-        if (range.levels, range.layers) == (levels, layers) {
+        if self.is_all(range) {
             return size;
         }
         let whole = SubresourceRange {

@@ -15,8 +15,8 @@
 //! uses it and the frame does not keep it.
 
 use super::area::{intersection, viewed};
-use super::tables::{Access, PassKind, Resource, ResourceKind};
-use super::{AccessKind, Frame, Persistence};
+use super::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind};
+use super::{AccessKind, Frame, Persistence, ResourceId};
 use crate::units::Bytes;
 use tileheap_device::profile::content_bytes;
 
@@ -24,17 +24,41 @@ impl Frame {
     /// The bytes that an access moves from or to a resource in memory that has `size` bytes in all: the bytes that it
     /// [touches](Frame::bytes_touched), times the number of times it [moves](Frame::times_moved) them.
     pub fn traffic_of(&self, access: &Access, size: Bytes) -> Bytes {
-        let times = self.times_moved(access);
-        Bytes(u64::from(times).saturating_mul(self.bytes_touched(access, size).0))
+        let (pass, resource) = (self.pass(access.pass), self.resource(access.resource));
+        self.moved(access, (pass, resource), size)
+    }
+
+    /// The bytes that all accesses to a resource move, without stores.
+    pub(crate) fn traffic_of_uses(&self, id: ResourceId, size: Bytes) -> Bytes {
+        let resource = self.resource(id);
+        let uses = self
+            .accesses_to(id)
+            .map(|access| (access, self.pass(access.pass)));
+        let described = uses.filter(|(_, pass)| pass.contents != Contents::Store);
+        described
+            .map(|(access, pass)| self.moved(access, (pass, resource), size))
+            .sum()
+    }
+
+    /// As [`Frame::traffic_of`].
+    #[inline]
+    fn moved(&self, access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -> Bytes {
+        let times = u64::from(self.times_moved_in(access, pass));
+        Bytes(times.saturating_mul(touched(access, (pass, resource), size).0))
     }
 
     /// Number of times that an access moves what it touches: once for reading, once for writing; never for accesses by shaders within their tile. An
     /// attachment that an earlier subpass has loaded or stored is not loaded or stored again.
     pub fn times_moved(&self, access: &Access) -> u32 {
+        self.times_moved_in(access, self.pass(access.pass))
+    }
+
+    #[inline]
+    fn times_moved_in(&self, access: &Access, pass: &Pass) -> u32 {
         if access.kind == AccessKind::TileAttachment {
             return 0;
         }
-        if self.pass(access.pass).subpasses == 1 || !access.kind.is_attached() {
+        if pass.subpasses == 1 || !access.kind.is_attached() {
             return u32::from(access.reads) + u32::from(access.writes);
         }
         let loads = access.reads && !access.goes_on;
@@ -45,54 +69,16 @@ impl Frame {
     /// The bytes that an access touches of a resource that has `size` bytes in all: the declared [share](Access::share) of its part; else, for an
     /// attachment, what its pass renders to; else its part.
     pub fn bytes_touched(&self, access: &Access, size: Bytes) -> Bytes {
-        let resource = self.resource(access.resource);
-        let bytes = resource.bytes_in(access.range, size);
-        let (part, of) = match access.share {
-            Some(share) => (u128::from(share.part.min(share.of)), u128::from(share.of)),
-            None if access.kind.is_attached() => {
-                self.rendered_texels(access, self.pass(access.pass).area, resource)
-            }
-            None => return bytes,
-        };
-        match part == of {
-            true => bytes,
-            false => Bytes((u128::from(bytes.0) * part / of.max(1)) as u64),
-        }
+        let (pass, resource) = (self.pass(access.pass), self.resource(access.resource));
+        touched(access, (pass, resource), size)
     }
 
     /// The bytes of an attachment that a pass with another area touches.
     pub(crate) fn bytes_rendered(&self, access: &Access, area: ash::vk::Rect2D, size: Bytes) -> Bytes {
-        let resource = self.resource(access.resource);
-        let (part, of) = self.rendered_texels(access, area, resource);
+        let (pass, resource) = (self.pass(access.pass), self.resource(access.resource));
+        let (part, of) = rendered_texels(access, area, (pass, resource)).unwrap_or((1, 1));
         let bytes = resource.bytes_in(access.range, size);
         Bytes((u128::from(bytes.0) * part / of.max(1)) as u64)
-    }
-
-    /// The texels of an attachment's level and layers that a pass renders to in an area, and all of them.
-    fn rendered_texels(&self, access: &Access, area: ash::vk::Rect2D, resource: &Resource) -> (u128, u128) {
-        let pass = self.pass(access.pass);
-        let ResourceKind::Image { desc, extent, .. } = resource.kind else {
-            return (1, 1);
-        };
-        if pass.kind != PassKind::Render {
-            return (1, 1);
-        }
-        let level = viewed(&desc, extent, access);
-        let layers = access.range.layers.len() as u32;
-        let rendered = match pass.view_mask {
-            0 => pass.layers,
-            views => views.count_ones(),
-        };
-        let starts = area.offset == ash::vk::Offset2D::default();
-        if starts && area.extent == level && rendered >= layers {
-            return (1, 1);
-        }
-        let texels = |extent: ash::vk::Extent2D| u128::from(extent.width) * u128::from(extent.height);
-        let area = intersection(area, level.into()).map_or(0, |area| texels(area.extent));
-        (
-            area * u128::from(rendered.min(layers)),
-            texels(level) * u128::from(layers),
-        )
     }
 
     /// Returns true if an earlier subpass of the pass writes the same attachment, and stores it.
@@ -116,6 +102,55 @@ impl Frame {
                 .take_while(|other| other.pass > access.pass)
                 .any(|other| other.range.intersects(access.range))
     }
+}
+
+/// As [`Frame::bytes_touched`].
+#[inline]
+fn touched(access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -> Bytes {
+    let bytes = match resource.is_all(access.range) {
+        true => size,
+        false => resource.bytes_in(access.range, size),
+    };
+    let fraction = match access.share {
+        Some(share) => Some((u128::from(share.part.min(share.of)), u128::from(share.of))),
+        None if access.kind.is_attached() => rendered_texels(access, pass.area, (pass, resource)),
+        None => None,
+    };
+    match fraction {
+        Some((part, of)) if part != of => Bytes((u128::from(bytes.0) * part / of.max(1)) as u64),
+        _ => bytes,
+    }
+}
+
+/// The texels of an attachment's level and layers that a pass renders to in an area, and all of them; `None` if it renders to all of them.
+#[inline]
+fn rendered_texels(
+    access: &Access,
+    area: ash::vk::Rect2D,
+    (pass, resource): (&Pass, &Resource),
+) -> Option<(u128, u128)> {
+    let ResourceKind::Image { desc, extent, .. } = &resource.kind else {
+        return None;
+    };
+    if pass.kind != PassKind::Render {
+        return None;
+    }
+    let level = viewed(desc, *extent, access);
+    let layers = access.range.layers.len() as u32;
+    let rendered = match pass.view_mask {
+        0 => pass.layers,
+        views => views.count_ones(),
+    };
+    let starts = area.offset == ash::vk::Offset2D::default();
+    if starts && area.extent == level && rendered >= layers {
+        return None;
+    }
+    let texels = |extent: ash::vk::Extent2D| u128::from(extent.width) * u128::from(extent.height);
+    let area = intersection(area, level.into()).map_or(0, |area| texels(area.extent));
+    Some((
+        area * u128::from(rendered.min(layers)),
+        texels(level) * u128::from(layers),
+    ))
 }
 
 impl Resource {

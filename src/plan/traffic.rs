@@ -30,10 +30,7 @@ pub(crate) fn counted_size(frame: &Frame, requirements: &Requirements, id: Resou
 
 /// Bytes of a resource that a frame moves if it is off chip, without stores, which do not belong to the frame.
 pub(crate) fn traffic_off_chip(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
-    let size = counted_size(frame, requirements, id);
-    let uses = frame.accesses_to(id);
-    let described = uses.filter(|access| frame.pass(access.pass).contents != Contents::Store);
-    described.map(|access| frame.traffic_of(access, size)).sum()
+    frame.traffic_of_uses(id, counted_size(frame, requirements, id))
 }
 
 /// The only render pass that uses a resource, as an attachment whose contents it discards; published tables do not make this distinction.
