@@ -1,13 +1,14 @@
 //! First uses of bytes: whatever used them before, in this frame or in earlier work, must have finished.
 
 use ash::vk::AccessFlags2 as A;
+use bumpalo::Bump;
 use bumpalo::collections::Vec;
 use tileheap_units::CompactSort;
 
 use super::chains::Epoch;
 use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
 use super::sources::{Held, Holder, Holders};
-use super::state::{ByteUse, LastUse, Space};
+use super::state::{ByteUse, LastUse, Space, SpaceKind};
 use super::tables::commands::BarrierCause;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::Bytes;
@@ -15,11 +16,36 @@ use crate::units::Bytes;
 /// Bytes that a placement takes.
 #[derive(Clone, Copy)]
 struct Taken {
-    /// Orders by space, then by the first step.
-    order: u64,
+    /// The first step.
+    step: u32,
     offset: Bytes,
     placement: u32,
     space: Space,
+}
+
+/// Sorts by a number below `count`, in linear time; equal ones keep their order.
+fn by_number<'a>(
+    all: &[Taken],
+    count: usize,
+    number: impl Fn(&Taken) -> usize,
+    scratch: &'a Bump,
+) -> Vec<'a, Taken> {
+    // Per number, the position of its next element.
+    let mut next = bumpalo::vec![in scratch; 0; count + 1];
+    for one in all {
+        next[number(one) + 1] += 1;
+    }
+    for index in 0..count {
+        next[index + 1] += next[index];
+    }
+    let mut sorted = Vec::with_capacity_in(all.len(), scratch);
+    sorted.extend_from_slice_copy(all);
+    for one in all {
+        let place = &mut next[number(one)];
+        sorted[*place] = *one;
+        *place += 1;
+    }
+    sorted
 }
 
 impl Resolver<'_> {
@@ -38,16 +64,31 @@ impl Resolver<'_> {
             if placement.memory != MemoryKind::Tile || first() {
                 let bytes = placed.bytes_of(index);
                 taken.extend(self.space_of(bytes).map(|space| Taken {
-                    order: space.order() << 32 | u64::from(bytes.span.first.0),
+                    step: bytes.span.first.0,
                     offset: bytes.offset,
                     placement: index,
                     space,
                 }));
             }
         }
-        // The only sorts here of many elements: no two are equal, and they allocate nothing.
+        // No two are equal, and sorting allocates nothing.
         used.sort_unstable();
-        taken.sort_unstable_by_key(|one| (one.order, one.offset, one.placement));
+        let queues = placed.queues.len();
+        let number = |space: Space| match space.kind {
+            SpaceKind::Tile => space.index as usize,
+            SpaceKind::Memory => queues + space.index as usize,
+        };
+        let taken = by_number(
+            &taken,
+            placed.plan.frame.passes().len(),
+            |one| one.step as usize,
+            scratch,
+        );
+        let spaces = queues + placed.plan.objects.len();
+        let mut taken = by_number(&taken, spaces, |one| number(one.space), scratch);
+        for at_once in taken.chunk_by_mut(|a, b| (a.space, a.step) == (b.space, b.step)) {
+            at_once.sort_unstable_by_key(|one| (one.offset, one.placement));
+        }
         self.after.bytes.reserve(taken.len() + used.len());
         let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
         let mut holders = Holders::new(scratch);
@@ -173,8 +214,9 @@ impl Resolver<'_> {
     /// Records the holders of a space's bytes at the end of the frame. `uses` is scratch memory.
     fn leave(&mut self, space: Space, held: &[Held], uses: &mut Vec<'_, LastUse>) {
         for one in held {
+            uses.clear();
             self.last_uses(space, one.by, uses);
-            self.after.bytes.extend(uses.drain(..).map(|last| ByteUse {
+            self.after.bytes.extend(uses.iter().map(|&last| ByteUse {
                 space,
                 first: Bytes(one.first),
                 end: Bytes(one.end),

@@ -100,12 +100,23 @@ impl<'a> Holders<'a> {
         }
         let taken = &self.held[from..from + count];
         taken.iter().for_each(|held| report(held.by));
+        if count == 1 && (taken[0].first, taken[0].end) == (first, end) {
+            self.held[from] = own;
+            return;
+        }
         let below = taken.iter().filter(|held| held.first < first);
         self.fresh.extend(below.map(|held| Held { end: first, ..*held }));
         self.fresh.push(own);
         let above = taken.iter().filter(|held| held.end > end);
         self.fresh.extend(above.map(|held| Held { first: end, ..*held }));
-        self.held.splice(from..from + count, self.fresh.drain(..));
+        // At most two more than before: one below, and one above.
+        let (replaced, more) = self.fresh.split_at(count.min(self.fresh.len()));
+        self.held[from..from + replaced.len()].copy_from_slice(replaced);
+        self.held.drain(from + replaced.len()..from + count);
+        for (at, held) in (from + replaced.len()..).zip(more) {
+            self.held.insert(at, *held);
+        }
+        self.fresh.clear();
     }
 
     /// The holders of the bytes at the end.

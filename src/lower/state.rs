@@ -58,12 +58,6 @@ impl Space {
         Space { kind, index }
     }
 
-    /// A number with the same order as spaces.
-    pub(super) fn order(self) -> u64 {
-        debug_assert!(self.index < 1 << 31, "rows are fewer");
-        (self.kind as u64) << 31 | u64::from(self.index)
-    }
-
     /// Returns true for the tile heap.
     pub fn is_tile(self) -> bool {
         self.kind == SpaceKind::Tile
