@@ -140,11 +140,11 @@ impl<'a> Instances<'a> {
         self.rows
             .resize(frame.accesses_of(pass).len(), OptionalIndex::NONE);
         let mut add = |kind: AccessKind, color: Option<bool>| {
-            let kinds = self.kinds;
-            for (nth, access) in (0..)
-                .zip(frame.accesses_of(pass))
-                .filter(|_| kinds.contains(kind))
-            {
+            let accesses = match self.kinds.contains(kind) {
+                true => frame.accesses_of(pass),
+                false => &[],
+            };
+            for (nth, access) in (0..).zip(accesses) {
                 if access.kind == kind && color.is_none_or(|color| is_color(access) == color) {
                     let index = frame.pass(pass).accesses.indices().start + nth;
                     self.rows[nth] = self.attachment(index, first, lowered);

@@ -55,6 +55,15 @@ impl<'a> AttachmentOperations<'a> {
         let pass = |index: u32| accesses[index as usize].pass;
         let undivided = frame.parts_of(id).len() == 1;
         for in_pass in frame.uses_of(id).chunk_by(|&a, &b| pass(a) == pass(b)).rev() {
+            if let ([index], true) = (in_pass, undivided) {
+                let access = &accesses[*index as usize];
+                let known = &mut self.wanted[*index as usize];
+                (known.main, known.stencil) = (wanted && is_main, wanted && is_stencil);
+                if access.version == Version::Current {
+                    wanted = !frame.replaces(access, part);
+                }
+                continue;
+            }
             let mut needs: Option<NeedsEarlier> = None;
             for &index in in_pass {
                 let access = &accesses[index as usize];
@@ -151,7 +160,12 @@ pub(super) fn deciding(frame: &Frame, index: usize) -> usize {
             && part(other) == part(access)
             && other.range.aspects.contains(access.range.aspects)
     };
-    let mut writers = frame.pass(access.pass).accesses.indices().filter(same);
-    let anew = writers.clone().find(|&other| all[other].load_op != LoadOp::Load);
-    anew.or_else(|| writers.next()).unwrap_or(index)
+    let mut writer = None;
+    for other in frame.pass(access.pass).accesses.indices().filter(same) {
+        if all[other].load_op != LoadOp::Load {
+            return other;
+        }
+        writer = writer.or(Some(other));
+    }
+    writer.unwrap_or(index)
 }
