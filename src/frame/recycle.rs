@@ -1,11 +1,16 @@
 //! Reuse of a description's memory.
 
+#[cfg(feature = "runtime")]
+use std::hash::Hasher;
+
 use ash::vk;
 
 use super::tables::SemaphoreOp;
 #[cfg(feature = "runtime")]
 use super::tables::Tables;
 use super::{Frame, FrameBuilder};
+#[cfg(feature = "runtime")]
+use crate::quick_hash::QuickHasher;
 
 impl FrameBuilder {
     /// Empties the description, to declare the next frame into the same memory: from the second time on, a frame that is not larger allocates
@@ -66,13 +71,10 @@ impl FrameBuilder {
         } = self.tables;
         let resources = self.tables.resources.iter().map(|one| &one.name);
         let names = resources.chain(self.tables.passes.iter().map(|one| &one.name));
-        let seed = u64::from(width) << 32 | u64::from(height);
-        // FNV-1a.
-        names
-            .flat_map(|name| name.bytes())
-            .fold(seed ^ 0xCBF2_9CE4_8422_2325, |sum, byte| {
-                (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
-            })
+        let mut hasher = QuickHasher::default();
+        hasher.write_u64(u64::from(width) << 32 | u64::from(height));
+        names.for_each(|name| hasher.write(name.as_bytes()));
+        hasher.finish()
     }
 
     /// Returns true if both describe the same frame.

@@ -65,15 +65,15 @@ pub(crate) fn queries_of(
     let external = matches!(resource.persistence, Persistence::External(_));
     let needed = !external && !frame.uses_of(id).is_empty();
     let kinds = [MemoryKind::Arena, MemoryKind::Tile, MemoryKind::Lazy];
-    let queries = kinds.map(|memory| {
+    let kinds = kinds.into_iter().filter(move |_| needed);
+    kinds.filter_map(move |memory| {
         let object = QueriedObject::of(id, resource, memory);
-        (needed && is_possible(memory, &object, profile)).then_some(RequirementQuery {
+        is_possible(memory, &object, profile).then_some(RequirementQuery {
             resource: id,
             memory,
             object,
         })
-    });
-    queries.into_iter().flatten()
+    })
 }
 
 /// Returns true if a device may be queried about an object in a kind of memory: objects that the extension forbids must not even be queried.

@@ -125,6 +125,8 @@ impl Drop for DeviceState {
 
 /// Text as a C string, without its zero bytes.
 pub(super) fn c_name(name: &str) -> CString {
-    let bytes: Vec<u8> = name.bytes().filter(|&byte| byte != 0).collect();
-    CString::new(bytes).expect("zeros are filtered out")
+    CString::new(name).unwrap_or_else(|_| {
+        let bytes: Vec<u8> = name.bytes().filter(|&byte| byte != 0).collect();
+        CString::new(bytes).expect("zeros are filtered out")
+    })
 }
