@@ -214,6 +214,10 @@ pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
     for access in &mut tables.accesses {
         let resource = &tables.resources[access.resource.index()];
         let range = resource.resolved(access.range, access.kind);
+        if access.range == SubresourceRange::ALL {
+            access.range = range;
+            continue;
+        }
         let whole = resource.whole();
         let layers = resource.layers_of(range.levels.first).end;
         let outside = [

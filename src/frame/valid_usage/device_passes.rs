@@ -118,7 +118,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
     Rule {
         rule: "VUID-VkRenderingInfo-imageView-09429",
         broken: |pass, device| {
-            let color = pass.different_colors().filter(|_| pass.pass.samples.is_some())?;
+            let color = pass.pass.samples.and_then(|_| pass.different_colors())?;
             let user = format!(
                 "a subpass whose color attachments differ in sample count, such as `{}`,",
                 pass.name_of(color)

@@ -77,7 +77,7 @@ impl ImageProperties {
 }
 
 /// Cache of accepted images: most images of a frame share the properties of a few.
-pub(super) struct AcceptedImages([Option<ImageProperties>; AcceptedImages::PLACES]);
+pub(in crate::frame) struct AcceptedImages([Option<ImageProperties>; AcceptedImages::PLACES]);
 
 impl Default for AcceptedImages {
     fn default() -> AcceptedImages {

@@ -29,18 +29,19 @@ mod views;
 
 use ash::vk;
 
-use super::tables::{Frame, Pass, PassKind, Resource, Tables, Version};
+use super::tables::{Access, Frame, Pass, PassKind, Resource, Tables, Version};
 use super::{LoadOp, Persistence};
 use crate::profile::DeviceProfile;
 use accesses::{AcceptedUses, Use};
 pub use buffers::BUFFER_USAGES;
 use buffers::Buffer;
 use externals::{External, Semaphore};
+pub(super) use images::AcceptedImages;
 pub use images::IMAGE_USAGES;
-use images::{AcceptedImages, Image};
+use images::Image;
 use passes::RenderPass;
 pub use rule::{InvalidUsage, NOT_SUPPORTED, Row};
-use rule::{check, rows_of, table};
+use rule::{Problem, Table, check, rows_of, table};
 use views::View;
 
 /// The rows of all device-dependent tables with their rules, in the order in which they are checked.
@@ -79,29 +80,36 @@ pub fn rules() -> Vec<(Row, &'static str)> {
     .concat()
 }
 
-/// Checks images as they are declared.
-pub(super) fn check_declared(resource: &Resource) -> Result<(), InvalidUsage> {
+/// Checks images as they are declared, unless one like it is among the accepted ones.
+pub(super) fn check_declared(resource: &Resource, accepted: &mut AcceptedImages) -> Result<(), InvalidUsage> {
     match Image::of(resource) {
-        Some(image) => check(table!(images::DECLARED), &image),
+        Some(image) => check_image(table!(images::DECLARED), &image, accepted),
         None => Ok(()),
     }
+}
+
+/// Checks an image by a table that has accepted the images in `accepted`.
+fn check_image(
+    table: Table<'_, fn(&Image<'_>) -> Problem>,
+    image: &Image<'_>,
+    accepted: &mut AcceptedImages,
+) -> Result<(), InvalidUsage> {
+    let known = accepted.contains(image);
+    if !known || cfg!(debug_assertions) {
+        let checked = check(table, image);
+        debug_assert!(!known || checked.is_ok(), "a rule about more than its properties");
+        checked?;
+        accepted.add(image);
+    }
+    Ok(())
 }
 
 /// Checks everything else that holds on every device: ranges, usages and render areas have been derived.
 pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
     let mut performed = stages::Accepted::default();
     let (mut accepted_uses, mut accepted_images) = (AcceptedUses::default(), AcceptedImages::default());
-    visit(tables, &mut |subject| match subject {
-        Checked::Image(image) => {
-            let known = accepted_images.contains(&image);
-            if !known || cfg!(debug_assertions) {
-                let checked = check(table!(images::USED), &image);
-                debug_assert!(!known || checked.is_ok(), "a rule about more than its properties");
-                checked?;
-                accepted_images.add(&image);
-            }
-            Ok(())
-        }
+    visit(tables, |_, _| true, &mut |subject| match subject {
+        Checked::Image(image) => check_image(table!(images::USED), &image, &mut accepted_images),
         Checked::Buffer(buffer) => check(table!(buffers::USED), &buffer),
         Checked::External(external) => {
             check(table!(externals::EXTERNALS), &external)?;
@@ -173,7 +181,12 @@ fn check_on(
     broken: &mut dyn FnMut(InvalidUsage) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
     let mut accepted = AcceptedImages::default();
-    visit(tables, &mut |subject| match subject {
+    let has_rules = |pass: &Pass, access: &Access| {
+        access.stages.intersects(device_stages::STAGES_OF_USES)
+            || device_tiles::accesses_tile(pass, access)
+            || matches!(access.load_op, LoadOp::Clear(_))
+    };
+    visit(tables, has_rules, &mut |subject| match subject {
         Checked::Image(image) => {
             if accepted.contains(&image) {
                 return Ok(());
@@ -230,10 +243,11 @@ enum Checked<'a> {
     Semaphore(Semaphore<'a>),
 }
 
-/// Passes each subject of rules to `check`, up to its first error.
+/// Passes each subject of rules to `check`, up to its first error: of the accesses, those that have rules.
 fn visit(
     tables: &Tables,
-    check: &mut dyn FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
+    has_rules: impl Fn(&Pass, &Access) -> bool,
+    check: &mut impl FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
     let used = aspects_of_externals(tables);
     for (index, resource) in tables.resources.iter().enumerate() {
@@ -255,7 +269,7 @@ fn visit(
         }
     }
     for pass in &tables.passes {
-        visit_pass(tables, pass, check)?;
+        visit_pass(tables, pass, &has_rules, check)?;
     }
     for (index, batch) in tables.batches.iter().enumerate() {
         let queue = &tables.queues[tables.submits[batch.submit.index()].queue.index()];
@@ -289,16 +303,19 @@ fn aspects_of_externals(tables: &Tables) -> Vec<vk::ImageAspectFlags> {
 fn visit_pass(
     tables: &Tables,
     pass: &Pass,
-    check: &mut dyn FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
+    has_rules: &impl Fn(&Pass, &Access) -> bool,
+    check: &mut impl FnMut(Checked<'_>) -> Result<(), InvalidUsage>,
 ) -> Result<(), InvalidUsage> {
     let accesses = pass.accesses.of(&tables.accesses);
     for access in accesses {
         let resource = &tables.resources[access.resource.index()];
-        check(Checked::Use(Use {
-            pass,
-            resource,
-            access,
-        }))?;
+        if has_rules(pass, access) {
+            check(Checked::Use(Use {
+                pass,
+                resource,
+                access,
+            }))?;
+        }
         let mut view = || match View::of(pass, access, resource) {
             Some(view) => check(Checked::View(view)),
             None => Ok(()),

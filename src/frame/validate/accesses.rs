@@ -214,18 +214,18 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     if pass.kind == PassKind::Render && kind.is_transfer() {
         return misuse("transfers are not allowed inside a render pass");
     }
-    let color = resource.aspects().contains(vk::ImageAspectFlags::COLOR);
-    if kind == AccessKind::ColorAttachment && !color {
+    let has_color = || resource.aspects().contains(vk::ImageAspectFlags::COLOR);
+    if kind == AccessKind::ColorAttachment && !has_color() {
         return misuse("its format has no colour aspect");
     }
-    if kind == AccessKind::DepthStencilAttachment && color {
+    if kind == AccessKind::DepthStencilAttachment && has_color() {
         return misuse("its format has no depth or stencil aspect");
     }
     if (kind.is_attachment() || kind == AccessKind::InputAttachment) && access.range.levels.len() != 1 {
         return misuse("an attachment is one level");
     }
     if kind.is_attachment()
-        && !color
+        && !has_color()
         && access.range.aspects != resource.aspects()
         && kind != AccessKind::DepthStencilAttachment
     {
@@ -345,8 +345,8 @@ fn usage_of(layout: vk::ImageLayout, usage: vk::ImageUsageFlags, depth: bool) ->
 fn extend_usage(tables: &mut Tables) {
     let is_srgb = |format| crate::format::info(format).is_some_and(|info| info.srgb);
     let stored = tables.accesses.iter().filter(|access| {
-        let format = tables.resources[access.resource.index()].format();
-        access.kind == AccessKind::StorageImage && is_srgb(format)
+        let format = || tables.resources[access.resource.index()].format();
+        access.kind == AccessKind::StorageImage && is_srgb(format())
     });
     let viewed = |access: &Access| access.view.format.is_some_and(|format| !is_srgb(format));
     let (others, own): (Vec<&Access>, Vec<&Access>) = stored.partition(|access| viewed(access));

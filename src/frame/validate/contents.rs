@@ -114,6 +114,12 @@ fn check_part(
     let pass_name = |access: &Access| tables.passes[access.pass.index()].name.clone();
     for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass) {
         let in_pass = || in_pass.iter().map(access_of).filter(of_part);
+        let finds_contents =
+            |access: &Access| access.version == Version::Current && (contents || !access.needs_contents());
+        if in_pass().all(finds_contents) {
+            contents = contents || in_pass().any(|access| access.writes);
+            continue;
+        }
         // A pass may read what it writes itself if the write clears or overwrites: an attachment read as input
         // or tile attachment in the same pass.
         let anew = in_pass().any(|access| access.writes && access.load_op != LoadOp::Load);

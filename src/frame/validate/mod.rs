@@ -163,6 +163,7 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameErro
 /// Checks that every image has texels and every buffer bytes, and that none is larger than a memory could hold.
 fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
     let base = tables.base_extent;
+    let mut accepted = valid_usage::AcceptedImages::default();
     for resource in &mut tables.resources {
         let name = &resource.name;
         match &mut resource.kind {
@@ -173,7 +174,7 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
             }
             ResourceKind::Buffer { .. } => {}
         }
-        valid_usage::check_declared(resource)?;
+        valid_usage::check_declared(resource, &mut accepted)?;
     }
     Ok(())
 }
