@@ -132,6 +132,10 @@ impl Packer {
             if number == 2 {
                 dear = self.work_in_order(problem);
             }
+            // A later round would find the same again.
+            if search.rules >> number & 1 == 1 {
+                continue;
+            }
             // The first two rules look only at gaps.
             let cheap = problem.units.len() as u64 / 64;
             let work = if number < 2 { cheap } else { dear };
@@ -141,8 +145,10 @@ impl Packer {
             if search.found && !owed && search.steps + work > search.budget / 4 * 3 {
                 continue;
             }
+            search.rules |= 1 << number;
             self.try_rule(problem, rule, search);
-            if !search.spend(1 + work) {
+            search.spend(1 + work);
+            if search.is_settled() || search.interrupted {
                 return;
             }
         }

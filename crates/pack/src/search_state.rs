@@ -21,6 +21,8 @@ pub(super) struct SearchState<'a> {
     pub(super) found_by: Option<&'static str>,
     /// The height at which a packing is low enough.
     pub(super) target: u64,
+    /// Bits of the cheap rules that have run.
+    pub(super) rules: u32,
     /// Steps of earlier rounds.
     earlier: u64,
     /// Steps of this round.
@@ -47,6 +49,7 @@ impl SearchState<'_> {
             method: None,
             found_by: None,
             target,
+            rules: 0,
             earlier: 0,
             steps: 0,
             budget: match budget {
