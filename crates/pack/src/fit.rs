@@ -64,28 +64,50 @@ impl Packer {
         search: &mut SearchState<'_>,
     ) -> bool {
         let capacity = search.target;
+        search.limit = capacity;
         search.bound = search.bound.max(self.lower_bound(problem).0);
         if search.bound > capacity {
             return true;
         }
         if rules_first {
-            self.minimise_cheaply(problem, search);
+            self.try_cheap(problem, search);
         }
-        if !search.is_over() && search.bound <= capacity {
+        if !search.is_over() {
             self.search_small(problem, search.budget / 4, search);
         }
-        if search.bound > capacity {
-            return true;
+        if !search.is_over() && rules_first && search.found && self.search_parts(problem, search) {
+            return search.bound > capacity;
         }
-        if search.is_over() || self.exact.is_too_large(problem) {
-            return false;
+        if search.is_over() {
+            return search.bound > capacity;
         }
-        self.search_glued(problem, search);
+        let is_searched = !self.exact.is_too_large(problem);
+        if is_searched {
+            self.search_glued(problem, search);
+        }
+        if !search.is_over() && rules_first {
+            self.place_large_first(problem, search);
+        }
         if search.is_over() {
             return false;
         }
-        self.exact.model.reduce(problem, None);
-        let left = search.budget - search.steps;
-        self.try_capacity(problem, capacity, left, search) == Outcome::Impossible
+        if is_searched {
+            self.exact.model.reduce(problem, None);
+            let left = search.budget - search.steps;
+            if !rules_first {
+                return self.try_capacity(problem, capacity, left, search) == Outcome::Impossible;
+            }
+            if self.try_capacity(problem, capacity, left / 2, search) == Outcome::Impossible {
+                return true;
+            }
+            // A lower capacity leaves fewer choices, and is sometimes easier to reach.
+            if !search.is_over() && search.bound < capacity {
+                self.try_capacity(problem, search.bound, left / 4, search);
+            }
+        }
+        if rules_first && search.found && !search.is_over() {
+            self.climb(problem, search);
+        }
+        search.bound > capacity
     }
 }

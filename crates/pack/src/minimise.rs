@@ -73,14 +73,6 @@ impl Packer {
         }
     }
 
-    /// Runs the cheap rules, and then places large items first.
-    pub(super) fn minimise_cheaply(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
-        self.try_cheap(problem, search);
-        if !search.is_over() {
-            self.place_large_first(problem, search);
-        }
-    }
-
     /// Places units much larger than the rest first.
     pub(super) fn place_large_first(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some("large-first");
@@ -118,7 +110,7 @@ impl Packer {
         self.small.search(problem, most, search, &mut self.rules.offsets)
     }
 
-    fn try_cheap(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+    pub(super) fn try_cheap(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         if problem.units.len() <= FEW {
             return self.try_cheap_for_few(problem, search);
         }
@@ -229,7 +221,7 @@ impl Packer {
     }
 
     /// Improves independent parts that are too high; returns `false` if there is only one part.
-    fn search_parts(&mut self, problem: &Problem, search: &mut SearchState<'_>) -> bool {
+    pub(super) fn search_parts(&mut self, problem: &Problem, search: &mut SearchState<'_>) -> bool {
         self.parts.find(problem);
         let Parts { units, runs, alone } = &mut self.parts;
         if runs.len() < 2 {
@@ -256,6 +248,7 @@ impl Packer {
             };
             let best = std::mem::take(&mut packer.best);
             let mut sub = SearchState::new(bound, low, Steps(share), &mut watch, best);
+            sub.limit = search.limit;
             packer.minimise_exactly(alone, true, &mut sub);
             search.found_by = sub.found_by.or(search.found_by);
             let (found, bound, steps, interrupted) = (sub.height, sub.bound, sub.steps, sub.interrupted);
@@ -303,7 +296,7 @@ impl Packer {
     }
 
     /// Runs hill climbing by swaps in the order of placement.
-    fn climb(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+    pub(super) fn climb(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some("hill-climb");
         self.rules.sort(problem, Order::Size);
         let order = std::mem::take(&mut self.rules.order);

@@ -21,6 +21,8 @@ pub(super) struct SearchState<'a> {
     pub(super) found_by: Option<&'static str>,
     /// The height at which a packing is low enough.
     pub(super) target: u64,
+    /// The search is over once the bound exceeds this height: no packing is low enough.
+    pub(super) limit: u64,
     /// Bits of the cheap rules that have run.
     pub(super) rules: u32,
     /// Steps of earlier rounds.
@@ -49,6 +51,7 @@ impl SearchState<'_> {
             method: None,
             found_by: None,
             target,
+            limit: u64::MAX,
             rules: 0,
             earlier: 0,
             steps: 0,
@@ -97,7 +100,7 @@ impl SearchState<'_> {
 
     /// Returns true if the search is over.
     pub(super) fn is_over(&self) -> bool {
-        self.is_settled() || self.steps >= self.budget || self.interrupted
+        self.is_settled() || self.bound > self.limit || self.steps >= self.budget || self.interrupted
     }
 
     /// Counts steps; returns true to continue.

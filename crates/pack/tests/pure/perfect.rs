@@ -66,14 +66,21 @@ fn families_are_packed_at_their_optimum() {
             let is_easy = items == 60 || is_perfect;
             let steps = if is_easy { Steps::default() } else { Steps(5000) };
             let answer = minimise(&problem, Strategy::Auto, steps, &mut go_on);
+            glued += u32::from(answer.found_by.as_deref() == Some(Strategy::Glue.name()));
             let packing = answer.packing.unwrap();
             check(&problem, &packing).unwrap();
             let optimum = sample.optimum.unwrap_or(answer.bound);
             assert!(packing.height >= optimum, "{}", family.name);
             if is_easy {
                 assert_eq!(packing.height, optimum, "{}, {items} items", family.name);
+                let desc = problem.into_desc().capacity(optimum);
+                let answer = fit(&desc.build().unwrap(), Strategy::Auto, steps, &mut go_on);
+                assert!(
+                    answer.packing.is_some(),
+                    "{}, {items} items within {optimum}",
+                    family.name
+                );
             }
-            glued += u32::from(answer.found_by.as_deref() == Some(Strategy::Glue.name()));
         }
     }
     assert!(glued >= 6, "{glued}");
