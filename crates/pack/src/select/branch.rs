@@ -17,6 +17,8 @@ const ARCS_PER_STEP: u64 = 300;
 const NODES_PER_ROUNDING: u64 = 8;
 /// Maximum number of decisions in one branch.
 const DEEPEST: usize = 1000;
+/// Maximum number of implied decisions: with more, forced prices could exceed 64 bits.
+const MAX_IMPLIED: usize = 4000;
 
 /// The state of a branch and bound.
 pub(super) struct Branch<'a, 'b> {
@@ -27,6 +29,12 @@ pub(super) struct Branch<'a, 'b> {
     /// Bytes of each column that decisions leave free.
     free: Vec<u64>,
     sums: Vec<i128>,
+    /// Choices that are heavier than the best one by at most this are not searched.
+    tolerance: i128,
+    /// The surplus of each offer.
+    surpluses: Vec<i128>,
+    /// Offers whose decisions follow from others.
+    implied: Vec<usize>,
     /// Steps left.
     left: u64,
     /// Number of decisions so far.
@@ -51,6 +59,9 @@ impl<'a, 'b> Branch<'a, 'b> {
             decided: vec![None; task.offers.len()],
             free: vec![task.padded; task.columns],
             sums: Vec::new(),
+            tolerance: 0,
+            surpluses: Vec::new(),
+            implied: Vec::new(),
             left: budget,
             nodes: 0,
             weight: i128::from(task.weight(&start.taken)),
@@ -59,7 +70,7 @@ impl<'a, 'b> Branch<'a, 'b> {
             prices,
             task,
         };
-        branch.descend(0, i128::from(u64::MAX));
+        branch.search_in_passes();
         let weight = branch.weight - i128::from(task.free_weight());
         let chosen = Chosen {
             loss: task.bound - (weight << SCALE_BITS),
@@ -67,6 +78,32 @@ impl<'a, 'b> Branch<'a, 'b> {
             taken: branch.best,
         };
         (chosen, branch.left, branch.open.max(branch.weight) as u64)
+    }
+
+    /// Searches for choices that are heavier than the best one; if that takes too long, for those that are much heavier, and then for those that are
+    /// slightly heavier: otherwise a branch of choices that hardly differ would take all steps.
+    fn search_in_passes(&mut self) {
+        let budget = self.left;
+        self.left = budget / 4;
+        self.descend(0, i128::from(u64::MAX));
+        let mut least = self.open.max(self.weight);
+        let is_over = self.left > 0 || least <= self.weight;
+        self.left += budget - budget / 4;
+        if is_over {
+            self.open = least;
+            return;
+        }
+        self.tolerance = (least - self.weight) / 2;
+        loop {
+            self.open = 0;
+            self.descend(0, least);
+            least = least.min(self.open.max(self.weight + self.tolerance));
+            if self.left == 0 || self.tolerance == 0 {
+                break;
+            }
+            self.tolerance = ((least - self.weight) / 4).min(self.tolerance / 4);
+        }
+        self.open = least;
     }
 
     /// Decides fractional items, the largest first, where choices may weigh up to `most`.
@@ -77,10 +114,42 @@ impl<'a, 'b> Branch<'a, 'b> {
         }
         let looked = self.prices.optimise(BLOCKS) + self.task.offers.len() as u64;
         self.left = self.left.saturating_sub(1 + looked / ARCS_PER_STEP);
-        let bound = self.bound();
-        if bound <= self.weight {
+        let (bound, spare) = self.bound();
+        if bound <= self.weight + self.tolerance {
+            self.open = self.open.max(bound);
             return;
         }
+        let known = self.implied.len();
+        self.imply(spare);
+        self.branch(depth, bound);
+        while self.implied.len() > known {
+            let index = self.implied.pop().expect("more is implied than before");
+            let taken = self.decided[index].take();
+            self.force(index, taken == Some(false));
+        }
+    }
+
+    /// Decides offers of which every better choice takes the same side: the other one loses more than `spare`.
+    fn imply(&mut self, spare: i128) {
+        for index in 0..self.surpluses.len() {
+            let surplus = self.surpluses[index];
+            let is_new = self.decided[index].is_none() && self.implied.len() < MAX_IMPLIED;
+            if surplus.abs() > spare && is_new {
+                self.decided[index] = Some(surplus > 0);
+                self.force(index, surplus > 0);
+                self.implied.push(index);
+            }
+        }
+    }
+
+    /// Adds a gain to an offer that exceeds all others, or takes it away.
+    fn force(&mut self, index: usize, add: bool) {
+        let force = self.prices.force;
+        self.prices.press(index, if add { force } else { -force });
+    }
+
+    /// Decides the largest fractional item both ways.
+    fn branch(&mut self, depth: usize, bound: i128) {
         let task = self.task;
         let size = |index: usize| task.offers[index].arc.size;
         let undecided = |index: &usize| self.decided[*index].is_none();
@@ -101,17 +170,16 @@ impl<'a, 'b> Branch<'a, 'b> {
             }
             return;
         };
-        let force = self.prices.force;
         for taken in [true, false] {
-            let (size, sign) = if taken { (size(next), 1) } else { (0, -1) };
+            let size = if taken { size(next) } else { 0 };
             if self.free_of(next).iter().any(|&free| free < size) {
                 continue;
             }
             self.free_of(next).iter_mut().for_each(|free| *free -= size);
             self.decided[next] = Some(taken);
-            self.prices.press(next, sign * force);
+            self.force(next, taken);
             self.descend(depth + 1, bound);
-            self.prices.press(next, -sign * force);
+            self.force(next, !taken);
             self.free_of(next).iter_mut().for_each(|free| *free += size);
         }
         self.decided[next] = None;
@@ -123,19 +191,29 @@ impl<'a, 'b> Branch<'a, 'b> {
         &mut self.free[arc.first as usize..arc.end as usize]
     }
 
-    /// Reads the prices; returns the upper bound that they give for the weights of this branch.
-    fn bound(&mut self) -> i128 {
+    /// Reads the prices; returns the upper bound that they give for the weights of this branch, and how much a better choice may lose against it.
+    fn bound(&mut self) -> (i128, i128) {
         let task = self.task;
         refill(&mut self.sums, self.prices.sums());
-        let offers = task.offers.iter().zip(&self.decided);
-        let surpluses = offers.map(|(Offer { arc, .. }, decided)| {
-            let price = self.sums[arc.end as usize] - self.sums[arc.first as usize];
-            let surplus = arc.weight - price * i128::from(arc.size);
-            decided.map_or(surplus.max(0), |taken| i128::from(taken) * surplus)
-        });
-        let bound = self.sums[task.columns] * i128::from(task.padded) + surpluses.sum::<i128>();
-        let common = i128::from(task.common_weight.max(1));
-        (bound >> SCALE_BITS).div_euclid(common) * common + i128::from(task.free_weight())
+        let sums = &self.sums;
+        refill(
+            &mut self.surpluses,
+            task.offers.iter().map(|Offer { arc, .. }| {
+                let price = sums[arc.end as usize] - sums[arc.first as usize];
+                arc.weight - price * i128::from(arc.size)
+            }),
+        );
+        let surpluses = self.surpluses.iter().zip(&self.decided);
+        let surpluses = surpluses
+            .map(|(&surplus, decided)| decided.map_or(surplus.max(0), |taken| i128::from(taken) * surplus));
+        let bound = sums[task.columns] * i128::from(task.padded) + surpluses.sum::<i128>();
+        let (free, common) = (
+            i128::from(task.free_weight()),
+            i128::from(task.common_weight.max(1)),
+        );
+        let better = self.weight - free + self.tolerance + common;
+        let spare = bound - (better << SCALE_BITS);
+        ((bound >> SCALE_BITS).div_euclid(common) * common + free, spare)
     }
 }
 
