@@ -61,6 +61,8 @@ pub(crate) struct LoadSearch {
     late_first: Vec<usize>,
     words: u64,
     pub(crate) steps: u64,
+    /// True if the last pass kept every state that could be best.
+    pub(crate) is_complete: bool,
 }
 
 /// Words of states processed per step.
@@ -133,6 +135,7 @@ impl LoadSearch {
             self.steps += 1;
         }
         self.steps += std::mem::take(&mut self.words) / WORDS_PER_STEP;
+        self.is_complete = exact;
         let best = self.states.iter().min_by_key(|state| state.loss)?;
         let mut taken = vec![false; offers.len()];
         let mut at = best.history;

@@ -9,6 +9,7 @@
 
 mod branch;
 pub(super) mod choice;
+mod core;
 mod exchange;
 mod few;
 mod placement;

@@ -2,8 +2,9 @@
 
 use super::branch::Branch;
 use super::choice::{Chosen, LoadSearch};
+use super::core::Searched;
 use super::exchange::exchange;
-use super::prices::Prices;
+use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 
 /// With fewer states per column, rounding the relaxation is better.
@@ -38,6 +39,17 @@ impl Selector {
         if !task.pauses {
             // A heavier choice lets branches prune more, and the search may end at a different choice, which is exchanged again.
             self.choice.steps += exchange(task, &mut best, budget / 64);
+            match task.search_core(&mut self.choice, &mut best, budget / 32) {
+                Searched::All => {
+                    best.exact = true;
+                    return Some(best);
+                }
+                Searched::UpTo(loss) => {
+                    let most = ((task.bound - loss - 1) >> SCALE_BITS) as u64;
+                    *bound = (*bound).min(most + task.free_weight());
+                }
+                Searched::Nothing => {}
+            }
             let (found, left, open) = Branch::search(&mut self.prices, task, best, budget / 16);
             self.choice.steps += budget / 16 - left;
             *bound = (*bound).min(open);
