@@ -2,74 +2,113 @@
 //!
 //! ```text
 //! a ├────┤     c          in a *clique* every two units interfere, or cost something if they share bytes. If their sizes exceed
-//! b ├────┤├────┤          the capacity of their pools, at least the difference is shared; a pair shares at most the smaller size.
+//! b ├────┤├────┤          the capacity of their pools, at least the difference is shared.
 //! ```
-//! The cheapest pairs per byte that make up the difference, taken fractionally, bound the clique's cost. The bounds of cliques without a common pair
-//! add up.
+//! A byte that several units take is charged to all of them but the largest: a unit is charged at most its size, and only if it shares bytes with a
+//! larger one, which costs as much as its cheapest pair. So a clique costs as much as its cheapest *cover*: units that together are as large as the
+//! difference. A cover seldom needs the whole cost of a pair; the rest is left for other cliques, so that their bounds add up.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::BinaryHeap;
 
 use tileheap_units::CompactSort;
 
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
+use crate::lists::reset;
 
-/// Bounds that hold for every packing.
-#[derive(Debug, Default)]
-pub(super) struct PoolsBound {
-    pub(super) cost: u64,
-    /// Units that fit together in no packing.
-    pub(super) infeasible: Option<Vec<u32>>,
+/// Covers of higher costs are bounded by fractions of units.
+const MAX_EXACT_COST: u64 = 4096;
+
+/// The order in which candidates are added to a clique.
+#[derive(Clone, Copy)]
+enum Growth {
+    /// Units that must not share bytes first, then the largest.
+    Forbidden,
+    /// Units that may share bytes at a cost first, then the largest.
+    Soft,
+    /// The largest units first.
+    Large,
+    /// The most expensive pairs with the first unit first.
+    Expensive,
 }
 
-/// Finds a clique around each unit, and adds up their costs.
-pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64]) -> PoolsBound {
-    let mut bound = PoolsBound::default();
-    let mut used: HashSet<(u32, u32)> = HashSet::new();
-    let mut cliques: Vec<(u64, Vec<u32>)> = Vec::new();
-    for seed in 0..problem.units.len() as u32 {
-        if problem.units[seed as usize].is_reserved {
-            continue;
+const GROWTHS: [Growth; 4] = [Growth::Forbidden, Growth::Soft, Growth::Large, Growth::Expensive];
+
+/// Returns units of a clique that fit together in no packing, if one is found.
+pub(super) fn infeasible<'a>(
+    problem: &PoolsProblem,
+    capacities: &[u64],
+    cliques: &'a [Vec<u32>],
+) -> Option<&'a [u32]> {
+    let costs = Costs::new(problem);
+    let found = cliques.iter().find(|clique| {
+        let excess = excess(problem, capacities, clique);
+        excess > 0 && {
+            let charges = costs.charges(problem, clique).into_iter();
+            charges.map(|charge| charge.bytes).sum::<u64>() < excess
         }
-        for soft_first in [false, true] {
-            let clique = clique(problem, seed, soft_first);
-            match cost(problem, capacities, &clique, &used) {
-                None => {
-                    bound.infeasible = Some(clique);
-                    return bound;
-                }
-                Some(0) => {}
-                Some(cost) => cliques.push((cost, clique)),
-            }
-        }
+    });
+    found.map(Vec::as_slice)
+}
+
+/// Returns a lower bound of the cost of every packing, if the units of each clique fit.
+pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64], cliques: &[Vec<u32>]) -> u64 {
+    let mut costs = Costs::new(problem);
+    let mut cover = Cover::default();
+    let mut bound = 0;
+    // The most expensive first; what one takes lowers the others, so their costs are looked at again before they are taken.
+    let mut queue: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
+    for (index, clique) in cliques.iter().enumerate() {
+        let cost = cover.find(
+            costs.charges(problem, clique),
+            excess(problem, capacities, clique),
+        );
+        queue.push((cost, Reverse(index)));
     }
-    // The most expensive first; a pair counts once.
-    cliques.compact_sort_by_key(|&(cost, _)| Reverse(cost));
-    for (_, clique) in cliques {
-        let cost = cost(problem, capacities, &clique, &used).unwrap_or(0);
-        if cost > 0 {
-            bound.cost += cost;
-            for (position, &a) in clique.iter().enumerate() {
-                used.extend(clique[position + 1..].iter().map(|&b| (a.min(b), a.max(b))));
+    while let Some((_, Reverse(index))) = queue.pop() {
+        let clique = &cliques[index];
+        let cost = cover.find(
+            costs.charges(problem, clique),
+            excess(problem, capacities, clique),
+        );
+        if queue.peek().is_some_and(|next| *next > (cost, Reverse(index))) {
+            queue.push((cost, Reverse(index)));
+        } else if cost > 0 {
+            bound += cost;
+            cover.lower();
+            for charge in &cover.charges {
+                costs.take(problem, clique, charge);
             }
         }
     }
     bound
 }
 
-/// Builds a clique that contains `seed`, adding the largest units first.
-fn clique(problem: &PoolsProblem, seed: u32, soft_first: bool) -> Vec<u32> {
+/// Returns cliques around each unit, their units by falling size.
+pub(super) fn cliques(problem: &PoolsProblem) -> Vec<Vec<u32>> {
+    let seeds = 0..problem.units.len() as u32;
+    let seeds = seeds.filter(|&seed| !problem.units[seed as usize].is_reserved);
+    let around = |seed| GROWTHS.map(|growth| clique(problem, seed, growth));
+    let mut cliques: Vec<Vec<u32>> = seeds.flat_map(around).collect();
+    cliques.compact_sort();
+    cliques.dedup();
+    cliques
+}
+
+/// Builds a clique that contains `seed`.
+fn clique(problem: &PoolsProblem, seed: u32, growth: Growth) -> Vec<u32> {
     let units = &problem.units;
     let mut candidates = units[seed as usize].edges.clone();
     candidates.retain(|edge| !units[edge.other as usize].is_reserved);
     candidates.compact_sort_by_key(|edge| {
-        let soft = edge.cost != FORBIDDEN;
-        (
-            soft != soft_first,
-            Reverse(units[edge.other as usize].size),
-            edge.other,
-        )
+        let first = match growth {
+            Growth::Forbidden => u64::from(edge.cost != FORBIDDEN),
+            Growth::Soft => u64::from(edge.cost == FORBIDDEN),
+            Growth::Large => 0,
+            Growth::Expensive => !edge.cost,
+        };
+        (first, Reverse(units[edge.other as usize].size), edge.other)
     });
     let mut clique = vec![seed];
     for candidate in candidates {
@@ -79,52 +118,255 @@ fn clique(problem: &PoolsProblem, seed: u32, soft_first: bool) -> Vec<u32> {
             clique.push(candidate.other);
         }
     }
+    clique.compact_sort_by_key(|&unit| (Reverse(units[unit as usize].size), unit));
     clique
 }
 
-/// Returns a lower bound of the cost of a clique, without the pairs in `used`; `None` if it fits at no cost.
-fn cost(
-    problem: &PoolsProblem,
-    capacities: &[u64],
-    clique: &[u32],
-    used: &HashSet<(u32, u32)>,
-) -> Option<u64> {
-    let units = &problem.units;
-    let mut is_open = vec![false; capacities.len()];
-    for &unit in clique {
-        for &pool in &units[unit as usize].pools {
-            is_open[pool as usize] = true;
-        }
+/// Returns the bytes by which a clique exceeds the capacity of its pools.
+fn excess(problem: &PoolsProblem, capacities: &[u64], clique: &[u32]) -> u64 {
+    let units = clique.iter().map(|&unit| &problem.units[unit as usize]);
+    let is_open = |pool: usize| units.clone().any(|unit| unit.pools.contains(&(pool as u32)));
+    let open = capacities.iter().enumerate().filter(|&(pool, _)| is_open(pool));
+    let held = open.fold(0u64, |sum, (_, &capacity)| sum.saturating_add(capacity));
+    let sizes = units.clone().map(|unit| unit.size);
+    sizes.sum::<u64>().saturating_sub(held)
+}
+
+/// A unit of a clique that may share bytes with a larger one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Charge {
+    /// Its position in the clique.
+    position: usize,
+    bytes: u64,
+    /// The cost of its cheapest pair.
+    cost: u64,
+}
+
+/// The costs of pairs that cliques have not taken yet: for each unit, parallel to its edges.
+struct Costs {
+    left: Vec<Vec<u64>>,
+}
+
+impl Costs {
+    fn new(problem: &PoolsProblem) -> Costs {
+        let units = problem.units.iter();
+        let left = units.map(|unit| unit.edges.iter().map(|edge| edge.cost).collect());
+        Costs { left: left.collect() }
     }
-    let held = capacities.iter().zip(&is_open).filter(|(_, open)| **open);
-    let held = held.fold(0u64, |sum, (&capacity, _)| sum.saturating_add(capacity));
-    let sizes = clique.iter().map(|&unit| units[unit as usize].size);
-    let mut excess = sizes.sum::<u64>().saturating_sub(held);
-    if excess == 0 {
-        return Some(0);
+
+    /// Returns the units of a clique that may share bytes with one before them.
+    fn charges(&self, problem: &PoolsProblem, clique: &[u32]) -> Vec<Charge> {
+        let charge = |(position, &unit): (usize, &u32)| {
+            let of = &problem.units[unit as usize];
+            let larger = clique[..position].iter();
+            let costs = larger.map(|other| {
+                let edge = of.edges.binary_search_by_key(other, |edge| edge.other);
+                edge.map_or(FORBIDDEN, |edge| self.left[unit as usize][edge])
+            });
+            let cost = costs.min().filter(|&cost| cost != FORBIDDEN)?;
+            Some(Charge {
+                position,
+                bytes: of.size,
+                cost,
+            })
+        };
+        clique.iter().enumerate().filter_map(charge).collect()
     }
-    // (cost, bytes) of pairs that may share; those in `used` may share for free.
-    let mut pairs: Vec<(u64, u64)> = Vec::new();
-    for &a in clique {
-        for edge in &units[a as usize].edges {
-            if edge.other > a && edge.cost != FORBIDDEN && clique.contains(&edge.other) {
-                let bytes = units[a as usize].size.min(units[edge.other as usize].size);
-                let paid = used.contains(&(a, edge.other));
-                pairs.push((if paid { 0 } else { edge.cost }, bytes));
+
+    /// Takes a cost from each pair of a unit with a larger one.
+    fn take(&mut self, problem: &PoolsProblem, clique: &[u32], charge: &Charge) {
+        let unit = clique[charge.position];
+        for &other in &clique[..charge.position] {
+            for (a, b) in [(unit, other), (other, unit)] {
+                let edges = &problem.units[a as usize].edges;
+                let Ok(edge) = edges.binary_search_by_key(&b, |edge| edge.other) else {
+                    continue;
+                };
+                let left = &mut self.left[a as usize][edge];
+                if *left != FORBIDDEN {
+                    *left -= charge.cost;
+                }
             }
         }
     }
-    pairs.compact_sort_by(|a, b| {
-        (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1)))
-    });
-    let mut cost = 0u64;
-    for (price, bytes) in pairs {
-        if bytes >= excess {
-            let part = u128::from(price) * u128::from(excess);
-            return Some(cost + part.div_ceil(u128::from(bytes)) as u64);
+}
+
+/// The cheapest cover, and its memory.
+#[derive(Default)]
+struct Cover {
+    charges: Vec<Charge>,
+    excess: u64,
+    cost: u64,
+    /// The most bytes of charges with at most each cost.
+    most: Vec<u64>,
+}
+
+impl Cover {
+    /// Finds the cost of the cheapest charges that sum to `excess` bytes or more; at most that, if it is high. All charges together must suffice.
+    fn find(&mut self, charges: Vec<Charge>, excess: u64) -> u64 {
+        (self.charges, self.excess) = (charges, excess);
+        let (cost, enough) = self.fractional();
+        self.cost = cost;
+        if enough <= MAX_EXACT_COST {
+            self.cost = self.exact(usize::MAX, excess, enough).unwrap_or(cost);
         }
-        excess -= bytes;
-        cost += price;
+        self.cost
     }
-    None
+
+    /// Returns the cost of the cheapest cover of which the last charge is used in part, and of the same with the whole of it.
+    fn fractional(&mut self) -> (u64, u64) {
+        self.charges.compact_sort_by(|a, b| {
+            let costs =
+                (u128::from(a.cost) * u128::from(b.bytes)).cmp(&(u128::from(b.cost) * u128::from(a.bytes)));
+            costs.then(a.position.cmp(&b.position))
+        });
+        let (mut left, mut sum) = (self.excess, 0u64);
+        for charge in &self.charges {
+            if charge.bytes >= left {
+                let part = u128::from(charge.cost) * u128::from(left);
+                let part = part.div_ceil(u128::from(charge.bytes.max(1))) as u64;
+                return (sum + part, sum + charge.cost);
+            }
+            left -= charge.bytes;
+            sum += charge.cost;
+        }
+        (sum, sum)
+    }
+
+    /// Returns the lowest cost of charges other than `without` that sum to `excess` bytes or more, if that is at most `most`.
+    fn exact(&mut self, without: usize, excess: u64, most: u64) -> Option<u64> {
+        let table = &mut self.most;
+        reset(table, most as usize + 1, 0);
+        for (index, charge) in self.charges.iter().enumerate() {
+            if index == without || charge.cost > most {
+                continue;
+            }
+            for cost in (charge.cost as usize..table.len()).rev() {
+                table[cost] = table[cost].max(table[cost - charge.cost as usize] + charge.bytes);
+            }
+        }
+        table
+            .iter()
+            .position(|&bytes| bytes >= excess)
+            .map(|cost| cost as u64)
+    }
+
+    /// Lowers the costs of the charges as far as the cover stays as expensive.
+    fn lower(&mut self) {
+        if self.cost > MAX_EXACT_COST {
+            return self.lower_by_fractions();
+        }
+        for index in 0..self.charges.len() {
+            let Charge { bytes, cost, .. } = self.charges[index];
+            if cost > 0 && self.cost > 0 {
+                // Covers with this charge cost at least as much as the others of them.
+                let rest = self.exact(index, self.excess.saturating_sub(bytes), self.cost - 1);
+                let needed = rest.map_or(0, |rest| self.cost - rest);
+                self.charges[index].cost = cost.min(needed);
+            }
+        }
+    }
+
+    /// As [`Self::lower`], for the fractional cover: no charge needs to cost more for each byte than the last one that is used.
+    fn lower_by_fractions(&mut self) {
+        let mut left = self.excess;
+        let last = self.charges.iter().find(|charge| {
+            let is_last = charge.bytes >= left;
+            left = left.saturating_sub(charge.bytes);
+            is_last
+        });
+        let Some(&last) = last else {
+            return;
+        };
+        for charge in &mut self.charges {
+            let price = u128::from(last.cost) * u128::from(charge.bytes);
+            let price = price.div_ceil(u128::from(last.bytes.max(1)));
+            charge.cost = u128::from(charge.cost).min(price) as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::pools::{Pool, PoolItem, PoolsDesc, solve};
+    use crate::units::{Bytes, Span, SplitMix64};
+    use crate::{Steps, Verdict};
+
+    /// Six items, most pairs of which interfere or cost something, in one or two pools.
+    fn drawn(random: &mut SplitMix64) -> PoolsProblem {
+        let mut desc = PoolsDesc::default();
+        let scale = random.pick(&[1, 3000]);
+        for pool in 0..random.pick(&[1, 1, 2]) {
+            desc.pools.push(Pool {
+                name: pool.to_string(),
+                capacity: Some(Bytes(8 + random.below(14))),
+                reserved: Vec::new(),
+            });
+        }
+        for item in 0..6u32 {
+            let first = random.below(6) as u32;
+            let spans = vec![Span::new(first, first + 1 + random.below(3) as u32)];
+            desc.items
+                .push(PoolItem::new(item.to_string(), spans, Bytes(1 + random.below(9))));
+            for other in 0..item {
+                if random.below(3) > 0 {
+                    let cost = random.below(5) * scale;
+                    desc.penalties.push((item.to_string(), other.to_string(), cost));
+                }
+            }
+        }
+        desc.build().unwrap()
+    }
+
+    #[test]
+    fn the_bound_is_at_most_the_lowest_cost() {
+        let mut random = SplitMix64::new(4);
+        let (mut costly, mut reached, mut infeasibles) = (0, 0, 0);
+        for round in 0..800 {
+            let problem = drawn(&mut random);
+            let cliques = cliques(&problem);
+            let none = infeasible(&problem, &problem.capacities, &cliques);
+            let answer = solve(&problem, Steps(1 << 23), &mut |_| ControlFlow::Continue(()));
+            assert_eq!(answer.verdict, Verdict::Proved, "round {round}");
+            infeasibles += u32::from(none.is_some());
+            let Some(packing) = answer.packing else {
+                continue;
+            };
+            assert!(none.is_none(), "round {round}");
+            let bound = lower_bound(&problem, &problem.capacities, &cliques);
+            assert!(bound <= packing.cost, "round {round}: {bound} > {}", packing.cost);
+            costly += u32::from(packing.cost > 0);
+            reached += u32::from(packing.cost > 0 && bound == packing.cost);
+        }
+        assert!(
+            costly > 100 && reached > 30 && infeasibles > 10,
+            "{costly}, {reached}, {infeasibles}"
+        );
+    }
+
+    /// Three units on 10 bytes: the third shares bytes with one of the others, and twice that does not count.
+    #[test]
+    fn a_unit_is_charged_once() {
+        let mut desc = PoolsDesc {
+            pools: vec![Pool {
+                name: "pool".into(),
+                capacity: Some(Bytes(10)),
+                reserved: Vec::new(),
+            }],
+            ..PoolsDesc::default()
+        };
+        for (id, first, size) in [("a", 0, 6), ("b", 1, 5), ("c", 2, 4)] {
+            desc.items
+                .push(PoolItem::new(id, vec![Span::new(first, first + 1)], Bytes(size)));
+        }
+        for (a, b, cost) in [("a", "b", 9), ("a", "c", 2), ("b", "c", 3)] {
+            desc.penalties.push((a.into(), b.into(), cost));
+        }
+        let problem = desc.build().unwrap();
+        // 5 bytes are shared: more than `c` has, so `b` shares some with `a`.
+        assert_eq!(lower_bound(&problem, &problem.capacities, &cliques(&problem)), 9);
+    }
 }

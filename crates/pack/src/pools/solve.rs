@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::anneal::Anneal;
-use super::bound::lower_bound;
+use super::bound::{cliques, infeasible, lower_bound};
 use super::few::{Few, MAX_UNITS};
 use super::problem::{FORBIDDEN, OPEN};
 use super::state::State;
@@ -25,6 +25,7 @@ const HEATS: [u64; 4] = [16, 48, 8, 32];
 pub fn solve(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAnswer {
     let mut search = Search {
         problem,
+        cliques: cliques(problem),
         capacities: problem.capacities.clone(),
         best: None,
         bound: 0,
@@ -53,6 +54,7 @@ pub fn solve(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAn
 
 struct Search<'a, 'w> {
     problem: &'a PoolsProblem,
+    cliques: Vec<Vec<u32>>,
     capacities: Vec<u64>,
     best: Option<State>,
     bound: u64,
@@ -73,16 +75,15 @@ impl Search<'_, '_> {
             return Some(vec![unit as u32]);
         }
         let open = self.capacities.iter().position(|&capacity| capacity == OPEN);
-        let bound = lower_bound(self.problem, &self.capacities);
-        if bound.infeasible.is_some() {
-            return bound.infeasible;
+        if let Some(units) = infeasible(self.problem, &self.capacities, &self.cliques) {
+            return Some(units.to_vec());
         }
         if let Some(pool) = open {
             if self.lower(pool) {
                 return Some((0..units.len() as u32).collect());
             }
         }
-        self.bound = lower_bound(self.problem, &self.capacities).cost;
+        self.bound = lower_bound(self.problem, &self.capacities, &self.cliques);
         let limit = self.cost_of_best();
         let (all, found) = self.search_few(limit, false, self.budget / 2);
         self.best = found.or(self.best.take());
@@ -181,7 +182,7 @@ impl Search<'_, '_> {
         while low < high {
             let middle = low + (high - low) / 2;
             capacities[pool] = middle;
-            match lower_bound(self.problem, &capacities).infeasible {
+            match infeasible(self.problem, &capacities, &self.cliques) {
                 Some(_) => low = middle + 1,
                 None => high = middle,
             }
