@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::builder::TypedValueParser;
@@ -16,6 +17,7 @@ use tileheap_pack::{
 
 use crate::certificates;
 use crate::error::{Error, Result};
+use crate::frames::arrange::interrupt;
 use crate::input::{read_text_in, shown};
 use crate::output::Output;
 use crate::pools;
@@ -148,9 +150,11 @@ fn exit(is_packed: bool, verdict: Verdict) -> Result<()> {
     }
 }
 
-/// Runs a search within the budgets, and shows its progress.
+/// Runs a search within the budgets, and shows its progress; Ctrl-C ends it with the best answer so far.
 fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, Watch<'_>) -> T) -> T {
     let shown = Progress::new("packing", 0);
+    let stop = interrupt();
+    stop.store(false, Ordering::Relaxed);
     let mut last = Instant::now();
     let end = arguments.time.map(|time| last + time);
     let mut watch = |progress: tileheap_pack::Progress| {
@@ -162,9 +166,10 @@ fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, Watch<'_>) -> T)
                 progress.steps.0, progress.bound
             ));
         }
-        match end {
-            Some(end) if Instant::now() >= end => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
+        let is_over = end.is_some_and(|end| Instant::now() >= end);
+        match is_over || stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     };
     let budget = match (arguments.budget, arguments.time) {
@@ -172,7 +177,9 @@ fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, Watch<'_>) -> T)
         (None, Some(_)) => Steps::UNLIMITED,
         (None, None) => Steps::default(),
     };
-    search(budget, &mut watch)
+    let found = search(budget, &mut watch);
+    stop.store(true, Ordering::Relaxed);
+    found
 }
 
 fn solve(

@@ -141,7 +141,7 @@ impl Limits {
 }
 
 /// Set by Ctrl-C; where it is set already, Ctrl-C ends the command.
-fn interrupt() -> &'static Arc<AtomicBool> {
+pub(crate) fn interrupt() -> &'static Arc<AtomicBool> {
     static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     STOP.get_or_init(|| {
         let stop = Arc::new(AtomicBool::new(false));

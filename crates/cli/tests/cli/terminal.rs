@@ -1,6 +1,6 @@
 //! Output only for terminals: bold headings, and progress of long operations.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use crate::run::{FRAME, command, file, scratch};
@@ -116,4 +116,34 @@ fn a_page_is_not_poured_into_a_terminal() {
     let mut terminal = on_terminal(&["report", &frame, "--svg", picture]).expect("as before");
     assert!(terminal.status().expect("a terminal").success());
     assert!(std::fs::read_to_string(picture).is_ok_and(|text| text.ends_with("</svg>\n")));
+}
+
+/// Padded items, whose lowest packing is not proved within a second.
+#[test]
+fn an_interrupted_search_prints_its_best_answer() {
+    let mut table = "id,lower,upper,size,alignment\n".to_owned();
+    for item in 0..120 {
+        let (first, length, size) = (item * 37 % 50, 5 + item * 11 % 20, 1 + item * 7919 % 1000);
+        table += &format!("{item},{first},{},{size},64\n", first + length);
+    }
+    let table = file("interrupted.csv", &table);
+    let Some(mut terminal) = on_terminal(&["pack", &table, "--time", "10min"]) else {
+        return;
+    };
+    let mut terminal = terminal.stdin(Stdio::piped()).spawn().expect("a terminal");
+    let mut shown = terminal.stdout.take().expect("a pipe");
+    let (mut seen, mut byte) = (String::new(), [0]);
+    while !seen.contains("steps, best") {
+        let count = shown.read(&mut byte).expect("what is shown");
+        assert_eq!(count, 1, "it ended too soon: {seen}");
+        seen.push(char::from(byte[0]));
+    }
+    let mut keys = terminal.stdin.take().expect("a pipe");
+    keys.write_all(b"\x03").expect("Ctrl-C");
+    shown.read_to_string(&mut seen).expect("the rest");
+    assert!(terminal.wait().expect("it ends").success(), "{seen}");
+    assert!(
+        seen.contains("height") && seen.contains("none within the time"),
+        "{seen}"
+    );
 }
