@@ -164,8 +164,7 @@ impl AllContents {
             contents.change(region, |state| state.stored(used));
         } else if later.kind != Kind::Transition {
             // A transition keeps existing contents.
-            let is_certain = is_exact;
-            contents.set(region, State::from(Value::Written { by: used, is_certain }));
+            contents.write(region, used, is_exact);
         }
         let (bytes, is_optimal) = (contents.bytes, contents.is_optimal);
         // Any byte of an image may hold any of its subresources.

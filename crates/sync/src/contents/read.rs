@@ -3,7 +3,7 @@
 use tileheap_units::CompactSort;
 
 use crate::finding::{Loss, LostContents, Use, Verdict};
-use crate::program::AccessKind;
+use crate::program::{AccessKind, ResourceId};
 use crate::record::{Kind, Later};
 use crate::region::Region;
 
@@ -28,7 +28,7 @@ impl Contents {
         let is_lost = |state: &State| matches!(state.value, Value::Lost { .. });
         let is_whole = self.within(region).all(|(_, state)| is_lost(state));
         let whole = is_whole.then(|| self.least(region)).flatten();
-        let part = self.worst(region, later.kind);
+        let part = self.worst(region, later.kind, used.resource);
         let is_whole = whole.is_some_and(|whole| part.is_none_or(|part| part.verdict <= whole.verdict));
         let found = if is_whole { whole? } else { part? };
         Some(LostContents {
@@ -57,8 +57,8 @@ impl Contents {
         })
     }
 
-    /// The most certain loss in any part of a region.
-    fn worst(&self, region: Region, kind: Kind) -> Option<Candidate> {
+    /// The most certain loss in any part of a region, for a read through a resource.
+    fn worst(&self, region: Region, kind: Kind, reader: ResourceId) -> Option<Candidate> {
         let reads_all = matches!(kind, Kind::Access(AccessKind::Whole | AccessKind::Load))
             && (!self.is_optimal || region.contains(self.whole));
         let if_all_is_read = |verdict: Verdict| match reads_all {
@@ -86,7 +86,13 @@ impl Contents {
                     let bytes = self.merged(part, region, through);
                     Some((Loss::WrittenThrough(by), last, bytes, Verdict::Possible))
                 }
-                Value::Written { .. } | Value::Unknown => None,
+                // An image that interprets the bytes in the same way shares this state.
+                Value::Written { by, replaced, .. } => {
+                    let last = replaced.filter(|last| last.resource == reader && by.resource != reader);
+                    let bytes = || self.merged(part, region, through);
+                    last.map(|_| (Loss::WrittenThrough(by), last, bytes(), Verdict::Possible))
+                }
+                Value::Unknown => None,
             };
             let discarded = state.discarded.as_ref().map(|discarded| {
                 let certain = undefined

@@ -16,6 +16,8 @@ pub(super) enum Value {
         by: Use,
         /// `false` if it may have written only some of the region, like a shader that may access any elements.
         is_certain: bool,
+        /// The last write through another image that interprets the bytes in the same way, if its contents were replaced.
+        replaced: Option<Use>,
     },
     /// Written through another resource that interprets the bytes consistently, after the last write through this one.
     Through { by: Use, last: Option<Use> },
@@ -83,7 +85,7 @@ impl State {
     /// The write that defined the value, and `true` if it certainly did.
     pub(super) fn defined_by(&self) -> Option<(Use, bool)> {
         match self.value {
-            Value::Written { by, is_certain } => Some((by, is_certain)),
+            Value::Written { by, is_certain, .. } => Some((by, is_certain)),
             Value::Through { by, .. } => Some((by, true)),
             Value::Lost { .. } | Value::Unknown => None,
         }
@@ -116,7 +118,21 @@ impl State {
         if matches!(self.value, Value::Lost { .. }) || self.discarded.is_some() {
             return self.clone();
         }
-        State::from(Value::Written { by, is_certain: true })
+        self.written(by, true)
+    }
+
+    /// The state after a write.
+    pub(super) fn written(&self, by: Use, is_certain: bool) -> State {
+        let replaced = match self.value {
+            Value::Written { by: before, .. } if before.resource != by.resource => Some(before),
+            Value::Written { replaced, .. } => replaced,
+            _ => None,
+        };
+        State::from(Value::Written {
+            by,
+            is_certain,
+            replaced,
+        })
     }
 
     /// The state after a write through another resource that interprets the bytes consistently.
@@ -155,7 +171,9 @@ impl State {
     /// The losses and the writes that findings may name.
     pub(super) fn named(&self) -> impl Iterator<Item = (Option<Loss>, Option<Use>)> {
         let value = match self.value {
-            Value::Written { by, .. } => (None, Some(by)),
+            Value::Written { by, replaced, .. } => {
+                (replaced.map(|_| Loss::WrittenThrough(by)), replaced.or(Some(by)))
+            }
             Value::Through { by, last } => (Some(Loss::WrittenThrough(by)), last),
             Value::Lost { loss, last, .. } => (Some(loss), last),
             Value::Unknown => (None, None),
@@ -197,6 +215,21 @@ impl Contents {
                 .extend(rest.into_iter().map(|region| (region, before.clone())));
         }
         self.states.push((region, state));
+    }
+
+    /// Replaces the contents of a region by a write. Only images that share these contents depend on earlier ones.
+    pub(super) fn write(&mut self, region: Region, by: Use, is_certain: bool) {
+        match self.uniform(region, |state| state.written(by, is_certain)) {
+            Some(state) => self.set(region, state),
+            None => self.change(region, |state| state.written(by, is_certain)),
+        }
+    }
+
+    /// The state that a change gives all of a region, if it is the same everywhere.
+    fn uniform(&self, region: Region, after: impl Fn(&State) -> State) -> Option<State> {
+        let mut states = self.within(region).map(|(_, state)| after(state));
+        let first = states.next()?;
+        states.all(|other| other == first).then_some(first)
     }
 
     /// Changes each state within a region.

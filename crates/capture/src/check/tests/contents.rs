@@ -79,7 +79,19 @@ fn images_that_are_created_alike_share_contents() {
         }
     }
     let commands = vec![all_with(x), image_write(y), all(), image_read(x)];
-    assert_eq!(found(rig, commands), NONE);
+    assert_eq!(found(rig.clone(), commands), NONE);
+    let unordered = vec![all_with(x), image_write(y), image_read(x)];
+    assert_eq!(found(rig.clone(), unordered), [(Certain, Unordered, 2, 3)]);
+    // The program may still need the contents of `x`.
+    let replaced = vec![
+        all_with(x),
+        image_write(x),
+        all(),
+        image_write(y),
+        all(),
+        image_read(x),
+    ];
+    assert_eq!(found(rig, replaced), [(Possible, WrittenThrough, 4, 6)]);
 }
 
 #[test]

@@ -97,6 +97,8 @@ rules! {
     discarded_bytes_hold_nothing,
     /// Writes through buffers in the same bytes also count as contents.
     aliases_hold,
+    /// Contents that an image with the same interpretation has replaced are possible losses.
+    equal_images_are_aliases,
 }
 
 /// Reason of a loss, with the tag of its command.
@@ -111,8 +113,8 @@ pub(super) enum Why {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
-    /// Written by a command, and whether that is certain.
-    Written(u64, bool),
+    /// Written by a command, whether that is certain, the resource that it was written through, and the last write through another one.
+    Written(u64, bool, ResourceId, Option<(u64, ResourceId)>),
     /// Written through an alias, after the last write through the resource.
     Through(u64, Option<u64>),
     Lost(Why, Verdict, Option<u64>),
@@ -147,7 +149,7 @@ impl State {
 
     fn last(&self) -> Option<u64> {
         match self.value {
-            Value::Written(by, _) | Value::Through(by, _) => Some(by),
+            Value::Written(by, ..) | Value::Through(by, _) => Some(by),
             Value::Lost(_, _, last) => last,
         }
     }
@@ -251,7 +253,14 @@ impl Naive {
             if access.discards {
                 state.lose(Why::Discarded(tag), Verdict::Certain, self.rules);
             } else if !keeps && !stays {
-                let before = std::mem::replace(state, State::new(Value::Written(tag, is_exact)));
+                let through = access.resource;
+                let replaced = match state.value {
+                    Value::Written(by, _, other, _) if other != through => Some((by, other)),
+                    Value::Written(.., replaced) => replaced,
+                    _ => None,
+                };
+                let written = Value::Written(tag, is_exact, through, replaced);
+                let before = std::mem::replace(state, State::new(written));
                 if !self.rules.writes_define {
                     (state.gone, state.first) = (before.gone, before.first);
                 }
@@ -421,6 +430,14 @@ impl Naive {
                 Value::Through(by, last) => {
                     found.push((Verdict::Possible, (Why::Through(by), last, run(is_through))));
                 }
+                Value::Written(by, _, through, Some((last, other)))
+                    if through != access.resource
+                        && other == access.resource
+                        && rules.equal_images_are_aliases =>
+                {
+                    let last = Some(last).filter(|_| rules.last_write);
+                    found.push((Verdict::Possible, (Why::Through(by), last, run(is_through))));
+                }
                 _ => {}
             }
             let Some((by, last)) = state.first.filter(|_| rules.partial_discards_are_reported) else {
@@ -487,7 +504,7 @@ impl Naive {
 
     fn value(&self, state: &State) -> Option<(u64, bool)> {
         match state.value {
-            Value::Written(by, is_certain) => {
+            Value::Written(by, is_certain, ..) => {
                 Some((by, is_certain || !self.rules.partial_writes_are_possible))
             }
             Value::Through(by, _) if self.rules.aliases_hold => Some((by, true)),
