@@ -1,5 +1,7 @@
 //! `VkRenderPassCreateInfo` and `VkRenderPassCreateInfo2` in one form.
 
+use std::ffi::c_void;
+
 use ash::vk;
 
 use crate::dependencies::{Dependency, of_subpass, of_subpass2};
@@ -16,6 +18,8 @@ pub struct RenderPassDesc {
     pub dependencies: Vec<(u32, u32, Dependency)>,
     /// Attachments with separate stencil layouts: the initial and the final one.
     pub stencils: Vec<(u32, [vk::ImageLayout; 2])>,
+    /// The attachment with its fragment densities.
+    pub density_map: Option<Reference>,
 }
 
 /// An attachment and its layout in a subpass.
@@ -32,10 +36,14 @@ pub struct Subpass {
     pub inputs: Vec<Reference>,
     /// Source attachments and resolve targets.
     pub resolves: Vec<(u32, Reference)>,
+    /// The aspects of depth and stencil that have a resolve mode; empty without a resolve of them.
+    pub resolved: vk::ImageAspectFlags,
     /// The layouts of stencil, if different from those of depth.
     pub stencils: Vec<Reference>,
     /// The mask of the views that it renders, or 0.
     pub view_mask: u32,
+    /// The attachment with its shading rates.
+    pub shading_rate: Option<Reference>,
 }
 
 macro_rules! references {
@@ -48,7 +56,7 @@ macro_rules! references {
 
 /// `VkSubpassDescription` and its successor, which have fields of the same names.
 macro_rules! subpass {
-    ($one:expr, $view_mask:expr, $depth_target:expr, $stencils:expr) => {{
+    ($one:expr, $view_mask:expr, $depth_target:expr, $resolved:expr, $stencils:expr) => {{
         let one = $one;
         let colors = array!(one.p_color_attachments, one.color_attachment_count);
         let targets = array!(one.p_resolve_attachments, one.color_attachment_count).iter();
@@ -67,10 +75,44 @@ macro_rules! subpass {
                 .chain(depths)
                 .filter(|(from, to)| *from != unused && to.0 != unused)
                 .collect(),
+            resolved: $resolved,
             stencils: $stencils,
             view_mask: $view_mask,
+            shading_rate: None,
         }
     }};
+}
+
+/// Returns the attachment with the fragment densities of a render pass.
+fn density_map(p_next: *const c_void) -> Option<Reference> {
+    let info = chained!(p_next => vk::RenderPassFragmentDensityMapCreateInfoEXT<'_>)?;
+    let one = &info.fragment_density_map_attachment;
+    (one.attachment != vk::ATTACHMENT_UNUSED).then_some((one.attachment, one.layout))
+}
+
+/// Returns the attachment with the shading rates of a subpass.
+fn shading_rate(subpass: &vk::SubpassDescription2<'_>) -> Option<Reference> {
+    let info = chained!(subpass.p_next => vk::FragmentShadingRateAttachmentInfoKHR<'_>)?;
+    references!(array!(info.p_fragment_shading_rate_attachment, 1)).next()
+}
+
+/// Returns the aspects of depth and stencil with a resolve mode.
+pub fn resolved_aspects(depth: vk::ResolveModeFlags, stencil: vk::ResolveModeFlags) -> vk::ImageAspectFlags {
+    let of = |mode: vk::ResolveModeFlags, aspect| match mode {
+        vk::ResolveModeFlags::NONE => vk::ImageAspectFlags::empty(),
+        _ => aspect,
+    };
+    of(depth, vk::ImageAspectFlags::DEPTH) | of(stencil, vk::ImageAspectFlags::STENCIL)
+}
+
+impl Subpass {
+    /// Returns the aspects that the resolve from an attachment covers.
+    pub fn resolved_from(&self, source: u32) -> vk::ImageAspectFlags {
+        match self.depth {
+            Some((depth, _)) if depth == source => self.resolved,
+            _ => vk::ImageAspectFlags::COLOR,
+        }
+    }
 }
 
 impl RenderPassDesc {
@@ -96,12 +138,15 @@ impl RenderPassDesc {
         RenderPassDesc {
             attachments: attachments.map(newer).collect(),
             subpasses: subpasses
-                .map(|(index, one)| subpass!(one, mask(index), None, Vec::new()))
+                .map(|(index, one)| {
+                    subpass!(one, mask(index), None, vk::ImageAspectFlags::empty(), Vec::new())
+                })
                 .collect(),
             dependencies: dependencies
                 .map(|one| (one.src_subpass, one.dst_subpass, of_subpass(one)))
                 .collect(),
             stencils: Vec::new(),
+            density_map: density_map(info.p_next),
         }
     }
 
@@ -110,6 +155,12 @@ impl RenderPassDesc {
         let target = |one: &vk::SubpassDescription2<'_>| {
             let depth = chained!(one.p_next => vk::SubpassDescriptionDepthStencilResolve<'_>)?;
             references!(array!(depth.p_depth_stencil_resolve_attachment, 1)).next()
+        };
+        let resolved = |one: &vk::SubpassDescription2<'_>| {
+            let modes = chained!(one.p_next => vk::SubpassDescriptionDepthStencilResolve<'_>);
+            modes.map_or(vk::ImageAspectFlags::empty(), |modes| {
+                resolved_aspects(modes.depth_resolve_mode, modes.stencil_resolve_mode)
+            })
         };
         let stencils = |one: &vk::SubpassDescription2<'_>| {
             let inputs = array!(one.p_input_attachments, one.input_attachment_count).iter();
@@ -139,12 +190,16 @@ impl RenderPassDesc {
         RenderPassDesc {
             attachments: attachments.map(plain).collect(),
             subpasses: subpasses
-                .map(|one| subpass!(one, one.view_mask, target(one), stencils(one)))
+                .map(|one| Subpass {
+                    shading_rate: shading_rate(one),
+                    ..subpass!(one, one.view_mask, target(one), resolved(one), stencils(one))
+                })
                 .collect(),
             dependencies: dependencies
                 .map(|one| (one.src_subpass, one.dst_subpass, of_subpass2(one)))
                 .collect(),
             stencils: own_stencils,
+            density_map: density_map(info.p_next),
         }
     }
 }

@@ -70,9 +70,15 @@ pub enum Role {
     /// An input attachment.
     Input,
     /// The source of a resolve operation, in addition to its use as a color or depth attachment.
-    ResolveSource,
+    ResolveSource {
+        /// The aspects that are resolved.
+        resolved: Aspects,
+    },
     /// The target of a resolve operation.
-    ResolveTarget,
+    ResolveTarget {
+        /// The aspects that are resolved: those of depth and stencil have separate modes, which may be `NONE`.
+        resolved: Aspects,
+    },
 }
 
 /// A dependency of a render pass object.
@@ -145,9 +151,13 @@ impl RenderPass {
     pub fn end(&self, subpass: u32, written: impl Fn(usize) -> Aspects) -> Vec<Command> {
         let (mut resolves, mut stores) = (Vec::new(), Vec::new());
         for one in &self.subpasses[subpass as usize] {
-            if let Some(access) = resolve(one.role) {
+            if let Some((access, resolved)) = resolve(one.role) {
                 let attachment = &self.attachments[one.attachment];
-                let part = self.part(attachment, attachment.texels.aspects);
+                let resolved = resolved & attachment.texels.aspects;
+                if resolved.is_empty() {
+                    continue;
+                }
+                let part = self.part(attachment, resolved);
                 let (kind, stage) = (AccessKind::Resolve, S::COLOR_ATTACHMENT_OUTPUT);
                 resolves.push(whole(attachment.resource, part, (stage, access), kind));
             }
@@ -189,7 +199,7 @@ impl RenderPass {
                 input.kind = AccessKind::Whole;
                 vec![input]
             }
-            Role::ResolveSource | Role::ResolveTarget => Vec::new(),
+            Role::ResolveSource { .. } | Role::ResolveTarget { .. } => Vec::new(),
         }
     }
 
@@ -294,9 +304,10 @@ impl RenderPass {
             })
             .fold(Aspects::empty(), |all, one| {
                 all | match one.role {
-                    Role::Color | Role::ResolveTarget => Aspects::COLOR | attachment.texels.aspects,
+                    Role::Color => Aspects::COLOR | attachment.texels.aspects,
+                    Role::ResolveTarget { resolved } => resolved,
                     Role::DepthStencil { written } => written,
-                    Role::Input | Role::ResolveSource => Aspects::empty(),
+                    Role::Input | Role::ResolveSource { .. } => Aspects::empty(),
                 }
             });
         let of = |(aspects, store): (Aspects, Store)| {
@@ -405,11 +416,11 @@ fn operations(is_color: bool, tests: S) -> (S, [A; 2]) {
     }
 }
 
-/// Resolve operations access both color and depth attachments as color.
-fn resolve(role: Role) -> Option<A> {
+/// The access and the aspects of a resolve operation: both color and depth attachments are accessed as color.
+fn resolve(role: Role) -> Option<(A, Aspects)> {
     match role {
-        Role::ResolveSource => Some(A::COLOR_ATTACHMENT_READ),
-        Role::ResolveTarget => Some(A::COLOR_ATTACHMENT_WRITE),
+        Role::ResolveSource { resolved } => Some((A::COLOR_ATTACHMENT_READ, resolved)),
+        Role::ResolveTarget { resolved } => Some((A::COLOR_ATTACHMENT_WRITE, resolved)),
         _ => None,
     }
 }

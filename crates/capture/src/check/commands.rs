@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk::{self, ImageLayout};
 use tileheap_sync::program::{self, AccessKind, Change, Command, EventId, Extent, ResourceId, Tag};
-use vk::AccessFlags2 as A;
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::passes::{Open, scopes};
 use super::resources::Resources;
@@ -29,6 +29,13 @@ pub(super) struct Commands {
     /// Number of render pass instances so far.
     instances: u32,
 }
+
+/// The stages of reads that draws depend on, but that are recorded with other commands.
+const DEPENDED_ON: S = S::from_raw(
+    S::CONDITIONAL_RENDERING_EXT.as_raw()
+        | S::FRAGMENT_DENSITY_PROCESS_EXT.as_raw()
+        | S::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR.as_raw(),
+);
 
 /// The position of a command.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +142,8 @@ impl Commands {
         resources: &Resources<'_>,
     ) -> Command {
         let mut all = Vec::with_capacity(accesses.len());
-        if let Some(pass) = &mut open {
+        let is_draw = !accesses.iter().any(|one| DEPENDED_ON.contains(one.stage));
+        if let Some(pass) = open.as_mut().filter(|_| is_draw) {
             for (access, is_test) in pass.draw() {
                 if is_test {
                     self.doubt(tag, access, Doubt::Tests);

@@ -228,14 +228,19 @@ fn attachment(one: &recording::Attachment, run: Run, resources: &Resources<'_>) 
 }
 
 fn role(one: &recording::AttachmentUse) -> Role {
+    let resolved = if one.resolved.is_empty() {
+        Aspects::from_raw(u32::MAX)
+    } else {
+        one.resolved
+    };
     match one.role {
         recording::Role::Color => Role::Color,
         recording::Role::DepthStencil => Role::DepthStencil {
             written: written_in(one.layout),
         },
         recording::Role::Input => Role::Input,
-        recording::Role::ResolveSource => Role::ResolveSource,
-        recording::Role::ResolveTarget => Role::ResolveTarget,
+        recording::Role::ResolveSource => Role::ResolveSource { resolved },
+        recording::Role::ResolveTarget => Role::ResolveTarget { resolved },
     }
 }
 

@@ -418,6 +418,9 @@ pub struct AttachmentUse {
     /// Its layout in the subpass.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
+    /// The aspects that a resolve covers; empty for all of the attachment.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    pub resolved: vk::ImageAspectFlags,
 }
 
 /// The kinds of attachments of a subpass.

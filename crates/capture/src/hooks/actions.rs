@@ -2,6 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::AccessKind;
+use tileheap_layer::given;
 
 use super::device::Device;
 use super::recorder::commands;
@@ -35,8 +36,85 @@ commands! {
     vkCmdBeginQuery(pool, query, flags) |device, recording| {
         recording.count(|facts| facts.has_side_effects = true);
     };
-    vkCmdBeginConditionalRenderingEXT(info) |device, recording| recording.set_conditional(true);
-    vkCmdEndConditionalRenderingEXT() |device, recording| recording.set_conditional(false);
+    vkCmdBeginQueryIndexedEXT(pool, query, flags, index) |device, recording| {
+        recording.count(|facts| facts.has_side_effects = true);
+    };
+    vkCmdBeginConditionalRenderingEXT(info) |device, recording| {
+        let info = given!(info);
+        let read = predicate(device, info.buffer, info.offset);
+        let is_known = read.is_some();
+        recording.set_conditional(true);
+        recording.push(Op::Condition(read));
+        if !is_known {
+            recording.push(Op::Unresolved(K::UnknownObject));
+        }
+    };
+    vkCmdBeginConditionalRendering2EXT(info) |device, recording| {
+        recording.set_conditional(true);
+        recording.push(Op::Unresolved(K::DeviceAddress));
+    };
+    vkCmdEndConditionalRenderingEXT() |device, recording| {
+        recording.set_conditional(false);
+        recording.push(Op::Condition(None));
+    };
+    // Draws read these images, which are not followed.
+    vkCmdBindShadingRateImageNV(view, layout) |device, recording| {
+        if view != vk::ImageView::null() {
+            recording.push(Op::Unresolved(K::Command));
+        }
+    };
+    vkCmdBindInvocationMaskHUAWEI(view, layout) |device, recording| {
+        if view != vk::ImageView::null() {
+            recording.push(Op::Unresolved(K::Command));
+        }
+    };
+    vkCmdDrawMeshTasksNV(count, first) |device, recording| recording.draw(DrawnElements::Groups([count, 1, 1]), Vec::new());
+    vkCmdDrawClusterHUAWEI(x, y, z) |device, recording| recording.draw(DrawnElements::Groups([x, y, z]), Vec::new());
+    vkCmdDrawClusterIndirectHUAWEI(buffer, offset) |device, recording| {
+        let read = parameters(device, buffer, offset, Rows::one(DISPATCH));
+        recording.draw(DrawnElements::Unknown { indexed: false, draws: 1 }, read.into_iter().collect());
+    };
+    vkCmdDispatchIndirect2KHR(info) |device, recording| {
+        recording.dispatch(None, None);
+        recording.push(Op::Unresolved(K::DeviceAddress));
+    };
+}
+
+/// Returns the read of the predicate of conditional rendering: one word.
+fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<Access> {
+    let range = device.objects.buffer_range(buffer, offset, COUNT)?;
+    let read = Access::of_buffer(&range, AccessKind::IndirectBuffer).reading();
+    Some(Access {
+        stages: Some(vk::PipelineStageFlags2::CONDITIONAL_RENDERING_EXT),
+        accesses: Some(vk::AccessFlags2::CONDITIONAL_RENDERING_READ_EXT),
+        described_as: Some(
+            "conditional rendering reads it, and the frame describes parameters of an indirect command",
+        ),
+        ..read.whole()
+    })
+}
+
+/// Declares draws whose parameters, and other accesses that they name by address, are not followed.
+macro_rules! partly_followed_draws {
+    ($($command:ident($($arg:ident),*), $indexed:expr, $kind:ident;)+) => {
+        commands! {$(
+            $command($($arg),*) |device, recording| {
+                recording.draw(DrawnElements::Unknown { indexed: $indexed, draws: 1 }, Vec::new());
+                recording.push(Op::Unresolved(K::$kind));
+            };
+        )+}
+    };
+}
+
+partly_followed_draws! {
+    vkCmdDrawIndirect2KHR(info), false, DeviceAddress;
+    vkCmdDrawIndirectCount2KHR(info), false, DeviceAddress;
+    vkCmdDrawIndexedIndirect2KHR(info), true, DeviceAddress;
+    vkCmdDrawIndexedIndirectCount2KHR(info), true, DeviceAddress;
+    vkCmdDrawMeshTasksIndirect2EXT(info), false, DeviceAddress;
+    vkCmdDrawMeshTasksIndirectCount2EXT(info), false, DeviceAddress;
+    vkCmdDrawIndirectByteCount2EXT(instances, first_instance, info, counter_offset, stride), false, DeviceAddress;
+    vkCmdDrawIndirectByteCountEXT(instances, first_instance, buffer, offset, counter_offset, stride), false, Command;
 }
 
 /// Size of `VkDispatchIndirectCommand` in bytes.
@@ -109,10 +187,12 @@ indirect! {
     vkCmdDrawIndirect, DrawIndirectCommand, false;
     vkCmdDrawIndexedIndirect, DrawIndexedIndirectCommand, true;
     vkCmdDrawMeshTasksIndirectEXT, DrawMeshTasksIndirectCommandEXT, false;
+    vkCmdDrawMeshTasksIndirectNV, DrawMeshTasksIndirectCommandNV, false;
     ;
     vkCmdDrawIndirectCount, DrawIndirectCommand, false;
     vkCmdDrawIndexedIndirectCount, DrawIndexedIndirectCommand, true;
     vkCmdDrawMeshTasksIndirectCountEXT, DrawMeshTasksIndirectCommandEXT, false;
+    vkCmdDrawMeshTasksIndirectCountNV, DrawMeshTasksIndirectCommandNV, false;
 }
 
 macro_rules! unfollowed {
@@ -140,7 +220,6 @@ unfollowed! {
     vkCmdEncodeVideoKHR(info), Video;
     vkCmdExecuteGeneratedCommandsNV(preprocessed, info), Command;
     vkCmdPreprocessGeneratedCommandsNV(info), Command;
-    vkCmdDrawIndirectByteCountEXT(instances, first_instance, buffer, offset, counter_offset, stride), Command;
     vkCmdBeginTransformFeedbackEXT(first, count, buffers, offsets), Command;
     vkCmdEndTransformFeedbackEXT(first, count, buffers, offsets), Command;
     vkCmdWriteBufferMarkerAMD(stage, buffer, offset, marker), Command;
@@ -149,11 +228,6 @@ unfollowed! {
     vkCmdCopyMemoryToImageIndirectNV(address, count, stride, image, layout, subresources), Command;
     vkCmdDecompressMemoryNV(count, regions), Command;
     vkCmdDecompressMemoryIndirectCountNV(address, count, stride), Command;
-    vkCmdDrawMeshTasksNV(count, first), Command;
-    vkCmdDrawMeshTasksIndirectNV(buffer, offset, count, stride), Command;
-    vkCmdDrawMeshTasksIndirectCountNV(buffer, offset, count_buffer, count_offset, most, stride), Command;
-    vkCmdDrawClusterHUAWEI(x, y, z), Command;
-    vkCmdDrawClusterIndirectHUAWEI(buffer, offset), Command;
     vkCmdSubpassShadingHUAWEI(), Command;
     vkCmdUpdatePipelineIndirectBufferNV(point, pipeline), Command;
     vkCmdOpticalFlowExecuteNV(session, info), Command;
@@ -169,4 +243,29 @@ unfollowed! {
     vkCmdCopyMemoryIndirectKHR(info), Command;
     vkCmdCopyMemoryToImageIndirectKHR(info), Command;
     vkCmdDecompressMemoryEXT(info), Command;
+    vkCmdDecompressMemoryIndirectCountEXT(method, address, count, most, stride), DeviceAddress;
+    vkCmdBeginTransformFeedback2EXT(first, count, infos), Command;
+    vkCmdEndTransformFeedback2EXT(first, count, infos), Command;
+    vkCmdBeginCustomResolveEXT(info), Command;
+    vkCmdBuildClusterAccelerationStructureIndirectNV(info), RayTracing;
+    vkCmdBuildPartitionedAccelerationStructuresNV(info), RayTracing;
+    vkCmdWriteAccelerationStructuresPropertiesNV(count, structures, query, pool, first), RayTracing;
+    vkCmdWriteMicromapsPropertiesEXT(count, micromaps, query, pool, first), RayTracing;
+    vkCmdCopyMicromapEXT(info), RayTracing;
+    vkCmdCopyMicromapToMemoryEXT(info), RayTracing;
+    vkCmdCopyMemoryToMicromapEXT(info), RayTracing;
+    vkCmdConvertCooperativeVectorMatrixNV(count, infos), DeviceAddress;
+    vkCmdCopyMemoryKHR(info), DeviceAddress;
+    vkCmdCopyImageToMemoryKHR(info), DeviceAddress;
+    vkCmdCopyMemoryToImageKHR(info), DeviceAddress;
+    vkCmdUpdateMemoryKHR(range, flags, size, data), DeviceAddress;
+    vkCmdFillMemoryKHR(range, flags, data), DeviceAddress;
+    vkCmdCopyQueryPoolResultsToMemoryKHR(pool, first, count, range, range_flags, flags), DeviceAddress;
+    vkCmdWriteMarkerToMemoryAMD(info), DeviceAddress;
+    vkCmdCopyTensorARM(info), Command;
+    vkCmdCopyGpaSessionResultsAMD(session), Command;
+    vkCmdDispatchGraphAMDX(scratch, scratch_size, counts), Command;
+    vkCmdDispatchGraphIndirectAMDX(scratch, scratch_size, counts), Command;
+    vkCmdDispatchGraphIndirectCountAMDX(scratch, scratch_size, counts), Command;
+    vkCmdInitializeGraphScratchMemoryAMDX(graph, scratch, scratch_size), Command;
 }

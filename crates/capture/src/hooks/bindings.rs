@@ -10,6 +10,7 @@ use tileheap_layer::{array, given, text};
 
 use super::device::Device;
 use super::recorder::commands;
+use crate::document::UnresolvedKind;
 use crate::model::objects::Set;
 use crate::model::pipelines::Pipeline;
 use crate::model::recording::{BoundSet, Op, Recording, point_index};
@@ -99,11 +100,27 @@ commands! {
             it.bind_vertices(first + index as u32, device.objects.buffer_range(*buffer, *offset, size), stride);
         }
     };
+    vkCmdSetVertexInputEXT(binding_count, bindings, attribute_count, attributes) |device, it| {
+        let bindings = array!(bindings, binding_count).iter().map(|one| {
+            (one.binding, one.stride, one.input_rate == vk::VertexInputRate::INSTANCE)
+        });
+        it.set_vertex_input(bindings.collect());
+    };
     vkCmdBindIndexBuffer(buffer, offset, kind) |device, it| {
         it.bind_indices(device.objects.buffer_range(buffer, offset, vk::WHOLE_SIZE), index_bytes(kind));
     };
     vkCmdBindIndexBuffer2KHR(buffer, offset, size, kind) |device, it| {
         it.bind_indices(device.objects.buffer_range(buffer, offset, size), index_bytes(kind));
+    };
+    vkCmdBindVertexBuffers3KHR(first, count, infos) |device, it| {
+        for index in 0..count {
+            it.bind_vertices(first + index, None, None);
+        }
+        it.push(Op::Unresolved(UnresolvedKind::DeviceAddress));
+    };
+    vkCmdBindIndexBuffer3KHR(info) |device, it| {
+        it.bind_indices(None, 0);
+        it.push(Op::Unresolved(UnresolvedKind::DeviceAddress));
     };
     vkCmdBeginDebugUtilsLabelEXT(info) |device, it| {
         it.push(Op::BeginLabel(text!(given!(info).p_label_name)));

@@ -93,15 +93,7 @@ fn vertex_bindings(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Vec<(u32, u32, 
             .iter()
             .any(|one| one.stage == vk::ShaderStageFlags::VERTEX),
     };
-    // SAFETY: Valid usage: null or a valid structure.
-    let dynamic = unsafe { info.p_dynamic_state.as_ref() };
-    let dynamic = dynamic.map_or(&[][..], |one| {
-        array!(one.p_dynamic_states, one.dynamic_state_count)
-    });
-    if !has_input
-        || dynamic.contains(&vk::DynamicState::VERTEX_INPUT_EXT)
-        || info.p_vertex_input_state.is_null()
-    {
+    if !has_input || has_dynamic_input(info) || info.p_vertex_input_state.is_null() {
         return Vec::new();
     }
     let input = given!(info.p_vertex_input_state);
@@ -119,6 +111,16 @@ fn vertex_bindings(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Vec<(u32, u32, 
     bindings.iter().map(one).collect()
 }
 
+/// Returns true if commands set the vertex bindings.
+fn has_dynamic_input(info: &vk::GraphicsPipelineCreateInfo<'_>) -> bool {
+    // SAFETY: Valid usage: null or a valid structure.
+    let dynamic = unsafe { info.p_dynamic_state.as_ref() };
+    let dynamic = dynamic.map_or(&[][..], |one| {
+        array!(one.p_dynamic_states, one.dynamic_state_count)
+    });
+    dynamic.contains(&vk::DynamicState::VERTEX_INPUT_EXT)
+}
+
 macro_rules! create_pipelines {
     ($($command:ident(|$create:ident| ($stages:expr, $vertex:expr));)+) => {
         device_entry_points! {$(
@@ -127,7 +129,7 @@ macro_rules! create_pipelines {
                 if device.is_capturing() {
                     for ($create, created) in array!(infos, count).iter().zip(array!(out.cast_const(), count)) {
                         let mut known = pipeline(&device, $stages, $create.p_next);
-                        known.vertex = $vertex;
+                        (known.vertex, known.has_dynamic_input) = $vertex;
                         device.pipelines.insert(created.as_raw(), Arc::new(known));
                     }
                 }
@@ -138,8 +140,8 @@ macro_rules! create_pipelines {
 }
 
 create_pipelines! {
-    vkCreateGraphicsPipelines(|info| (shader_stages(info), vertex_bindings(info)));
-    vkCreateComputePipelines(|info| (std::slice::from_ref(&info.stage), Vec::new()));
+    vkCreateGraphicsPipelines(|info| (shader_stages(info), (vertex_bindings(info), has_dynamic_input(info))));
+    vkCreateComputePipelines(|info| (std::slice::from_ref(&info.stage), (Vec::new(), false)));
 }
 
 device_entry_points! {

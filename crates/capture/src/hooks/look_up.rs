@@ -97,3 +97,52 @@ tileheap_layer::export_look_ups! {
     "VK_LAYER_TILEHEAP_captureGetInstanceProcAddr" is vkGetInstanceProcAddr,
     "VK_LAYER_TILEHEAP_captureGetDeviceProcAddr" is vkGetDeviceProcAddr
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The action commands of `vk.xml` and of extensions after it, and the commands that bind memory which draws read.
+    const COMMANDS: &str = include_str!("action_commands.txt");
+
+    /// Commands that access queries, or other objects that are not images or buffers.
+    const WITHOUT_MEMORY: &[&str] = &[
+        "vkCmdBeginGpaSampleAMD",
+        "vkCmdBeginGpaSessionAMD",
+        "vkCmdBeginShaderInstrumentationARM",
+        "vkCmdBeginVideoCodingKHR",
+        "vkCmdControlVideoCodingKHR",
+        "vkCmdEndGpaSampleAMD",
+        "vkCmdEndGpaSessionAMD",
+        "vkCmdEndQuery",
+        "vkCmdEndQueryIndexedEXT",
+        "vkCmdEndShaderInstrumentationARM",
+        "vkCmdEndVideoCodingKHR",
+        "vkCmdResetQueryPool",
+        "vkCmdSetCheckpointNV",
+        "vkCmdSetPerformanceMarkerINTEL",
+        "vkCmdSetPerformanceStreamMarkerINTEL",
+        "vkCmdWriteTimestamp",
+        "vkCmdWriteTimestamp2",
+        "vkCmdWriteTimestamp2KHR",
+    ];
+
+    #[test]
+    fn every_command_that_accesses_memory_is_followed_or_counted() {
+        let is_hooked = |name: &str| {
+            let name = std::ffi::CString::new(name).expect("a name");
+            DEVICE_HOOKS.contains_key(&*name)
+        };
+        let missing: Vec<&str> = COMMANDS
+            .split_whitespace()
+            .filter(|name| !is_hooked(name) && !WITHOUT_MEMORY.contains(name))
+            .collect();
+        assert_eq!(missing, [""; 0]);
+        let known: Vec<&str> = COMMANDS.split_whitespace().collect();
+        let stale: Vec<_> = WITHOUT_MEMORY
+            .iter()
+            .filter(|name| !known.contains(name) || is_hooked(name))
+            .collect();
+        assert!(stale.is_empty(), "{stale:?}");
+    }
+}

@@ -14,7 +14,9 @@ use crate::document::recording::{self, AttachmentUse, Role, Subpass};
 use crate::model::access::Access;
 use crate::model::objects::View;
 use crate::model::recording::{Instance, Op, Recording, Rendering};
-use crate::model::render_passes::{Rendered, area, attachment, attachment_accesses, load_op, resolve};
+use crate::model::render_passes::{
+    Rendered, area, attachment, attachment_accesses, density_map, load_op, resolve, shading_rate, unattached,
+};
 
 const SECONDARY: vk::SubpassContents = vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
 
@@ -97,6 +99,7 @@ struct DynamicRendering<'a> {
     recorded: recording::Instance,
     subpass: Subpass,
     views: Vec<Arc<View>>,
+    rates: Vec<Access>,
 }
 
 fn rendering(device: &Device, info: &vk::RenderingInfo<'_>) -> Instance {
@@ -112,6 +115,7 @@ fn rendering(device: &Device, info: &vk::RenderingInfo<'_>) -> Instance {
             ..Subpass::default()
         },
         views: Vec::new(),
+        rates: Vec::new(),
     };
     for one in array!(info.p_color_attachments, info.color_attachment_count) {
         all.color(one);
@@ -119,6 +123,7 @@ fn rendering(device: &Device, info: &vk::RenderingInfo<'_>) -> Instance {
     let [depth, stencil] =
         [info.p_depth_attachment, info.p_stencil_attachment].map(|info| array!(info, 1).first());
     all.depth_stencil(depth, stencil);
+    all.rates();
     all.finish()
 }
 
@@ -130,7 +135,7 @@ impl DynamicRendering<'_> {
         let (kind, layout) = (AccessKind::ColorAttachment, info.image_layout);
         let accesses = attachment_accesses(&view, kind, layout, [load; 2], [info.store_op; 2]);
         self.accesses.extend(accesses);
-        self.resolve(info, &view);
+        self.resolve(&view, &[(info, vk::ImageAspectFlags::COLOR)]);
     }
 
     fn depth_stencil(
@@ -147,7 +152,7 @@ impl DynamicRendering<'_> {
             let (loads, stores) = ([*load, *stencil_load], [depth.store_op, stencil.store_op]);
             let accesses = attachment_accesses(view, kind, depth.image_layout, loads, stores);
             self.accesses.extend(accesses);
-            return self.resolve(depth, view);
+            return self.resolve(view, &[(*depth, Aspects::DEPTH), (*stencil, Aspects::STENCIL)]);
         }
         let only = [(depth, Aspects::DEPTH), (stencil, Aspects::STENCIL)];
         for (one, aspect) in only {
@@ -157,7 +162,7 @@ impl DynamicRendering<'_> {
                 access.range.aspects = aspect;
                 access
             }));
-            self.resolve(info, &view);
+            self.resolve(&view, &[(info, aspect)]);
         }
     }
 
@@ -188,6 +193,7 @@ impl DynamicRendering<'_> {
                 attachment: source,
                 role: Role::ResolveSource,
                 layout: info.image_layout,
+                resolved: vk::ImageAspectFlags::empty(),
             });
             self.attach(&target, aspect, info.resolve_image_layout, Role::ResolveTarget);
         }
@@ -222,22 +228,48 @@ impl DynamicRendering<'_> {
             attachment: index,
             role,
             layout,
+            resolved: vk::ImageAspectFlags::empty(),
         });
         self.views.push(view.clone());
         index
     }
 
-    /// Adds the access to the target of a resolve.
-    fn resolve(&mut self, info: &vk::RenderingAttachmentInfo<'_>, source: &View) {
-        let is_resolved = info.resolve_mode != vk::ResolveModeFlags::NONE;
-        let target = self
-            .device
-            .objects
-            .view(info.resolve_image_view)
-            .filter(|_| is_resolved);
-        let store = vk::AttachmentStoreOp::STORE;
-        self.resolves
-            .extend(target.map(|target| resolve(source, &target, info.resolve_image_layout, store)));
+    /// Adds the access to the target of a resolve, given the attachments of its source: a color attachment, or those of depth and stencil.
+    fn resolve(
+        &mut self,
+        source: &View,
+        attached: &[(&vk::RenderingAttachmentInfo<'_>, vk::ImageAspectFlags)],
+    ) {
+        let modes = attached
+            .iter()
+            .filter(|(info, _)| info.resolve_mode != vk::ResolveModeFlags::NONE);
+        let all = |aspects: &mut dyn Iterator<Item = vk::ImageAspectFlags>| {
+            aspects.fold(vk::ImageAspectFlags::empty(), |all, one| all | one)
+        };
+        let resolved = all(&mut modes.clone().map(|one| one.1));
+        let attached = all(&mut attached.iter().map(|one| one.1));
+        // Depth and stencil are resolved into the same view.
+        let mut modes = modes.map(|one| one.0);
+        let target = modes.find_map(|info| Some((self.device.objects.view(info.resolve_image_view)?, info)));
+        let Some((target, info)) = target else { return };
+        let (store, layout) = (vk::AttachmentStoreOp::STORE, info.resolve_image_layout);
+        let access = resolve(source, &target, layout, store, resolved);
+        let missing = access.range.aspects & !attached;
+        if access.described_as.is_some() && !missing.is_empty() {
+            self.accesses.push(unattached(source, info.image_layout, missing));
+        }
+        self.resolves.push(access);
+    }
+
+    /// Adds the reads of shading rates and fragment densities.
+    fn rates(&mut self) {
+        let objects = &self.device.objects;
+        let rate = chained!(self.info.p_next => vk::RenderingFragmentShadingRateAttachmentInfoKHR<'_>);
+        let rate = rate.and_then(|one| Some(shading_rate(&*objects.view(one.image_view)?, one.image_layout)));
+        let density = chained!(self.info.p_next => vk::RenderingFragmentDensityMapAttachmentInfoEXT<'_>);
+        let density =
+            density.and_then(|one| Some(density_map(&*objects.view(one.image_view)?, one.image_layout)));
+        self.rates.extend(rate.into_iter().chain(density));
     }
 
     fn finish(self) -> Instance {
@@ -254,6 +286,7 @@ impl DynamicRendering<'_> {
             },
             subpasses: vec![Rendering {
                 attachments,
+                rates: self.rates,
                 area: self.info.render_area,
                 view_mask: self.info.view_mask,
                 resumes: self.resumes,

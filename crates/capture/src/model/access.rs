@@ -48,6 +48,10 @@ pub(crate) struct Access {
     pub(crate) layout: Option<vk::ImageLayout>,
     /// The source of a resolve attachment.
     pub(crate) resolves: Option<Resource>,
+    /// The reason why a frame can only describe it as another access; `None` if it is described as it is.
+    pub(crate) described_as: Option<&'static str>,
+    /// `None` for the access types of the kind.
+    pub(crate) accesses: Option<vk::AccessFlags2>,
     /// The distance from the pixel at which a shader reads; `None` for the default of the kind.
     pub(crate) reach: Option<ReadReach>,
 }
@@ -71,6 +75,8 @@ impl Access {
             stages: None,
             layout: None,
             resolves: None,
+            described_as: None,
+            accesses: None,
             reach: None,
         }
     }
@@ -137,7 +143,8 @@ impl Access {
             },
         };
         let stages = self.stages.unwrap_or(self.kind.default_stages(PassKind::Compute));
-        let accesses = self.kind.access_flags(self.reads, self.writes);
+        let kind = self.kind.access_flags(self.reads, self.writes);
+        let accesses = self.accesses.unwrap_or(kind);
         let of_stage = |stage| {
             bits(accesses.as_raw()).map(move |access| recording::Access {
                 resource,

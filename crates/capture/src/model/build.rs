@@ -250,6 +250,10 @@ impl<'a> Described<'a> {
         let anew = uses
             .first()
             .is_some_and(|one| one.writes && !one.reads && !one.keeps);
+        let described_as = entry
+            .uses
+            .iter()
+            .find_map(|place| self.access(*place).described_as);
         let outside = [
             (swapchain, "an image of a swapchain"),
             (
@@ -257,6 +261,7 @@ impl<'a> Described<'a> {
                 "sparse, protected, or of other memory than its own",
             ),
             (entry.missed.is_some(), entry.missed.unwrap_or_default()),
+            (described_as.is_some(), described_as.unwrap_or_default()),
             (
                 was_read && anew && takes_turns.is_none(),
                 "the frame before reads it first: another one reads what is left in it",
@@ -439,9 +444,11 @@ impl<'a> Described<'a> {
                 true => (false, LoadOp::DontCare),
                 false => (access.reads, load(access, found.rewrites[at])),
             };
+            // An access that is described as another one has the stages of that.
+            let stages = access.stages.filter(|_| access.described_as.is_none());
             built = built
                 .access(ids[entry], access.kind, reads, access.writes, load)
-                .at(access.stages.unwrap_or(access.kind.default_stages(pass.kind)))
+                .at(stages.unwrap_or(access.kind.default_stages(pass.kind)))
                 .part(access.range)
                 .viewed(ViewDesc {
                     view_type: None,

@@ -72,6 +72,8 @@ struct Walker<'a> {
     secondary: String,
     /// True if conditional rendering is active around it.
     is_conditional: bool,
+    /// The read of the predicate while conditional rendering is active, which its passes make.
+    predicate: Option<&'a Access>,
     /// The open pass.
     open: Option<usize>,
     /// The render pass instance, its subpass, and whether that is recorded in secondary command buffers.
@@ -92,6 +94,7 @@ pub(crate) fn flatten(ops: &[Recorded], resources: &mut ResourceTable) -> Flat {
         labels: Vec::new(),
         secondary: String::new(),
         is_conditional: false,
+        predicate: None,
         open: None,
         instance: None,
         used: HashSet::new(),
@@ -121,6 +124,13 @@ impl<'a> Walker<'a> {
                     let accesses = self.recorded(accesses);
                     self.command(one, Action::Access(accesses));
                 }
+                Op::Condition(predicate) => {
+                    self.predicate = predicate.as_ref();
+                    let accesses = self.recorded(predicate.as_slice());
+                    if !accesses.is_empty() {
+                        self.command(one, Action::Access(accesses));
+                    }
+                }
                 Op::Count(facts) => self.count(facts),
                 Op::Synchronization(sync) => {
                     self.discard(sync);
@@ -132,11 +142,13 @@ impl<'a> Walker<'a> {
                     let begun = self.resources.instance(instance);
                     self.command(one, Action::Begin(Box::new(begun)));
                     self.begin(instance, 0, instance.secondary);
+                    self.rates(one);
                 }
                 Op::NextSubpass { secondary } => {
                     if let Some((instance, subpass, _)) = self.instance {
                         self.command(one, Action::NextSubpass);
                         self.begin(instance, subpass + 1, *secondary);
+                        self.rates(one);
                     }
                 }
                 Op::EndPass => {
@@ -300,6 +312,19 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Adds the reads of shading rates and fragment densities of the subpass that has begun.
+    fn rates(&mut self, one: &Recorded) {
+        let Some((instance, subpass, _)) = self.instance else {
+            return;
+        };
+        let rates = instance.subpasses.get(subpass).map_or(&[][..], |one| &one.rates);
+        if !rates.is_empty() {
+            rates.iter().for_each(|access| self.access(access.clone()));
+            let accesses = self.recorded(rates);
+            self.command(one, Action::Access(accesses));
+        }
+    }
+
     fn attach(&mut self, instance: &Instance, subpass: usize, secondary: bool, again: bool) {
         let rendering = &instance.subpasses[subpass];
         let number = self.flat.instances;
@@ -339,7 +364,7 @@ impl<'a> Walker<'a> {
             missed.iter().for_each(|missed| self.miss(missed.clone()));
             accesses.iter().for_each(|one| self.access(one.access.clone()));
         }
-        let fetches = shaded.fetches.iter();
+        let fetches = shaded.fetches.iter().chain(self.predicate);
         fetches.for_each(|access| self.access(access.clone()));
     }
 
@@ -386,6 +411,7 @@ impl<'a> Walker<'a> {
             (other.range, other.coverage) = (hull(other.range, access.range), Coverage::Part);
         }
         other.reach = other.reach.zip(access.reach).map(|(a, b)| a.max(b));
+        other.described_as = other.described_as.or(access.described_as);
         other.reads |= access.reads;
         other.writes |= access.writes;
     }

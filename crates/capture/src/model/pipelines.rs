@@ -25,6 +25,8 @@ pub(crate) struct Pipeline {
     pub(crate) objects: bool,
     /// Binding, stride, and whether it advances per instance.
     pub(crate) vertex: Vec<(u32, u32, bool)>,
+    /// True if commands set the vertex bindings.
+    pub(crate) has_dynamic_input: bool,
     entries: OnceLock<Result<Vec<EntryPoint>, String>>,
 }
 
@@ -64,6 +66,13 @@ impl Pipeline {
             objects: true,
             ..Pipeline::default()
         }
+    }
+
+    /// Returns true if commands set the vertex bindings: dynamic state, or shader objects.
+    pub(crate) fn takes_vertex_input(&self) -> bool {
+        self.objects
+            || self.has_dynamic_input
+            || self.libraries.iter().any(|library| library.takes_vertex_input())
     }
 
     /// Iterates over the vertex bindings of the pipeline and its libraries.

@@ -18,6 +18,8 @@ use crate::document::{PassFacts, UnresolvedKind};
 pub(crate) struct Rendering {
     /// Color attachments in order, depth/stencil, then resolve attachments.
     pub(crate) attachments: Vec<Access>,
+    /// Reads of shading rates and fragment densities.
+    pub(crate) rates: Vec<Access>,
     pub(crate) area: vk::Rect2D,
     pub(crate) view_mask: u32,
     pub(crate) resumes: bool,
@@ -132,6 +134,8 @@ pub(crate) enum Op {
     ClearAttachments,
     /// A copy, fill or clear outside a render pass.
     Transfer(Vec<Access>),
+    /// Conditional rendering begins, with the read of its predicate if the buffer is known, or ends.
+    Condition(Option<Access>),
     /// The counts of the commands since the previous operation.
     Count(PassFacts),
     Synchronization(Synchronization),
@@ -221,6 +225,8 @@ pub(crate) struct Recording {
     bound: [BoundState; 2],
     push_constants: Arc<PushConstants>,
     vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
+    /// The vertex bindings that commands set, in place of those of a pipeline: binding, stride, and whether it advances per instance.
+    vertex_input: Vec<(u32, u32, bool)>,
     /// The index buffer, and the size of an index in bytes.
     indices: Option<(BufferRange, u64)>,
     /// Bytes fetched since the last command that is not a draw: disjoint ranges of each resource, first to end.
@@ -274,6 +280,21 @@ impl Recording {
         self.vertices.remove(&binding);
         self.vertices
             .extend(range.map(|range| (binding, (range, stride))));
+    }
+
+    /// Sets the vertex bindings of pipelines without their own.
+    pub(crate) fn set_vertex_input(&mut self, bindings: Vec<(u32, u32, bool)>) {
+        self.vertex_input = bindings;
+        self.bound[0].changed = true;
+    }
+
+    /// Returns the vertex bindings of the bound pipeline, or those that were set if it takes these.
+    fn vertex_bindings(&self) -> Vec<(u32, u32, bool)> {
+        match &self.bound[0].pipeline {
+            Some(pipeline) if pipeline.takes_vertex_input() => self.vertex_input.clone(),
+            Some(pipeline) => pipeline.vertex().collect(),
+            None => Vec::new(),
+        }
     }
 
     pub(crate) fn bind_indices(&mut self, range: Option<BufferRange>, bytes: u64) {
@@ -402,7 +423,6 @@ impl Recording {
 
     /// Returns the accesses of a draw to vertex and index buffers.
     fn fetches(&self, drawn: DrawnElements) -> Vec<Access> {
-        let pipeline = self.bound[0].pipeline.clone();
         let (vertices, instances) = match drawn {
             DrawnElements::Vertices(vertices, instances) => (Some(vertices), Some(instances)),
             DrawnElements::Indices(_, instances) => (None, Some(instances)),
@@ -410,7 +430,7 @@ impl Recording {
             DrawnElements::Groups(_) => return Vec::new(),
         };
         let mut all = Vec::new();
-        for (binding, stride, by_instance) in pipeline.iter().flat_map(|pipeline| pipeline.vertex()) {
+        for (binding, stride, by_instance) in self.vertex_bindings() {
             let Some((range, bound_stride)) = self.vertices.get(&binding) else {
                 continue;
             };
@@ -450,13 +470,12 @@ impl Recording {
             DrawnElements::Groups(_) => (0, 0, false),
         };
         let vertices = elements * instances;
-        let pipeline = self.bound[0].pipeline.clone();
         let fetched = |(binding, stride, by_instance): (u32, u32, bool)| {
             let bound = self.vertices.get(&binding).and_then(|(_, stride)| *stride);
             let count = if by_instance { instances } else { vertices };
             count * u64::from(bound.unwrap_or(stride))
         };
-        let bindings = pipeline.iter().flat_map(|pipeline| pipeline.vertex());
+        let bindings = self.vertex_bindings().into_iter();
         let indices = if indexed { vertices } else { 0 };
         let index_bytes = self.indices.as_ref().map_or(0, |(_, bytes)| *bytes);
         let bytes = bindings.map(fetched).sum::<u64>() + indices * index_bytes;

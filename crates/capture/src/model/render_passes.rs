@@ -49,8 +49,15 @@ impl RenderPass {
                 .chain(resolves);
             let attachments = self.attachments_of(subpass, views, clears, &loaded);
             used.for_each(|one| loaded[one.0 as usize] = true);
+            let rate = subpass.shading_rate.iter();
+            let rate =
+                rate.filter_map(|(view, layout)| Some(shading_rate(views.get(*view as usize)?, *layout)));
+            let density = self.0.density_map.iter();
+            let density =
+                density.filter_map(|(view, layout)| Some(density_map(views.get(*view as usize)?, *layout)));
             instance.subpasses.push(Rendering {
                 attachments,
+                rates: rate.chain(density).collect(),
                 area: rendered.area,
                 view_mask: subpass.view_mask,
                 resumes: false,
@@ -175,13 +182,14 @@ impl RenderPass {
                 .iter()
                 .flat_map(|one| of(one, AccessKind::DepthStencilAttachment)),
         );
-        for (source, (target, layout)) in &subpass.resolves {
-            if let (Some(source), Some(view)) = (views.get(*source as usize), views.get(*target as usize)) {
+        for (from, (target, layout)) in &subpass.resolves {
+            if let (Some(source), Some(view)) = (views.get(*from as usize), views.get(*target as usize)) {
                 all.push(resolve(
                     source,
                     view,
                     *layout,
                     self.0.attachments[*target as usize].store_op,
+                    subpass.resolved_from(*from),
                 ));
             }
         }
@@ -195,6 +203,11 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         attachment,
         role,
         layout,
+        resolved: vk::ImageAspectFlags::empty(),
+    };
+    let resolve = |one: &Reference, role, source: u32| AttachmentUse {
+        resolved: subpass.resolved_from(source),
+        ..used(one, role)
     };
     let layout_of = |attachment: u32| {
         let all = subpass.colors.iter().chain(&subpass.depth);
@@ -207,11 +220,11 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         .resolves
         .iter()
         .filter_map(|(source, _)| layout_of(*source));
-    let sources = sources.map(|one| used(&one, Role::ResolveSource));
+    let sources = sources.map(|one| resolve(&one, Role::ResolveSource, one.0));
     let targets = subpass
         .resolves
         .iter()
-        .map(|(_, one)| used(one, Role::ResolveTarget));
+        .map(|(source, one)| resolve(one, Role::ResolveTarget, *source));
     colors
         .chain(depth)
         .chain(inputs)
@@ -316,15 +329,45 @@ pub(crate) fn attachment_accesses(
     }
 }
 
-/// Returns the access to a resolve attachment, which is completely written.
+/// Returns the read of fragment densities.
+pub(crate) fn density_map(view: &View, layout: vk::ImageLayout) -> Access {
+    Access::of_view(view, AccessKind::FragmentDensityMap, layout).reading()
+}
+
+/// Returns the read of shading rates.
+pub(crate) fn shading_rate(view: &View, layout: vk::ImageLayout) -> Access {
+    Access {
+        stages: Some(vk::PipelineStageFlags2::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR),
+        accesses: Some(vk::AccessFlags2::FRAGMENT_SHADING_RATE_ATTACHMENT_READ_KHR),
+        described_as: Some("shading rates are read from it, and the frame describes a sampled image"),
+        ..Access::of_view(view, AccessKind::SampledImage, layout).reading()
+    }
+}
+
+/// The reason why a resolve of one aspect is described as that of two.
+const RESOLVES_BOTH: &str = "only one of its aspects is resolved, and the frame describes a resolve of both";
+
+/// Returns the access to a resolve attachment, which is completely written in all its aspects, even if only some of them are `resolved`.
 pub(crate) fn resolve(
     source: &View,
     target: &View,
     layout: vk::ImageLayout,
     store: vk::AttachmentStoreOp,
+    resolved: vk::ImageAspectFlags,
 ) -> Access {
     let mut access = Access::of_view(target, AccessKind::ResolveAttachment, layout).writing(Coverage::Whole);
     (access.load, access.store) = (LoadOp::DontCare, Some(store));
     access.resolves = Some(Resource::Image(source.image.clone()));
+    let all = format::aspects(target.image.desc.format);
+    access.range.aspects = all;
+    access.described_as = (!resolved.contains(all)).then_some(RESOLVES_BOTH);
+    access
+}
+
+/// Returns the access to an aspect of the source of a resolve that is not attached: a frame resolves depth and stencil together.
+pub(crate) fn unattached(source: &View, layout: vk::ImageLayout, aspects: vk::ImageAspectFlags) -> Access {
+    let mut access = Access::of_view(source, AccessKind::DepthStencilAttachment, layout).reading();
+    access.range.aspects = aspects;
+    (access.store, access.described_as) = (Some(vk::AttachmentStoreOp::NONE), Some(RESOLVES_BOTH));
     access
 }

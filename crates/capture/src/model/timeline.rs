@@ -172,7 +172,7 @@ impl Ends {
             passes.iter().filter(of_instance).any(uses)
         };
         Ends {
-            loads: !pass.facts.resumes && !is_used_in(&passes[..number]),
+            loads: access.described_as.is_none() && !pass.facts.resumes && !is_used_in(&passes[..number]),
             stores: !pass.suspends && !is_used_in(&passes[number + 1..]),
         }
     }

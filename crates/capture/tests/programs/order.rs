@@ -1,6 +1,8 @@
 //! Runs small programs with and without synchronization errors through the loader and the layer, and compares the findings of `check-frame`.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
+mod special;
+
 use std::process::Command;
 
 use ash::vk;
@@ -34,6 +36,8 @@ struct Rig {
     /// Shares the bytes of `a`.
     b: vk::Buffer,
     other: vk::Buffer,
+    /// For conditional rendering.
+    predicate: vk::Buffer,
     image: vk::Image,
     view: vk::ImageView,
 }
@@ -44,9 +48,14 @@ impl Rig {
         let mut newer = vk::PhysicalDeviceVulkan13Features::default()
             .synchronization2(true)
             .dynamic_rendering(true);
+        let mut conditional =
+            vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default().conditional_rendering(true);
+        let extensions = [ash::ext::conditional_rendering::NAME.as_ptr()];
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
-            .push_next(&mut newer);
+            .enabled_extension_names(&extensions)
+            .push_next(&mut newer)
+            .push_next(&mut conditional);
         let objects = Objects::default();
         // SAFETY: Valid usage; family 0 has a queue.
         unsafe {
@@ -59,6 +68,7 @@ impl Rig {
             let (a, memory) = objects.buffer(&device, &info, u32::MAX);
             let b = objects.create(&device, &info);
             device.bind_buffer_memory(b, memory, 0).expect("bound memory");
+            let predicate = info.usage(usage | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT);
             let usage = vk::ImageUsageFlags::TRANSFER_DST
                 | vk::ImageUsageFlags::TRANSFER_SRC
                 | vk::ImageUsageFlags::COLOR_ATTACHMENT;
@@ -68,6 +78,7 @@ impl Rig {
                 queue: device.get_device_queue(0, 0),
                 pool: objects.create(&device, &vk::CommandPoolCreateInfo::default()),
                 other: objects.buffer(&device, &info, u32::MAX).0,
+                predicate: objects.buffer(&device, &predicate, u32::MAX).0,
                 view: objects.create(&device, &view),
                 a,
                 b,
@@ -349,7 +360,7 @@ const COPIED: (S, A) = (S::COPY, A::TRANSFER_WRITE);
 const COPIES: (S, A) = (S::COPY, A::TRANSFER_READ);
 
 /// Runs a program after both buffer allocations were written; the names are those of `PROGRAMS`.
-fn run(rig: &Rig, name: &str) {
+fn run(rig: &Rig, instance: &ash::Instance, name: &str) {
     rig.run(|commands| {
         rig.fill(commands, rig.a);
         rig.fill(commands, rig.other);
@@ -415,7 +426,7 @@ fn run(rig: &Rig, name: &str) {
         "dynamic offsets apart" => rig.written_at([0, BYTES as u32 / 2]),
         "dynamic offsets alike" => rig.written_at([0, 0]),
         "consecutive binding update" => rig.written_by_consecutive_update(),
-        other => panic!("no program `{other}`"),
+        other => assert!(special::run(rig, instance, other), "no program `{other}`"),
     }
 }
 
@@ -424,7 +435,7 @@ type Expected = (Verdict, Problem, u64);
 
 /// Programs and their findings.
 const PROGRAMS: &[(&str, &[Expected])] = {
-    use Problem::{Unordered, WrittenThrough};
+    use Problem::{Discarded, Unordered, WrittenThrough};
     use Verdict::{Certain, Possible};
     &[
         ("two fills", &[(Certain, Unordered, 1)]),
@@ -443,6 +454,16 @@ const PROGRAMS: &[(&str, &[Expected])] = {
         ("dynamic offsets apart", &[]),
         ("dynamic offsets alike", &[(Certain, Unordered, 1)]),
         ("consecutive binding update", &[(Certain, Unordered, 1)]),
+        ("depth resolve", &[]),
+        ("depth resolve, barrier of tests", &[(Certain, Unordered, 1)]),
+        ("depth resolve of both", &[]),
+        ("depth resolve of a render pass", &[]),
+        ("stencil that is not resolved", &[(Certain, Discarded, 1)]),
+        ("predicate", &[]),
+        ("predicate, barrier of parameters", &[(Certain, Unordered, 1)]),
+        ("image alias", &[]),
+        ("image alias, no barrier", &[(Certain, Unordered, 1)]),
+        ("image alias, both written", &[(Possible, WrittenThrough, 1)]),
     ]
 };
 
@@ -458,7 +479,7 @@ fn an_order_program() {
         let info = vk::InstanceCreateInfo::default().application_info(&application);
         let instance = entry.create_instance(&info, None).expect("an instance");
         let rig = Rig::new(&instance);
-        run(&rig, name.to_str().expect("a name"));
+        run(&rig, &instance, name.to_str().expect("a name"));
         rig.device.device_wait_idle().expect("idle");
     }
 }

@@ -83,7 +83,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
             if let Some(view) = views.get(target.resolve_image_view.as_raw()) {
                 attached.push(Attached {
                     index: 0,
-                    roles: vec![Role::ResolveTarget],
+                    roles: vec![Role::ResolveTarget { resolved: aspects }],
                     layers,
                     is_covered: covers(info.render_area, view.resource.extent),
                     view,
@@ -168,21 +168,25 @@ fn roles(target: &vk::RenderingAttachmentInfo<'_>, aspects: Aspects) -> Vec<Role
         },
     };
     let is_resolved = target.resolve_mode != vk::ResolveModeFlags::NONE;
-    let source = is_resolved.then_some(Role::ResolveSource);
+    let source = is_resolved.then_some(Role::ResolveSource { resolved: aspects });
     std::iter::once(drawn).chain(source).collect()
 }
 
 /// Adds the uses of the stencil aspect to those of the depth aspect.
 fn merge(roles: &mut Vec<Role>, others: Vec<Role>) {
     for other in others {
-        let of_depth = match (roles.first_mut(), other) {
-            (Some(Role::DepthStencil { written }), Role::DepthStencil { written: also }) => {
-                *written |= also;
-                true
+        let mut merged = false;
+        for own in roles.iter_mut() {
+            match (own, other) {
+                (Role::DepthStencil { written: all }, Role::DepthStencil { written: aspects })
+                | (Role::ResolveSource { resolved: all }, Role::ResolveSource { resolved: aspects }) => {
+                    *all |= aspects;
+                    merged = true;
+                }
+                _ => {}
             }
-            _ => false,
-        };
-        if !of_depth && !roles.contains(&other) {
+        }
+        if !merged {
             roles.push(other);
         }
     }

@@ -19,7 +19,7 @@ use super::tile_passes::is_tile_shading;
 pub(crate) fn render_pass(desc: &RenderPassDesc, p_next: *const c_void) -> RenderPass {
     let mut uses: Vec<_> = desc.subpasses.iter().map(uses).collect();
     let of = |index: usize| uses.iter().flatten().filter(move |one| one.attachment == index);
-    let is_resolve = |index: usize| of(index).any(|one| one.role == Role::ResolveTarget);
+    let is_resolve = |index: usize| of(index).any(|one| matches!(one.role, Role::ResolveTarget { .. }));
     let is_written = |index: usize| of(index).any(is_written);
     let described = (0..).zip(&desc.attachments);
     let mut attachments: Vec<Attachment> = described
@@ -61,16 +61,24 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         let written = written_in(one.1);
         used(one, Role::DepthStencil { written })
     };
-    let source = |resolve: &(u32, Reference)| drawn().copied().find(|one| one.0 == resolve.0);
+    let source = |resolve: &(u32, Reference)| {
+        let source = drawn().find(|one| one.0 == resolve.0)?;
+        let resolved = subpass.resolved_from(source.0);
+        Some(used(source, Role::ResolveSource { resolved }))
+    };
     let sources = subpass.resolves.iter().filter_map(source);
-    let targets = subpass.resolves.iter().map(|(_, target)| target);
+    let target = |(source, target): &(u32, Reference)| {
+        let resolved = subpass.resolved_from(*source);
+        used(target, Role::ResolveTarget { resolved })
+    };
+    let targets = subpass.resolves.iter().map(target);
     let colors = subpass.colors.iter().map(|one| used(one, Role::Color));
     let inputs = subpass.inputs.iter().map(|one| used(one, Role::Input));
     colors
         .chain(subpass.depth.iter().map(depth))
         .chain(inputs)
-        .chain(sources.map(|one| used(&one, Role::ResolveSource)))
-        .chain(targets.map(|one| used(one, Role::ResolveTarget)))
+        .chain(sources)
+        .chain(targets)
         .collect()
 }
 
@@ -79,13 +87,13 @@ pub(crate) fn is_written(one: &AttachmentUse) -> bool {
     match one.role {
         Role::Color => true,
         Role::DepthStencil { .. } => !is_only_read(one.layout),
-        Role::Input | Role::ResolveSource | Role::ResolveTarget => false,
+        Role::Input | Role::ResolveSource { .. } | Role::ResolveTarget { .. } => false,
     }
 }
 
 /// Returns true if resolve operations write to an attachment by this use.
 pub(crate) fn is_resolved(one: &AttachmentUse) -> bool {
-    matches!(one.role, Role::ResolveSource | Role::ResolveTarget)
+    matches!(one.role, Role::ResolveSource { .. } | Role::ResolveTarget { .. })
 }
 
 /// Returns each attachment that draws use once: one that is also read as input has a single place in the tile.
@@ -260,8 +268,18 @@ mod tests {
         };
         let resolved = [
             (0, Role::Color),
-            (0, Role::ResolveSource),
-            (1, Role::ResolveTarget),
+            (
+                0,
+                Role::ResolveSource {
+                    resolved: Aspects::COLOR,
+                },
+            ),
+            (
+                1,
+                Role::ResolveTarget {
+                    resolved: Aspects::COLOR,
+                },
+            ),
         ];
         assert_eq!(roles(0), resolved);
         assert_eq!(roles(1), [(1, Role::Color), (0, Role::Input), (1, Role::Input)]);
@@ -271,6 +289,38 @@ mod tests {
             [0, 1].map(|index: usize| pass.attachments[index].is_resolve),
             [false, true]
         );
+    }
+
+    /// `VkSubpassDescriptionDepthStencilResolve`: an aspect without a mode is not resolved.
+    #[test]
+    fn resolves_of_depth_and_stencil_have_the_aspects_with_a_mode() {
+        let both = described(vk::Format::D24_UNORM_S8_UINT);
+        let pass = |resolved| {
+            let subpass = Subpass {
+                depth: Some((0, DEPTH_LAYOUT)),
+                resolves: vec![(0, (1, DEPTH_LAYOUT))],
+                resolved,
+                ..Subpass::default()
+            };
+            render_pass(
+                &RenderPassDesc {
+                    attachments: vec![both.samples(vk::SampleCountFlags::TYPE_4), both],
+                    subpasses: vec![subpass],
+                    ..RenderPassDesc::default()
+                },
+                std::ptr::null(),
+            )
+        };
+        for resolved in [
+            Aspects::DEPTH,
+            Aspects::STENCIL,
+            Aspects::DEPTH | Aspects::STENCIL,
+        ] {
+            let uses = &pass(resolved).uses[0];
+            let roles: Vec<Role> = uses.iter().skip(1).map(|one| one.role).collect();
+            let expected = [Role::ResolveSource { resolved }, Role::ResolveTarget { resolved }];
+            assert_eq!(roles, expected);
+        }
     }
 
     #[test]

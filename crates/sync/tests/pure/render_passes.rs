@@ -4,7 +4,7 @@ use crate::recordings::*;
 use ash::vk;
 use tileheap_sync::Missing::Execution;
 use tileheap_sync::Verdict::{ByTheLetter, Certain};
-use tileheap_sync::program::{Access, Command};
+use tileheap_sync::program::{Access, AccessKind, Command, Part};
 use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role};
 use tileheap_sync::{Missing, Verdict};
 use tileheap_units::Run;
@@ -170,10 +170,15 @@ fn resolves_come_after_the_draws_of_their_subpass() {
     pass.attachments.push(target);
     let resolved = AttachmentUse {
         attachment: 1,
-        role: Role::ResolveTarget,
+        role: Role::ResolveTarget {
+            resolved: Aspects::COLOR,
+        },
         layout: COLOR,
     };
-    pass.subpasses[0].extend([used(Role::ResolveSource, COLOR), resolved]);
+    let source = Role::ResolveSource {
+        resolved: Aspects::COLOR,
+    };
+    pass.subpasses[0].extend([used(source, COLOR), resolved]);
     assert_eq!(judged(&pass, &[]), NONE);
     // Begin, load, draw, resolve, store, end: the target is written at the color output stage.
     let after = [memory(COLOR_WRITE, CS_READ), read(X), read(Z)];
@@ -189,6 +194,35 @@ fn resolves_come_after_the_draws_of_their_subpass() {
         !letters.is_empty() && letters.iter().all(|one| one.3 == ByTheLetter),
         "{letters:?}"
     );
+}
+
+/// `VkSubpassDescriptionDepthStencilResolve`: no resolve is performed for an aspect whose mode is `NONE`.
+#[test]
+fn resolves_write_only_the_aspects_with_a_mode() {
+    let both = Aspects::DEPTH | Aspects::STENCIL;
+    let mut pass = color(COLOR, COLOR);
+    pass.attachments[0].texels.aspects = both;
+    (pass.attachments[0].load, pass.attachments[0].stencil_store) = (Load::DONT_CARE, Store::STORE);
+    let written = |resolved| {
+        let mut pass = pass.clone();
+        pass.subpasses = vec![vec![used(Role::ResolveTarget { resolved }, COLOR)]];
+        let ends = pass.end(0, |_| Aspects::empty());
+        let accesses = ends.iter().flat_map(|command| match command {
+            Command::Action(accesses) => accesses.clone(),
+            _ => Vec::new(),
+        });
+        let aspects = accesses.map(|access| match access.part {
+            Part::Texels(texels) => (access.kind, texels.aspects),
+            Part::Bytes(..) => panic!("{access:?}"),
+        });
+        aspects.collect::<Vec<_>>()
+    };
+    let (resolve, store) = (AccessKind::Resolve, AccessKind::Store);
+    let of = |aspect| vec![(resolve, aspect), (store, aspect)];
+    assert_eq!(written(Aspects::DEPTH), of(Aspects::DEPTH));
+    assert_eq!(written(Aspects::STENCIL), of(Aspects::STENCIL));
+    let stores = [(store, Aspects::DEPTH), (store, Aspects::STENCIL)];
+    assert_eq!(written(both), [&[(resolve, both)][..], &stores].concat());
 }
 
 /// "Render Pass": the implementation orders subpasses that only read an attachment in different layouts, and transitions attachments that no

@@ -340,6 +340,7 @@ fn used(attachment: u32, role: Role, layout: L) -> AttachmentUse {
         attachment,
         role,
         layout,
+        resolved: Aspects::empty(),
     }
 }
 

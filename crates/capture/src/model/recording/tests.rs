@@ -112,3 +112,31 @@ fn every_dispatch_is_recorded_with_its_number() {
         [(1, false), (2, true), (3, false)]
     );
 }
+
+/// `VK_EXT_vertex_input_dynamic_state`: the command replaces the bindings of pipelines with this dynamic state, and of shader objects.
+#[test]
+fn vertex_bindings_that_commands_set_are_read() {
+    let read = |pipeline: Option<Pipeline>| {
+        let mut recording = Recording::default();
+        recording.push(Op::EndPass);
+        recording.bind(0, |bound| bound.pipeline = pipeline.map(Arc::new));
+        recording.bind_vertices(3, Some(BufferRange::new(buffer(1), 64, vk::WHOLE_SIZE)), None);
+        recording.set_vertex_input(vec![(3, 16, false)]);
+        let drawn = DrawnElements::Vertices(Elements::new(1, 3), Elements::new(0, 1));
+        recording.draw(drawn, Vec::new());
+        draws(&recording).concat()
+    };
+    let pipeline = |has_dynamic_input, objects, libraries| {
+        let mut pipeline = Pipeline::default();
+        (pipeline.has_dynamic_input, pipeline.objects, pipeline.libraries) =
+            (has_dynamic_input, objects, libraries);
+        pipeline
+    };
+    let dynamic = || pipeline(true, false, Vec::new());
+    let linked = pipeline(false, false, vec![Arc::new(dynamic())]);
+    let object = pipeline(false, true, Vec::new());
+    for pipeline in [dynamic(), object, linked] {
+        assert_eq!(read(Some(pipeline)), [([80, 128], false)]);
+    }
+    assert_eq!(read(Some(Pipeline::default())), []);
+}
